@@ -37,6 +37,7 @@ static int take_head(struct record *out, const struct wire_record *line, struct 
         wire_int(&workspace, line, "workspace", 0, INT64_MAX / 4, err))
         return -1;
     bench_clean(out->note, sizeof(out->note), note ? note : "");
+    out->version = (int)version;
     out->workspace_bytes = (uint64_t)workspace;
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "kernels/device/check.h"
 #include "kernels/device/inputs.h"
+#include "kernels/device/record.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -214,32 +215,30 @@ int buffers_grow(struct buffers *b, uint32_t launches, struct error *err)
     return 0;
 }
 
-// Of a GEMM, whose first two inputs are A and B.
-void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct parts *parts,
-                     uint64_t workspace_bytes)
+void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
+                     const struct parts *parts, uint64_t workspace_bytes)
 {
-    const enum dtype in = parts->inputs[0].type;
-    const uint64_t scale = inputs_is_fp8((int)in) ? sizeof(float) : 0;
-    const uint64_t lengths[RECORD_BUFFERS] = {[RECORD_A] = parts->inputs[0].bytes,
-                                              [RECORD_B] = parts->inputs[1].bytes,
-                                              [RECORD_C] = parts->output.bytes,
-                                              [RECORD_SCALE_A] = scale,
-                                              [RECORD_SCALE_B] = scale,
-                                              [RECORD_WORKSPACE] = workspace_bytes};
-    memcpy(out, lengths, sizeof(lengths));
+    static const enum record_buffer of_use[] = {[PART_A] = RECORD_A,
+                                                [PART_B] = RECORD_B,
+                                                [PART_SCALES_A] = RECORD_BLOCK_SCALES_A,
+                                                [PART_SCALES_B] = RECORD_BLOCK_SCALES_B,
+                                                [PART_BIAS] = RECORD_BIAS,
+                                                [PART_GROUP_FIRST] = RECORD_GROUP_FIRST,
+                                                [PART_GROUP_ROWS] = RECORD_GROUP_ROWS};
+    const uint64_t scale = tensor_scale(problem) > 0 ? sizeof(float) : 0;
+    memset(out, 0, RECORD_BUFFERS * sizeof(*out));
+    for (int i = 0; i < parts->input_count; i++)
+        out[of_use[parts->inputs[i].use]] = parts->inputs[i].bytes;
+    out[RECORD_C] = parts->output.bytes;
+    out[RECORD_SCALE_A] = out[RECORD_SCALE_B] = scale;
+    out[RECORD_WORKSPACE] = workspace_bytes;
 }
 
 struct record_places buffers_places(const struct buffers *b, uint32_t set)
 {
-    const struct plumb_args *args = &b->args[set].args;
-    struct record_places places = {.address = {[RECORD_A] = (uintptr_t)args->a,
-                                               [RECORD_B] = (uintptr_t)args->b,
-                                               [RECORD_C] = (uintptr_t)args->c,
-                                               [RECORD_SCALE_A] = (uintptr_t)args->scale_a,
-                                               [RECORD_SCALE_B] = (uintptr_t)args->scale_b,
-                                               [RECORD_WORKSPACE] = (uintptr_t)args->workspace}};
-    buffers_lengths(places.bytes, &b->parts, b->workspace_bytes);
-    return places;
+    uint64_t bytes[RECORD_BUFFERS];
+    buffers_lengths(bytes, &b->problem, &b->parts, b->workspace_bytes);
+    return record_args_places(&b->args[set], bytes);
 }
 
 int buffers_poison(struct buffers *b, struct error *err)

@@ -65,10 +65,10 @@ double buffers_need_bytes(const struct parts *parts, const struct device_ops *op
 int buffers_grow(struct buffers *buffers, uint32_t launches, struct error *err);
 // The pools of noise, and of a plain problem the known numbers; buffers_open() has made them.
 int buffers_open_pools(struct buffers *buffers, struct error *err);
-// How long each buffer of a problem is that a launch may be given, with a workspace of this size;
-// 0: there is none.
-void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct parts *parts,
-                     uint64_t workspace_bytes);
+// How long each buffer of a GEMM is that a launch may be given, with a workspace of this size; 0:
+// there is none.
+void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
+                     const struct parts *parts, uint64_t workspace_bytes);
 // Where the buffers of one set lie.
 struct record_places buffers_places(const struct buffers *buffers, uint32_t set);
 

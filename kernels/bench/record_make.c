@@ -24,10 +24,6 @@ int record_make(struct record *out, struct bench *bench, const struct series_spe
     if (spec->problem.number_count || parts_refuse(&spec->problem))
         return error_set(err, "what is no GEMM is timed as a library, not as a record");
     parts_of(&parts, &spec->problem);
-    if (parts.input_count > 2 || parts.inputs[0].type == DTYPE_E2M1)
-        return error_set(err,
-                         "bench: record: a record has A, B and C, no bias, no block scales and "
-                         "no groups; such a kernel is timed as a library");
     if (!text_copy(record.kernel, sizeof(record.kernel), spec->kernel))
         return error_set(err, "bench: record: '%.80s...' is no kernel's name", spec->kernel);
     if (arm_load(&arm, ROLE_HEAD, false, spec, bench->ops, bench->device, &state, err)) {
@@ -36,7 +32,7 @@ int record_make(struct record *out, struct bench *bench, const struct series_spe
         error_set(err, "%s: this is a record already", spec->head);
     } else {
         record.workspace_bytes = arm_workspace_bytes(&arm, &request.form);
-        buffers_lengths(request.bytes, &parts, record.workspace_bytes);
+        buffers_lengths(request.bytes, &spec->problem, &parts, record.workspace_bytes);
         status = bench->ops->record(&record, bench->device, &request, arena, err);
     }
     arm_release(&arm);

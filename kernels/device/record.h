@@ -16,6 +16,12 @@ struct record_request {
     const char *pin;
 };
 
+// The arguments of a launch on buffers at these places, and back. What has no bytes is NULL.
+struct plumb_form_args record_args(const struct record_places *places,
+                                   const struct plumb_form *form);
+struct record_places record_args_places(const struct plumb_form_args *args,
+                                        const uint64_t bytes[RECORD_BUFFERS]);
+
 // Fills launches and note; both belong to the arena. -1: the text says what cannot be recorded.
 // No buffer is mapped meanwhile, so a library's prepare() that touches one poisons the device.
 int cuda_record(struct record *out, struct device_base *device, const struct record_request *what,

@@ -219,23 +219,6 @@ static int take_graph(struct capture *out, const struct recorder *r, cudaGraph_t
 
 // ---- the three captures ----
 
-static struct plumb_form_args args_at(const struct record_places *places,
-                                      const struct plumb_form *form)
-{
-    struct plumb_form_args form_args = {};
-    struct plumb_args &args = form_args.args;
-    form_args.form = *form;
-    args.problem = form->problem;
-    args.a = (const void *)places->address[RECORD_A];
-    args.b = (const void *)places->address[RECORD_B];
-    args.c = (void *)places->address[RECORD_C];
-    args.scale_a = (const float *)places->address[RECORD_SCALE_A];
-    args.scale_b = (const float *)places->address[RECORD_SCALE_B];
-    args.workspace = (void *)places->address[RECORD_WORKSPACE];
-    args.workspace_bytes = places->bytes[RECORD_WORKSPACE];
-    return form_args;
-}
-
 // What a library leaves unset in its parameters (the gaps of its structs) is what lay on the stack
 // before. So that it is the same each time, the stack below is cleared.
 static void __attribute__((noinline)) clear_stack()
@@ -248,7 +231,7 @@ static void __attribute__((noinline)) clear_stack()
 static int capture(struct capture *out, const struct recorder *r, const struct record_request *what,
                    const struct record_places *places, struct error *err)
 {
-    const struct plumb_form_args args = args_at(places, &what->form);
+    const struct plumb_form_args args = record_args(places, &what->form);
     cudaGraph_t graph = NULL;
     CUDA_TRY(r->cuda, cudaStreamBeginCapture(r->cuda->stream, cudaStreamCaptureModeThreadLocal),
              err);
@@ -282,7 +265,7 @@ extern "C" int cuda_record(struct record *out, struct device_base *device,
     if (!r.driver)
         return -1;
     record_made_up(places, what->bytes);
-    const struct plumb_form_args args = args_at(&places[0], &what->form);
+    const struct plumb_form_args args = record_args(&places[0], &what->form);
     if (call_prepares(what->kernel, &what->form)) {
         const int code = call_prepare(what->kernel, &args, cuda->stream, what->pin, out->note,
                                       sizeof(out->note));

@@ -64,7 +64,8 @@ int plan_read_place(struct plan_place *out, const struct plan_reader *r, const c
         place.scratch++;
     if (place.scratch == r->plan->scratch_count) {
         place.kind = PLAN_BUFFER;
-        if (record_buffer_parse(&place.buffer, name) || place.buffer == RECORD_WORKSPACE)
+        if (record_buffer_parse(&place.buffer, name) || place.buffer == RECORD_WORKSPACE ||
+            record_buffer_is_form(place.buffer))
             return plan_refuse(r, "%s is neither a, b, c, scale_a, scale_b, null nor a [scratch]",
                                name);
     }

@@ -21,8 +21,23 @@ enum { WORD = 8 };
 
 const char *record_buffer_name(enum record_buffer buffer)
 {
-    static const char *const names[] = {"a", "b", "c", "scale_a", "scale_b", "workspace"};
+    static const char *const names[] = {"a",
+                                        "b",
+                                        "c",
+                                        "scale_a",
+                                        "scale_b",
+                                        "workspace",
+                                        "block_scales_a",
+                                        "block_scales_b",
+                                        "bias",
+                                        "group_first",
+                                        "group_rows"};
     return buffer < RECORD_BUFFERS ? names[buffer] : "";
+}
+
+bool record_buffer_is_form(enum record_buffer buffer)
+{
+    return buffer > RECORD_WORKSPACE;
 }
 
 int record_buffer_parse(enum record_buffer *out, const char *name)

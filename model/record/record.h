@@ -15,21 +15,30 @@
 #include "model/buffer.h"
 #include "model/problem.h"
 
-// Version 2 added TMA descriptors; what was written as version 1 is read too.
-enum { RECORD_VERSION = 2, RECORD_NOTE = 256, RECORD_NAME = 201, RECORD_LAUNCHES_MAX = 256 };
+// Version 2 added TMA descriptors, version 3 the buffers of forms: block scales, a bias, groups.
+// What was written as an older version is read too, and holds nothing that came later.
+enum { RECORD_MAPS_SINCE = 2, RECORD_FORMS_SINCE = 3, RECORD_VERSION = 3 };
+enum { RECORD_NOTE = 256, RECORD_NAME = 201, RECORD_LAUNCHES_MAX = 256 };
 enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5 };
 
-// What a launch may be given the address of.
+// What a launch may be given the address of. Those behind the workspace are of forms alone
+// (kernels/kernel.h), and plans know none of them.
 enum record_buffer {
     RECORD_A,
     RECORD_B,
     RECORD_C,
-    RECORD_SCALE_A,
+    RECORD_SCALE_A, // of the tensor
     RECORD_SCALE_B,
     RECORD_WORKSPACE,
+    RECORD_BLOCK_SCALES_A,
+    RECORD_BLOCK_SCALES_B,
+    RECORD_BIAS,
+    RECORD_GROUP_FIRST,
+    RECORD_GROUP_ROWS,
     RECORD_BUFFERS
 };
-const char *record_buffer_name(enum record_buffer buffer);          // "a", ..., "workspace"
+bool record_buffer_is_form(enum record_buffer buffer);
+const char *record_buffer_name(enum record_buffer buffer);          // "a", ..., "group_rows"
 int record_buffer_parse(enum record_buffer *out, const char *name); // -1: no such buffer
 
 // Where the buffers lie in one process, and how long they are; 0 bytes: there is no such buffer.
@@ -84,6 +93,7 @@ struct record_image {
 
 // Everything belongs to the arena that it was made in.
 struct record {
+    int version; // that its lines were written as; of one that is made here it says nothing
     char kernel[RECORD_NAME];
     struct problem problem;
     uint64_t workspace_bytes;
@@ -117,7 +127,8 @@ void record_print(struct buffer *out, const struct record *record);
 int record_parse(struct record *out, char *bytes, size_t size, struct arena *arena,
                  struct error *err);
 // One line of the text form that belongs to a launch, for those who stream launches instead of
-// reading files. -1: not such a line, or one out of its range.
+// reading files. record->version is set. -1: not such a line, one out of its range, or one that the
+// version does not have.
 struct wire_record;
 int record_take_line(struct record *record, const struct wire_record *line, struct arena *arena,
                      struct error *err);

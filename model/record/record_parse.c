@@ -12,7 +12,8 @@ enum {
     PARAMETERS_MAX = 4096, // of one launch
     BYTES_MAX = 32764,     // of a kernel's parameters (CUDA programming guide, 12.1 and later)
     PARAMETER_MAX = 7000,  // so that a line holds it in hexadecimal
-    ADDRESSES_MAX = BYTES_MAX / 8,
+    ADDRESS_BYTES = 8,
+    ADDRESSES_MAX = BYTES_MAX / ADDRESS_BYTES,
     IMAGES_MAX = 64,
     MAPS_MAX = 256, // of one launch
     SHARED_MAX = 1 << 20
@@ -175,6 +176,15 @@ static bool within_parameter(const struct record_launch *launch, uint32_t at, ui
     return false;
 }
 
+// What the record's version has no word for cannot stand in it.
+static int known_buffer(const struct record *record, enum record_buffer buffer, struct error *err)
+{
+    if (record->version >= RECORD_FORMS_SINCE || !record_buffer_is_form(buffer))
+        return 0;
+    return error_set(err, "a record of version %d has no buffer %s", record->version,
+                     record_buffer_name(buffer));
+}
+
 static int take_address(struct record *record, const struct wire_record *line, struct arena *arena,
                         struct error *err)
 {
@@ -187,8 +197,16 @@ static int take_address(struct record *record, const struct wire_record *line, s
         return -1;
     if (!name || record_buffer_parse(&address.buffer, name))
         return error_set(err, "'%.40s' is no buffer", name ? name : "");
-    if (!within_parameter(launch, address.at, 8) || launch->address_count == ADDRESSES_MAX)
+    if (known_buffer(record, address.buffer, err))
+        return -1;
+    if (!within_parameter(launch, address.at, ADDRESS_BYTES) ||
+        launch->address_count == ADDRESSES_MAX)
         return error_set(err, "an address at %u, outside of the parameters", address.at);
+    const uint32_t before = launch->address_count;
+    if (launch->map_count ||
+        (before && address.at < launch->addresses[before - 1].at + ADDRESS_BYTES))
+        return error_set(err, "an address at %u that does not follow the one before it",
+                         address.at);
     if (!launch->addresses)
         launch->addresses = arena_alloc(arena, ADDRESSES_MAX * sizeof(*launch->addresses));
     address.offset = (uint64_t)offset;
@@ -196,15 +214,31 @@ static int take_address(struct record *record, const struct wire_record *line, s
     return 0;
 }
 
+static bool over_an_address(const struct record_launch *launch, uint32_t at)
+{
+    for (uint32_t i = 0; i < launch->address_count; i++) {
+        const uint32_t address = launch->addresses[i].at;
+        if (address < at + RECORD_MAP_BYTES && at < address + ADDRESS_BYTES)
+            return true;
+    }
+    return false;
+}
+
 static int take_map(struct record *record, const struct wire_record *line, struct arena *arena,
                     struct error *err)
 {
     struct record_launch *launch = last_launch(record, "a tensormap", err);
     struct record_map map;
-    if (!launch || record_map_parse(&map, line, err))
+    if (record->version < RECORD_MAPS_SINCE)
+        return error_set(err, "a record of version %d has no tensormap", record->version);
+    if (!launch || record_map_parse(&map, line, err) || known_buffer(record, map.buffer, err))
         return -1;
     if (!within_parameter(launch, map.at, RECORD_MAP_BYTES) || launch->map_count == MAPS_MAX)
         return error_set(err, "a tensormap at %u, outside of the parameters", map.at);
+    const uint32_t before = launch->map_count;
+    if ((before && map.at < launch->maps[before - 1].at + RECORD_MAP_BYTES) ||
+        over_an_address(launch, map.at))
+        return error_set(err, "a tensormap at %u, over what stands before it", map.at);
     if (!launch->maps)
         launch->maps = arena_alloc(arena, MAPS_MAX * sizeof(*launch->maps));
     launch->maps[launch->map_count++] = map;
@@ -257,6 +291,12 @@ static bool is_kernel_name(const char *name)
     return name && *name && strspn(name, allowed) == strlen(name);
 }
 
+// Launches of such a problem take buffers that are of forms alone.
+static bool has_form_buffers(const struct problem *p)
+{
+    return p->scales.vector || epilogue_has_bias(p->epilogue) || p->groups.kind;
+}
+
 static int take_head(struct reader *r, const struct wire_record *line, struct error *err)
 {
     int64_t version, workspace;
@@ -265,14 +305,20 @@ static int take_head(struct reader *r, const struct wire_record *line, struct er
     if (wire_int(&version, line, "version", 0, INT32_MAX, err))
         return -1;
     if (version < 1 || version > RECORD_VERSION)
-        return error_set(err, "a record of version %lld, this plumb reads %d: make it again",
+        return error_set(err, "a record of version %lld, this plumb reads 1 to %d: make it again",
                          (long long)version, RECORD_VERSION);
+    r->record.version = (int)version;
     if (!is_kernel_name(kernel) || !text_copy(r->record.kernel, RECORD_NAME, kernel) || !problem)
         return error_set(err, "a record without a kernel's name or a problem");
     text_copy(r->record.note, RECORD_NOTE, note ? note : "");
     if (problem_parse(&r->record.problem, problem, err) ||
         wire_int(&workspace, line, "workspace", 0, bytes_most, err))
         return -1;
+    if (version < RECORD_FORMS_SINCE && has_form_buffers(&r->record.problem))
+        return error_set(err,
+                         "a record of version %lld has no block scales, bias or groups, and its "
+                         "problem %.200s has: make it again",
+                         (long long)version, problem);
     r->record.workspace_bytes = (uint64_t)workspace;
     return 0;
 }

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record's file, version 2. Lines as in model/wire.h (a name, then key=value fields, separated
-// by TAB), in this order, then the images' bytes one after the other:
+// The record's file, version 3. Lines as in model/wire.h (a name, then key=value fields, separated
+// by TAB), in this order, then the images' bytes one after the other. A line that begins with dots
+// goes on with the one above it.
 //
-//     record version=1 kernel=NAME problem=TEXT workspace=BYTES note=TEXT
-//     image size=BYTES                                     any number
-//     launch function=NAME grid_x= grid_y= grid_z= block_x= block_y= block_z= cluster_x= cluster_y=
-//     cluster_z=
-//            shared= cooperative=0|1 programmatic=0|1 carveout=-1..100  any number of launches
-//     memset value= element= width= height= pitch=         is a launch too
-//     parameter offset=N bytes=HEX                         of the launch above, in the order of
-//     their offsets address at=N buffer=a|b|c|scale_a|scale_b|workspace offset=N     within the
-//     parameters above
-//     tensormap at=N buffer=... offset=N type=NAME dims=N,N strides=N box=N,N elements=N,N
-//     interleave= swizzle= promote= nan=0|1                 128 bytes within a parameter above
+//     record version=3 kernel=NAME problem=TEXT workspace=BYTES note=TEXT
+//     image size=BYTES                               any number
+//     launch function=NAME                           any number of launches
+//     ... grid_x= grid_y= grid_z= block_x= block_y= block_z= cluster_x= cluster_y= cluster_z=
+//     ... shared= cooperative=0|1 programmatic=0|1 carveout=-1..100
+//     memset value= element= width= height= pitch=   is a launch too
+//     parameter offset=N bytes=HEX                   of the launch above, by their offsets
+//     address at=N buffer=BUFFER offset=N            8 bytes within a parameter above, by `at`
+//     tensormap at=N buffer=BUFFER offset=N          128 bytes within a parameter above, by `at`
+//     ... type=NAME dims=N,N strides=N box=N,N elements=N,N interleave= swizzle= promote= nan=0|1
 //     end
 //
-// A record without a launch, with an address outside of its parameters, or with bytes after its
-// images is refused. So is one of another version: records are made again at little cost.
+// BUFFER is a, b, c, scale_a, scale_b, workspace, or since version 3 block_scales_a,
+// block_scales_b, bias, group_first, group_rows. An offset is in bytes from where the buffer
+// begins; how long each buffer is follows from the problem, and whoever launches holds them to it.
+// Version 2 is version 3 without those buffers and their problems, version 1 is version 2 without
+// tensormaps. Both are read; what they cannot hold is refused.
+//
+// A record without a launch, with addresses outside of its parameters or over each other, or with
+// bytes after its images is refused. So is one of a later version.
 #include "model/record/record_map.h"
 
 #include <stdio.h>

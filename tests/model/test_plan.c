@@ -280,6 +280,7 @@ static void wrong_plans_say_file_and_line(void **state)
         {"tiles = ceil_div(m", "sms = ceil_div(m", "x.plan:15: [let] sms: this name is taken"},
         {"tiles = ceil_div(m", "tiles = tiles(m", "nothing is called tiles"},
         {"place = a", "place = d", "x.plan:18: [tensormap] place: d is neither a, b, c"},
+        {"place = a", "place = bias", "x.plan:18: [tensormap] place: bias is neither a, b, c"},
         {"place = a", "place = a - 2", "after a place stands +"},
         {"type = bf16\n\tdims = k, m", "type = half\n\tdims = k, m", "x.plan:19: "},
         {"box = 64, 128\n", "box = 64\n", "x.plan:17: [tensormap \"a\"] needs dims, a box"},

@@ -18,7 +18,9 @@ static int free_all(void **state)
     return 0;
 }
 
-static const uint64_t lengths[RECORD_BUFFERS] = {1 << 20, 2 << 20, 4 << 20, 4, 0, 512};
+static const uint64_t lengths[RECORD_BUFFERS] = {
+    [RECORD_A] = 1 << 20, [RECORD_B] = 2 << 20,     [RECORD_C] = 4 << 20,
+    [RECORD_SCALE_A] = 4, [RECORD_WORKSPACE] = 512, [RECORD_GROUP_ROWS] = 128};
 
 static struct record_launch kernel_of(uint32_t size)
 {
@@ -219,9 +221,14 @@ static void a_record_reads_back_as_it_was_written(void **state)
     free(again.bytes);
 }
 
+#define MAP(at, buffer)                                                                            \
+    "tensormap\tat=" at "\tbuffer=" buffer                                                         \
+    "\toffset=0\ttype=bf16\tdims=64\tstrides=\tbox=64\telements=1"                                 \
+    "\tinterleave=0\tswizzle=0\tpromote=0\tnan=0"
+
 // Each of these takes the place of the line that begins alike, or is added before `end`.
 static const char *const hostile[] = {
-    "record\tversion=3\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=4\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1x1:fp32\tworkspace=-1\tnote=",
@@ -235,7 +242,11 @@ static const char *const hostile[] = {
     "address\tat=29\tbuffer=a\toffset=0",
     "address\tat=4000000000\tbuffer=a\toffset=0",
     "address\tat=0\tbuffer=d\toffset=0",
-    "address\tat=0\tbuffer=a\toffset=-1",
+    "address\tat=28\tbuffer=bias\toffset=-1",
+    "address\tat=28\tbuffer=group_rows\toffset=9223372036854775807",
+    "address\tat=24\tbuffer=c\toffset=0", // twice
+    "address\tat=8\tbuffer=c\toffset=0",  // behind one that is further on
+    MAP("0", "bias"),                     // it is longer than the parameter
     "memset\tvalue=0\telement=3\twidth=1\theight=1\tpitch=0",
     "memset\tvalue=0\telement=4\twidth=0\theight=1\tpitch=0",
     "launch\tfunction=a "
@@ -248,6 +259,72 @@ static const char *const hostile[] = {
     "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0\tcarveout=-1",
     "surprise\tx=1",
 };
+
+#define VERSION(version, problem)                                                                  \
+    "record\tversion=" version "\tkernel=k\tproblem=" problem "\tworkspace=0\tnote=\n"
+#define LAUNCH                                                                                     \
+    "launch\tfunction=f\tgrid_x=1\tgrid_y=1\tgrid_z=1\tblock_x=1\tblock_y=1\tblock_z=1\tcluster_"  \
+    "x=1"                                                                                          \
+    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0\tcarveout=-1\n"
+#define BYTES64                                                                                    \
+    "0000000000000000000000000000000000000000000000000000000000000000"                             \
+    "0000000000000000000000000000000000000000000000000000000000000000"
+#define BYTES "parameter\toffset=0\tbytes=" BYTES64 BYTES64 BYTES64 "\n"
+#define PLAIN "64x64x64:bf16"
+
+// What each version can hold, and what it says of the rest; NULL: it is read.
+static void a_version_holds_nothing_that_came_later(void **state)
+{
+    static const char *const cases[][2] = {
+        {VERSION("1", PLAIN) LAUNCH BYTES "address\tat=0\tbuffer=scale_b\toffset=0\nend\n", NULL},
+        {VERSION("2", PLAIN) LAUNCH BYTES "address\tat=0\tbuffer=bias\toffset=0\nend\n",
+         "a record of version 2 has no buffer bias"},
+        {VERSION("3", PLAIN) LAUNCH BYTES "address\tat=0\tbuffer=bias\toffset=0\nend\n", NULL},
+        {VERSION("2", PLAIN) LAUNCH BYTES MAP("0", "a") "\nend\n", NULL},
+        {VERSION("1", PLAIN) LAUNCH BYTES MAP("0", "bias") "\nend\n",
+         "a record of version 1 has no tensormap"},
+        {VERSION("2", PLAIN) LAUNCH BYTES MAP("0", "bias") "\nend\n",
+         "a record of version 2 has no buffer bias"},
+        {VERSION("3", PLAIN) LAUNCH BYTES MAP("0", "bias") "\nend\n", NULL},
+        {VERSION("2", PLAIN ":bias") LAUNCH "end\n",
+         "version 2 has no block scales, bias or groups"},
+        {VERSION("2", PLAIN ":contiguous2/30") LAUNCH "end\n", "64x64x64:bf16:contiguous2/30"},
+        {VERSION("1", "64x64x64:nvfp4-fp32:e4m3/16/tiled") LAUNCH "end\n", "make it again"},
+        {VERSION("3", "64x64x64:nvfp4-fp32:e4m3/16/tiled") LAUNCH "end\n", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct record record;
+        struct error err = {""};
+        char *bytes = arena_strdup(&arena, cases[i][0]);
+        const int status = record_parse(&record, bytes, strlen(bytes), &arena, &err);
+        if (cases[i][1] ? status == 0 || !strstr(err.text, cases[i][1]) : status != 0)
+            fail_msg("%zu: %d, %s", i, status, err.text);
+    }
+}
+
+// The last of two would win, and who reads the text sees another launch than what runs.
+static void what_lies_over_another_address_is_refused(void **state)
+{
+    static const char *const over[] = {
+        "address\tat=0\tbuffer=a\toffset=0\naddress\tat=4\tbuffer=b\toffset=0\n",
+        "address\tat=8\tbuffer=a\toffset=0\naddress\tat=0\tbuffer=b\toffset=0\n",
+        "address\tat=127\tbuffer=a\toffset=0\n" MAP("0", "bias") "\n",
+        "address\tat=8\tbuffer=a\toffset=0\n" MAP("15", "bias") "\n",
+        MAP("0", "bias") "\n" MAP("64", "bias") "\n",
+        MAP("0", "bias") "\naddress\tat=128\tbuffer=a\toffset=0\n",
+    };
+    static const char beside[] = "address\tat=0\tbuffer=a\toffset=0\n"
+                                 "address\tat=136\tbuffer=bias\toffset=0\n" MAP("8", "bias") "\n";
+    for (size_t i = 0; i <= ARRAY_COUNT(over); i++) {
+        const bool good = i == ARRAY_COUNT(over);
+        struct record record;
+        struct error err = {""};
+        char *bytes = arena_printf(&arena, "%s%send\n", VERSION("3", PLAIN) LAUNCH BYTES,
+                                   good ? beside : over[i]);
+        if ((record_parse(&record, bytes, strlen(bytes), &arena, &err) == 0) != good)
+            fail_msg("%zu: %s", i, err.text);
+    }
+}
 
 static int parsed(const char *text, size_t size)
 {
@@ -312,6 +389,8 @@ int main(void)
         cmocka_unit_test_teardown(bound_launches_point_into_the_buffers_they_are_given, free_all),
         cmocka_unit_test_teardown(a_memset_stays_inside_its_buffer, free_all),
         cmocka_unit_test_teardown(a_record_reads_back_as_it_was_written, free_all),
+        cmocka_unit_test_teardown(a_version_holds_nothing_that_came_later, free_all),
+        cmocka_unit_test_teardown(what_lies_over_another_address_is_refused, free_all),
         cmocka_unit_test_teardown(hostile_lines_are_refused, free_all),
         cmocka_unit_test_teardown(every_cut_and_every_flipped_byte_is_survived, free_all),
     };
