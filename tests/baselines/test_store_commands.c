@@ -60,7 +60,7 @@ static void bad_use_ends_with_4_and_one_line(void **state)
     EXPECT(4, "give --before", "store", "prune");
     EXPECT(4, "--before=soon", "store", "prune", "--before=soon");
     EXPECT(4, "name the stores", "store", "merge");
-    EXPECT(4, "there is none", "store", "merge", "nothing.db");
+    EXPECT(4, "No such file", "store", "merge", "nothing.db");
     EXPECT(4, "is the store it shall be merged into", "store", "merge", ".plumb/store.db");
     EXPECT(4, "there is none", "store", "info", "--store=nothing.db");
     EXPECT(4, "has no run 77; `plumb report --list` shows them", "report", "--run=77");
