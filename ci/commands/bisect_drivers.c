@@ -5,7 +5,7 @@
 #include "ci/commands/bisect_drivers.h"
 #include "ci/commands/answer.h"
 #include "ci/history/drivers.h"
-#include "reports/text/clean.h"
+#include "ci/settings/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void row_json(struct json *row, const struct driver_step *s)
 
 static void print_line(const char *text)
 {
-    char *line = clean_copy(text);
+    char *line = plain_line(text);
     puts(line);
     free(line);
 }

@@ -4,7 +4,7 @@
 // differs. Which commit is tested next is decided in model/gate/bisect.c.
 #include "ci/commands/answer.h"
 #include "ci/commands/bisection.h"
-#include "reports/text/clean.h"
+#include "ci/settings/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static void print_line(const char *text)
 {
-    char *line = clean_copy(text);
+    char *line = plain_line(text);
     puts(line);
     free(line);
 }

@@ -5,7 +5,7 @@
 #include "ci/command.h"
 #include "ci/commands/answer.h"
 #include "ci/commands/doctor_devices.h"
-#include "reports/text/clean.h"
+#include "ci/settings/plain.h"
 #include "runner/health.h"
 #include "runner/sandbox.h"
 
@@ -206,7 +206,7 @@ static void add_sandbox(struct findings *f)
 static void print_text(const struct findings *f)
 {
     for (size_t i = 0; i < f->count; i++) {
-        char *fact = clean_copy(f->items[i].fact);
+        char *fact = plain_line(f->items[i].fact);
         printf("%-9s %-12s %s\n", weight_names[f->items[i].weight], f->items[i].topic, fact);
         if (f->items[i].advice[0])
             printf("%-9s %-12s   %s\n", "", "", f->items[i].advice);

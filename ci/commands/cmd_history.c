@@ -5,6 +5,7 @@
 #include "ci/commands/answer.h"
 #include "ci/history/history_store.h"
 #include "ci/history/series_csv.h"
+#include "ci/settings/plain.h"
 #include "ci/settings/text_file.h"
 #include "model/history/changepoint.h"
 #include "model/history/focus.h"
@@ -81,7 +82,7 @@ static void print_label(const struct view *view, const struct change *change)
 {
     if (!view->labels || !view->labels[change->index])
         return;
-    char *label = clean_copy(view->labels[change->index]);
+    char *label = plain_line(view->labels[change->index]);
     printf("  %s", label);
     free(label);
 }
@@ -145,7 +146,7 @@ static void print_table(const struct view *view)
                "size", "relative", "95 % interval", "evidence");
     for (size_t i = 0; i < listed(view); i++)
         print_row(view, listed_at(view, i));
-    char *title = clean_copy(view->title), *column = clean_copy(view->column);
+    char *title = plain_line(view->title), *column = plain_line(view->column);
     printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s%s\n", title,
            column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
            found->correlation, found->count, plural(found->count, "change", "changes"),

@@ -6,9 +6,11 @@
 #include "ci/command.h"
 #include "ci/commands/answer.h"
 #include "ci/gate/known.h"
+#include "ci/settings/plain.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -297,7 +299,9 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     }
     for (size_t i = 0; i < s.count; i++) {
         const bool again = i && strcmp(s.lines[i].topic, s.lines[i - 1].topic) == 0;
-        printf("%-11s %s\n", again ? "" : s.lines[i].topic, s.lines[i].text);
+        char *line = plain_line(s.lines[i].text);
+        printf("%-11s %s\n", again ? "" : s.lines[i].topic, line);
+        free(line);
     }
     return 0;
 }

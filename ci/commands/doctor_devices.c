@@ -2,11 +2,11 @@
 //
 // Finds them through ci/history/sick.c and says what was done.
 #include "ci/commands/doctor_devices.h"
+#include "ci/settings/plain.h"
 
 #include "baselines/kept/device_state.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/sick.h"
-#include "reports/text/clean.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void print_finding(const struct sick_finding *f)
 {
     const char *word = f->out ? "OUT" : f->sick ? "SICK" : f->known ? "ok" : "unknown";
     char *line = xprintf("%-8s %s %s: %s", word, f->name, f->uuid, f->why);
-    char *clean = clean_copy(line);
+    char *clean = plain_line(line);
     puts(clean);
     if (f->out || f->sick)
         printf("%-8s   nothing is measured on it; look after it, then `plumb doctor --clear %s`\n",

@@ -2,7 +2,7 @@
 //
 // Accuracy over runs as a table, CSV or JSON. The figures are made in accuracy_history.c.
 #include "ci/history/accuracy_history.h"
-#include "reports/text/clean.h"
+#include "ci/settings/plain.h"
 #include "reports/text/json.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 static void table_run(const struct accuracy_series *s, const struct run_accuracy *n,
                       const char *what)
 {
-    char *model = clean_copy(s->model), *kernel = clean_copy(s->kernel);
+    char *model = plain_line(s->model), *kernel = plain_line(s->kernel);
     printf("%-20s %-24s %-5s %5zu %8.2f %+8.2f %8.1f %6.2f  %.10s  %s\n", model, kernel,
            dtype_name(s->dtype), n->count, 100 * n->mape, 100 * n->bias, 100 * n->within, n->tau,
            n->commit, what);
@@ -60,7 +60,7 @@ void accuracy_history_print_table(const struct accuracy_history *accuracy)
 
 static void cell(const char *text)
 {
-    char *clean = clean_copy(text);
+    char *clean = plain_line(text);
     putchar('"');
     for (const char *c = clean; *c; c++) {
         if (*c == '"')

@@ -3,8 +3,9 @@
 // Events as a table, one by one, as CSV and as JSON. Commit messages, names and reasons are
 // untrusted text.
 #include "ci/history/events_print.h"
-
+#include "ci/settings/plain.h"
 #include "reports/text/clean.h"
+
 #include "reports/text/json.h"
 
 #include <math.h>
@@ -16,11 +17,9 @@
 // No control bytes; in the arena.
 static const char *safe(const char *text, struct arena *arena)
 {
-    struct buffer out = {0};
-    buffer_puts(&out, "");
-    clean_line(&out, text ? text : "", CLEAN_LINE);
-    const char *kept = arena_strdup(arena, out.bytes);
-    buffer_free(&out);
+    char *line = plain_line(text ? text : "");
+    const char *kept = arena_strdup(arena, line);
+    free(line);
     return kept;
 }
 

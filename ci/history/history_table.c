@@ -2,7 +2,7 @@
 //
 // The changes of stored series as a table for people. Names in a store are untrusted text.
 #include "ci/history/history_store.h"
-#include "reports/text/clean.h"
+#include "ci/settings/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void table_change(const struct history_change *c)
     if (c->commits > 1)
         snprintf(where, sizeof(where), "%zu commits, %.10s .. %.10s", c->commits, c->earliest.id,
                  c->latest.id);
-    char *what = clean_copy(c->what ? c->what : attribution_name(c->attribution));
+    char *what = plain_line(c->what ? c->what : attribution_name(c->attribution));
     printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]%s\n",
            date_of(date, c->at.time_s), c->at.id, percent(c->change.size.value), interval,
            c->change.evidence, what, where, c->newest ? "  alarm: not confirmed yet" : "");
@@ -66,7 +66,7 @@ static void table_now(const struct series_history *s)
     const struct interval now = found.size;
     if (!isfinite(now.low) || (found.linked && !s->epoch)) // that is the level, said before
         return;
-    char *reason = clean_copy(s->epoch ? s->epoch->reason : "");
+    char *reason = plain_line(s->epoch ? s->epoch->reason : "");
     printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(now.value),
            percent(now.low), percent(now.high),
            s->epoch ? "the state accepted at " : "the beginning", s->epoch ? s->epoch->commit : "",
@@ -79,7 +79,7 @@ static void table_now(const struct series_history *s)
 
 static void table_break(const struct history_break *b)
 {
-    char date[16], size[64] = "", *what = clean_copy(b->what);
+    char date[16], size[64] = "", *what = plain_line(b->what);
     if (b->device && isfinite(b->size.value))
         snprintf(size, sizeof(size), ": %+.2f %%  (%+.2f .. %+.2f)", percent(b->size.value),
                  percent(b->size.low), percent(b->size.high));
@@ -109,7 +109,7 @@ static void table_series(const struct series_history *s)
     for (size_t i = 0; i < s->change_count; i++)
         listed += !history_is_linked(&s->linked, &s->changes[i]);
     problem_format(problem, &s->series->problem);
-    char *kernel = clean_copy(s->series->kernel), *device = clean_copy(s->series->device_name);
+    char *kernel = plain_line(s->series->kernel), *device = plain_line(s->series->device_name);
     printf("%s %s on %s: ", kernel, problem, device);
     table_known(s);
     printf(": %zu %s%s\n", listed, plural(listed, "change", "changes"),
@@ -137,7 +137,7 @@ static void table_series(const struct series_history *s)
     table_level(&s->linked);
     table_now(s);
     if (s->replaced_by) {
-        char *by = clean_copy(s->replaced_by);
+        char *by = plain_line(s->replaced_by);
         printf("  no more: %s took this device's place\n", by);
         free(by);
     }

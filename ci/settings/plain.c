@@ -6,11 +6,13 @@
 
 #include <string.h>
 
+enum { LINE_MOST = 2048 };
+
 char *plain_line(const char *text)
 {
     struct buffer line = {0};
     buffer_puts(&line, "");
-    clean_line(&line, text, CLEAN_LOG);
+    clean_line(&line, text, LINE_MOST);
     char *begin = line.bytes + strspn(line.bytes, " ");
     if (strncmp(begin, "::", 2) == 0)
         memset(begin, ' ', strspn(begin, " :"));

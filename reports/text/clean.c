@@ -6,7 +6,6 @@
 
 #include "model/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char replacement[] = "\xef\xbf\xbd"; // U+FFFD
@@ -110,19 +109,12 @@ void clean_line(struct buffer *out, const char *text, size_t limit)
     clean(out, text, limit, true);
 }
 
-char *clean_copy(const char *text)
-{
-    struct buffer out = {0};
-    buffer_puts(&out, "");
-    clean_line(&out, text, CLEAN_LINE);
-    return out.bytes;
-}
-
 char *clean_field(const char *text)
 {
-    struct buffer out = {0};
-    char *copy = clean_copy(text);
-    buffer_csv(&out, copy);
-    free(copy);
+    struct buffer out = {0}, line = {0};
+    buffer_puts(&line, "");
+    clean_line(&line, text, CLEAN_LINE);
+    buffer_csv(&out, line.bytes);
+    buffer_free(&line);
     return out.bytes;
 }

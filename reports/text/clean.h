@@ -17,9 +17,8 @@
 void clean_text(struct buffer *out, const char *text, size_t limit);
 // The same on one line: newlines and tabs become spaces, no note but "...".
 void clean_line(struct buffer *out, const char *text, size_t limit);
-// clean_line() in memory of its own, "" for NULL; the caller frees.
-char *clean_copy(const char *text) __attribute__((returns_nonnull));
-// The same as a field of CSV, quoted when RFC 4180 says that it must be.
+// The same as a field of CSV, quoted when RFC 4180 says that it must be; "" for NULL. The caller
+// frees.
 char *clean_field(const char *text) __attribute__((returns_nonnull));
 
 enum { CLEAN_LINE = 400, CLEAN_LOG = 16384 }; // limits used by the reports

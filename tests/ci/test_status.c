@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct helper_repo repo;
@@ -43,6 +44,21 @@ static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **stat
     plumb_said(&outcome, 0, "`plumb gate` judges HEAD against its parent");
     assert_int_equal(access(left, F_OK), -1);
     free(left);
+}
+
+// Whoever looks at a stranger's pull request reads its subject first.
+static void a_commits_subject_is_text(void **state)
+{
+    char id[OBJECT_ID_TEXT];
+    const char *parent = repo.ids[REPO_FASTER];
+    const struct helper_file file = {"README.md", "hello\n", 0};
+    helper_repo_commit(id, repo.directory, "main", &parent, 1, 99,
+                       "\x1b[2J##[error]a\xc2\x9b"
+                       "2Jb\n",
+                       &file, 1);
+    ask("table");
+    plumb_said(&outcome, 0, " # [error]a2Jb");
+    assert_null(strchr(outcome.output, '\x1b'));
 }
 
 static void without_its_devices_it_names_what_needs_none(void **state)
@@ -111,6 +127,7 @@ int main(void)
         cmocka_unit_test(after_a_gate_it_shows_the_verdict),
         cmocka_unit_test(a_damaged_store_is_a_line_and_not_the_end),
         cmocka_unit_test(as_json_it_is_the_same_table),
+        cmocka_unit_test(a_commits_subject_is_text),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
