@@ -124,7 +124,7 @@ static void the_blocks_that_kernels_state_fit_an_sm(void **state)
 static void what_does_not_fit_is_found(void **state)
 {
     list_series("cuda", "[library \"libspace_bf16_few.so\"]\n\tskip = false\n");
-    plumb_said(&outcome, 4, "both hold a kernel named bf16-gemv");
+    plumb_said(&outcome, 3, "both hold a kernel named bf16-gemv");
     list_series("cuda", "[kernel \"bf16-split\"]\n\tproblems = host\n\tdevice = host\n");
     plumb_said(&outcome, 4, "kernel bf16-split (cuda): no section names it");
     list_series("cuda", "[problems \"cuda-bf16\"]\n\tproblem = 64x64x64:fp64\n");
