@@ -2,7 +2,8 @@
 //
 // Selector kernels: one name, a table of configurations with their costs (costs_*.cuh), and per
 // problem the one that the cost model (cost.h) ranks first, with no trial run. A K that no
-// configuration takes is padded first (padded.cuh), or at m = 1 read as it is (gemv_ragged.cuh).
+// configuration takes is padded first (padded.cuh), or read as it is: at m = 1 (gemv_ragged.cuh),
+// and in TF32 where rows are few or K is short (loose.cuh).
 #ifndef PLUMB_SELECT_CUH
 #define PLUMB_SELECT_CUH
 
@@ -11,6 +12,7 @@
 
 #include "cost.h"
 #include "gemv_ragged.cuh"
+#include "loose.cuh"
 #include "space.cuh"
 
 struct candidate {
@@ -50,10 +52,20 @@ static const candidate *select_candidate(const candidate (&candidates)[count],
     return best;
 }
 
+// The way that takes the problem as it is; NULL: it is padded, or has no need of either.
+template <class type> static const loose_way *find_way(const plumb_problem &problem)
+{
+    if constexpr (type::dtype == PLUMB_TF32)
+        if (problem.epilogue == PLUMB_NO_EPILOGUE && is_ragged<type>(problem) &&
+            !takes_ragged_row<type>(problem))
+            return find_loose<type>(problem);
+    return nullptr;
+}
+
 template <class type, int count>
 static size_t selector_workspace(const candidate (&candidates)[count], const plumb_problem *problem)
 {
-    if (takes_ragged_row<type>(*problem))
+    if (takes_ragged_row<type>(*problem) || find_way<type>(*problem))
         return 0;
     const plumb_problem p = padded<type>(*problem);
     const candidate *c = select_candidate(candidates, p);
@@ -66,7 +78,9 @@ static int prepare_selector(const candidate (&candidates)[count], const plumb_ar
                             const char *pin, char *note, size_t note_size)
 {
     const candidate *c = select_candidate(candidates, padded<type>(args->problem));
+    const loose_way *way = find_way<type>(args->problem);
     const char *name = takes_ragged_row<type>(args->problem) ? "gemv-ragged"
+                       : way                                 ? way->name
                        : c                                   ? c->row.name
                                                              : nullptr;
     if (!name || (pin && strcmp(pin, name)))
@@ -81,6 +95,8 @@ static int launch_selected(const candidate (&candidates)[count], const plumb_arg
 {
     if (takes_ragged_row<type>(args->problem))
         return launch_ragged_row<type>(args, stream);
+    if (const loose_way *way = find_way<type>(args->problem))
+        return way->launch(args, stream);
     plumb_args inner;
     const int code = pad_operands<type>(&inner, args, (cudaStream_t)stream);
     if (code)

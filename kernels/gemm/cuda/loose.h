@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which products of TF32 are copied word by word (loose.cuh), and where the words of a slab go. In
+// C, so that tests hold it where there is no GPU.
+#ifndef PLUMB_LOOSE_H
+#define PLUMB_LOOSE_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define LOOSE_INLINE static __host__ __device__ __forceinline__
+#else
+#define LOOSE_INLINE static inline
+#endif
+
+// Bytes from the begin of an operand's part of a stage to word `word` of its row `row`: rows of 128
+// bytes, whose chunks of 16 are permuted by row % 8.
+LOOSE_INLINE uint32_t loose_place(uint32_t row, uint32_t word)
+{
+    return row * 128 + ((word / 4) ^ row % 8) * 16 + word % 4 * 4;
+}
+
+// Tiles of tile_m rows by 64 columns, K among `split` blocks of a cluster. tile_m 0: the problem is
+// better done in another way.
+struct loose_choice {
+    int32_t tile_m, split;
+};
+
+// As measured on an H200 (kernels/NOTES.md): a K of at most five slabs if the output is no more
+// than two waves of tiles, and up to 64 rows if there are tiles for half the SMs, which have K in
+// two.
+LOOSE_INLINE struct loose_choice loose_choose(int64_t m, int64_t n, int64_t k)
+{
+    const int32_t most_short_k = 160, most_short_tiles = 264, few_rows = 64, least_columns = 4096;
+    const int32_t tile_m = m <= 16 ? 16 : m <= few_rows ? 64 : 128;
+    const int64_t tiles = (m + tile_m - 1) / tile_m * ((n + 63) / 64);
+    struct loose_choice c = {0, 1};
+    if (k <= most_short_k && tiles <= most_short_tiles) {
+        c.tile_m = tile_m;
+    } else if (k > most_short_k && m <= few_rows && n >= least_columns) {
+        c.tile_m = tile_m;
+        c.split = 2;
+    }
+    return c;
+}
+
+#endif

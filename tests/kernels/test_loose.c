@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A slab copied word by word lies where the matrix instruction reads it, and only products are
+// copied so for which that was faster.
+#include "kernels/gemm/cuda/loose.h"
+#include "tests/helpers/test.h"
+
+#include <string.h>
+
+enum { ROWS = 128, WORDS = 32 };
+
+// As loose_rows has it: warp w of four copies rows w, w + 4, ..., of which every second has the
+// same place among eight.
+static void test_every_word_has_its_place(void **state)
+{
+    static int times[ROWS * WORDS];
+    (void)state;
+    memset(times, 0, sizeof times);
+    for (uint32_t warp = 0; warp < 4; warp++)
+        for (uint32_t lane = 0; lane < WORDS; lane++) {
+            const uint32_t even = loose_place(warp, lane), odd = loose_place(warp + 4, lane) - 512;
+            for (uint32_t j = 0; j < ROWS / 4; j++) {
+                const uint32_t at = j * 512 + (j % 2 ? odd : even), row = warp + 4 * j;
+                // What the instruction takes for chunk lane / 4 of the row (128-byte swizzle: bits
+                // 4 to 6 of the address by its bits 7 to 9).
+                const uint32_t plain = row * 128 + lane * 4;
+                assert_int_equal(at, plain ^ (plain >> 7 & 7) << 4);
+                times[at / 4]++;
+            }
+        }
+    for (int i = 0; i < ROWS * WORDS; i++)
+        assert_int_equal(times[i], 1);
+}
+
+// Ways that there are: of 16, 64 and 128 rows, and of the first two with K in two.
+static void test_only_few_rows_and_a_short_k_are_copied_word_by_word(void **state)
+{
+    (void)state;
+    for (int m = 1; m < 2000; m += 1 + m / 9)
+        for (int n = 1; n < 20000; n += 1 + n / 7)
+            for (int k = 1; k < 10000; k += 1 + k / 5) {
+                const struct loose_choice c = loose_choose(m, n, k);
+                if (c.tile_m == 0)
+                    continue;
+                assert_true(c.tile_m == 16 || c.tile_m == 64 || c.tile_m == 128);
+                assert_true(c.split == 1 || (c.split == 2 && c.tile_m <= 64 && m <= c.tile_m));
+                assert_true(c.split == 1 ? k <= 160 : k > 160 && n >= 4096);
+            }
+    // What was measured, and what lost.
+    assert_int_equal(loose_choose(16, 4096, 4097).split, 2);
+    assert_int_equal(loose_choose(64, 16384, 4099).tile_m, 64);
+    assert_int_equal(loose_choose(1009, 1013, 33).tile_m, 128);
+    assert_int_equal(loose_choose(16, 4096, 3).tile_m, 16);
+    assert_int_equal(loose_choose(128, 7168, 2049).tile_m, 0);
+    assert_int_equal(loose_choose(1009, 1013, 1021).tile_m, 0);
+    assert_int_equal(loose_choose(17, 300, 4099).tile_m, 0);
+    assert_int_equal(loose_choose(4096, 7168, 33).tile_m, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_word_has_its_place),
+        cmocka_unit_test(test_only_few_rows_and_a_short_k_are_copied_word_by_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
