@@ -231,6 +231,8 @@ static void a_record_takes_its_librarys_time(void **state)
         {"h100", "replay.csv", 6, .larges = 9, .smalls = 6, .most_large = 0.1, .most_small = 0.3},
         {"h200", "replay.csv", 6, .larges = 10, .smalls = 7, .most_large = 0.12, .most_small = 0.1},
         {"h200", "brief.csv", 2, .larges = 3, .smalls = 3, .most_large = 0.05, .most_small = 0.1,
+         .between = true},
+        {"h200", "scales.csv", 2, .larges = 4, .smalls = 4, .most_large = 0.2, .most_small = 0.1,
          .between = true}};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         hold_replay(&all[i]);
