@@ -231,7 +231,8 @@ static int make_directories(const struct work *work, struct error *err)
     files_remove(work->directory, &ignored); // of a process that had our number
     const char *const made[] = {work->directory, work->build, work->out, work->have};
     for (size_t i = 0; i < ARRAY_COUNT(made); i++) {
-        if (mkdir(made[i], 0777))
+        // Nobody else gets below the first: what root's build makes there may run as root for all.
+        if (mkdir(made[i], i == 0 ? 0700 : 0777))
             return error_set(err, "%s: cannot make the directory: %s", made[i], strerror(errno));
     }
     return 0;

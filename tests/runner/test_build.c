@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void toolchain_names_its_compilers(void **state)
 {
@@ -106,6 +107,22 @@ static void links_and_folders_are_no_libraries(void **state)
     assert_int_equal(helper_build(f, REPO_START, &recipe).state, BUILD_FAILED);
 }
 
+// A build that root confines can make a file of root's that everybody runs as root, and does here
+// what it can: nobody else gets at it.
+static void what_a_build_makes_is_out_of_others_reach(void **state)
+{
+    struct helper_builds *f = *state;
+    struct recipe recipe = f->recipe;
+    struct stat entry;
+    recipe.command = "cp /bin/sh \"$PLUMB_OUT/sh\" && chmod 6777 \"$PLUMB_OUT/sh\" && exit 5";
+    struct build build = helper_build(f, REPO_START, &recipe);
+    assert_string_equal(build.reason, "exit status 5");
+    char *directory = xprintf("%s/%s", f->builder.cache, build.key);
+    assert_int_equal(stat(directory, &entry), 0);
+    assert_int_equal(entry.st_mode & 07777, 0700);
+    free(directory);
+}
+
 static void absent_inputs_are_the_commits_failure(void **state)
 {
     struct helper_builds *f = *state;
@@ -199,6 +216,7 @@ int main(void)
         cmocka_unit_test(unbuildable_commit_is_data_and_kept),
         cmocka_unit_test(command_without_libraries_has_failed),
         cmocka_unit_test(links_and_folders_are_no_libraries),
+        cmocka_unit_test(what_a_build_makes_is_out_of_others_reach),
         cmocka_unit_test(absent_inputs_are_the_commits_failure),
         cmocka_unit_test(timeout_is_not_kept),
         cmocka_unit_test(full_disk_is_not_the_commits_fault),
