@@ -134,9 +134,16 @@ static void partial_clone_says_how_to_fetch_what_it_lacks(void **state)
     assert_int_equal(system(command), 0);
     helper_repo_commit(id, whole, "main", &parent, 1, 40, "policy", &file, 1);
     assert_int_equal(system(filtered), 0);
+    // libgit2 1.5 keeps what it matched names of a configuration with that has extensions.
+    char *kept = xprintf("%s/kept.txt", outside), *options = xprintf("suppressions=%s", kept);
+    helper_write_text(kept, "leak:libpcre2\n");
+    setenv("LSAN_OPTIONS", options, 1);
     run_in(clone, "gate", "--base", "main", "--head", "main", NULL);
+    unsetenv("LSAN_OPTIONS");
     plumb_said(&outcome, 4, ":ci/plumb.cfg: object not found");
     plumb_said(&outcome, 4, "git fetch --refetch --no-filter");
+    free(kept);
+    free(options);
     free(whole);
     free(clone);
     free(command);
