@@ -35,7 +35,8 @@
 //          made in launch(), or kept per address.
 //   stream launch() queues everything on the stream that it is given. Code that launches on the
 //          default stream is timed rightly all the same, since that stream and the given one wait
-//          for each other; on a stream of its own it is not, and neither can be recorded as data.
+//          for each other, and can be recorded as data if nvcc compiled it with
+//          --default-stream per-thread; on a stream of its own neither holds.
 //   gaps   between rows (a leading dimension larger than a row) hold something and keep it: a
 //   kernel
 //          that writes there is wrong.

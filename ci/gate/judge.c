@@ -299,7 +299,9 @@ static int judge_alone(struct run *run, const struct task *task, struct context 
     if (r->head.state == MEASURED_OK && r->head_code[0] &&
         linking_find(&link, &linked, run, r, context, &run->arena, err))
         return -1;
-    if (r->head.state != MEASURED_OK) {
+    if (recording_refused(&r->head)) {
+        refused(run, task);
+    } else if (r->head.state != MEASURED_OK) {
         stand(run, task, standing_of(&input), &input);
     } else if (linked) {
         return judge_link(run, task, &link, context, err);

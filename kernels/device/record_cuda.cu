@@ -228,24 +228,37 @@ static void __attribute__((noinline)) clear_stack()
     asm volatile("" ::"r"(room) : "memory");
 }
 
+// Why a launch() that failed, or a capture that was broken off, is none. Most kernels from
+// elsewhere are launched on the default stream, and no capture is possible on that.
+static int refuse(int code, cudaError_t ended, struct error *err)
+{
+    if (code == cudaErrorStreamCaptureImplicit)
+        return error_set(err,
+                         "launch() uses the default stream: let it launch on the stream that it "
+                         "is given, or compile with nvcc --default-stream per-thread");
+    if (code)
+        return error_set(err, "launch() returned %d while it was recorded", code);
+    return error_set(
+        err,
+        "launch() did what cannot be recorded: it waits, allocates, or uses the default "
+        "stream without nvcc's --default-stream per-thread (%s)",
+        cudaGetErrorString(ended));
+}
+
+// On the stream that is this thread's default: a library compiled for that need not name it.
 static int capture(struct capture *out, const struct recorder *r, const struct record_request *what,
                    const struct record_places *places, struct error *err)
 {
     const struct plumb_form_args args = record_args(places, &what->form);
+    const cudaStream_t stream = cudaStreamPerThread;
     cudaGraph_t graph = NULL;
-    CUDA_TRY(r->cuda, cudaStreamBeginCapture(r->cuda->stream, cudaStreamCaptureModeThreadLocal),
-             err);
+    CUDA_TRY(r->cuda, cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), err);
     clear_stack();
-    const int code = call_launch(what->kernel, &args, r->cuda->stream);
-    const cudaError_t ended = cudaStreamEndCapture(r->cuda->stream, &graph);
+    const int code = call_launch(what->kernel, &args, stream);
+    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
     int status = 0;
-    if (code)
-        status = error_set(err, "launch() returned %d while it was recorded", code);
-    else if (ended != cudaSuccess || !graph)
-        status = error_set(err,
-                           "launch() did what cannot be recorded: it waits, allocates, or uses the "
-                           "default stream (%s)",
-                           cudaGetErrorString(ended));
+    if (code || ended != cudaSuccess || !graph)
+        status = refuse(code, ended, err);
     else
         status = take_graph(out, r, graph, err);
     if (graph)

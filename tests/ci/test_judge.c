@@ -6,6 +6,7 @@
 #include "baselines/link.h"
 #include "ci/gate/judge.h"
 #include "ci/gate/predicting.h"
+#include "ci/gate/recording.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
 #include "model/gate/cause.h"
@@ -158,9 +159,34 @@ static void same_code_measured_again_is_never_the_kernels_fault(void **state)
     assert_int_equal(judge_now("new", 1.05e5, NULL, NULL).cause, CAUSE_NONE);
 }
 
+// It is no kernel that does not do the problem, in a run as in a gate.
+static void a_plain_run_says_why_a_kernel_was_not_recorded(void **state)
+{
+    static const char why[] =
+        "cannot be recorded, and the policy trusts device code alone: a reason";
+    struct error err;
+    struct run run;
+    make_run(&run, RUN_MEASURE, 3, 1, 5);
+    struct result *r = &run.results[0];
+    struct policy_device named = {.name = "gpu", .kind = "cuda"};
+    struct context_device device = {.policy = &named};
+    struct context context = {0};
+    r->head = (struct measurement){
+        .state = MEASURED_UNSUPPORTED, .regime = "not recorded", .detail = why};
+    assert_true(recording_refused(&r->head));
+    const struct policy_kernel rule = {.device_code = true};
+    struct task task = {.rule = &rule, .result = r, .device = &device, .run = &run};
+    const struct task_list tasks = {.items = &task, .count = 1};
+    assert_int_equal(judge_run(&run, &tasks, &context, &err), 0);
+    assert_int_equal(r->verdict.kind, VERDICT_NOT_MEASURED);
+    assert_non_null(strstr(r->verdict.sentence, why));
+    run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plain_run_says_why_a_kernel_was_not_recorded),
         cmocka_unit_test(predictions_carry_the_bias_of_their_kernel),
         cmocka_unit_test(missing_models_and_biases_are_errors_before_measuring),
         cmocka_unit_test(a_linked_code_has_the_verdict_of_its_link),

@@ -49,7 +49,8 @@ trap 'rm -rf "$work"' EXIT
 export PATH="$PATH:/usr/local/cuda/bin" LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/cuda/lib64"
 cp -R "$folder/repository.git" "$work/plumbline.git" # ours, whoever made the other
 mkdir -p "$work/gates" "$work/run"
-common="-C $work/plumbline.git --cache $work/cache -d $device"
+# The changes are of our own making, and there may be no bubblewrap.
+common="-C $work/plumbline.git --cache $work/cache -d $device --sandbox auto"
 base="$common --store $work/gates.db"
 past="$common --store $work/run.db --policy $policy"
 : >"$out/log.txt"
