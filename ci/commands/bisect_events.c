@@ -79,8 +79,8 @@ static void collect(struct agains *out, const struct searches *s)
             struct again *again = again_of(out, misfit, arena);
             if (!again->series)
                 again->series = arena_alloc(arena, s->set->count * sizeof(*again->series));
-            again->series[again->count++] =
-                (struct compared){device, entry->kernel, &entry->problem, misfit->back};
+            again->series[again->count++] = (struct compared){
+                device, entry->kernel, &entry->problem, misfit->back, GATE_FOR_VERDICT};
         }
     }
 }

@@ -170,7 +170,7 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
     if (!found) {
         if (build(&good, s, 0, err) || build(&head, s, i, err))
             return -1;
-        const struct compared series = {s->device, s->kernel, &s->problem, 0};
+        const struct compared series = {s->device, s->kernel, &s->problem, 0, GATE_FOR_VERDICT};
         const struct comparison what = {good, head, &series, 1};
         if (pipeline_compare(&run, s->context, &what, 1, err))
             goto done;

@@ -90,7 +90,8 @@ static void add(struct linking *l, struct run *run, const struct commit *base,
         g->series = arena_alloc(&run->arena, run->count * sizeof(*g->series));
     }
     g->series[g->count++] =
-        (struct compared){&context->devices[r->device], r->kernel, &r->problem, w->back};
+        (struct compared){&context->devices[r->device], r->kernel, &r->problem, w->back,
+                          w->back == 1 ? GATE_FOR_CHANGE : GATE_FOR_LEVEL};
 }
 
 // One code further back: whether it works, and is not the head's own.

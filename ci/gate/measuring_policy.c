@@ -4,6 +4,7 @@
 // scatter.
 #include "ci/gate/measuring.h"
 #include "ci/gate/recording.h"
+#include "model/history/levels.h"
 
 #include <math.h>
 
@@ -39,6 +40,7 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
     }
     if (pairs > 0)
         gate_policy_learn(&policy, (struct moderation){0, 0}, exp(sum / pairs), pairs);
+    gate_policy_use(&policy, task->use, levels_prior.sd);
     *out = policy;
     return 0;
 }

@@ -2,8 +2,9 @@
 //
 // The comparisons that plain runs owe the history: each new code beside codes before it, all series
 // of two commits together as a gate of the two would measure them, and those of all commits side by
-// side.
+// side; then what is doubtful among them once more.
 #include "ci/gate/linking.h"
+#include "ci/gate/linking_doubts.h"
 #include "ci/gate/pipeline.h"
 
 #include <stdlib.h>
@@ -73,14 +74,25 @@ static int add_group(struct owed *o, const struct built *head, const struct link
     return 0;
 }
 
-static int compare_owed(struct owed *o, struct error *err)
+static int compare(struct context *context, const struct comparison *items, size_t count,
+                   struct error *err)
 {
-    struct run *runs = xcalloc(o->count, sizeof(*runs));
-    const int status = pipeline_compare(runs, o->context, o->items, o->count, err);
-    for (size_t i = 0; i < o->count; i++)
+    struct run *runs = xcalloc(count, sizeof(*runs));
+    const int status = pipeline_compare(runs, context, items, count, err);
+    for (size_t i = 0; i < count; i++)
         run_free(&runs[i]);
     free(runs);
     return status;
+}
+
+static int compare_owed(struct owed *o, struct error *err)
+{
+    struct comparison *again;
+    size_t count;
+    if (compare(o->context, o->items, o->count, err) ||
+        linking_doubts(&again, &count, o->items, o->count, o->context, &o->arena, err))
+        return -1;
+    return count ? compare(o->context, again, count, err) : 0;
 }
 
 int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err)

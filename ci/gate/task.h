@@ -6,6 +6,7 @@
 #define PLUMB_TASK_H
 
 #include "ci/gate/built.h"
+#include "model/gate/gate.h"
 
 struct task {
     struct run *run; // that the result is of
@@ -13,6 +14,7 @@ struct task {
     const struct policy_kernel *rule;
     const struct context_device *device;
     const struct built_kernel *base, *head; // NULL: this build has no such kernel
+    enum gate_use use;                      // of its pairs
 };
 
 // Both builds have it, here, and not as the same code: it is measured side by side, as pairs.

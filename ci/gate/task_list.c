@@ -173,7 +173,8 @@ static int fill_compared(struct task *task, struct run *run, struct context *con
                       .rule = policy_rule(&context->policy, series->kernel, series->device->policy),
                       .device = series->device,
                       .base = built_find(what->base, series->kernel, kind),
-                      .head = built_find(what->head, series->kernel, kind)};
+                      .head = built_find(what->head, series->kernel, kind),
+                      .use = series->use};
     if (!task->rule || !task->base)
         return error_set(err, "%s: %s", series->kernel,
                          task->rule ? "the commit it is compared with has no such kernel"

@@ -26,6 +26,7 @@ struct compared {
     const char *kernel;
     const struct problem *problem;
     uint32_t back; // of a link: codes from base to head; 0: of a bisection
+    enum gate_use use;
 };
 struct comparison {
     const struct built *base, *head;

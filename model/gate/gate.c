@@ -96,6 +96,21 @@ void gate_policy_learn(struct gate_policy *policy, struct moderation prior, doub
     policy->scale_pairs = fmin(weight, most);
 }
 
+// A link's variance is that of its pairs and that of what they cannot see: when the first is the
+// smaller one, more pairs sharpen a level little.
+static const double margin_part = 1.0 / 6, unseen_part = 0.5;
+
+void gate_policy_use(struct gate_policy *policy, enum gate_use use, double unseen)
+{
+    if (use == GATE_FOR_VERDICT)
+        return;
+    policy->stretch = 1;
+    if (use == GATE_FOR_CHANGE)
+        return;
+    policy->processes = 1;
+    policy->enough = fmax(margin_part * policy->margin, unseen_part * unseen);
+}
+
 // Of all processes together. The last one may go on as long as the first.
 static uint32_t most_pairs(const struct gate_policy *policy)
 {
@@ -114,7 +129,7 @@ void gate_series_init(struct gate_series *series, const struct gate_policy *poli
     assert(policy->floor >= 0 && policy->floor < policy->margin && isfinite(policy->margin));
     assert(policy->scale > 0 && isfinite(policy->scale) && policy->scale_pairs >= 0);
     assert(policy->block_pairs >= 1 && policy->max_pairs >= 1 && policy->processes >= 1);
-    assert(policy->stretch >= 1 && policy->stretch <= 64);
+    assert(policy->stretch >= 1 && policy->stretch <= 64 && policy->enough >= 0);
     uint32_t capacity = most_pairs(policy);
     *series = (struct gate_series){
         .policy = *policy,
@@ -327,8 +342,19 @@ static enum verdict_kind kind_now(const struct gate_series *s, const struct gate
     return VERDICT_UNDECIDED;
 }
 
+// Of a series that only measures.
+static enum gate_next measure_on(const struct gate_series *s)
+{
+    const bool begun = s->pairs >= s->policy.min_pairs;
+    const bool over =
+        (begun && estimate(s).se <= s->policy.enough) || spent(s, s->policy.max_pairs);
+    return over ? GATE_DONE : GATE_MORE;
+}
+
 static enum gate_next next_step(const struct gate_series *s, const struct gate_decision *d)
 {
+    if (s->policy.enough > 0)
+        return measure_on(s);
     bool alarm = is_alarm(d->kind);
     bool more_processes = s->processes < s->policy.processes;
     if (!s->alarmed) {

@@ -42,7 +42,8 @@ struct gate_policy {
     uint32_t max_pairs;     // budget of the first process
     uint32_t confirm_pairs; // budget of each further process
     double stretch;         // a noisy series' budgets are up to so many times as large; 1: never
-    uint32_t processes;     // in all, when the first one alarms or leaves it open; 1: no other
+    double enough;      // the pairs measure and decide nothing: over at this standard error; 0: no
+    uint32_t processes; // in all, when the first one alarms or leaves it open; 1: no other
 };
 
 // A kernel's size, for gate_policy_default(): the time, ns, of the first block among the base's
@@ -68,6 +69,13 @@ struct gate_policy gate_policy_default(const char *device_kind, double size_ns);
 // most 0.04 % there, root mean square over places, and by 0.03 % in other binaries
 // (baselines/recorded/h200/places).
 void gate_policy_records(struct gate_policy *policy);
+
+// What a link is for. One with the code before it is where a change is found: a gate, but with the
+// plain budget however noisy the series is. One with a mark only measures, for levels: one process,
+// until its standard error is a sixth of the margin or, where that is more, half of `unseen`, the
+// SD of what pairs cannot see. What it shows is no claim, so it is not confirmed.
+enum gate_use { GATE_FOR_VERDICT, GATE_FOR_CHANGE, GATE_FOR_LEVEL };
+void gate_policy_use(struct gate_policy *policy, enum gate_use use, double unseen);
 
 // A budget of `pairs` for a series whose pairs have this SD: the same while it is at most 4 x
 // (margin - floor), then growing with its square, up to `stretch` times.

@@ -141,8 +141,18 @@ static struct guesses guess(const struct gate_series *s, const struct gate_decis
     return out;
 }
 
+// Of a series that only measures: until the standard error is there.
+static double measuring_pairs(const struct gate_series *s)
+{
+    const double block = s->policy.block_pairs, sd = sd_now(s) / s->policy.enough;
+    const double least = fmax(s->policy.min_pairs, sd * sd);
+    return fmax(block, fmin(least, s->policy.max_pairs) - s->pairs);
+}
+
 double gate_outlook(const struct gate_series *s, const struct gate_decision *now)
 {
+    if (s->policy.enough > 0)
+        return s->policy.block_pairs / measuring_pairs(s);
     struct guesses g = guess(s, now);
     return s->policy.block_pairs * best_rate(g.needed, g.o.left);
 }
@@ -168,6 +178,8 @@ struct gate_left gate_left(const struct gate_series *s, const struct gate_decisi
     struct gate_left sum = {0, 0};
     if (now->next == GATE_DONE)
         return sum;
+    if (policy->enough > 0)
+        return (struct gate_left){measuring_pairs(s), 0};
     for (size_t i = 0; i < GUESSES; i++) {
         const double each = confirming_pairs(policy, g.d[i], g.o.sd, 1);
         const double later = ceil(fmax(0, g.needed[i] - here) / budget); // processes until then

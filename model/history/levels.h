@@ -78,5 +78,8 @@ double levels_reach(const struct levels *levels, double confidence);
 // either way. The degrees are of what its pairs cannot see; its own standard error is known well.
 // Needs a close.
 double levels_link_chance(const struct levels *levels, size_t link, double errors);
+// How often chance lets a good link miss what all others say of its codes by as much as this one
+// does, or more; 1 where no others say anything. Needs a close.
+double levels_fit_chance(const struct levels *levels, size_t link);
 
 #endif

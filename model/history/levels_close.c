@@ -333,11 +333,29 @@ double levels_reach(const struct levels *levels, double confidence)
 
 // A sum of a variance that is known and of a part p with n degrees of freedom has n / p^2
 // (Satterthwaite 1946).
-double levels_link_chance(const struct levels *levels, size_t link, double errors)
+static double degrees_of(const struct levels *levels, const struct level_link *l)
 {
-    const struct level_link *l = &levels->factor->links[link];
     const double change = levels->unlike * level_change(l);
     const double unseen = levels->misclosure * levels->misclosure + change * change;
     const double part = unseen / (unseen + l->error * l->error);
-    return tail(fmin(levels->degrees / (part * part), 1e6), errors);
+    return fmin(levels->degrees / (part * part), 1e6);
+}
+
+double levels_link_chance(const struct levels *levels, size_t link, double errors)
+{
+    return tail(degrees_of(levels, &levels->factor->links[link]), errors);
+}
+
+// A link that was set aside is not among those that say where its codes are.
+double levels_fit_chance(const struct levels *levels, size_t link)
+{
+    const struct level_link *l = &levels->factor->links[link];
+    const double r = l->log_ratio - (levels->level[l->to] - levels->level[l->from]);
+    const double w = level_weight(levels, link);
+    level_invert(levels);
+    const double h = w * level_variance(levels, l->from, l->to);
+    const double redundancy = levels->fit[link] == LINK_ASIDE ? 1 + h : 1 - h;
+    if (!(redundancy > bridge))
+        return 1;
+    return tail(degrees_of(levels, l), fabs(r) * sqrt(w / redundancy) / levels->unit);
 }

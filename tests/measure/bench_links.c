@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_links [CODES]: what histories by links say where the truth is known. Series of CODES codes
-// (100 when not said), 12,000 codes a row, each linked by a whole gate with those 1, 8 and 64 codes
-// before it; one in 50 is 0.4 to 2.4 % slower or faster than the one before. A gate's pairs scatter
-// by 0.4 %, its processes by 0.03 %, and every link misses by what pairs cannot see, drawn once for
-// each: of this SD, with normal tails or those of Student's t, and here and there a misfit.
+// bench_links [CODES [gates]]: what histories by links say where the truth is known. Series of
+// CODES codes (100 when not said), 12,000 codes a row, each linked with those 1, 8 and 64 codes
+// before it as a plain run does it (ci/gate/linking_doubts.c), 32 codes at once; `gates`: each link
+// a whole gate. One in 50 is 0.4 to 2.4 % slower or faster than the one before. A gate's pairs
+// scatter by 0.4 %, its processes by 0.03 %, and every link misses by what pairs cannot see, drawn
+// once for each: of this SD, with normal tails or those of Student's t, and here and there a
+// misfit.
 //
 // A row says how many in 10,000 links of equal codes the gate called slower or faster, and how many
 // of those an event would confirm, by the evidence alone and as it is done (history_links.c); how
 // many of the changed are; which share of what is confirmed is false; and how often the intervals
-// of neighbours, and those of levels, hold the truth.
+// of neighbours, and those of levels, hold the truth; and what a link took.
 #include "model/gate/gate.h"
 #include "model/history/discovery.h"
 #include "model/history/levels.h"
@@ -18,8 +20,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { CODES_MOST = 1000, CODES_A_ROW = 12000, DEGREES = 3 };
+enum {
+    CODES_MOST = 1000,
+    CODES_A_ROW = 12000,
+    DEGREES = 3,
+    LINKS_MOST = 6 * CODES_MOST,
+    AT_ONCE = 32
+};
+static const double seldom = 0.01;
 
 struct nature {
     const char *what;
@@ -40,12 +50,22 @@ struct counts {
     double equal, alarms, found, confirmed; // of equal codes
     double changed, changed_confirmed;
     double held[2], level_held[2]; // of the intervals of 95 and of 99 %
+    double links, pairs, processes;
+};
+
+// A link that was measured.
+struct made {
+    size_t from, to;
+    enum verdict_kind kind;
+    bool again; // its codes were measured once more
 };
 
 struct simulation {
     const struct nature *is;
     size_t codes;
+    bool gates;
     struct gate_policy policy;
+    struct made made[LINKS_MOST];
     struct random random;
     struct discoveries discoveries;
     struct levels *levels;
@@ -67,13 +87,16 @@ static double missed(struct simulation *s)
     return value;
 }
 
-// A gate of two codes that are so far apart.
-static struct gate_decision played(struct level_link *out, struct simulation *s, double apart)
+// Two codes that are so far apart.
+static struct gate_decision played(struct level_link *out, struct simulation *s, double apart,
+                                   enum gate_use use)
 {
     struct arena arena = {0};
     struct gate_series series;
+    struct gate_policy policy = s->policy;
+    gate_policy_use(&policy, s->gates ? GATE_FOR_VERDICT : use, levels_prior.sd);
     double sum = 0, squares = 0, count = 0, process = 0.0003 * random_normal(&s->random);
-    gate_series_init(&series, &s->policy, &arena);
+    gate_series_init(&series, &policy, &arena);
     struct gate_decision d = gate_series_decide(&series);
     for (; d.next != GATE_DONE; d = gate_series_decide(&series)) {
         double block[64];
@@ -91,7 +114,20 @@ static struct gate_decision played(struct level_link *out, struct simulation *s,
     }
     out->log_ratio = sum / count;
     out->error = sqrt((squares / count - out->log_ratio * out->log_ratio) / count);
+    s->counts.links++;
+    s->counts.pairs += count;
+    s->counts.processes += d.processes;
     arena_free(&arena);
+    return d;
+}
+
+static struct gate_decision add_link(struct simulation *s, size_t from, size_t to)
+{
+    struct level_link link = {.from = from, .to = to};
+    const struct gate_decision d = played(&link, s, s->truth[to] - s->truth[from] + missed(s),
+                                          to - from == 1 ? GATE_FOR_CHANGE : GATE_FOR_LEVEL);
+    s->made[s->levels->links] = (struct made){from, to, d.kind, false};
+    levels_add(s->levels, &link);
     return d;
 }
 
@@ -105,14 +141,49 @@ static void add_code(struct simulation *s, size_t code)
         s->truth[code] += random_uniform(&s->random) < 0.5 ? -step : step;
     s->link[code] = s->levels->links;
     for (size_t i = 0; i < ARRAY_COUNT(backs) && backs[i] <= code; i++) {
-        struct level_link link = {.from = code - backs[i], .to = code};
-        const struct gate_decision d =
-            played(&link, s, s->truth[code] - s->truth[link.from] + missed(s));
-        levels_add(s->levels, &link);
+        const struct gate_decision d = add_link(s, code - backs[i], code);
         if (i > 0)
             continue;
         s->alarm[code] = d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
         s->found[code] = discovery_test(&s->discoveries, d.log_evidence) && s->alarm[code];
+    }
+}
+
+static void close_levels(struct simulation *s)
+{
+    struct error err;
+    if (levels_close(s->levels, &levels_prior, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+}
+
+static bool is_doubtful(const struct simulation *s, size_t link)
+{
+    const struct made *m = &s->made[link];
+    bool claimed = m->kind != VERDICT_SLOWER && m->kind != VERDICT_FASTER;
+    if (m->to - m->from == 1 || m->again)
+        return false;
+    for (size_t code = m->from + 1; code <= m->to; code++)
+        claimed |= s->made[s->link[code]].kind == m->kind;
+    return !claimed || levels_fit_chance(s->levels, link) < seldom;
+}
+
+// Those of the links since `first` that are doubtful are measured once more.
+static void ask_again(struct simulation *s, size_t first)
+{
+    static bool doubtful[LINKS_MOST];
+    const size_t end = s->levels->links;
+    if (s->gates)
+        return;
+    close_levels(s);
+    for (size_t i = first; i < end; i++)
+        doubtful[i] = is_doubtful(s, i);
+    for (size_t i = first; i < end; i++) {
+        if (!doubtful[i])
+            continue;
+        add_link(s, s->made[i].from, s->made[i].to);
+        s->made[i].again = s->made[s->levels->links - 1].again = true;
     }
 }
 
@@ -137,15 +208,17 @@ static void count(struct simulation *s, size_t code, const double *errors, const
 static void run_series(struct simulation *s)
 {
     double errors[CODES_MOST];
-    struct error err;
+    size_t asked = 0;
     s->levels = levels_new();
     s->truth[0] = 0;
-    for (size_t i = 1; i < s->codes; i++)
+    for (size_t i = 1; i < s->codes; i++) {
         add_code(s, i);
-    if (levels_close(s->levels, &levels_prior, &err)) {
-        fprintf(stderr, "%s\n", err.text);
-        exit(1);
+        if (i % AT_ONCE && i + 1 < s->codes)
+            continue;
+        ask_again(s, asked);
+        asked = s->levels->links;
     }
+    close_levels(s);
     levels_errors(errors, s->levels);
     const double reach[] = {levels_reach(s->levels, 0.95), levels_reach(s->levels, 0.99)};
     for (size_t i = 1; i < s->codes; i++)
@@ -153,11 +226,12 @@ static void run_series(struct simulation *s)
     levels_free(s->levels);
 }
 
-static void print_row(const struct nature *is, size_t codes)
+static void print_row(const struct nature *is, size_t codes, bool gates)
 {
     struct simulation *s = xcalloc(1, sizeof(*s));
     *s = (struct simulation){.is = is,
                              .codes = codes,
+                             .gates = gates,
                              .policy = gate_policy_default("cuda", 183e3),
                              .random = {2026},
                              .discoveries = {.q = gate_defaults.q}};
@@ -165,11 +239,13 @@ static void print_row(const struct nature *is, size_t codes)
         run_series(s);
     const struct counts *c = &s->counts;
     const double all = c->equal + c->changed, confirmed = c->confirmed + c->changed_confirmed;
-    printf("| %s | %.1f | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f |\n",
+    printf("| %s | %.1f | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f | "
+           "%.1f, %.2f |\n",
            is->what, 1e4 * c->alarms / c->equal, 1e4 * c->found / c->equal,
            1e4 * c->confirmed / c->equal, c->changed_confirmed, c->changed,
            confirmed > 0 ? c->confirmed / confirmed : 0, c->held[0] / all, c->held[1] / all,
-           c->level_held[0] / all, c->level_held[1] / all);
+           c->level_held[0] / all, c->level_held[1] / all, c->pairs / c->links,
+           c->processes / c->links);
     fflush(stdout);
     free(s);
 }
@@ -177,14 +253,16 @@ static void print_row(const struct nature *is, size_t codes)
 int main(int argc, char **argv)
 {
     int64_t codes = 100;
-    if (argc > 2 ||
-        (argc == 2 && (parse_int64(&codes, argv[1]) || codes < 2 || codes > CODES_MOST))) {
-        fprintf(stderr, "bench_links [CODES]: a number from 2 to %d\n", CODES_MOST);
+    const bool gates = argc == 3 && strcmp(argv[2], "gates") == 0;
+    if (argc > 3 || (argc == 3 && !gates) ||
+        (argc > 1 && (parse_int64(&codes, argv[1]) || codes < 2 || codes > CODES_MOST))) {
+        fprintf(stderr, "bench_links [CODES [gates]]: a number from 2 to %d\n", CODES_MOST);
         return 1;
     }
     puts("| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
-         "neighbours 95, 99 % | levels 95, 99 % |\n|---|--:|--:|--:|--:|--:|--:|--:|");
+         "neighbours 95, 99 % | levels 95, 99 % | "
+         "pairs, processes a link |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     for (size_t i = 0; i < ARRAY_COUNT(natures); i++)
-        print_row(&natures[i], (size_t)codes);
+        print_row(&natures[i], (size_t)codes, gates);
     return 0;
 }
