@@ -95,9 +95,9 @@ static bool is_doubtful(const struct doubting *d, size_t i)
 static size_t link_of(const struct doubting *d, const struct comparison *what, uint32_t back)
 {
     size_t i = 0;
-    while (i < d->count && (d->links[i].back != back ||
-                            strcmp(d->links[i].base.id, what->base->commit.id) != 0 ||
-                            strcmp(d->links[i].head.id, what->head->commit.id) != 0))
+    while (i < d->count &&
+           (d->links[i].back != back || strcmp(d->links[i].base.id, what->base->commit.id) != 0 ||
+            strcmp(d->links[i].head.id, what->head->commit.id) != 0))
         i++;
     return i;
 }

@@ -27,6 +27,43 @@ static void a_link_is_as_sure_as_its_variance_is_known(void **state)
     levels_free(levels);
 }
 
+// Chains of codes with links to those eight before; one link is 1 % off. Of good links as many miss
+// the others as the chance says, and the wrong one does.
+static void a_link_misses_the_others_as_often_as_chance_lets_it(void **state)
+{
+    struct random random = {73};
+    double links = 0, seldom = 0, found = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct levels *levels = levels_new();
+        struct error err;
+        for (size_t i = 1; i < CODES; i++) {
+            levels_add(levels,
+                       &(struct level_link){i - 1, i, 0.0011 * random_normal(&random), own});
+            const double off = i == CODES / 2 && turn % 2 ? 0.01 : 0;
+            if (i >= 8)
+                levels_add(levels, &(struct level_link){
+                                       i - 8, i, off + 0.0011 * random_normal(&random), own});
+        }
+        assert_int_equal(levels_close(levels, &levels_prior, &err), 0);
+        const size_t wrong = 2 * (CODES / 2) - 8;
+        for (size_t i = 0; i < levels->links && turn % 2 == 0; i++) {
+            links++;
+            seldom += levels_fit_chance(levels, i) < 0.01;
+        }
+        found += turn % 2 && levels_fit_chance(levels, wrong) < 0.01;
+        levels_free(levels);
+    }
+    print_message("%.4f of good links, %.0f of %d wrong ones\n", seldom / links, found, TURNS / 2);
+    assert_true(seldom / links > 0.003 && seldom / links < 0.02);
+    assert_true(found > 0.97 * TURNS / 2);
+    struct levels *alone = levels_new();
+    struct error err;
+    levels_add(alone, &(struct level_link){0, 1, 0.5, own});
+    assert_int_equal(levels_close(alone, &levels_prior, &err), 0);
+    assert_true(levels_fit_chance(alone, 0) == 1); // nobody contradicts it
+    levels_free(alone);
+}
+
 struct counts {
     double equal, equal_look, equal_sure, changed, changed_sure;
 };
@@ -87,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_link_is_as_sure_as_its_variance_is_known),
+        cmocka_unit_test(a_link_misses_the_others_as_often_as_chance_lets_it),
         cmocka_unit_test(few_equal_codes_are_surely_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
