@@ -18,9 +18,12 @@ struct link {
     // How many codes the base was before the head along first parents, up to LINK_BACK_MOST; 0:
     // they met in a gate or a bisection, and the head may be of a branch.
     uint32_t back;
-    enum verdict_kind kind; // same, slower, faster or undecided, by the gate's rule
-    double log_ratio;       // log(head time / base time), -50 to 50
-    double error;           // its standard error by its own pairs, 1e-6 to 50
+    // Same, slower, faster or undecided, by the gate's rule. Links with the code before are
+    // confirmed in fresh processes, as a gate's; those with marks (back > 1) claim nothing and are
+    // not.
+    enum verdict_kind kind;
+    double log_ratio; // log(head time / base time), -50 to 50
+    double error;     // its standard error by its own pairs, 1e-6 to 50
     double log_evidence;
     uint32_t pairs, processes; // at least 1
 };

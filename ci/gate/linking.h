@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Links of a new code with those before it: which comparisons a plain run owes the history of its
-// series, and what is kept of them. pipeline_link.c has them made, by the gate's rule.
+// series, and what is kept of them. pipeline_link.c has them made: those with the code before by
+// the gate's rule, those with marks as far as levels need it (linking_doubts.c).
 #ifndef PLUMB_LINKING_H
 #define PLUMB_LINKING_H
 

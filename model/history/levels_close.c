@@ -49,7 +49,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { UPDATES = 6, ASIDE_MOST = 16, NEWEST = 256, STEPS_MOST = 60, STRIDE = 4 };
+enum { UPDATES = 6, ASIDE_MOST = 64, NEWEST = 256, STEPS_MOST = 60, STRIDE = 4 };
 
 static const double false_alarm = 0.01;
 static const double tie = 0.999;       // of the worst score: as bad as the worst
