@@ -39,10 +39,10 @@
 // is found of +0.40 % from 72 to 89 %, and takes 147 pairs, not 136; without places 0.2 % of a
 // kernel with an SD of 0.95 %, a change that does not count, takes 749 pairs, not 520.
 //
-// Budgets. The pairs that a change needs grow with the variance of a pair, so above `steady` the
-// budgets do too, up to `stretch` times. An alarm that the last process leaves open goes on there
-// until that process has had as much as the first. All of this only moves the time at which one
-// stops, which may depend on the data in any way.
+// Budgets. The pairs that a change needs grow with the variance of a pair, so above a point the
+// budgets do too (gate_policy.c), up to `stretch` times. An alarm that the last process leaves open
+// goes on there until that process has had as much as the first. All of this only moves the time at
+// which one stops, which may depend on the data in any way.
 #include "model/gate/gate.h"
 
 #include <assert.h>
@@ -52,64 +52,6 @@
 // Below the timer's own steps nothing is known; it only keeps the division finite.
 static const double least_scale = 1e-6;
 static const uint32_t recent_pairs = 16;
-
-// A pair's SD up to which the plain budget suffices, in units of margin - floor. At 0.95 % on a
-// large kernel (6.3 units) 3 finds a change of 0.47 % in 100 of 100 simulated gates for 735 pairs,
-// 4 in 99 for 615, 5 in 95 for 480; without any stretch it is 73 for 321.
-static const double steady = 4;
-
-const struct gate_policy gate_defaults = {
-    .alpha = 1e-3,
-    .q = 0.01,
-    .confidence = 0.95,
-    .block_pairs = 8,
-    .min_pairs = 16,
-    .max_pairs = 256,
-    .confirm_pairs = 64,
-    .stretch = 4,
-    .processes = 4,
-};
-
-struct gate_policy gate_policy_default(const char *device_kind, double size_ns)
-{
-    struct gate_policy policy = gate_defaults;
-    policy.margin = 0.003;
-    policy.scale = 0.004;
-    if (strcmp(device_kind, "host") == 0) {
-        policy.margin = 0.03;
-        policy.scale = 0.03;
-    } else if (!(size_ns > 100e3)) {
-        policy.margin = 0.005;
-        policy.scale = 0.01;
-    }
-    policy.floor = 0.5 * policy.margin;
-    return policy;
-}
-
-void gate_policy_learn(struct gate_policy *policy, struct moderation prior, double sd, double pairs)
-{
-    const double most = 16;
-    double weight = prior.weight + pairs, scale = moderate_sd(prior, sd, pairs);
-    if (!(weight > 0) || !(scale > 0) || !isfinite(scale))
-        return;
-    policy->scale = scale;
-    policy->scale_pairs = fmin(weight, most);
-}
-
-// A link's variance is that of its pairs and that of what they cannot see: when the first is the
-// smaller one, more pairs sharpen a level little.
-static const double margin_part = 1.0 / 6, unseen_part = 0.5;
-
-void gate_policy_use(struct gate_policy *policy, enum gate_use use, double unseen)
-{
-    if (use == GATE_FOR_VERDICT)
-        return;
-    policy->stretch = 1;
-    if (use == GATE_FOR_CHANGE)
-        return;
-    policy->processes = 1;
-    policy->enough = fmax(margin_part * policy->margin, unseen_part * unseen);
-}
 
 // Of all processes together. The last one may go on as long as the first.
 static uint32_t most_pairs(const struct gate_policy *policy)
@@ -293,12 +235,6 @@ static struct pooled estimate(const struct gate_series *s)
         s->errors[used++] = fmax(m.se, least_scale);
     }
     return used ? pool_random_effects(s->means, s->errors, used) : none;
-}
-
-uint32_t gate_budget(const struct gate_policy *policy, double sd, uint32_t pairs)
-{
-    double units = sd / (policy->margin - policy->floor) / steady;
-    return (uint32_t)ceil(fmin(fmax(1, units * units), policy->stretch) * pairs);
 }
 
 // The process at work has spent a budget of so many pairs; the first stage counts as one process.
