@@ -233,7 +233,7 @@ int judge_gate(struct run *run, const struct task_list *tasks, struct context *c
 
 // ---- a plain run ----
 
-static void sentence_of_drift(struct run *run, struct result *r)
+static void sentence_of_drift(struct run *run, struct result *r, bool alone)
 {
     struct verdict *v = &r->verdict;
     if (v->kind == VERDICT_NEW) {
@@ -241,21 +241,27 @@ static void sentence_of_drift(struct run *run, struct result *r)
         return;
     }
     v->sentence = arena_printf(
-        &run->arena, "%s took %s, %+.1f %% against its history (%.1f to %.1f %%)%s%s",
+        &run->arena, "%s took %s, %+.1f %% against its history (%.1f to %.1f %%)%s%s%s",
         name_of(run, r), time_of(run, r), expm1(v->log_ratio.value) * 100,
         expm1(v->log_ratio.low) * 100, expm1(v->log_ratio.high) * 100,
         v->cause == CAUSE_ENVIRONMENT ? ", on the same machine code: the environment" : "",
-        against_model(run, r));
+        alone ? "; nothing confirmed it side by side" : "", against_model(run, r));
 }
 
-// A kernel is to blame only for what its own code changed: same code, same kernel.
-static void judge_drift(struct run *run, const struct task *task)
+// A kernel is to blame only for what its own code changed: same code, same kernel. What a link had
+// to confirm and none did is open: other work on the machine does it too.
+static void judge_drift(struct run *run, const struct task *task, const struct context *context)
 {
     const struct drift_policy policy = drift_policy_default(task->device->policy->kind);
     struct result *r = task->result;
     const bool same = r->head_code[0] && strcmp(r->history.newest_code, r->head_code) == 0;
     drift_judge(&r->verdict, &r->history, &r->head, same, &policy);
-    sentence_of_drift(run, r);
+    const bool alone = r->verdict.cause == CAUSE_KERNEL && linking_confirms(run, r, context);
+    if (alone) {
+        r->verdict.kind = VERDICT_UNDECIDED;
+        r->verdict.cause = CAUSE_NONE;
+    }
+    sentence_of_drift(run, r, alone);
 }
 
 // The gate's rule judged the two codes side by side. The interval knows how such links close.
@@ -311,7 +317,7 @@ static int judge_alone(struct run *run, const struct task *task, struct context 
             arena_printf(&run->arena, "%s runs machine code that is measured already: %s%s",
                          name_of(run, r), time_of(run, r), against_model(run, r));
     } else {
-        judge_drift(run, task);
+        judge_drift(run, task, context);
     }
     return 0;
 }

@@ -4,12 +4,18 @@
 // short links do not add up (model/history/levels.c): the codes 8 and 64 before it, and the code of
 // the commit from which on the epochs file of the run's head accepts the series.
 //
+// Where the policy says nothing, codes of a host get none of these. But what times alone call
+// slower or faster is paired with the code that they were held against, for a busy machine does
+// that too: an alarm is confirmed side by side. Such a link is no step of the history, as a gate's
+// is none.
+//
 // The code before is looked for along first parents, among commits whose build the store knows: a
 // commit that was never measured is passed over, and so is a code that did not work in this series.
 #include "ci/gate/linking.h"
 #include "ci/gate/accepting.h"
 
 #include "model/gate/gate.h"
+#include "model/history/drift.h"
 
 #include <string.h>
 
@@ -72,7 +78,7 @@ static int linked(bool *out, const struct walker *w, const char *code, const str
 }
 
 static void add(struct linking *l, struct run *run, const struct commit *base,
-                const struct walker *w, const struct context *context)
+                const struct walker *w, enum gate_use use, const struct context *context)
 {
     const struct result *r = w->result;
     struct linking_group *g = NULL;
@@ -90,8 +96,7 @@ static void add(struct linking *l, struct run *run, const struct commit *base,
         g->series = arena_alloc(&run->arena, run->count * sizeof(*g->series));
     }
     g->series[g->count++] =
-        (struct compared){&context->devices[r->device], r->kernel, &r->problem, w->back,
-                          w->back == 1 ? GATE_FOR_CHANGE : GATE_FOR_LEVEL};
+        (struct compared){&context->devices[r->device], r->kernel, &r->problem, w->back, use};
 }
 
 // One code further back: whether it works, and is not the head's own.
@@ -143,7 +148,7 @@ static int step(struct linking *l, struct walker *w, struct run *run, const stru
     if (linked(&known, w, code, base, &run->head, context, err))
         return -1;
     if (!known)
-        add(l, run, base, w, context);
+        add(l, run, base, w, w->back == 1 ? GATE_FOR_CHANGE : GATE_FOR_LEVEL, context);
     return 0;
 }
 
@@ -174,6 +179,51 @@ static size_t begin(struct walker *walkers, const struct run *run, const struct 
     return count;
 }
 
+// ---- alarms ----
+
+bool linking_confirms(const struct run *run, const struct result *r, const struct context *context)
+{
+    const struct context_device *device = &context->devices[r->device];
+    const bool silent = !context->policy.link && strcmp(device->policy->kind, "host") == 0;
+    return silent && !device->away && !r->control && !run_names_toolchain(run);
+}
+
+static bool alarms(const struct run *run, const struct result *r, const struct context *context)
+{
+    const struct drift_policy policy =
+        drift_policy_default(context->devices[r->device].policy->kind);
+    struct verdict v;
+    if (!linking_confirms(run, r, context) || r->head.state != MEASURED_OK || r->reused ||
+        !r->head_code[0] || !r->history.count || !strcmp(r->history.newest_code, r->head_code))
+        return false;
+    drift_judge(&v, &r->history, &r->head, false, &policy);
+    return v.kind == VERDICT_SLOWER || v.kind == VERDICT_FASTER;
+}
+
+// Commits that are gone from the repository cannot be built, and confirm nothing.
+static int plan_alarms(struct linking *l, struct run *run, struct context *context,
+                       struct error *err)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        const struct walker w = {.result = r};
+        struct commit base;
+        struct error gone;
+        bool known = false;
+        if (!alarms(run, r, context) ||
+            repository_commit(&base, context->repository,
+                              r->history.points[r->history.count - 1].commit, &run->arena, &gone))
+            continue;
+        if (linked(&known, &w, r->history.newest_code, &base, &run->head, context, err))
+            return -1;
+        if (!known)
+            add(l, run, &base, &w, GATE_FOR_CHANGE, context);
+    }
+    return 0;
+}
+
+// ---- both ----
+
 int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err)
 {
     struct linking plan = {0};
@@ -202,6 +252,8 @@ int linking_plan(struct linking *out, struct run *run, struct context *context, 
             left += !walkers[i].over;
         }
     }
+    if (plan_alarms(&plan, run, context, err))
+        return -1;
     *out = plan;
     return 0;
 }
@@ -211,12 +263,15 @@ int linking_find(struct link *out, bool *found, const struct run *run, const str
 {
     struct link *links;
     size_t count = 0;
+    const char *newest = r->history.newest_code;
     const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
     *found = false;
     if (store_links(&links, &count, context->store, &series, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        if (links[i].back == 1 && !strcmp(links[i].head.id, run->head.id) &&
+        const bool before = links[i].back == 1 || (linking_confirms(run, r, context) &&
+                                                   !strcmp(links[i].base_code, newest));
+        if (before && !strcmp(links[i].head.id, run->head.id) &&
             !strcmp(links[i].head_code, r->head_code)) {
             *out = links[i];
             *found = true;

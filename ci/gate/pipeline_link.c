@@ -3,6 +3,7 @@
 // The comparisons that plain runs owe the history: each new code beside codes before it, all series
 // of two commits together as a gate of the two would measure them, and those of all commits side by
 // side; then what is doubtful among them once more.
+#include "ci/gate/judge.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/linking_doubts.h"
 #include "ci/gate/pipeline.h"
@@ -103,7 +104,8 @@ int pipeline_link(struct measured *list, size_t count, struct context *context, 
         struct linking linking = {0};
         if (run_names_toolchain(&list[i].run)) // links are the history of the default's codes
             continue;
-        status = linking_plan(&linking, &list[i].run, context, err);
+        status = judge_history(&list[i].run, context, err) ||
+                 linking_plan(&linking, &list[i].run, context, err);
         for (size_t k = 0; status == 0 && k < linking.count; k++)
             status = add_group(&owed, &list[i].built, &linking.groups[k], err);
     }

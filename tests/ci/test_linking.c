@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A host that other programs load while one of two commits is measured: what its times alone call
+// slower or faster is paired with the commit before, and only what the pairs say counts. Builds,
+// store and program are real; the times are told (tests/helpers/told_time.h).
+#include "baselines/link.h"
+#include "model/buffer.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BASE, FASTER, SLOWER, COMMITS };
+
+static const char *const takes[COMMITS] = {"1", "0.5", "2"};
+static char *directory, *bench;
+static char ids[COMMITS][OBJECT_ID_TEXT];
+static struct plumb_outcome outcome;
+
+static void write_policy(const char *name, const char *end)
+{
+    char *path = xprintf("%s/%s", directory, name);
+    char *text =
+        xprintf("[build]\n\tsandbox = off\n\tinput = kernels\n"
+                "\tcommand = \"cc -shared -fPIC -o \\\"$PLUMB_OUT/simple.so\\\" "
+                "\\\"$PLUMB_SOURCE\\\"/kernels/simple.c\"\n"
+                "[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+                "[kernel \"*\"]\n\tproblems = p\n\tmargin = 4%%\n[gate]\n\tprocesses = 2\n%s",
+                end);
+    helper_write_text(path, text);
+    free(text);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    git_repository *git = NULL;
+    directory = helper_directory();
+    bench = xprintf("%s/bench", directory);
+    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
+    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
+        return -1;
+    git_repository_free(git);
+    free(copy);
+    write_policy("silent.cfg", "");
+    write_policy("off.cfg", "[history]\n\tlink = off\n");
+    for (int i = 0; i < COMMITS; i++) {
+        char *text = xprintf("const char takes[] = \"fake-time=%s\";\n", takes[i]);
+        const struct helper_file file = {"kernels/simple.c", text, 0};
+        const char *parent = i ? ids[BASE] : NULL;
+        helper_repo_commit(ids[i], directory, i == SLOWER ? "slower" : "main", &parent, i > 0, i,
+                           "step\n", &file, 1);
+        free(text);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(directory);
+    free(directory);
+    free(bench);
+    return 0;
+}
+
+// Every process of the run finds all times e to the power of `level` as long.
+static void measure(int commit, double level, const char *policy, const char *store)
+{
+    struct buffer text = {0};
+    char *path = xprintf("%s.load", bench), *line = xprintf("%.3f\n", level);
+    for (int i = 0; i < 100; i++)
+        buffer_puts(&text, line);
+    helper_write_text(path, text.bytes);
+    const char *argv[] = {"run", ids[commit], "--policy", policy, "--bench",
+                          bench, "--store",   store,      NULL};
+    plumb_run(&outcome, directory, argv, 0);
+    buffer_free(&text);
+    free(line);
+    free(path);
+}
+
+static size_t links_of(const char *name)
+{
+    struct store *store;
+    struct error err;
+    struct arena arena = {0};
+    struct series_entry *series;
+    struct link *links;
+    size_t count, found = 0;
+    char *path = xprintf("%s/%s", directory, name);
+    assert_int_equal(store_open(&store, path, STORE_READ, &err), 0);
+    assert_int_equal(store_list_series(&series, &count, store, &arena, &err), 0);
+    assert_int_equal(count, 1);
+    const struct series one = {series->kernel, &series->problem, series->device_uuid};
+    assert_int_equal(store_links(&links, &found, store, &one, &arena, &err), 0);
+    store_close(store);
+    arena_free(&arena);
+    free(path);
+    return found;
+}
+
+static void a_busy_host_makes_no_faster_code_slower(void **state)
+{
+    measure(BASE, 0, "silent.cfg", "a.db");
+    measure(FASTER, 1.1, "silent.cfg", "a.db"); // 1.5 times as long
+    char *line = xprintf("faster: -50.00 %% (-50.10 to -49.90 %%) side by side with %.10s; it took",
+                         ids[BASE]);
+    plumb_said(&outcome, 0, line);
+    plumb_said(&outcome, 0, "OK: 1 faster");
+    assert_int_equal(links_of("a.db"), 1);
+    measure(FASTER, 1.1, "silent.cfg", "a.db");
+    plumb_said(&outcome, 0, "nothing to do");
+    assert_int_equal(links_of("a.db"), 1);
+    free(line);
+}
+
+static void a_slower_code_is_slower_side_by_side(void **state)
+{
+    measure(BASE, 0, "silent.cfg", "b.db");
+    measure(SLOWER, 0, "silent.cfg", "b.db");
+    plumb_said(&outcome, 1, "slower: +100.00 %");
+    plumb_said(&outcome, 1, "SLOWER: 1 slower");
+}
+
+static void what_times_leave_open_costs_no_pairs(void **state)
+{
+    measure(BASE, 0, "silent.cfg", "c.db");
+    measure(FASTER, 0.69, "silent.cfg", "c.db"); // as long as the base
+    plumb_said(&outcome, 2, "UNDECIDED: 1 undecided");
+    assert_int_equal(links_of("c.db"), 0);
+}
+
+static void a_policy_without_links_goes_by_times_alone(void **state)
+{
+    measure(BASE, 0, "off.cfg", "d.db");
+    measure(FASTER, 1.1, "off.cfg", "d.db");
+    plumb_said(&outcome, 1, "against its history");
+    plumb_said(&outcome, 1, "SLOWER: 1 slower");
+    assert_int_equal(links_of("d.db"), 0);
+}
+
+// The base's build is gone, and nothing is built again for it.
+static void what_cannot_be_confirmed_is_open(void **state)
+{
+    measure(BASE, 0, "silent.cfg", "e.db");
+    char *gone = xprintf("rm -rf '%s/.plumb/cache'", directory);
+    assert_int_equal(system(gone), 0);
+    measure(FASTER, 1.1, "silent.cfg", "e.db");
+    plumb_said(&outcome, 2, "; nothing confirmed it side by side");
+    plumb_said(&outcome, 2, "its build is not kept");
+    plumb_said(&outcome, 2, "UNDECIDED: 1 undecided");
+    free(gone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_busy_host_makes_no_faster_code_slower),
+        cmocka_unit_test(a_slower_code_is_slower_side_by_side),
+        cmocka_unit_test(what_times_leave_open_costs_no_pairs),
+        cmocka_unit_test(a_policy_without_links_goes_by_times_alone),
+        cmocka_unit_test(what_cannot_be_confirmed_is_open),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
