@@ -3,6 +3,7 @@
 // plumb events: what changed, gathered by cause, and what became of it. What a person decides is
 // written into the epochs file, where a pull request shows it to a reviewer.
 #include "ci/command.h"
+#include "ci/commands/output.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/events_print.h"
 #include "ci/settings/store_option.h"
@@ -24,7 +25,7 @@ struct arguments {
     enum action action;
     enum event_state state; // of those that are listed; EVENT_STATES: all
     const char *reason, *who, *file, *format;
-    bool dry_run;
+    bool dry_run, fails;
 };
 
 static int take_state(void *arguments, const char *text)
@@ -41,6 +42,7 @@ static const struct command_option own_options[] = {
                 who),
     OPTION_TEXT("file", 0, "FILE", "File of epochs [REPO/" EPOCHS_PATH "]", file),
     OPTION_FLAG("dry-run", 'n', "Only show what would be written", dry_run),
+    OPTION_FLAG("check", 0, "list: exit with 1 while a slowdown is open", fails),
     {0},
 };
 static const struct arguments usual = {.state = EVENT_STATES, .format = "table"};
@@ -56,6 +58,8 @@ static int check(void *arguments, struct error *err)
         return error_set(err, "'%.40s': list, show, accept, dismiss or fixed", word);
     if (a->action == ACTION_LIST && words->count > 1)
         return error_set(err, "list takes no names; `plumb events show %.40s`", words->items[1]);
+    if (a->action != ACTION_LIST && a->fails)
+        return error_set(err, "--check is for list");
     if (a->action != ACTION_LIST && words->count < 2)
         return error_set(err, "%s which? `plumb events` lists their names", word);
     if (a->action > ACTION_SHOW && !a->reason)
@@ -155,6 +159,41 @@ static int show(const struct arguments *a, const struct events *events,
     return status;
 }
 
+// The codes of the newest commit are slower by it, side by side or beyond doubt, and nobody has
+// said that this is meant.
+static bool is_slowdown(const struct event *e)
+{
+    bool slower = false;
+    for (size_t i = 0; i < e->count; i++) {
+        const struct event_change *c = &e->changes[i];
+        const bool sure = c->paired || e->state == EVENT_CONFIRMED;
+        slower |= sure && c->size.value > 0 && !(c->levelled && c->left <= c->size.value / 4);
+    }
+    return slower && e->cause == ATTRIBUTION_KERNEL &&
+           (e->state == EVENT_NEW || e->state == EVENT_CONFIRMED);
+}
+
+// The last line, as that of a run, where there is one to say. What is no table stays what it is.
+static enum conclusion conclude(const struct arguments *a, const struct events *events,
+                                struct arena *arena)
+{
+    enum { NAMED = 3 };
+    size_t count = 0;
+    const char *names = "";
+    for (size_t i = 0; i < events->list.count; i++) {
+        const struct event *e = &events->list.events[i];
+        if (is_slowdown(e) && count++ < NAMED)
+            names = arena_printf(arena, "%s %s", names, e->name);
+    }
+    if (count && strcmp(a->format, "table") == 0)
+        output_line(arena_printf(arena,
+                                 "SLOWER: %zu %s open:%s%s; fix it, or say that it is meant: "
+                                 "plumb events accept%s --reason TEXT",
+                                 count, plural(count, "slowdown is", "slowdowns are"), names,
+                                 count > NAMED ? " ..." : "", names));
+    return count ? CONCLUDE_REGRESSION : CONCLUDE_OK;
+}
+
 static int act(const struct arguments *a, struct context *context, const struct events *events,
                const struct history_set *set, const char *before, struct error *err)
 {
@@ -174,7 +213,6 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     struct epoch_list known;
     struct events events;
     char *before;
-    (void)out;
     // A store that is named needs no repository, but is told more with one.
     if ((context_open(context, &a->options, err) && !a->options.store) ||
         store_option_open_kept(context, &a->options, true, &wanted.keeps, err))
@@ -191,6 +229,8 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
         status = events_load(&events, &set, context->store, &asked, &context->arena, err);
     if (status == 0)
         status = act(a, context, &events, &set, before, err);
+    if (status == 0 && a->fails)
+        *out = conclude(a, &events, &context->arena);
     history_free(&set);
     return status;
 }
@@ -220,6 +260,9 @@ const struct command command_events = {
         "1 % of what is ever confirmed by links is false), fixed "
         "(later changes undo it), withdrawn (it was reported, and is found no more), accepted and "
         "dismissed (a person says so). What was reported stays, with the date of each state.\n\n"
+        "With --check it ends with 1 while an event of the code that made a series slower is new "
+        "or "
+        "confirmed and the newest code still is slower by it, and names those.\n\n"
         "accept, dismiss and fixed write into the file of epochs, to be committed and reviewed; "
         "accept makes the level of every series that is touched the new baseline.",
 };

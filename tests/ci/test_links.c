@@ -99,6 +99,19 @@ static void history_names_the_commit_of_each_step_after_one_point_per_code(void 
     plumb_said(&outcome, 0, ": 1 change");
 }
 
+static void a_slowdown_is_open_until_it_is_undone(void **state)
+{
+    const char *events[] = {"events", "--check", "--store", "h.db", NULL};
+    char line[64];
+    run(linked_policy, "h.db", REPO_COMMENT, REPO_SLOWER);
+    plumb_run(&outcome, repo.directory, events, 0);
+    snprintf(line, sizeof(line), "SLOWER: 1 slowdown is open: %.10s;", repo.ids[REPO_SLOWER]);
+    plumb_said(&outcome, 1, line);
+    run(linked_policy, "h.db", REPO_COMMENT, REPO_REVERT);
+    plumb_run(&outcome, repo.directory, events, 0);
+    assert_int_equal(outcome.code, 0);
+}
+
 static void what_was_found_stays_when_more_comes(void **state)
 {
     const struct link *links;
@@ -308,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(history_names_the_commit_of_each_step_after_one_point_per_code),
+        cmocka_unit_test(a_slowdown_is_open_until_it_is_undone),
         cmocka_unit_test(what_was_found_stays_when_more_comes),
         cmocka_unit_test(what_is_linked_is_not_linked_again),
         cmocka_unit_test(codes_are_linked_with_those_eight_before_them_too),

@@ -65,6 +65,28 @@ static void nightly_of_another_repository_finds_its_own_plumb(void **state)
     free(script);
 }
 
+// The newest commit is the same as the one before, which was slower.
+static void night_does_not_pass_while_a_slowdown_is_open(void **state)
+{
+    static const struct {
+        const char *newest, *check;
+        int code;
+        bool named;
+    } nights[] = {{"0", "0", 0, false},  {"0", "1", 1, true}, {"2", "0", 2, false},
+                  {"2", "1", 1, true},   {"3", "1", 3, true}, {"0", "4", 4, false},
+                  {"0", "139", 4, false}};
+    for (size_t i = 0; i < ARRAY_COUNT(nights); i++) {
+        char *script =
+            xprintf("printf '%%s\\n' '#!/bin/sh' 'case $* in run*) exit %s ;; "
+                    "*--check*) echo SLOWER: one; exit %s ;; esac' >fake && chmod +x fake && "
+                    "ci/nightly --repo '%s' --back 1 --plumb \"$PWD/fake\" >&2",
+                    nights[i].newest, nights[i].check, repo.directory);
+        assert_int_equal(shell(script), nights[i].code);
+        assert_true(!strstr(said, "SLOWER: one") == !nights[i].named);
+        free(script);
+    }
+}
+
 // `.` is where the caller is, and not where the script lies, which is a repository too.
 static void nightly_looks_for_the_repository_from_where_it_is_called(void **state)
 {
@@ -135,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nightly_of_another_repository_finds_its_own_plumb),
+        cmocka_unit_test(night_does_not_pass_while_a_slowdown_is_open),
         cmocka_unit_test(nightly_looks_for_the_repository_from_where_it_is_called),
         cmocka_unit_test(what_is_wrong_before_a_verdict_is_code_4),
         cmocka_unit_test(another_clang_format_checks_nothing_and_says_so),
