@@ -5,6 +5,7 @@
 // is missing or damaged is a line of the table, with what to do about it.
 #include "ci/command.h"
 #include "ci/commands/answer.h"
+#include "ci/gate/conclude.h"
 #include "ci/gate/known.h"
 #include "ci/settings/plain.h"
 
@@ -237,7 +238,12 @@ static void add_work(struct status *s)
                        : "changes nothing that the build reads",
         known ? "measured" : "not all measured");
     decide_on_policy(s, known);
-    if (s->judged)
+    if (s->judged &&
+        strncmp(s->judged->headline, HEADLINE_UNJUDGED, strlen(HEADLINE_UNJUDGED)) == 0)
+        decide(s, arena_printf(&s->context->arena,
+                               "nothing of HEAD was judged: `plumb report --run %lld` says why",
+                               (long long)s->judged->id));
+    else if (s->judged)
         decide(s, arena_printf(&s->context->arena,
                                "HEAD was judged: `plumb report --run %lld` shows it again%s",
                                (long long)s->judged->id,

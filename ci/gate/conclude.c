@@ -137,7 +137,7 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
     else if (undecided && !gate->undecided_passes)
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", undecided, away);
     else if (nothing_judged(&which, run))
-        conclude(run, CONCLUDE_UNDECIDED, "NOTHING JUDGED", which, away);
+        conclude(run, CONCLUDE_UNDECIDED, HEADLINE_UNJUDGED, which, away);
     else if ((which = worst(run, VERDICT_ACCEPTED, false)))
         conclude(run, CONCLUDE_OK, "OK", which, away);
     else

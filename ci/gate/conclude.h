@@ -11,6 +11,9 @@
 // A headline has no more words than this; what is longer ends in "...".
 enum { HEADLINE_WORDS = 15 };
 
+// A headline that begins so is of a run in which nothing of what changed was judged.
+#define HEADLINE_UNJUDGED "NOTHING JUDGED"
+
 // run->conclusion and run->headline (in the run's arena) from its verdicts and its self test:
 // broken comes before void, void before slower, slower before undecided. Where nothing was judged,
 // or nothing of what changed, that is no pass either. `away` is said behind the counts: which

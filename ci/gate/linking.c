@@ -99,6 +99,12 @@ static void add(struct linking *l, struct run *run, const struct commit *base,
         (struct compared){&context->devices[r->device], r->kernel, &r->problem, w->back, use};
 }
 
+// The newest commit is what a run is judged by: it has whole gates.
+static enum gate_use use_of_change(const struct linking *l)
+{
+    return l->within ? GATE_FOR_CHANGE : GATE_FOR_VERDICT;
+}
+
 // One code further back: whether it works, and is not the head's own.
 static int follow(bool *out, struct walker *w, const char *code, struct context *context,
                   struct error *err)
@@ -148,7 +154,7 @@ static int step(struct linking *l, struct walker *w, struct run *run, const stru
     if (linked(&known, w, code, base, &run->head, context, err))
         return -1;
     if (!known)
-        add(l, run, base, w, w->back == 1 ? GATE_FOR_CHANGE : GATE_FOR_LEVEL, context);
+        add(l, run, base, w, w->back == 1 ? use_of_change(l) : GATE_FOR_LEVEL, context);
     return 0;
 }
 
@@ -217,16 +223,17 @@ static int plan_alarms(struct linking *l, struct run *run, struct context *conte
         if (linked(&known, &w, r->history.newest_code, &base, &run->head, context, err))
             return -1;
         if (!known)
-            add(l, run, &base, &w, GATE_FOR_CHANGE, context);
+            add(l, run, &base, &w, use_of_change(l), context);
     }
     return 0;
 }
 
 // ---- both ----
 
-int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err)
+int linking_plan(struct linking *out, struct run *run, bool within, struct context *context,
+                 struct error *err)
 {
-    struct linking plan = {0};
+    struct linking plan = {.within = within};
     struct epoch_list epochs;
     struct walker *walkers = arena_alloc(&run->arena, (run->count + 1) * sizeof(*walkers));
     struct commit at = run->head;

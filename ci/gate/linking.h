@@ -19,6 +19,7 @@ struct linking_group {
 struct linking {
     struct linking_group *groups;
     size_t count;
+    bool within;
 };
 
 // A change that times alone tell of has to be confirmed by a link: on a host whose policy does not
@@ -28,8 +29,10 @@ bool linking_confirms(const struct run *run, const struct result *r, const struc
 // Needs the history of each result (judge_history). Looks along the first parents of the run's head
 // for codes that were measured. Only series whose code is another than the last one's are linked,
 // and none twice between the same commits. Lives in the run's arena. So are alarms of times alone,
-// with the code they were held against.
-int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err);
+// with the code they were held against. `within`: there are newer commits to link, by which the
+// whole is judged.
+int linking_plan(struct linking *out, struct run *run, bool within, struct context *context,
+                 struct error *err);
 // The last link of a result of a plain run: its code beside the one before it, or beside the one of
 // its history where that has to be confirmed. Lives in the arena.
 int linking_find(struct link *out, bool *found, const struct run *run, const struct result *r,

@@ -105,7 +105,7 @@ int pipeline_link(struct measured *list, size_t count, struct context *context, 
         if (run_names_toolchain(&list[i].run)) // links are the history of the default's codes
             continue;
         status = judge_history(&list[i].run, context, err) ||
-                 linking_plan(&linking, &list[i].run, context, err);
+                 linking_plan(&linking, &list[i].run, i + 1 < count, context, err);
         for (size_t k = 0; status == 0 && k < linking.count; k++)
             status = add_group(&owed, &list[i].built, &linking.groups[k], err);
     }

@@ -6,6 +6,7 @@
 #include "kernels/bench/bench.h"
 #include "kernels/bench/arm_process.h"
 #include "kernels/bench/instances.h"
+#include "kernels/bench/references.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -242,6 +243,7 @@ static int with_device(struct bench *bench, const char *name, int count, char **
         code = bench_time(bench, time);
     else
         code = bench_calibrate(bench, count > 1 ? words[1] : NULL);
+    references_drop(bench->ops);
     bench->ops->close(bench->device);
     return code;
 }

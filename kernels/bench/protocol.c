@@ -5,6 +5,7 @@
 #include "kernels/bench/driver.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/record_make.h"
+#include "kernels/bench/references.h"
 #include "kernels/bench/series.h"
 #include "kernels/device/call.h"
 #include "kernels/device/check.h"
@@ -189,8 +190,10 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
     if (p->count == SERIES_MAX)
         return error_set(err, "bench: open: more than %d series; close some", SERIES_MAX);
     const struct device_ops *ops = p->bench->ops;
-    if (p->count &&
-        series_need_bytes(&spec, ops, p->bench->device) > (double)ops->free_bytes(p->bench->device))
+    const double needed = series_need_bytes(&spec, ops, p->bench->device);
+    if (needed > (double)ops->free_bytes(p->bench->device))
+        references_drop(ops);
+    if (p->count && needed > (double)ops->free_bytes(p->bench->device))
         return error_set(err, "bench: open: no room beside %zu open series; close some", p->count);
     if (series_open(&series, &state, p->bench->ops, p->bench->device, &spec, err))
         return -1;

@@ -147,7 +147,8 @@
     }).concat(line.points.filter(function (p) { return p.at >= file.runs.length; }));
   }
 
-  // The points within a range as CSV; levels in percent against the first code, as the chart has them.
+  // The points within a range as CSV; commits as the list of runs has them, by ten digits, for points
+  // that the page leaves out have no more; levels in percent against the first code, as the chart has them.
   // pointsOf(line): those that are shown; placed(line, point): where.
   function table(lines, range, pointsOf, placed, axis) {
     function quoted(text) { return '"' + text.replace(/"/g, '""') + '"'; }
@@ -157,7 +158,7 @@
       pointsOf(line).forEach(function (p) {
         var x = placed(line, p), level = lastAt(line.levels, axis, x);
         if (x < range[0] || x > range[1]) return;
-        rows.push([quoted(line.label), p.commit, p.time, p.ns, p.low, p.high].concat(
+        rows.push([quoted(line.label), p.commit.slice(0, 10), p.time, p.ns, p.low, p.high].concat(
           level ? [level.level, level.low, level.high].map(percent) : ["", "", ""]).map(function (v) { return v === null ? "" : v; }).join(","));
       });
     });

@@ -142,6 +142,7 @@ runChecks({
     const lines = (await page.evaluate("window.csv")).trim().split("\n");
     assert.strictEqual(lines[0], "series,commit,commit_time_s,time_ns,lower_ns,upper_ns,level_percent,level_lower_percent,level_upper_percent");
     assert.strictEqual(lines.length, 71);
+    lines.slice(1).forEach((line) => assert.match(line.split(",")[1], /^[0-9a-f]{10}$/));
     const cells = lines[30].split(",");
     assert.strictEqual(cells.length, 9);
     assert.ok(Number(cells[3]) > 0 && Number(cells[7]) < Number(cells[6]) && Number(cells[6]) < Number(cells[8]));

@@ -2,6 +2,7 @@
 //
 // `plumb status` says what is here in any state of a repository, leaves nothing behind, and names
 // the command that helps.
+#include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -99,6 +100,15 @@ static void after_a_gate_it_shows_the_verdict(void **state)
     plumb_said(&outcome, 0, "HEAD was judged: `plumb report --run 2` shows it again");
 }
 
+static void a_gate_that_judged_nothing_is_no_judgement(void **state)
+{
+    char *path = xprintf("%s/.plumb/store.db", repo.directory);
+    run_sql(path, "UPDATE runs SET headline = 'NOTHING JUDGED: 1 not measured' WHERE run_key = 2");
+    ask("table");
+    plumb_said(&outcome, 0, "nothing of HEAD was judged: `plumb report --run 2` says why");
+    free(path);
+}
+
 static void a_damaged_store_is_a_line_and_not_the_end(void **state)
 {
     char *path = xprintf("%s/broken.db", repo.directory);
@@ -125,6 +135,7 @@ int main(void)
         cmocka_unit_test(without_its_devices_it_names_what_needs_none),
         cmocka_unit_test(without_a_policy_it_names_init),
         cmocka_unit_test(after_a_gate_it_shows_the_verdict),
+        cmocka_unit_test(a_gate_that_judged_nothing_is_no_judgement),
         cmocka_unit_test(a_damaged_store_is_a_line_and_not_the_end),
         cmocka_unit_test(as_json_it_is_the_same_table),
         cmocka_unit_test(a_commits_subject_is_text),

@@ -27,7 +27,14 @@ static void discard(struct device_base *device, struct reference *reference)
     freed++;
 }
 
-static const struct device_ops ops = {.reference = compute, .reference_free = discard};
+static size_t room;
+static size_t free_bytes(struct device_base *device)
+{
+    return room;
+}
+
+static const struct device_ops ops = {
+    .reference = compute, .reference_free = discard, .free_bytes = free_bytes};
 static struct device_base device;
 
 static struct shared_reference *take(const char *text, uint64_t seed)
@@ -54,9 +61,34 @@ static void series_of_one_problem_share_one_reference(void **state)
     references_give(b, &ops);
     references_give(seed, &ops);
     assert_int_equal(freed, 3);
-    references_give(take("64x64x64:fp32", 1), &ops); // nobody had it: computed anew
+    references_give(take("64x64x64:fp32", 1), &ops); // there was no room for it: computed anew
     assert_int_equal(computed, 4);
     assert_int_equal(freed, 4);
+}
+
+// Room for two of 64 x 64: series one after the other have those that were had last.
+static void the_latest_stay_while_there_is_room(void **state)
+{
+    computed = freed = 0;
+    room = 4 * 2 * 64 * 64 * sizeof(double);
+    for (uint64_t round = 0; round < 3; round++) {
+        references_give(take("64x64x64:fp32", 1), &ops);
+        references_give(take("64x64x32:fp32", 1), &ops);
+    }
+    assert_int_equal(computed, 2);
+    assert_int_equal(freed, 0);
+    references_give(take("64x64x64:fp32", 2), &ops); // instead of the one that was had first
+    assert_int_equal(freed, 1);
+    references_give(take("64x64x32:fp32", 1), &ops);
+    assert_int_equal(computed, 3);
+    struct shared_reference *held = take("64x64x64:fp32", 2);
+    references_drop(&ops); // room for others is wanted
+    assert_int_equal(freed, 2);
+    references_give(held, &ops);
+    references_drop(&ops);
+    assert_int_equal(freed, 3);
+    computed = freed = 0;
+    room = 0;
 }
 
 static void one_that_cannot_be_computed_is_not_kept(void **state)
@@ -76,6 +108,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(series_of_one_problem_share_one_reference),
+        cmocka_unit_test(the_latest_stay_while_there_is_room),
         cmocka_unit_test(one_that_cannot_be_computed_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
