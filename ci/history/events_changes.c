@@ -50,6 +50,7 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
                                             .paired = true,
                                             .confirmed =
                                                 test && test->discovered && c->sure && !c->misfit,
+                                            .back = c->back,
                                             .levelled = isfinite(c->left),
                                             .left = c->left,
                                             .cause = ATTRIBUTION_KERNEL};

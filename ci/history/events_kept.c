@@ -202,6 +202,16 @@ static bool is_fixed(const struct remembering *r, const struct event *e)
     return slower > 0 && undone == slower;
 }
 
+// It took slowdowns back, to the very code before them, and did nothing else: there is nothing to
+// decide. One that takes a gain back, on purpose or by a merge that went wrong, is for a person.
+static bool is_revert(const struct event *e)
+{
+    bool back = true;
+    for (size_t i = 0; i < e->count; i++)
+        back &= e->changes[i].back && e->changes[i].size.value < 0;
+    return back;
+}
+
 static bool was(const struct stored_event *s, enum event_state state)
 {
     bool found = false;
@@ -222,6 +232,9 @@ static struct event_entry opinion(const struct remembering *r, const struct even
     } else if (is_fixed(r, e)) {
         entry.state = EVENT_FIXED;
         entry.why = "later changes undo it";
+    } else if (is_revert(e)) {
+        entry.state = EVENT_FIXED;
+        entry.why = "it is an exact revert: the code is one from before, and nothing is slower";
     } else if (e->confirmed || was(s, EVENT_CONFIRMED)) {
         entry.state = EVENT_CONFIRMED;
         entry.why = "the evidence suffices over the whole history";

@@ -89,6 +89,16 @@ static bool is_filled(const struct facts *f, size_t wide)
     return code == w->from;
 }
 
+// The code that came with this link was the series' before.
+static bool goes_back(const struct facts *f, size_t i)
+{
+    bool back = false;
+    for (size_t k = 0; k < i; k++)
+        back |= f->items[k].link->back == 1 && f->items[k].from == f->items[i].to &&
+                f->items[k].head->order_s < f->items[i].head->order_s;
+    return back;
+}
+
 static void take_changes(struct linked_history *out, const struct levels *levels,
                          const struct facts *f, struct arena *arena)
 {
@@ -105,6 +115,7 @@ static void take_changes(struct linked_history *out, const struct levels *levels
                                     .base = place(f->items[i].base),
                                     .evidence = l->log_evidence,
                                     .link = l->key,
+                                    .back = goes_back(f, i),
                                     .misfit = !out->trouble && levels->fit[i] != LINK_FITS,
                                     .left = NAN};
         if (out->trouble) {

@@ -17,6 +17,7 @@ struct linked_change {
     int64_t link;                   // its key
     bool misfit;                    // the link does not fit the others: it should be measured again
     bool sure;                      // its 99.99 % interval, with what pairs cannot see, has no 0
+    bool back;                      // to a code that the series had before: an exact revert
     double left;                    // of it, in the newest code; log ratio, NaN: no link says
 };
 // A link that does not fit its loops, and was not measured again yet.

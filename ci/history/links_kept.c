@@ -12,7 +12,7 @@
 #include <string.h>
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 9 };
+enum { LINKS_KEPT_VERSION = 10 };
 
 // ---- packing ----
 
@@ -76,6 +76,7 @@ void linked_pack(struct buffer *out, const struct linked_history *l)
         put(out, (uint64_t)l->changes[i].link);
         put(out, l->changes[i].misfit);
         put(out, l->changes[i].sure);
+        put(out, l->changes[i].back);
         put_real(out, l->changes[i].left);
     }
     for (size_t i = 0; i < l->misfit_count; i++) {
@@ -194,6 +195,7 @@ static void get_changes(struct reader *r, struct linked_history *l)
         c->link = (int64_t)get(r);
         c->misfit = get(r) != 0;
         c->sure = get(r) != 0;
+        c->back = get(r) != 0;
         c->left = get_real(r);
     }
     l->misfits = arena_alloc(r->arena, (l->misfit_count + 1) * sizeof(*l->misfits));

@@ -2,8 +2,8 @@
 //
 // References that series share: of one problem and seed the exact result is computed once, and kept
 // while a series has it and for some time after. Of a large problem it costs a GPU more than all
-// else that opening a series does (20 of 27 ms, baselines/recorded/h200/history/third), and series
-// that are timed one after the other have the same few problems again and again.
+// else that opening a series does (14 of 19 ms, baselines/recorded/h200/history), and series that
+// are timed one after the other have the same few problems again and again.
 #ifndef PLUMB_REFERENCES_H
 #define PLUMB_REFERENCES_H
 

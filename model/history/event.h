@@ -17,7 +17,7 @@ enum event_state {
     EVENT_NEW,       // found; the evidence over the whole history does not suffice yet
     EVENT_CONFIRMED, // it does, and more than what pairs cannot see: few of these are false
     EVENT_ACCEPTED,  // a person wants it so; its level is the new baseline
-    EVENT_FIXED,     // the series that it made slower are back
+    EVENT_FIXED,     // the series that it made slower are back, or it brought some back exactly
     EVENT_DISMISSED, // a person says that it is none
     EVENT_WITHDRAWN, // it was reported, and what came later does not bear it out
     EVENT_STATES
@@ -35,6 +35,7 @@ struct event_change {
     double log_evidence;
     bool paired;    // measured side by side, so that it is of the code
     bool confirmed; // nothing more is needed to believe it
+    bool back;      // to a code that the series had before: an exact revert
     bool levelled;  // links say how much of it is left
     double left;    // so much; log ratio
     enum attribution cause;

@@ -136,6 +136,20 @@ static void events_of_this_repository_come_again_on_another_gpu_and_no_other(voi
     expect_events("second/own", 9);
 }
 
+static void events_of_this_repository_come_again_on_a_third_gpu_and_no_other(void **state)
+{
+    expect_events("third/own", 9);
+}
+
+// 30 codes and more of each of its nine kernels, all in one run.
+static void all_codes_of_the_third_are_linked(void **state)
+{
+    look("third/own");
+    assert_int_equal(set.count, 14);
+    for (size_t i = 0; i < set.count; i++)
+        assert_true(set.series[i].linked.level_count >= 30);
+}
+
 static void events_of_the_strangers_whole_history_come_again_and_no_other(void **state)
 {
     expect_events("second/sgemm", 10);
@@ -175,6 +189,7 @@ static void loops_close_within_a_tenth_of_a_percent(void **state)
     expect_closed("own", 98);
     expect_closed("second/own", 287);
     expect_closed("second/sgemm", 74);
+    expect_closed("third/own", 431);
 }
 
 // A change as one GPU found it; the texts are the caller's.
@@ -245,6 +260,8 @@ static void what_one_gpu_found_another_found_again(void **state)
 {
     expect_again("own", "second/own", 24);
     expect_again("foreign", "second/sgemm", 12);
+    expect_again("own", "third/own", 24);
+    expect_again("second/own", "third/own", 25);
 }
 
 int main(void)
@@ -255,6 +272,8 @@ int main(void)
         cmocka_unit_test(the_step_of_fast_cu_comes_again_and_no_other),
         cmocka_unit_test(the_steps_of_simplegemm_come_again_and_no_other),
         cmocka_unit_test(events_of_this_repository_come_again_on_another_gpu_and_no_other),
+        cmocka_unit_test(events_of_this_repository_come_again_on_a_third_gpu_and_no_other),
+        cmocka_unit_test(all_codes_of_the_third_are_linked),
         cmocka_unit_test(events_of_the_strangers_whole_history_come_again_and_no_other),
         cmocka_unit_test(every_bisection_ended_at_an_event),
         cmocka_unit_test(loops_close_within_a_tenth_of_a_percent),
