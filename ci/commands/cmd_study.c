@@ -10,6 +10,7 @@
 #include "ci/settings/store_option.h"
 #include "ci/study/study_joining.h"
 #include "model/gate/study.h"
+#include "runner/files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -239,6 +240,7 @@ static int prepare(struct studied *s, struct context *context, struct arguments 
     }
     if (absolute(&request->base, &context->arena, err) ||
         absolute(&request->head, &context->arena, err) ||
+        (request->records && files_make_directory(request->records, err)) ||
         absolute(&request->records, &context->arena, err) ||
         study_of_directories(s, request, a->options.bench, err))
         return -1;

@@ -247,7 +247,7 @@ int buffers_poison(struct buffers *b, struct error *err)
         if (b->ops->set(b->device, b->outputs[i], POISON_BYTE, b->parts.output.bytes, err))
             return -1;
     }
-    return buffers_form_restore(b, err);
+    return buffers_form_restore(b, false, err);
 }
 
 // First changed byte of a guard, or -1.

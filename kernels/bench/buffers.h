@@ -89,12 +89,13 @@ struct inputs_signs buffers_signs(const struct buffers *buffers, uint32_t set);
 // Fills the workspace with noise.
 int buffers_soil(struct buffers *buffers, uint64_t key, struct error *err);
 
-// contents_form.c: what those of a form hold. Every input is drawn anew from a seed.
+// contents_form.c: what those of a form hold. Known inputs are drawn from a seed, and so are fresh
+// ones but A and B of a product, which become noise as those of a plain problem do.
 int buffers_form_known(struct buffers *buffers, struct error *err);
-int buffers_form_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
-// Before a launch: the input that the output holds, and zeros in rows that are no group's. Where
-// there are neither, nothing.
-int buffers_form_restore(struct buffers *buffers, struct error *err);
+int buffers_form_renew(struct buffers *buffers, uint64_t key, struct error *err);
+// Before a launch: the input that the output holds, and zeros in rows that are no group's, after
+// new `inputs` in A too. Where there are neither, nothing.
+int buffers_form_restore(struct buffers *buffers, bool inputs, struct error *err);
 // What the output of a set held before its launch, in memory of its own; NULL where it was no
 // input. Good until it is asked for another set.
 int buffers_given(const void **out, struct buffers *buffers, uint32_t set, struct error *err);

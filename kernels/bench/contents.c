@@ -23,9 +23,14 @@ static int open_pool(struct buffers *b, int out, double scale, struct error *err
 {
     const size_t bytes = (size_t)NOISE_VECTORS * NOISE_VECTOR;
     const enum dtype type = out ? b->parts.output.type : b->problem.in;
-    const struct inputs_recipe recipe = {
-        .type = (int)type, .which = MATRIX_POOL + out, .seed = b->seed, .scale = (float)scale};
-    const uint64_t count = (uint64_t)((double)bytes / dtype_bytes(type));
+    const struct inputs_recipe recipe = {.type = (int)type,
+                                         .which = MATRIX_POOL + out,
+                                         .seed = b->seed,
+                                         .scale = (float)scale,
+                                         .contents = out ? 0 : b->parts.inputs[0].contents};
+    // A place of the generator's is a byte of e2m1, which has two numbers.
+    const uint64_t count =
+        type == DTYPE_E2M1 ? bytes : (uint64_t)((double)bytes / dtype_bytes(type));
     if (b->ops->alloc_inputs(&b->pools[out], b->device, bytes, err))
         return -1;
     return b->ops->fill(b->device, b->pools[out], &recipe, count, err);
@@ -67,7 +72,7 @@ int buffers_open_pools(struct buffers *b, struct error *err)
     if (open_pool(b, 1, scaled ? scale / INPUTS_FP8_SCALE : scale, err))
         return -1;
     if (!b->plain)
-        return 0;
+        return b->problem.number_count ? 0 : open_pool(b, 0, (double)b->parts.inputs[0].scale, err);
     return open_pool(b, 0, 1, err) || open_bare(b, MATRIX_A, err) || open_bare(b, MATRIX_B, err)
                ? -1
                : 0;
@@ -139,14 +144,22 @@ static bool is_worth(const struct problem *p, uint64_t bytes)
     return bytes >= SMALL_BYTES && (double)p->k * dtype_bytes(p->in) >= SHORT_BYTES;
 }
 
-static struct noise fresh_operand(const struct buffers *b, int i, uint64_t bytes, bool whole,
-                                  uint64_t key)
+static struct noise fresh_operand(const struct buffers *b, int i, const struct renewal *renewal)
 {
-    const bool large = i == b->parts.large;
+    const uint64_t bytes = b->parts.inputs[i].bytes;
+    const bool large = i == b->parts.large, whole = renewal->whole || !b->is_noise;
     struct noise noise = noise_of(b, b->inputs[i], large ? b->wide : b->sets, bytes, false,
-                                  inputs_word(key, KEY_OPERANDS, (uint64_t)i));
+                                  inputs_word(renewal->inputs, KEY_OPERANDS, (uint64_t)i));
     noise.one_in = !whole && is_worth(&b->problem, bytes) ? ONE_IN : 1;
+    noise.line = renewal->wide ? 2 * NOISE_LINE : NOISE_LINE;
+    noise.coarse = renewal->coarse;
     return noise;
+}
+
+// What is wholly written by each launch, so that a part shows whether it was.
+static bool is_product(const struct buffers *b)
+{
+    return !b->problem.number_count && !b->parts.restored;
 }
 
 // Of what the other side of a pair has left a quarter of the lines is enough, at places that are
@@ -155,27 +168,24 @@ static struct noise disguise_of(const struct buffers *b, const struct renewal *r
 {
     const uint64_t bytes = b->parts.output.bytes;
     struct noise noise = noise_of(b, b->outputs, b->sets, bytes, true, renewal->outputs);
-    noise.one_in = b->plain && !renewal->whole && bytes >= SMALL_BYTES ? OUTPUT_ONE_IN : 1;
+    noise.one_in = is_product(b) && !renewal->whole && bytes >= SMALL_BYTES ? OUTPUT_ONE_IN : 1;
+    noise.coarse = renewal->coarse;
     return noise;
 }
 
 int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
 {
     struct noise noise[NOISE_JOBS];
-    noise[2] = disguise_of(b, renewal);
-    noise[2].coarse = renewal->coarse;
-    if (!b->plain && buffers_form_renew(b, renewal, err))
+    uint32_t count = 0;
+    if (!b->plain && renewal->inputs && buffers_form_renew(b, renewal->inputs, err))
         return -1;
-    if (!b->plain || !renewal->inputs)
-        return b->ops->noise(b->device, &noise[2], 1, err) || buffers_form_restore(b, err) ? -1 : 0;
-    for (int i = 0; i < 2; i++) {
-        noise[i] = fresh_operand(b, i, b->parts.inputs[i].bytes, renewal->whole, renewal->inputs);
-        noise[i].line = renewal->wide ? 2 * NOISE_LINE : NOISE_LINE;
-        noise[i].coarse = renewal->coarse;
-        b->fresh[i] = noise[i];
-    }
-    b->is_noise = true;
-    return b->ops->noise(b->device, noise, NOISE_JOBS, err);
+    for (int i = 0; i < 2 && renewal->inputs && !b->problem.number_count; i++)
+        b->fresh[i] = noise[count++] = fresh_operand(b, i, renewal);
+    noise[count++] = disguise_of(b, renewal);
+    b->is_noise |= renewal->inputs != 0;
+    if (b->ops->noise(b->device, noise, count, err))
+        return -1;
+    return b->plain ? 0 : buffers_form_restore(b, renewal->inputs != 0, err);
 }
 
 int buffers_soil(struct buffers *b, uint64_t key, struct error *err)

@@ -57,12 +57,14 @@ static int fill_part(struct buffers *b, uint32_t set, int i, uint64_t seed, stru
     return part->use == PART_A ? clear_padding(b, to, part, err) : 0;
 }
 
-// key 0: all sets alike, from the series' seed.
+// key 0: all sets alike, from the series' seed. Else all but A and B of a product, which become
+// noise.
 static int fill_sets(struct buffers *b, uint64_t key, struct error *err)
 {
+    const int first = key && !b->problem.number_count ? 2 : 0;
     for (uint32_t set = 0; set < b->sets; set++) {
         b->seeds[set] = key ? inputs_word(key, KEY_SETS, set) >> 1 : b->seed;
-        for (int i = 0; i < b->parts.input_count; i++) {
+        for (int i = first; i < b->parts.input_count; i++) {
             const bool own = i != b->parts.large || set < b->wide;
             if (own && fill_part(b, set, i, b->seeds[set], err))
                 return -1;
@@ -77,17 +79,18 @@ int buffers_form_known(struct buffers *b, struct error *err)
     return fill_sets(b, 0, err);
 }
 
-int buffers_form_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
+int buffers_form_renew(struct buffers *b, uint64_t key, struct error *err)
 {
-    if (!renewal->inputs)
-        return 0;
-    b->is_noise = true;
-    return fill_sets(b, renewal->inputs, err);
+    return fill_sets(b, key, err);
 }
 
-int buffers_form_restore(struct buffers *b, struct error *err)
+int buffers_form_restore(struct buffers *b, bool inputs, struct error *err)
 {
     for (uint32_t set = 0; set < b->sets; set++) {
+        const bool own = b->parts.large != 0 || set < b->wide;
+        if (inputs && !b->problem.number_count && own &&
+            clear_padding(b, b->inputs[0][set], &b->parts.inputs[0], err))
+            return -1;
         if (b->parts.restored &&
             fill(b, b->outputs[set], &b->parts.output, GIVEN, b->seeds[set], err))
             return -1;

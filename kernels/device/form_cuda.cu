@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's reference of forms: a thread for each element, its operands read one by one as
-// form.h says, summed in float64. All rows are computed. It is trusted because spots of it are
-// computed a second time on the host, by the same words from copies of what they read.
+// The cuda device's reference of forms, in float64: tiles of 64 x 64 in shared memory, to which
+// each operand is read as form.h says. The rows of a tile are multiplied by one matrix B. All rows
+// are computed. It is trusted because spots of it are computed a second time on the host, by the
+// same words from copies of what they read.
 #include "kernels/device/device_cuda.h"
 #include "kernels/device/mask.cuh"
 
@@ -10,53 +11,109 @@ extern "C" {
 #include "kernels/device/form.h"
 }
 
-enum { SIDE = 16, SPOTS = 16, THREADS = 256 };
+enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 16, THREADS = 256 };
+
+// Rows `first` and so on of those that are computed, all of one matrix B.
+struct tile {
+    int64_t first, matrix;
+    int32_t count;
+};
 
 // As of plain problems, what should be computed lies under a key.
 struct form_reference {
     struct problem problem;
     struct form_view view;
-    int64_t *row_at, *matrix; // device
+    int64_t *row_at;    // device
+    struct tile *tiles; // device
     int64_t rows;
     double *exact; // device: [rows][n]
     uint64_t key;
 };
 
-static __global__ void __launch_bounds__(SIDE *SIDE)
-    exact_elements(double *exact, const int64_t *row_at, const int64_t *matrix, int64_t rows,
-                   uint64_t key, const __grid_constant__ struct form_view v)
+// EACH x EACH elements per thread of a tile's product: rows threadIdx.y + SIDE * i.
+static __device__ void tile_product(double sum[EACH][EACH], const struct form_view &v,
+                                    const struct tile &t, const int64_t *row_at, int64_t matrix,
+                                    int64_t col)
 {
-    const int64_t i = blockIdx.y * (int64_t)SIDE + threadIdx.y;
-    const int64_t j = blockIdx.x * (int64_t)SIDE + threadIdx.x;
-    const int weights = form_weights(&v.form);
-    double sum[2] = {0, 0};
-    if (i >= rows || j >= v.form.problem.n)
-        return;
-    for (int w = 0; w < weights; w++) {
-        for (int64_t l = 0; l < v.form.problem.k; l++)
-            sum[w] += form_a(&v, row_at[i], l) * form_b(&v, matrix[i] * weights + w, l, j);
+    __shared__ double a[SLAB][TILE + 1], b[SLAB][TILE + 1];
+    const int thread = (int)(threadIdx.y * SIDE + threadIdx.x);
+    const int64_t k = v.form.problem.k, n = v.form.problem.n;
+    for (int64_t l = 0; l < k; l += SLAB) {
+        for (int at = thread; at < SLAB * TILE; at += SIDE * SIDE) {
+            // Neighbouring threads take neighbouring k: coalesced where operands are K-major.
+            const int step = at % SLAB, i = at / SLAB;
+            const bool inside = l + step < k;
+            a[step][i] = inside && i < t.count ? form_a(&v, row_at[t.first + i], l + step) : 0;
+            b[step][i] = inside && col + i < n ? form_b(&v, matrix, l + step, col + i) : 0;
+        }
+        __syncthreads();
+        for (int step = 0; step < SLAB; step++) {
+            for (int i = 0; i < EACH; i++) {
+                for (int j = 0; j < EACH; j++)
+                    sum[i][j] += a[step][threadIdx.y + SIDE * i] * b[step][threadIdx.x + SIDE * j];
+            }
+        }
+        __syncthreads();
     }
-    const uint64_t at = (uint64_t)(i * v.form.problem.n + j);
-    exact[at] = masked(form_element(&v, sum[0], sum[1], row_at[i], j), key, at);
+}
+
+// Called and not inlined, so that what calls it 16 times can keep its sums in registers.
+static __device__ __noinline__ double element_of(const struct form_view *v, double sum,
+                                                 double second, int64_t row, int64_t col)
+{
+    return form_element(v, sum, second, row, col);
+}
+
+static __global__ void __launch_bounds__(SIDE *SIDE)
+    exact_elements(double *exact, const int64_t *row_at, const struct tile *tiles, uint64_t key,
+                   const __grid_constant__ struct form_view v)
+{
+    const struct tile t = tiles[blockIdx.x];
+    const int64_t n = v.form.problem.n, col = blockIdx.y * (int64_t)TILE;
+    const int weights = form_weights(&v.form);
+    double sum[EACH][EACH] = {}, second[EACH][EACH] = {};
+    tile_product(sum, v, t, row_at, t.matrix * weights, col);
+    if (weights > 1)
+        tile_product(second, v, t, row_at, t.matrix * weights + 1, col);
+#pragma unroll
+    for (int y = 0; y < EACH; y++) {
+#pragma unroll
+        for (int x = 0; x < EACH; x++) {
+            const int64_t i = threadIdx.y + SIDE * y, j = col + threadIdx.x + SIDE * x;
+            const uint64_t at = (uint64_t)((t.first + i) * n + j);
+            if (i < t.count && j < n)
+                exact[at] = masked(element_of(&v, sum[y][x], second[y][x], row_at[t.first + i], j),
+                                   key, at);
+        }
+    }
 }
 
 // ---- spots, on the host ----
 
-// A copy of an operand; NULL stays NULL.
-static int fetch(const void **out, struct cuda *cuda, const void *from, double bytes,
-                 struct error *err)
+// Room for a copy of an operand, which costs what is written to it; NULL stays NULL.
+static void *room_for(const void *operand, double bytes)
 {
-    *out = NULL;
-    if (!from || bytes <= 0)
+    return operand && bytes > 0 ? xcalloc((size_t)bytes + 1, 1) : NULL;
+}
+
+// Elements first, first + 1, ... of an operand, `bytes` each, to where they are in its copy.
+static int fetch(const void *copy, struct cuda *cuda, const void *from, int64_t first,
+                 int64_t count, double bytes, struct error *err)
+{
+    const size_t begin = (size_t)((double)first * bytes);
+    const size_t end = (size_t)ceil((double)(first + count) * bytes);
+    if (!copy)
         return 0;
-    void *copy = xcalloc((size_t)bytes, 1);
-    *out = copy;
-    CUDA_TRY(cuda, cudaMemcpy(copy, from, (size_t)bytes, cudaMemcpyDeviceToHost), err);
+    CUDA_TRY(cuda,
+             cudaMemcpy((char *)(uintptr_t)copy + begin, (const char *)from + begin, end - begin,
+                        cudaMemcpyDeviceToHost),
+             err);
     return 0;
 }
 
-static int fetch_view(struct form_view *out, struct cuda *cuda, const struct form_view *v,
-                      struct error *err)
+// The view with copies for operands, of which the small ones have their contents.
+static int copy_view(struct form_view *out, struct cuda *cuda, const struct form_view *v,
+                     struct error *err)
 {
     const struct plumb_form *f = &v->form;
     const double in = dtype_bytes((enum dtype)f->problem.in_type);
@@ -68,12 +125,15 @@ static int fetch_view(struct form_view *out, struct cuda *cuda, const struct for
     const int64_t scales_b =
         scale > 0 ? of_b * form_scale_count(f, f->problem.n, f->scale_rows_b) : 0;
     *out = *v;
-    return fetch(&out->a, cuda, v->a, (double)(of_a * form_size_a(f)) * in, err) ||
-                   fetch(&out->b, cuda, v->b, (double)(of_b * form_size_b(f)) * in, err) ||
-                   fetch(&out->scales_a, cuda, v->scales_a, (double)scales_a * scale, err) ||
-                   fetch(&out->scales_b, cuda, v->scales_b, (double)scales_b * scale, err) ||
-                   fetch(&out->bias, cuda, v->bias, (double)f->problem.n * to, err) ||
-                   fetch(&out->given, cuda, v->given, (double)(f->rows * f->ldc) * to, err)
+    out->a = room_for(v->a, (double)(of_a * form_size_a(f)) * in);
+    out->b = room_for(v->b, (double)(of_b * form_size_b(f)) * in);
+    out->scales_a = room_for(v->scales_a, (double)scales_a * scale);
+    out->scales_b = room_for(v->scales_b, (double)scales_b * scale);
+    out->bias = room_for(v->bias, (double)f->problem.n * to);
+    out->given = room_for(v->given, (double)(f->rows * f->ldc) * to);
+    return fetch(out->scales_a, cuda, v->scales_a, 0, scales_a, scale, err) ||
+                   fetch(out->scales_b, cuda, v->scales_b, 0, scales_b, scale, err) ||
+                   fetch(out->bias, cuda, v->bias, 0, f->problem.n, to, err)
                ? -1
                : 0;
 }
@@ -83,6 +143,29 @@ static void forget_view(struct form_view *v)
     const void *const copies[] = {v->a, v->b, v->scales_a, v->scales_b, v->bias, v->given};
     for (size_t i = 0; i < ARRAY_COUNT(copies); i++)
         free((void *)(uintptr_t)copies[i]);
+}
+
+// What element (row, j) reads: a row of A and a column of B where they lie in one piece, else all
+// of that matrix.
+static int fetch_spot(const struct form_view *copies, struct cuda *cuda, const struct form_view *v,
+                      int64_t row, int64_t matrix, int64_t j, struct error *err)
+{
+    const struct plumb_form *f = &v->form;
+    const double in = dtype_bytes((enum dtype)f->problem.in_type);
+    const double to = dtype_bytes((enum dtype)f->problem.out_type);
+    const int64_t k = f->problem.k, rows = form_rows_a(f), of_a = row / rows * form_size_a(f);
+    const bool whole_a = !form_a_is_k_major(f), whole_b = !form_b_is_k_major(f);
+    if (fetch(copies->a, cuda, v->a, of_a + (whole_a ? 0 : row % rows * f->lda),
+              whole_a ? form_size_a(f) : k, in, err) ||
+        fetch(copies->given, cuda, v->given, row * f->ldc + j, 1, to, err))
+        return -1;
+    for (int w = 0; w < form_weights(f); w++) {
+        const int64_t of_b = (matrix * form_weights(f) + w) * form_size_b(f);
+        if (fetch(copies->b, cuda, v->b, of_b + (whole_b ? 0 : j * f->ldb),
+                  whole_b ? form_size_b(f) : k, in, err))
+            return -1;
+    }
+    return 0;
 }
 
 static double on_host(const struct form_view *v, int64_t row, int64_t matrix, int64_t j)
@@ -108,6 +191,8 @@ static int check_spots(struct cuda *cuda, const struct form_reference *r, const 
                  cudaMemcpy(&device, r->exact + i * n + j, sizeof(device), cudaMemcpyDeviceToHost),
                  err);
         device = masked(device, r->key, (uint64_t)(i * n + j));
+        if (fetch_spot(copies, cuda, &r->view, row_at[i], matrix[i], j, err))
+            return -1;
         const double host = on_host(copies, row_at[i], matrix[i], j);
         if (!(fabs(device - host) <= 1e-9 * check_scale(&r->problem)))
             return error_set(err,
@@ -120,32 +205,59 @@ static int check_spots(struct cuda *cuda, const struct form_reference *r, const 
 
 // ---- the device's operations ----
 
-static int upload(int64_t **out, struct cuda *cuda, const int64_t *from, int64_t count,
-                  struct error *err)
+static int upload(void **out, struct cuda *cuda, const void *from, size_t bytes, struct error *err)
 {
-    const size_t bytes = (size_t)count * sizeof(*from);
     CUDA_TRY(cuda, cudaMalloc(out, bytes), err);
     CUDA_TRY(cuda, cudaMemcpy(*out, from, bytes, cudaMemcpyHostToDevice), err);
+    return 0;
+}
+
+// At most a tile for each TILE rows, and one more for each matrix.
+static size_t cut(struct tile *out, const int64_t *matrix, int64_t rows)
+{
+    size_t count = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const bool goes_on = count && out[count - 1].matrix == matrix[i] && //
+                             out[count - 1].count < TILE;
+        if (goes_on)
+            out[count - 1].count++;
+        else
+            out[count++] = {i, matrix[i], 1};
+    }
+    return count;
+}
+
+static int launch(struct cuda *cuda, struct form_reference *r, const int64_t *row_at,
+                  const int64_t *matrix, struct error *err)
+{
+    const int64_t n = r->problem.n, columns = (n + TILE - 1) / TILE;
+    struct tile *tiles = (struct tile *)xcalloc((size_t)r->rows, sizeof(*tiles));
+    const size_t count = cut(tiles, matrix, r->rows);
+    const int status =
+        upload((void **)&r->row_at, cuda, row_at, (size_t)r->rows * sizeof(*row_at), err) ||
+                upload((void **)&r->tiles, cuda, tiles, count * sizeof(*tiles), err)
+            ? -1
+            : 0;
+    free(tiles);
+    if (status)
+        return -1;
+    CUDA_TRY(cuda, cudaMalloc(&r->exact, (size_t)(r->rows * n) * sizeof(double)), err);
+    exact_elements<<<dim3((unsigned)count, (unsigned)columns), dim3(SIDE, SIDE), 0, cuda->stream>>>(
+        r->exact, r->row_at, r->tiles, r->key, r->view);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
     return 0;
 }
 
 static int compute(struct cuda *cuda, struct form_reference *r, const int64_t *row_at,
                    const int64_t *matrix, struct error *err)
 {
-    const int64_t n = r->problem.n;
-    const dim3 blocks((unsigned)((n + SIDE - 1) / SIDE), (unsigned)((r->rows + SIDE - 1) / SIDE));
-    if (r->rows > 65535LL * SIDE)
-        return error_set(err, "cuda: more than %lld rows have no reference here", 65535LL * SIDE);
-    if (upload(&r->row_at, cuda, row_at, r->rows, err) ||
-        upload(&r->matrix, cuda, matrix, r->rows, err))
-        return -1;
-    CUDA_TRY(cuda, cudaMalloc(&r->exact, (size_t)(r->rows * n) * sizeof(double)), err);
-    exact_elements<<<blocks, dim3(SIDE, SIDE), 0, cuda->stream>>>(r->exact, r->row_at, r->matrix,
-                                                                  r->rows, r->key, r->view);
-    CUDA_TRY(cuda, cudaGetLastError(), err);
-    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
     struct form_view copies;
-    const int status = fetch_view(&copies, cuda, &r->view, err) ||
+    if (r->problem.n > 65535LL * TILE)
+        return error_set(err, "cuda: n above %lld has no reference here", 65535LL * TILE);
+    if (launch(cuda, r, row_at, matrix, err))
+        return -1;
+    const int status = copy_view(&copies, cuda, &r->view, err) ||
                                check_spots(cuda, r, row_at, matrix, &copies, err)
                            ? -1
                            : 0;
@@ -181,7 +293,7 @@ void cuda_form_reference_free(struct device_base *device, struct form_reference 
     if (device->loss == DEVICE_OK) {
         cudaFree(r->exact);
         cudaFree(r->row_at);
-        cudaFree(r->matrix);
+        cudaFree(r->tiles);
     }
     free(r);
 }

@@ -32,6 +32,8 @@ INPUTS_INLINE uint64_t noise_signs(int type)
         return 0x8000000000000000u;
     if (type == PLUMB_FP32 || type == PLUMB_TF32)
         return 0x8000000080000000u;
+    if (type == PLUMB_E2M1)
+        return 0x8888888888888888u;
     if (type > PLUMB_FP64)
         return 0; // whole numbers: the sign bit is no sign alone
     return inputs_is_fp8(type) ? 0x8080808080808080u : 0x8000800080008000u;

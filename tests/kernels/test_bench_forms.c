@@ -123,13 +123,16 @@ static void what_is_no_gemm_is_held_to_its_librarys_reference(void **state)
 // A kernel that turns wrong, or does not look at its inputs again, was right at first.
 static void what_is_wrong_later_is_found_when_it_is_closed(void **state)
 {
-    static const char *const kernels[] = {"softmax-late", "softmax-kept"};
+    static const char *const cases[][2] = {{"softmax-late", "S=9,H=21:fp32"},
+                                           {"softmax-kept", "S=9,H=21:fp32"},
+                                           {"skips", "600x512x8:fp32:contiguous4/30"},
+                                           {"keeps-a", "600x512x8:fp32:contiguous4/30"}};
     char *library = test_module("wrong_forms");
-    for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct transcript t;
-        char *script = xprintf("open\tid=1\tkernel=%s\tproblem=S=9,H=21:fp32\thead=%s\tseed=7\t"
+        char *script = xprintf("open\tid=1\tkernel=%s\tproblem=%s\thead=%s\tseed=7\t"
                                "launches=1\nsolo\tid=1\tcount=110\tblock=0\nclose\tid=1\nquit\n",
-                               kernels[i], library);
+                               cases[i][0], cases[i][1], library);
         bench_script(&t, "--device host", script);
         assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
         assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "wrong");

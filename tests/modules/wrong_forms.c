@@ -135,6 +135,28 @@ static int padding(const struct plumb_form_args *args, void *stream)
     return 0;
 }
 
+// Leaves what lies there every fifth time, once it has been launched thirty times.
+static int skips(const struct plumb_form_args *args, void *stream)
+{
+    static int launches;
+    return ++launches > 30 && launches % 5 == 0 ? 0 : any(args, stream);
+}
+
+// What it was given for A at first, whatever it is given later.
+static int keeps_a(const struct plumb_form_args *args, void *stream)
+{
+    static unsigned char kept[1 << 20];
+    static int launches;
+    struct plumb_form_args other = *args;
+    (void)stream;
+    if (launches++ == 0)
+        memcpy(kept, args->args.a,
+               (size_t)(args->form.rows * args->form.problem.k) * sizeof(float));
+    if (launches > 30)
+        other.args.a = kept;
+    return gemm_any(&other);
+}
+
 // ---- no GEMM ----
 
 static int is_softmax(const struct plumb_form *f)
@@ -295,6 +317,8 @@ static const struct plumb_form_kernel kernels[] = {
      .launch = nibbles},
     GEMM("first-b", first_b),
     GEMM("padding", padding),
+    GEMM("skips", skips),
+    GEMM("keeps-a", keeps_a),
     SOFTMAX("softmax", softmax),
     SOFTMAX("softmax-short", softmax_short),
     SOFTMAX("softmax-unwritten", softmax_unwritten),

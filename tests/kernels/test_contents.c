@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What A and B of forms hold before a sample: numbers of the size that the known ones have, others
+// in each row than before, and zeros in rows that are no group's. Host memory stands in for the
+// device's.
+#include "kernels/bench/buffers.h"
+#include "kernels/device/form.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Operands above and below the size from which on a part of each row is written.
+static const char *const forms[] = {
+    "600x300x2048:bf16:contiguous4/30",
+    "200x130x4096:nvfp4:e4m3/16/tiled:masked3/100/50",
+    "520x260x2048:fp8:fp32/1x128/128x128/columns",
+    "300x40x96:fp32:contiguous3/zipf:dual-silu",
+    "520x520x1024:bf16:bias-gelu:b2",
+};
+
+static const struct device_ops *host;
+static struct device_base *device;
+
+static int set_up(void **state)
+{
+    const char *index;
+    bool none;
+    struct error err;
+    host = device_find("host", &index);
+    return host->open(&device, index, &none, &err);
+}
+
+static int tear_down(void **state)
+{
+    host->close(device);
+    return 0;
+}
+
+static struct buffers buffers_of(struct problem *p, const char *text)
+{
+    struct buffers buffers;
+    struct parts parts;
+    struct error err;
+    if (problem_parse(p, text, &err))
+        fail_msg("%s", err.text);
+    parts_of(&parts, p);
+    if (buffers_open(&buffers, host, device, p, &parts, 1, 0, &err) ||
+        buffers_known(&buffers, 0, &err))
+        fail_msg("%s: %s", text, err.text);
+    return buffers;
+}
+
+static void renew(struct buffers *b, uint64_t key)
+{
+    const struct renewal renewal = {.inputs = key, .outputs = key + 1};
+    struct error err;
+    if (buffers_renew(b, &renewal, &err))
+        fail_msg("%s", err.text);
+}
+
+static double size_of(const struct buffers *b, int i)
+{
+    double squares = 0;
+    for (uint64_t at = 0; at < b->parts.inputs[i].count; at++) {
+        const double x = inputs_load((int)b->parts.inputs[i].type, b->inputs[i][0], at);
+        squares += x * x;
+    }
+    return sqrt(squares / (double)b->parts.inputs[i].count);
+}
+
+static void assert_rows_differ(const char *form, const unsigned char *before,
+                               const unsigned char *now, const int64_t *rows, int64_t count,
+                               size_t row_bytes)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const size_t at = (size_t)(rows ? rows[i] : i) * row_bytes;
+        if (memcmp(before + at, now + at, row_bytes) == 0)
+            fail_msg("%s: row %lld is what it was", form, (long long)i);
+    }
+}
+
+static void each_row_has_other_numbers_before_each_sample(void **state)
+{
+    for (size_t f = 0; f < ARRAY_COUNT(forms); f++) {
+        struct problem p;
+        struct buffers b = buffers_of(&p, forms[f]);
+        int64_t *row_at = xcalloc((size_t)problem_used_rows(&p), sizeof(*row_at));
+        int64_t *matrix = xcalloc((size_t)problem_used_rows(&p), sizeof(*matrix));
+        const int64_t used = form_used_rows(row_at, matrix, &p);
+        const size_t row_bytes = (size_t)((double)p.k * dtype_bytes(p.in));
+        const double known[2] = {size_of(&b, 0), size_of(&b, 1)};
+        renew(&b, 1000);
+        for (int i = 0; i < 2; i++) {
+            const size_t bytes = b.parts.inputs[i].bytes;
+            unsigned char *before = xcalloc(bytes, 1);
+            memcpy(before, b.inputs[i][0], bytes);
+            renew(&b, 2000 + (uint64_t)i);
+            assert_rows_differ(forms[f], before, b.inputs[i][0], i ? NULL : row_at,
+                               i ? (int64_t)(bytes / row_bytes) : used, row_bytes);
+            assert_true(fabs(size_of(&b, i) / known[i] - 1) < 0.05);
+            free(before);
+        }
+        free(row_at);
+        free(matrix);
+        buffers_free(&b);
+    }
+}
+
+static void rows_of_no_group_are_zeros(void **state)
+{
+    for (size_t f = 0; f < ARRAY_COUNT(forms); f++) {
+        struct problem p;
+        struct buffers b = buffers_of(&p, forms[f]);
+        const int64_t stored = problem_stored_rows(&p);
+        bool *used = xcalloc((size_t)stored, sizeof(*used));
+        int64_t *row_at = xcalloc((size_t)stored, sizeof(*row_at));
+        int64_t *matrix = xcalloc((size_t)stored, sizeof(*matrix));
+        const int64_t count = form_used_rows(row_at, matrix, &p);
+        const size_t row_bytes = (size_t)((double)p.k * dtype_bytes(p.in));
+        for (int64_t i = 0; i < count; i++)
+            used[row_at[i]] = true;
+        for (uint64_t key = 1; key < 3; key++) {
+            renew(&b, key);
+            for (int64_t row = 0; row < stored; row++) {
+                const unsigned char *bytes =
+                    (const unsigned char *)b.inputs[0][0] + (size_t)row * row_bytes;
+                for (size_t at = 0; !used[row] && at < row_bytes; at++)
+                    assert_int_equal(bytes[at], 0);
+            }
+        }
+        free(used);
+        free(row_at);
+        free(matrix);
+        buffers_free(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_row_has_other_numbers_before_each_sample),
+        cmocka_unit_test(rows_of_no_group_are_zeros),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
