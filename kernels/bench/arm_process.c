@@ -3,10 +3,11 @@
 // bench's end: starts the process, passes the baton, and stops the process when it comes back. The
 // stopwatch begins before the process may run and ends when it says that it is done, so that all it
 // does is in its time; what a turn takes by itself, measured before the library is loaded, is
-// subtracted.
+// subtracted, and so is what a library of one thread waited for its processor (turn_clock.h).
 #include "kernels/bench/arm_process.h"
 
 #include "kernels/bench/futex.h"
+#include "kernels/bench/turn_clock.h"
 #include "kernels/bench/veil.h"
 #include "kernels/device/host.h"
 #include "model/robust.h"
@@ -35,6 +36,7 @@ struct arm_process {
     uint32_t turn;
     bool stopped, single;
     double baton_ns[2]; // of an empty turn: threads where they like, and on one processor
+    struct turn_clock clock;
 };
 
 // Its end is ours, so that our parent sees a kernel's crash as one.
@@ -154,6 +156,7 @@ static int start_process(struct arm_process *p, const int segments[3], const cha
     if (pid < 0)
         return error_set(err, "host: no process for a library: %s", strerror(errno));
     p->pid = (pid_t)pid;
+    turn_clock_open(&p->clock, p->pid);
     return 0;
 }
 
@@ -235,6 +238,7 @@ void arm_process_end(struct arm_process *p)
     if (!p)
         return;
     if (p->pid > 0) {
+        turn_clock_close(&p->clock);
         kill(p->pid, SIGKILL);
         while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
             ;
@@ -279,9 +283,14 @@ int arm_process_launch(struct arm_process *p, uint32_t first, uint32_t sets, uin
     page->first = first;
     page->sets = sets;
     page->launches = launches;
-    const double took_ns = pass_baton(p, ARM_LAUNCH) - p->baton_ns[p->single];
-    if (time_ns)
-        *time_ns = fmax(took_ns, 1);
+    if (!time_ns) {
+        pass_baton(p, ARM_LAUNCH);
+        return page->code;
+    }
+    const struct turn_mark begin = p->single ? turn_mark_now(&p->clock) : (struct turn_mark){0};
+    const double took_ns = pass_baton(p, ARM_LAUNCH);
+    const struct turn_mark end = p->single ? turn_mark_now(&p->clock) : (struct turn_mark){0};
+    *time_ns = fmax(turn_time_ns(took_ns, p->baton_ns[p->single], &begin, &end), 1);
     return page->code;
 }
 
