@@ -15,8 +15,8 @@
 // row of 128 does). L2 is in the way where rows are not aligned, and of stream-K: elsewhere
 // neighbours ask for the same slab at the same time and are served together. Where rows of C are no
 // multiple of 16 bytes, elements_c is added to tile_c: no TMA stores such rows, and most
-// configurations then store element by element: in TF32 of whole tiles, of 16-bit results those
-// inside C alone. The powers make a maximum with a soft corner.
+// configurations then store element by element, those inside C alone. The powers make a maximum
+// with a soft corner.
 // Of a dual GEMM B is two matrices, and a configuration's tile is C's.
 // slab_c, tile_c, elements_c and launch_c are the configuration's own, the rest is the device's
 // (struct plumb_cost_device); all are fitted to times measured on it.
@@ -36,7 +36,9 @@ struct plumb_cost {
 // sixteens: clusters of three, four, eight and sixteen SMs that fit at once.
 struct plumb_cost_device {
     double hz, bytes_per_s, again, alone;
-    double on_line, off_line, off_sector; // bytes per cycle of L2, from rows aligned to 128, 32, 16
+    // Bytes per cycle of L2, from rows aligned to 128, 64, 32 and 16. (Stream-K asks for slabs at
+    // different times, and gets no more from half lines than from what is off the line.)
+    double on_line, half_line, off_line, off_sector;
     int sms, triples, quads, octets, sixteens;
 };
 
@@ -49,6 +51,7 @@ static const struct plumb_cost_device plumb_cost_h200 = {
     .again = 0.12,
     .alone = 1.4,
     .on_line = 8000,
+    .half_line = 8000,
     .off_line = 6000,
     .off_sector = 3700,
     .sms = 132,
@@ -184,9 +187,11 @@ static inline double plumb_cache_cycles(const struct plumb_traits *t, const stru
         blocks = d->sms;
     const int counted = split == 1 && t->blocks_per_sm == 2; // by plumb_take_turns()
     return (double)blocks * (counted ? 1 : t->blocks_per_sm) * slabs * loaded * t->tile_k * in /
-           (pitch % 32    ? d->off_sector
-            : pitch % 128 ? d->off_line
-                          : d->on_line);
+           (pitch % 32                   ? d->off_sector
+            : pitch % 64                 ? d->off_line
+            : pitch % 128 && split == -1 ? d->off_line
+            : pitch % 128                ? d->half_line
+                                         : d->on_line);
 }
 
 static inline double plumb_fourth_power(double x)
@@ -215,10 +220,8 @@ static inline double plumb_cost_cycles(const struct plumb_traits *t, const struc
     const double powers =
         plumb_fourth_power(compute) + plumb_fourth_power(memory) + plumb_fourth_power(cache);
     const double inside =
-        out == 4
-            ? 1
-            : (double)p->m * (double)p->n /
-                  ((double)rows * t->cluster_m * t->tile_m * columns * t->cluster_n * t->tile_n);
+        (double)p->m * (double)p->n /
+        ((double)rows * t->cluster_m * t->tile_m * columns * t->cluster_n * t->tile_n);
     const double tile = c->tile + (p->n * out % 16 ? c->elements * inside : 0);
     return c->launch + turns.waves * tile + sqrt(sqrt(powers));
 }
