@@ -48,6 +48,21 @@ DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_
     }
 }
 
+// Until a peer in the cluster can no longer arrive on this block's barriers: all its stages are
+// free. Nothing more comes into them then, for its own consumers have read all that was sent. (A
+// barrier of the whole cluster at the end, and one that orders memory at the start, take a launch
+// 0.7 us longer: clusters.csv in baselines/recorded/h200/ladder.)
+template <class c>
+DEVICE void wait_for_peers(const block_memory<c> &memory, ring_position at, int stages)
+{
+    if constexpr (c::cluster > 1)
+#pragma unroll 1
+        for (int stage = 0; stage < stages; ++stage) {
+            barrier_wait(memory.empty(at.stage), at.phase ^ 1);
+            at.advance(stages);
+        }
+}
+
 // One thread loads all slabs of all tiles. Those of the first tile that are `loaded` are on their
 // way already.
 template <class c>
@@ -64,6 +79,7 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
         load_slabs(loads, maps, memory, at, p.stages, loaded, p.slabs);
         loaded = 0;
     }
+    wait_for_peers(memory, at, p.stages);
 }
 
 // Per-tensor scales of FP8; 1 for the others, whose multiplications the compiler drops.
@@ -132,9 +148,10 @@ template <class c> DEVICE void begin_block(const gemm_maps &maps)
         tensor_prefetch(&maps.c);
     }
     __syncwarp();
-    if constexpr (c::cluster > 1)
-        cluster_sync();
-    else if constexpr (c::scaled)
+    if constexpr (c::cluster > 1) {
+        cluster_arrive_relaxed(); // the barriers' own fence orders them
+        cluster_wait();
+    } else if constexpr (c::scaled)
         __syncthreads();
     else if (threadIdx.x < 32)
         named_barrier_arrive(3, c::threads - 96); // nobody in this warp waits for the others
@@ -180,10 +197,6 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
             registers_take<c::consumer_registers>();
         consume<c>(maps.c, maps.tail, p, memory, rank_m, rank_n, first, step);
     }
-    // No block may leave while a peer can still write to its shared memory or arrive on its
-    // barriers.
-    if constexpr (c::cluster > 1)
-        cluster_sync();
 }
 
 // ---- host ----

@@ -136,6 +136,8 @@ template <class c> DEVICE void alternate(consumer<c> &self, output_of<c> &out, i
     const auto finish = [&](float(&acc)[c::mi][c::n / 2]) {
         wgmma_wait<0>();
         self.pin_all(acc);
+        if constexpr (c::cluster > 1) // whose producers wait for it
+            self.release_previous();
         out.store(acc);
     };
     alternate_tile(self, out, even, odd, true);

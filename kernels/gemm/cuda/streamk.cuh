@@ -135,6 +135,7 @@ DEVICE void stream_produce(const gemm_maps &maps, const stream_params &p,
         const tile_loads<c> loads(p.gemm, tile_at(work.tile, p.gemm.grid), rank_m, rank_n);
         load_slabs(loads, maps, memory, at, p.gemm.stages, work.first, work.first + work.slabs);
     }
+    wait_for_peers(memory, at, p.gemm.stages);
 }
 
 template <class c>
@@ -216,9 +217,6 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
             registers_take<stream_registers<c>::consumer>();
         stream_consume<c>(maps, p, memory, rank_m, rank_n);
     }
-    // No block may leave while a peer can still write to its shared memory.
-    if constexpr (c::cluster > 1)
-        cluster_sync();
 }
 
 // ---- host ----
