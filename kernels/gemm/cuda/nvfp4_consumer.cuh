@@ -10,11 +10,14 @@
 #include "nvfp4.cuh"
 #include "wgmma_registers.cuh"
 
-// n: tokens of a tile. groups: consumer warpgroups. words: that a group of instructions multiplies.
-template <bool dual_, int groups_, int n_, int split_, int depth_, int words_> struct many_config {
+// n: tokens of a tile. groups: consumer warpgroups' 64 rows that a block has, teams: so many such
+// warpgroups share each of them, slab by slab. words: that a group of instructions multiplies.
+template <bool dual_, int groups_, int n_, int split_, int depth_, int words_, int teams_ = 1>
+struct many_config {
     static constexpr bool dual = dual_;
     static constexpr int groups = groups_, n = n_, split = split_, depth = depth_, words = words_;
-    static constexpr int threads = 128 * (1 + groups);
+    static constexpr int teams = teams_, consumers = groups * teams;
+    static constexpr int threads = 128 * (1 + consumers);
     static constexpr int unit_rows = dual ? 32 : 64;          // of C^T, per warpgroup
     static constexpr int units = nvfp4_tile_rows / unit_rows; // of a tile of scales
     static constexpr int slab = 128;                          // of K
@@ -22,16 +25,20 @@ template <bool dual_, int groups_, int n_, int split_, int depth_, int words_> s
     static constexpr int share = n / split;                   // tokens that a block finishes
     static constexpr int partial_bytes = 128 * share / 2 * 4; // of a warpgroup, from one peer
     static constexpr int most = (227 * 1024 - 1024) / stage_bytes;
-    static constexpr int stages = most > 6 ? 6 : most;
+    static constexpr int wanted = teams == 1 ? 6 : 8;
+    static constexpr int stages = most > wanted ? wanted : most;
+    static constexpr int sums_bytes = 128 * n / 2 * 4; // of a warpgroup
     static constexpr int smem_bytes = stages * stage_bytes + 1024;
     // 64 Ki registers, by role.
     static constexpr int launch_registers = 65536 / threads / 8 * 8, producer_registers = 40;
     static constexpr int consumer_registers_ =
-        (launch_registers * (1 + groups) - producer_registers) / groups / 8 * 8;
+        (launch_registers * (1 + consumers) - producer_registers) / consumers / 8 * 8;
     static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
     static_assert(groups * (split - 1) * partial_bytes + groups * 4 * share * 16 <=
                       stages * stage_bytes,
                   "room for sums and results");
+    static_assert(stages > teams && (teams - 1) * groups * sums_bytes <= stages * stage_bytes,
+                  "room for each team's slab, and for its sums");
     static_assert(n % 64 == 0 && share % 8 == 0, "whole chunks");
 };
 
@@ -169,28 +176,31 @@ template <class c> struct many_consumer {
                 multiply_words(acc, half ? odd : even, chunks, 2 * half, scales);
             }
         }
-        load(chunks, slab + c::depth);
+        load(chunks, slab + c::depth * c::teams);
         previous = at.stage;
-        at.advance(c::stages);
+        at.skip(c::teams, 0, c::stages);
     }
 
-    DEVICE void accumulate(sums &acc, int from)
+    // Of a team every so many-th slab, its own first.
+    DEVICE void accumulate(sums &acc, int from, int team)
     {
+        from += team;
+        at.skip(team, 0, c::stages);
         packed_chunk chunks[c::depth][2];
         uint32_t even[2 * c::words][4], odd[2 * c::words][4];
 #pragma unroll
         for (int i = 0; i < c::depth; ++i)
-            load(chunks[i], from + i);
+            load(chunks[i], from + i * c::teams);
 #pragma unroll
         for (int i = 0; i < c::n / 2; ++i)
             acc[i] = 0;
         pin(acc);
 #pragma unroll 1
-        for (int slab = from; slab < end; slab += c::depth) {
+        for (int slab = from; slab < end; slab += c::depth * c::teams) {
 #pragma unroll
             for (int i = 0; i < c::depth; ++i)
-                if (i == 0 || slab + i < end)
-                    multiply_slab(acc, even, odd, chunks[i], slab + i);
+                if (i == 0 || slab + i * c::teams < end)
+                    multiply_slab(acc, even, odd, chunks[i], slab + i * c::teams);
         }
         wgmma_wait<0>();
         pin(acc);

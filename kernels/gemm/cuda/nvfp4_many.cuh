@@ -5,7 +5,8 @@
 //
 //   consumers   warpgroups of 64 weight rows each, which their threads read from memory as they
 //               are, `depth` slabs ahead, and decode (nvfp4.cuh) while the instructions of the
-//               words before are at work.
+//               words before are at work. Of up to 64 tokens three may share the same rows, each a
+//               third of the slabs: sums are few, and while one waits the others decode.
 //   producer    one thread fills a ring of stages, 128 of K each, with the block's tokens in FP16.
 //               A kernel before decodes them; this one starts meanwhile, and only the producer
 //               waits for it.
@@ -53,7 +54,8 @@ template <class c>
 DEVICE void consume_weights(const many_params &p, const many_memory<c> &memory, int unit,
                             int first_token, int rank, int from, int end)
 {
-    const int group = (int)uniform(threadIdx.x / 128) - 1;
+    const int part = (int)uniform(threadIdx.x / 128) - 1;
+    const int group = part % c::groups, team = part / c::groups;
     const int warp = threadIdx.x / 32 % 4;
     const int lane = threadIdx.x % 32;
     const int index = unit * c::groups + group;
@@ -71,7 +73,17 @@ DEVICE void consume_weights(const many_params &p, const many_memory<c> &memory, 
         lane,
         end};
     float acc[c::n / 2];
-    self.accumulate(acc, from);
+    self.accumulate(acc, from, team);
+    if constexpr (c::teams > 1) {
+        meet<c>(acc, memory.base, group, team);
+        if (team > 0) {
+            if constexpr (c::split > 1) {
+                cluster_sync();
+                cluster_sync();
+            }
+            return;
+        }
+    }
     const float scale = nvfp4_unscale * nvfp4_tensor_scale(p.out);
     const uint32_t staging = memory.base + c::groups * (c::split - 1) * c::partial_bytes;
     const uint32_t own_staging = staging + (group * 4 + warp) * c::share * 16;
@@ -95,15 +107,7 @@ DEVICE void consume_weights(const many_params &p, const many_memory<c> &memory, 
             float *own = acc + peer * (c::share / 2);
 #pragma unroll
             for (int slot = 0; slot < c::split - 1; ++slot)
-#pragma unroll
-                for (int i = 0; i < c::share / 2; i += 4) {
-                    const float4 v =
-                        load_shared(partial_at<c>(memory.base, group, slot) + i / 4 * 2048);
-                    own[i] += v.x;
-                    own[i + 1] += v.y;
-                    own[i + 2] += v.z;
-                    own[i + 3] += v.w;
-                }
+                add_kept<c::share / 2>(own, partial_at<c>(memory.base, group, slot));
             store_results<c, c::share>(p.out, own, own_staging, first_token + peer * c::share,
                                        first_row, scale, lane);
         }

@@ -51,6 +51,42 @@ DEVICE void store_results(const nvfp4_output &out, const float *acc, uint32_t st
     }
 }
 
+// Adds what lies at `place`, in the order in which keep() or send_share() leaves `count` sums.
+template <int count> DEVICE void add_kept(float *acc, uint32_t place)
+{
+#pragma unroll
+    for (int i = 0; i < count; i += 4) {
+        const float4 v = load_shared(place + i / 4 * 2048);
+        acc[i] += v.x;
+        acc[i + 1] += v.y;
+        acc[i + 2] += v.z;
+        acc[i + 3] += v.w;
+    }
+}
+
+template <int count> DEVICE void keep(const float *acc, uint32_t place)
+{
+#pragma unroll
+    for (int i = 0; i < count; i += 4)
+        asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(place + i / 4 * 2048),
+                     "f"(acc[i]), "f"(acc[i + 1]), "f"(acc[i + 2]), "f"(acc[i + 3])
+                     : "memory");
+}
+
+// Where the ring was, the first team adds the others' sums to its own, in their order.
+template <class c> DEVICE void meet(float *acc, uint32_t base, int group, int team)
+{
+    const uint32_t place = base + group * c::sums_bytes + threadIdx.x % 128 * 16;
+    named_barrier(1, 128 * c::consumers); // all have read the stages
+    if (team > 0)
+        keep<c::n / 2>(acc, place + (team - 1) * c::groups * c::sums_bytes);
+    named_barrier(1, 128 * c::consumers);
+    if (team == 0)
+#pragma unroll
+        for (int other = 0; other < c::teams - 1; ++other)
+            add_kept<c::n / 2>(acc, place + other * c::groups * c::sums_bytes);
+}
+
 // Sends a peer its share of this warpgroup's sums, of four registers each thread's four.
 template <class c> DEVICE void send_share(const float *acc, uint32_t place)
 {

@@ -3,7 +3,8 @@
 // Which configuration does a problem in NVFP4: up to 32 rows by mma.sync (nvfp4_few.cuh), more by
 // wgmma (nvfp4_many.cuh), there the one whose blocks take the fewest turns times what a slab of it
 // takes. On an H200 a slab of 128 of K takes 0.75 us of 64 tokens, 0.95 of 128, 1.15 of 128 with
-// three warpgroups and 1.35 of 256; each launch 8 us besides, 9 where blocks share K.
+// three warpgroups and 1.35 of 256; of 64 tokens and 64 rows that three warpgroups share 0.34, if
+// all blocks run at once. Each launch takes 8 us besides, 9 where blocks share K.
 #ifndef PLUMB_NVFP4_SELECT_CUH
 #define PLUMB_NVFP4_SELECT_CUH
 
@@ -11,24 +12,29 @@
 #include "nvfp4_many.cuh"
 
 struct nvfp4_choice {
-    int groups, n, split;
+    int groups, n, split, teams;
     float slab_us;
     int (*launch)(const plumb_form_args *args, void *stream);
 };
 
-template <bool dual, int groups, int n, int split, int depth, int words>
+template <bool dual, int groups, int n, int split, int depth, int words, int teams = 1>
 constexpr nvfp4_choice nvfp4_choice_of(float slab_us)
 {
-    return {groups, n, split, slab_us,
-            launch_many<many_config<dual, groups, n, split, depth, words>>};
+    return {groups, n,       split,
+            teams,  slab_us, launch_many<many_config<dual, groups, n, split, depth, words, teams>>};
 }
 
 template <bool dual>
-static constexpr nvfp4_choice nvfp4_choices[] = {
-    nvfp4_choice_of<dual, 2, 64, 1, 6, 2>(0.75f),  nvfp4_choice_of<dual, 2, 64, 2, 6, 2>(0.75f),
-    nvfp4_choice_of<dual, 2, 128, 1, 3, 2>(0.95f), nvfp4_choice_of<dual, 2, 128, 2, 3, 2>(0.95f),
-    nvfp4_choice_of<dual, 3, 128, 1, 2, 2>(1.15f), nvfp4_choice_of<dual, 3, 128, 2, 2, 2>(1.15f),
-    nvfp4_choice_of<dual, 2, 256, 1, 2, 1>(1.35f), nvfp4_choice_of<dual, 2, 256, 2, 2, 1>(1.35f)};
+static constexpr nvfp4_choice nvfp4_choices[] = {nvfp4_choice_of<dual, 2, 64, 1, 6, 2>(0.75f),
+                                                 nvfp4_choice_of<dual, 2, 64, 2, 6, 2>(0.75f),
+                                                 nvfp4_choice_of<dual, 2, 128, 1, 3, 2>(0.95f),
+                                                 nvfp4_choice_of<dual, 2, 128, 2, 3, 2>(0.95f),
+                                                 nvfp4_choice_of<dual, 3, 128, 1, 2, 2>(1.15f),
+                                                 nvfp4_choice_of<dual, 3, 128, 2, 2, 2>(1.15f),
+                                                 nvfp4_choice_of<dual, 2, 256, 1, 2, 1>(1.35f),
+                                                 nvfp4_choice_of<dual, 2, 256, 2, 2, 1>(1.35f),
+                                                 nvfp4_choice_of<dual, 1, 64, 1, 4, 1, 3>(0.34f),
+                                                 nvfp4_choice_of<dual, 1, 64, 2, 4, 1, 3>(0.40f)};
 
 inline int nvfp4_sms()
 {
@@ -42,6 +48,8 @@ template <bool dual> inline float nvfp4_expect_us(const nvfp4_choice &c, const p
     const int64_t blocks = (units + c.groups - 1) / c.groups * ((p.m + c.n - 1) / c.n) * c.split;
     const int64_t sms = nvfp4_sms();
     const int64_t slabs = ((p.k + 127) / 128 + c.split - 1) / c.split;
+    if (c.teams > 1 && blocks > sms)
+        return INFINITY;
     return (float)((blocks + sms - 1) / sms * slabs) * c.slab_us + (c.split > 1 ? 9 : 8);
 }
 
