@@ -41,7 +41,8 @@
 // wrong t hides it; Baarda 1968 had the idea for levelling nets), with a chance of 1 % over all
 // links that any good one is taken for bad. It is set aside, one at a time. Links that are in the
 // same loops and no others have the same score, whichever of them is wrong: then all of them are
-// doubted and none is set aside. So one loop alone convicts nobody.
+// doubted and none is set aside, and the next worst is looked at. So one loop alone convicts
+// nobody.
 #include "model/history/level_factor.h"
 #include "model/history/levels.h"
 
@@ -76,7 +77,7 @@ struct told {
 struct closing {
     struct told *told; // of the links that are in a loop
     size_t count;
-    double square; // sum w r^2
+    double square, loops; // sum w r^2, and of redundancy, of links that are not doubted
     size_t worst;
     double score;
     double *scores; // of each link
@@ -85,7 +86,7 @@ struct closing {
 static void look(struct closing *c, const struct levels *levels)
 {
     level_invert(levels);
-    c->square = c->score = 0;
+    c->square = c->loops = c->score = 0;
     c->count = c->worst = 0;
     for (size_t i = 0; i < levels->links; i++) {
         const struct level_link *link = &levels->factor->links[i];
@@ -97,12 +98,14 @@ static void look(struct closing *c, const struct levels *levels)
         const double redundancy = 1 - w * level_variance(levels, link->from, link->to);
         if (!(redundancy > bridge))
             continue;
-        c->square += w * r * r;
+        const bool doubted = levels->fit[i] == LINK_DOUBTED;
+        c->square += doubted ? 0 : w * r * r;
+        c->loops += doubted ? 0 : redundancy;
         const double change = level_change(link);
         c->told[c->count++] = (struct told){link->error * link->error, change * change, redundancy,
                                             r * r / redundancy};
         c->scores[i] = fabs(r) > own_errors * link->error ? fabs(r) * sqrt(w / redundancy) : 0;
-        if (c->scores[i] > c->score) {
+        if (!doubted && c->scores[i] > c->score) {
             c->score = c->scores[i];
             c->worst = i;
         }
@@ -110,33 +113,33 @@ static void look(struct closing *c, const struct levels *levels)
 }
 
 // Whether the worst link is beyond what chance gives the worst of so many good ones.
-static bool misfit(const struct closing *c, size_t loops)
+static bool misfit(const struct closing *c)
 {
-    if (loops < 2 || c->score == 0)
+    const double degrees = c->loops - 1;
+    if (degrees < 1 - bridge || c->score == 0)
         return false;
-    const double degrees = (double)loops - 1;
     const double others = fmax(c->square - c->score * c->score, 1e-12 * c->square) / degrees;
     const double t2 = c->score * c->score / others;
     const double p = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t2));
     return p * (double)c->count < false_alarm;
 }
 
-// True: one link less is in the equations.
+// True: one link less is in the equations, or is asked for.
 static bool set_aside(struct levels *levels, const struct closing *c)
 {
     struct level_factor *f = levels->factor;
     const struct level_link *link = &f->links[c->worst];
     size_t tied = 0;
-    if (!misfit(c, levels->loops))
+    if (!misfit(c))
         return false;
     for (size_t i = 0; i < levels->links; i++)
-        tied += c->scores[i] >= tie * c->score;
+        tied += levels->fit[i] == LINK_FITS && c->scores[i] >= tie * c->score;
     for (size_t i = 0; tied > 1 && i < levels->links; i++) {
-        if (c->scores[i] >= tie * c->score)
+        if (levels->fit[i] == LINK_FITS && c->scores[i] >= tie * c->score)
             levels->fit[i] = LINK_DOUBTED;
     }
     if (tied > 1)
-        return false;
+        return true; // behind them there may be one that is wrong alone
     levels->fit[c->worst] = LINK_ASIDE;
     const size_t from = f->at[link->from], to = f->at[link->to], old = from < to ? from : to;
     f->dirty = old < f->dirty ? old : f->dirty;
