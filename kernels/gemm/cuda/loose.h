@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which products of TF32 are copied word by word (loose.cuh), and where the words of a slab go. In
-// C, so that tests hold it where there is no GPU.
+// Which products are copied word by word (loose.cuh, short.cuh), and where the words of a slab go.
+// In C, so that tests hold it where there is no GPU.
 #ifndef PLUMB_LOOSE_H
 #define PLUMB_LOOSE_H
 
@@ -42,6 +42,21 @@ LOOSE_INLINE struct loose_choice loose_choose(int64_t m, int64_t n, int64_t k)
         c.split = 2;
     }
     return c;
+}
+
+// Columns of a tile of 64 rows where a K of at most three slabs is loaded word by word at once
+// (short.cuh); 0: the problem is better done in another way. As measured, up to 752 tiles. Rows of
+// C that are no multiple of 16 bytes are stored element by element, which takes longer than what it
+// spares in TF32, and in BF16 from 96 of K on.
+LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t bytes)
+{
+    const int32_t slab = 128, most_tiles = 768, two_waves = 264, most_ragged_k = 96;
+    const int64_t tiles = (m + 63) / 64 * ((n + 127) / 128);
+    if (k * bytes > 3 * slab || tiles > most_tiles)
+        return 0;
+    if (n * bytes % 16 != 0 && (bytes == 4 || k > most_ragged_k))
+        return 0;
+    return tiles > two_waves && k > 16 ? 128 : 64;
 }
 
 #endif

@@ -3,7 +3,7 @@
 // Selector kernels: one name, a table of configurations with their costs (costs_*.cuh), and per
 // problem the one that the cost model (cost.h) ranks first, with no trial run. A K that no
 // configuration takes is padded first (padded.cuh), or read as it is: at m = 1 (gemv_ragged.cuh),
-// and in TF32 where rows are few or K is short (loose.cuh).
+// where K is short (short.cuh), and in TF32 where rows are few (loose.cuh).
 #ifndef PLUMB_SELECT_CUH
 #define PLUMB_SELECT_CUH
 
@@ -13,6 +13,7 @@
 #include "cost.h"
 #include "gemv_ragged.cuh"
 #include "loose.cuh"
+#include "short.cuh"
 #include "space.cuh"
 
 struct candidate {
@@ -55,10 +56,14 @@ static const candidate *select_candidate(const candidate (&candidates)[count],
 // The way that takes the problem as it is; NULL: it is padded, or has no need of either.
 template <class type> static const loose_way *find_way(const plumb_problem &problem)
 {
+    if (problem.epilogue != PLUMB_NO_EPILOGUE || !is_ragged<type>(problem) ||
+        takes_ragged_row<type>(problem))
+        return nullptr;
+    if constexpr (type::dtype == PLUMB_BF16 || type::dtype == PLUMB_TF32)
+        if (const loose_way *way = find_short<type>(problem))
+            return way;
     if constexpr (type::dtype == PLUMB_TF32)
-        if (problem.epilogue == PLUMB_NO_EPILOGUE && is_ragged<type>(problem) &&
-            !takes_ragged_row<type>(problem))
-            return find_loose<type>(problem);
+        return find_loose<type>(problem);
     return nullptr;
 }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A K of at most three slabs that is no multiple of 16 bytes, in one launch. All warps of a block
+// bring its rows to shared memory word by word, all words of a slab asked for at once. Then one
+// warpgroup multiplies. There is no ring: two blocks lie on an SM instead.
+#ifndef PLUMB_SHORT_CUH
+#define PLUMB_SHORT_CUH
+
+#include "loose.cuh"
+#include "words.cuh"
+
+struct short_params {
+    gemm_params gemm;
+    const uint8_t *a, *b;
+    int k;
+};
+
+template <class c>
+__global__ void __launch_bounds__(c::threads, 2)
+    short_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ short_params p)
+{
+    static_assert(c::wm * c::wn * c::cluster == 1 && c::boxes == 1 && !c::swapped && !c::promote,
+                  "one warpgroup, one plain tile");
+    using type = typename c::type;
+    constexpr int warps = c::threads / 32;
+    extern __shared__ __align__(1024) uint8_t shared[];
+    const block_memory<c> memory(shared_address(shared), p.gemm.stages);
+    const tile t = {(int)blockIdx.y, (int)blockIdx.x};
+#pragma unroll 1
+    for (int slab = 0; slab < p.gemm.slabs; ++slab) {
+        word_rows<type, c::bm, warps> a;
+        word_rows<type, c::bn, warps> b;
+        a.load(p.a, p.gemm.out.m, p.k, t.row * c::bm, slab);
+        b.load(p.b, p.gemm.out.n, p.k, t.column * c::bn, slab);
+        a.store(memory.a(slab));
+        b.store(memory.b(slab));
+    }
+    fence_async_shared();
+    __syncthreads();
+    if (threadIdx.x < 128)
+        return;
+    const int warp = (int)uniform(threadIdx.x / 32) - 4;
+    float acc[c::mi][c::n / 2];
+    consumer<c>::pin_all(acc);
+#pragma unroll 1
+    for (int slab = 0; slab < p.gemm.slabs; ++slab) {
+        wgmma_fence();
+        multiply_slab<c>(acc, operand_start(memory.a(slab)), operand_start(memory.b(slab)),
+                         slab > 0);
+        wgmma_commit();
+    }
+    wgmma_wait<0>();
+    consumer<c>::pin_all(acc);
+    const int row = t.row * c::bm + warp * 16, column = t.column * c::bn;
+    typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.gemm.out};
+    if (p.gemm.out.direct)
+        c::stager::store_elements(acc, 1, p.gemm.out, row, column);
+    else
+        out.put_all_sums(acc, 1, row, column);
+    if (elect())
+        bulk_wait_read<0>();
+}
+
+// ---- host ----
+
+constexpr int most_short_slabs = 3;
+
+template <class c> static cudaError_t allow_short()
+{
+    return cudaFuncSetAttribute(short_gemm<c>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                c::smem_bytes(most_short_slabs));
+}
+
+// Where C's rows are whole multiples of 16 bytes, they are stored by the copy engine.
+template <class c> cudaError_t make_output_maps(gemm_maps *maps, const plumb_args *args)
+{
+    plumb_args whole = *args;
+    whole.problem.k = slab_elements<typename c::type>; // of the operands' maps, which nobody uses
+    return make_maps<c>(maps, &whole);
+}
+
+template <class type, int bm, int bn> int launch_short(const plumb_args *args, void *stream)
+{
+    using c = tiled<type, tiling{.tile_m = bm, .tile_n = bn}>;
+    static const cudaError_t allowed = allow_short<c>();
+    gemm_maps maps = {};
+    short_params p = {};
+    if (allowed != cudaSuccess || make_output_maps<c>(&maps, args) != cudaSuccess)
+        return cudaErrorInvalidValue;
+    p.gemm = make_params<c>(args, {PLUMB_RASTER_M, 1, 0});
+    p.gemm.stages = p.gemm.slabs;
+    p.a = static_cast<const uint8_t *>(args->a);
+    p.b = static_cast<const uint8_t *>(args->b);
+    p.k = (int)args->problem.k;
+    if (p.gemm.slabs > most_short_slabs)
+        return cudaErrorInvalidValue;
+    cluster_launch launch(c::threads, 1, c::smem_bytes(p.gemm.slabs), stream);
+    launch.config.gridDim = dim3(p.gemm.grid.columns, p.gemm.grid.rows);
+    return cudaLaunchKernelEx(&launch.config, short_gemm<c>, maps, p);
+}
+
+// A way to do a problem as it is (loose.cuh).
+template <class type>
+static constexpr loose_way short_ways[] = {
+    {{64, 64}, "short-64x64", launch_short<type, 64, 64>},
+    {{64, 128}, "short-64x128", launch_short<type, 64, 128>}};
+
+// NULL: it is to be done in another way.
+template <class type> static const loose_way *find_short(const plumb_problem &problem)
+{
+    const int columns = short_columns(problem.m, problem.n, problem.k, type::bytes);
+    return columns ? &short_ways<type>[columns == 128] : nullptr;
+}
+
+#endif
