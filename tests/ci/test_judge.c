@@ -84,7 +84,11 @@ static struct verdict judge_now(const char *code, double time_ns, struct link *l
     struct policy_device named = {.name = "gpu", .kind = "cuda"};
     struct context_device device = {.policy = &named,
                                     .unit = {.uuid = run.devices[r->device].uuid}};
-    struct context context = {.store = scratch_store(scratch_in("links.db"), STORE_WRITE)};
+    struct context_device devices[8];
+    assert_true(r->device < ARRAY_COUNT(devices));
+    devices[r->device] = device;
+    struct context context = {.store = scratch_store(scratch_in("links.db"), STORE_WRITE),
+                              .devices = devices};
     struct sample sample = {.time_ns = time_ns, .launches = 1};
     r->head = (struct measurement){.state = MEASURED_OK, .samples = &sample, .count = 1};
     r->history = (struct history){.points = points, .count = RUNS, .newest_code = "old"};
