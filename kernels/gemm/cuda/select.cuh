@@ -4,12 +4,14 @@
 // problem the one that the cost model (cost.h) ranks first, with no trial run. A K that no
 // configuration takes is padded first (padded.cuh), or read as it is: at m = 1 (gemv_ragged.cuh),
 // where K is short (short.cuh), and in TF32 where rows are few (loose.cuh).
+// About 100 tiles of BF16 with rows in the middle of sectors have a way of their own (allied.cuh).
 #ifndef PLUMB_SELECT_CUH
 #define PLUMB_SELECT_CUH
 
 #include <stdio.h>
 #include <string.h>
 
+#include "allied.cuh"
 #include "cost.h"
 #include "gemv_ragged.cuh"
 #include "loose.cuh"
@@ -53,11 +55,20 @@ static const candidate *select_candidate(const candidate (&candidates)[count],
     return best;
 }
 
+// Few blocks that share what they load, where sectors are what loading costs.
+template <class type>
+static constexpr loose_way allied_way = {
+    {}, "allied-128x96", launch_allied_row<tiled<type, allied_tiling>, allied_stages>};
+
 // The way that takes the problem as it is; NULL: it is padded, or has no need of either.
 template <class type> static const loose_way *find_way(const plumb_problem &problem)
 {
-    if (problem.epilogue != PLUMB_NO_EPILOGUE || !is_ragged<type>(problem) ||
-        takes_ragged_row<type>(problem))
+    if (problem.epilogue != PLUMB_NO_EPILOGUE || takes_ragged_row<type>(problem))
+        return nullptr;
+    if constexpr (type::dtype == PLUMB_BF16)
+        if (takes_allied<tiled<type, allied_tiling>>(problem))
+            return &allied_way<type>;
+    if (!is_ragged<type>(problem))
         return nullptr;
     if constexpr (type::dtype == PLUMB_BF16 || type::dtype == PLUMB_TF32)
         if (const loose_way *way = find_short<type>(problem))
