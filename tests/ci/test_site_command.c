@@ -129,7 +129,7 @@ static void night(int64_t runs)
 static void night_measures_what_is_new_and_writes_the_site(void **state)
 {
     helper_repo_policy(in_repo("nightly.cfg"), "\tproblem = 96x64x128:fp32\n",
-                       "[measure]\n\tsamples = 6\n\ttimeout = 3\n");
+                       "[measure]\n\tsamples = 6\n\ttimeout = 3\n[history]\n\tlink = off\n");
     night(3); // the last two commits, and the newest once more
     assert_true(is_there("nightly/site/index.html") && is_there("nightly/changes.json") &&
                 is_there("nightly/accuracy.csv") && is_there("nightly/site/feed.xml"));
