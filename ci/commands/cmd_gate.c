@@ -81,6 +81,24 @@ static const char *reports_of(const struct arguments *a)
     return a->options.out || a->part.count ? a->options.out : "plumb-report";
 }
 
+// A head that moves what is built says so in its own policy, which a gate never reads.
+static void tell_whose_policy(struct context *context, const struct run *run,
+                              const struct commit *base, const struct commit *head)
+{
+    char ids[2][OBJECT_ID_TEXT];
+    struct error ignored;
+    if (!run->unbuilt[ROLE_HEAD].reason || context->options->policy ||
+        repository_path_id(ids[0], context->repository, base->id, POLICY_PATH, &ignored) ||
+        repository_path_id(ids[1], context->repository, head->id, POLICY_PATH, &ignored) ||
+        strcmp(ids[0], ids[1]) == 0)
+        return;
+    progress_note(&context->progress,
+                  "%.10s changes " POLICY_PATH ", and was built by that of the base %.10s: change "
+                  "the policy in a commit before, so that it builds both (it may name inputs that "
+                  "are not there yet)",
+                  head->id, base->id);
+}
+
 static int gate(struct answer *answer, struct run *run, struct context *context,
                 const struct arguments *a, struct error *err)
 {
@@ -104,6 +122,7 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
             context_devices(context, err))
             return -1;
         status = pipeline_gate(run, context, &before, &now, &a->part, err);
+        tell_whose_policy(context, run, &base, &head);
         if (a->options.dry_run)
             return status ? status : output_plan(answer, run, context, ANEW_NOTHING, err);
     }

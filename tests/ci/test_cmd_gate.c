@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the command says beside its verdict. The kernel is renamed in the head, whose own policy
+// knows that; the base's, which builds both, does not.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BASE, RENAMED, WRONG, COMMITS };
+
+static char *directory, *bench;
+static char ids[COMMITS][OBJECT_ID_TEXT];
+static struct plumb_outcome outcome;
+
+static char *policy_of(const char *name)
+{
+    return xprintf("[build]\n\tsandbox = off\n\tinput = %s\n"
+                   "\tcommand = \"cc -shared -fPIC -o \\\"$PLUMB_OUT/simple.so\\\" %s\"\n"
+                   "[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+                   "[kernel \"*\"]\n\tproblems = p\n",
+                   name, name);
+}
+
+static int set_up(void **state)
+{
+    git_repository *git = NULL;
+    directory = helper_directory();
+    bench = xprintf("%s/bench", directory);
+    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
+    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
+        return -1;
+    git_repository_free(git);
+    free(copy);
+    static const char code[] = "const char takes[] = \"fake-time=1\";\n";
+    char *before = policy_of("old.c"), *after = policy_of("new.c");
+    const struct helper_file first[] = {{"old.c", code, 0}, {"ci/plumb.cfg", before, 0}};
+    const struct helper_file second[] = {
+        {"old.c", NULL, 0}, {"new.c", code, 0}, {"ci/plumb.cfg", after, 0}};
+    const struct helper_file third[] = {{"old.c", "no C\n", 0}};
+    const char *parent = ids[BASE];
+    helper_repo_commit(ids[BASE], directory, "main", NULL, 0, 0, "one\n", first, 2);
+    helper_repo_commit(ids[RENAMED], directory, "renamed", &parent, 1, 1, "two\n", second, 3);
+    helper_repo_commit(ids[WRONG], directory, "wrong", &parent, 1, 2, "three\n", third, 1);
+    free(before);
+    free(after);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(directory);
+    free(directory);
+    free(bench);
+    return 0;
+}
+
+static void gate(int head)
+{
+    const char *argv[] = {"gate",    "--base", ids[BASE],       "--head", ids[head],
+                          "--bench", bench,    "--sandbox=off", NULL};
+    plumb_run(&outcome, directory, argv, 0);
+}
+
+static void a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was(void **state)
+{
+    char *note = xprintf("plumb: %.10s changes ci/plumb.cfg, and was built by that of the base "
+                         "%.10s: change the policy in a commit before",
+                         ids[RENAMED], ids[BASE]);
+    gate(RENAMED);
+    plumb_said(&outcome, 3, note);
+    plumb_said(&outcome, 3, "BROKEN: commit");
+    free(note);
+}
+
+static void one_that_does_not_build_by_itself_is_not(void **state)
+{
+    gate(WRONG);
+    plumb_said(&outcome, 3, "BROKEN: commit");
+    assert_null(strstr(outcome.output, "changes ci/plumb.cfg"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was),
+        cmocka_unit_test(one_that_does_not_build_by_itself_is_not),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
