@@ -179,7 +179,7 @@ void cubin_make(struct cubin *b, const struct cubin_plan *plan)
     uint32_t own[5 + 4 * ARRAY_COUNT(plan->parameters)] = {0x000c1903, 0x000c0504, plan->threads, 1,
                                                            1};
     size_t words = 5;
-    for (uint32_t p = plan->parameter_count; p-- > 0; words += 4) {
+    for (uint32_t p = plan->parameter_count; p-- > 0 && words + 4 <= ARRAY_COUNT(own); words += 4) {
         const uint32_t of_p[] = {0x000c1704, 0, p | (uint32_t)plan->parameters[p].offset << 16,
                                  (uint32_t)plan->parameters[p].bytes << 18 | 0x1f000};
         memcpy(own + words, of_p, sizeof(of_p));
