@@ -111,6 +111,41 @@ static void without_what_it_needs_it_says_so(void **state)
     script_said("nine: no such step");
 }
 
+// The changes are edits of our own kernels' text, which moves on without them.
+static void each_change_changes_one_file_of_the_kernels_as_they_are(void **state)
+{
+    static const char *const changes[] = {
+        "cuda comment", "cuda slower", "cuda unbuildable", "cuda wrong",
+        "host comment", "host slower", "host unbuildable", "host wrong",
+    };
+    char *fresh =
+        xprintf("cd '%s' && rm -rf gemm && cp -R '" TEST_SOURCE "/kernels/gemm' .", script_folder);
+    char *look = xprintf("cd '%s' && diff -rq '" TEST_SOURCE "/kernels/gemm' gemm | "
+                         "tee /dev/stderr | wc -l | grep -qx 1",
+                         script_folder);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        assert_int_equal(system(fresh), 0);
+        char *change = xprintf("cd '%s/gemm' && test -f \"$(sh '" TEST_SOURCE
+                               "/baselines/recorded/gates/change.sh' %s)\"",
+                               script_folder, changes[i]);
+        assert_int_equal(system(change), 0);
+        assert_int_equal(system(look), 0);
+        free(change);
+    }
+    free(look);
+    free(fresh);
+}
+
+static void a_change_of_a_text_that_moved_on_is_refused(void **state)
+{
+    char *change =
+        xprintf("cd '%s' && mkdir -p gemm/cuda && echo moved >gemm/cuda/tf32_1_mma.cu && "
+                "cd gemm && ! sh '" TEST_SOURCE "/baselines/recorded/gates/change.sh' cuda wrong",
+                script_folder);
+    assert_int_equal(system(change), 0);
+    free(change);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +154,10 @@ int main(void)
                                         script_tear_down),
         cmocka_unit_test_setup_teardown(time_is_kept, set_up, script_tear_down),
         cmocka_unit_test_setup_teardown(without_what_it_needs_it_says_so, set_up, script_tear_down),
+        cmocka_unit_test_setup_teardown(each_change_changes_one_file_of_the_kernels_as_they_are,
+                                        set_up, script_tear_down),
+        cmocka_unit_test_setup_teardown(a_change_of_a_text_that_moved_on_is_refused, set_up,
+                                        script_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

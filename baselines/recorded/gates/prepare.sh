@@ -37,7 +37,7 @@ git config user.email record@example.org
 git config user.name record
 
 branch() { # NAME FILE: what is changed becomes a commit on the base; the file must have changed
-	git diff --quiet -- "$2" && { echo "prepare.sh: $1: $2 is as it was; its text has changed"; exit 4; }
+	[ -n "$2" ] && ! git diff --quiet -- "$2" || { echo "prepare.sh: $1: $2 is as it was"; exit 4; }
 	git add -A .. ../../README.md
 	git commit -qm "record: $1"
 	git push -q origin "HEAD:refs/heads/$1"
@@ -45,34 +45,9 @@ branch() { # NAME FILE: what is changed becomes a commit on the base; the file m
 }
 echo >>../../README.md
 branch none ../../README.md
-if [ "$kind" = cuda ]; then
-	echo '// A comment and nothing else.' >>cuda/bf16_persistent.cu
-	branch comment cuda/bf16_persistent.cu
-	# Its header becomes part of it, so that no other kernel is touched. A slab of 128 x 256 x 128 takes
-	# an SM about 1300 cycles, so 6.5 cycles a slab are 0.5 %.
-	sed -e '/No block may leave while a peer/i\
-    const long long from = clock64();\
-    const long long more = 13LL * p.slabs * ((p.grid.tiles - 1) / step + 1) / 2;\
-    while (clock64() - from < more)\
-        ;' cuda/persistent.cuh >"$work/slower"
-	grep -q clock64 "$work/slower" || { echo "prepare.sh: slower: persistent.cuh has another text now"; exit 4; }
-	sed -i -e "/persistent\.cuh/r $work/slower" -e '/persistent\.cuh/d' cuda/e4m3_persistent.cu
-	branch slower cuda/e4m3_persistent.cu
-	echo 'static int none = no_such_name;' >>cuda/bf16_pingpong.cu
-	branch unbuildable cuda/bf16_pingpong.cu
-	sed -i 's/k < o\.k; k += 8/k + 8 < o.k; k += 8/' cuda/tf32_1_mma.cu
-	branch wrong cuda/tf32_1_mma.cu
-else
-	echo '// A comment and nothing else.' >>host/naive.c
-	branch comment host/naive.c
-	sed -i 's,^    (void)stream;,&\n    for (volatile int64_t i = 0; i < args->problem.m * args->problem.n * args->problem.k; i++)\n        ;,' \
-		host/naive.c
-	branch slower host/naive.c
-	echo 'static int none = no_such_name;' >>host/blocked.c
-	branch unbuildable host/blocked.c
-	sed -i 's/least(BLOCK_K, p->k - l);/least(BLOCK_K, p->k - l) - (l == 0);/' host/blocked.c
-	branch wrong host/blocked.c
-fi
+for name in comment slower unbuildable wrong; do
+	branch $name "$(sh "$here/change.sh" "$kind" $name)"
+done
 git -C "$folder/repository.git" gc -q --prune=now
 git -C "$root" rev-parse HEAD >"$folder/commit"
 du -sh "$folder" | awk '{print "prepared: " $2 ", " $1}'
