@@ -36,7 +36,7 @@ class Case:
         self.b = torch.randn(n, k, device="cuda").bfloat16()
         self.c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
         self.record = f"{out}/{self.kernel}-{m}x{n}x{k}.record"
-        subprocess.run([f"{tools}/plumb", "record", "make", f"{built}/matmul_{kind}.plan", "-p", self.problem,
+        subprocess.run([f"{tools}/plumb", "record", "make", f"{built}/matmul_{kind}.plan", "--problem", self.problem,
                         "--sms", str(SMS), "-o", self.record], check=True, stdout=subprocess.DEVNULL)
 
     def launch(self):
