@@ -141,7 +141,8 @@ static void the_notes_have(const char *list, const char *title, size_t problems)
 
 static void launches_come_as_near_to_the_fastest_row_as_the_notes_say(void **state)
 {
-    the_notes_have("later", "**`later`**", 64);
+    the_notes_have("fresh", "**`fresh`**, the tables now", 64);
+    the_notes_have("later", "`later`", 64);
     the_notes_have("select.unseen64", "`unseen64`", 64);
     the_notes_have("select.far", "`far`", 40);
 }
@@ -154,7 +155,7 @@ static void on_fresh_problems_the_median_meets_its_goal_and_the_least_does_not(v
     for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
         struct speeds s;
         const size_t at = strlen(beside);
-        speeds_of(&s, &kinds[k], "later", any);
+        speeds_of(&s, &kinds[k], "fresh", any);
         for (size_t i = 0; i < s.rows; i++)
             under[k] += s.row[i] < 0.88;
         assert_true(robust_median(s.row, s.rows) >= 0.97);
@@ -162,7 +163,7 @@ static void on_fresh_problems_the_median_meets_its_goal_and_the_least_does_not(v
                  geometric_mean(s.library, s.libraries), least(s.library, s.libraries));
     }
     says(PAGE, beside);
-    snprintf(text, sizeof(text), "under 0.88 are %zu, %zu, %zu and %zu of its 64", under[0],
+    snprintf(text, sizeof(text), "On `fresh` %zu, %zu, %zu and %zu of 64 are under 0.88", under[0],
              under[1], under[2], under[3]);
     says(NOTES, text);
 }
