@@ -60,6 +60,13 @@ static int works(bool *out, const struct walker *w, const char *code, struct con
     return status;
 }
 
+// A gate or a bisection of the same two commits is no step of the history, which needs its own. For
+// an alarm it will do.
+static bool counts(const struct link *link, const struct walker *w)
+{
+    return w->back == 0 || link->back > 0;
+}
+
 static int linked(bool *out, const struct walker *w, const char *code, const struct commit *base,
                   const struct commit *head, struct context *context, struct error *err)
 {
@@ -70,7 +77,7 @@ static int linked(bool *out, const struct walker *w, const char *code, const str
     const int status = store_links(&links, &count, context->store, &series, &arena, err);
     *out = false;
     for (size_t i = 0; status == 0 && i < count; i++)
-        *out |= !strcmp(links[i].base_code, code) &&
+        *out |= counts(&links[i], w) && !strcmp(links[i].base_code, code) &&
                 !strcmp(links[i].head_code, w->result->head_code) &&
                 !strcmp(links[i].base.id, base->id) && !strcmp(links[i].head.id, head->id);
     arena_free(&arena);

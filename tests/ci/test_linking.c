@@ -47,6 +47,7 @@ static int set_up(void **state)
     git_repository_free(git);
     free(copy);
     write_policy("silent.cfg", "");
+    write_policy("on.cfg", "[history]\n\tlink = on\n");
     write_policy("off.cfg", "[history]\n\tlink = off\n");
     for (int i = 0; i < COMMITS; i++) {
         char *text = xprintf("const char takes[] = \"fake-time=%s\";\n", takes[i]);
@@ -156,6 +157,25 @@ static void what_cannot_be_confirmed_is_open(void **state)
     free(gone);
 }
 
+// A change is gated, merged as it is, and run.
+static void what_a_gate_saw_is_a_change_of_the_history_too(void **state)
+{
+    char *line = xprintf("confirmed %.10s ", ids[FASTER]);
+    const char *gate[] = {"gate",   "--base",  ids[BASE], "--head",  ids[FASTER], "--policy",
+                          "on.cfg", "--bench", bench,     "--store", "f.db",      NULL};
+    const char *events[] = {"events", "--store", "f.db", NULL};
+    measure(BASE, 0, "on.cfg", "f.db");
+    plumb_run(&outcome, directory, gate, 0);
+    plumb_said(&outcome, 0, "OK: 1 faster");
+    assert_int_equal(links_of("f.db"), 1);
+    measure(FASTER, 0, "on.cfg", "f.db");
+    plumb_said(&outcome, 0, "OK: 1 faster");
+    assert_int_equal(links_of("f.db"), 2);
+    plumb_run(&outcome, directory, events, 0);
+    plumb_said(&outcome, 0, line);
+    free(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +184,7 @@ int main(void)
         cmocka_unit_test(what_times_leave_open_costs_no_pairs),
         cmocka_unit_test(a_policy_without_links_goes_by_times_alone),
         cmocka_unit_test(what_cannot_be_confirmed_is_open),
+        cmocka_unit_test(what_a_gate_saw_is_a_change_of_the_history_too),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
