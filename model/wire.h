@@ -7,7 +7,7 @@
 //
 // bench -> plumb at start
 //     hello   wire=1 version=0.1.0
-//     device  kind= uuid= name= driver= runtime= [GPU_FIGURES keys, e.g. sm_count=132]
+//     device  kind= uuid= name= driver= runtime= [bus=] [GPU_FIGURES keys, e.g. sm_count=132]
 // plumb -> bench, and what it answers; every answer ends with `done` or `fail`
 //     list    library=PATH
 //             kernel name= summary= device= in= out= acc= [TRAITS keys]   (one per kernel)
@@ -15,12 +15,13 @@
 //             supported yes=0|1
 //             These two are all that a bench of kind "none" does: it has no device.
 //     open    id=N kernel=NAME problem=TEXT head=PATH [base=PATH] seed=N [pin=TEXT] [order=0|1]
-//             [launches=N] [apart=0|1]
+//             [launches=N] [apart=0|1] [processors=7,23|none]
 //             opened id=N state=STATE role=base|head error=X tolerance=X launches=N note=TEXT
 //             Loads (order=1: head first), fills inputs, prepares, checks base and head against the
 //             reference, warms up. Any state but ok: `role` says whose, `note` says why. Several
 //             series may be open; one that has no room beside the others is answered by `fail`.
 //             launches: timed together per sample, as an earlier process chose; absent: a choice.
+//             processors: that are this bench's alone from now on; absent: by hand, none is known.
 //             apart=1: base on device memory of its own. A study of what sharing is worth asks for
 //             it (baselines/recorded/h200/memory.sh); plumb never does.
 //     pairs   id=N count=N block=N        base and head side by side, order drawn per pair

@@ -14,7 +14,10 @@ struct bench {
     struct device device;
     struct gpu gpu;
     int64_t last_id; // of the series opened last
-    char said[400];  // the child's last note or fail, for when it dies
+    const char *bus; // of the device; NULL: it has none
+    struct processors own;
+    char processors[PROCESSORS_TEXT]; // as told to the child; "" before it has opened anything
+    char said[400];                   // the child's last note or fail, for when it dies
 };
 
 // Starts the child that the plan describes; nothing has been read of it yet.

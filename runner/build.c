@@ -163,6 +163,7 @@ static int run_command(struct process_result *result, struct work *work, struct 
         .log_path = work->log,
         .log_bytes = LOG_BYTES,
         .limits = limits_of(work),
+        .aside = &processors_here,
     };
     return process_run(result, &plan, err);
 }

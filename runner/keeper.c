@@ -162,12 +162,11 @@ static void end_descendants(pid_t child, const sigset_t *waited)
 }
 
 // Waits for the child, an order to stop, or what it uses. True when `status` is the child's.
-static bool wait_child(int *status, enum process_excess *excess, pid_t child,
-                       const struct process_limits *limits, const sigset_t *waited)
+static bool wait_child(int *status, enum process_excess *excess, pid_t child, struct watch *watch,
+                       const sigset_t *waited)
 {
     const struct timespec moment = {.tv_nsec = 100000000};
-    struct watch watch = {.limits = limits, .keeper = getpid()};
-    const bool wanted = watch_wanted(limits);
+    const bool wanted = watch_wanted(watch);
     for (;;) {
         pid_t ended;
         while ((ended = waitpid(-1, status, WNOHANG)) > 0) {
@@ -178,7 +177,7 @@ static bool wait_child(int *status, enum process_excess *excess, pid_t child,
         int signal_number = sigtimedwait(waited, &info, wanted ? &moment : NULL);
         if (signal_number > 0 && signal_number != SIGCHLD)
             return false;
-        *excess = wanted ? watch_look(&watch) : PROCESS_WITHIN;
+        *excess = wanted ? watch_look(watch) : PROCESS_WITHIN;
         if (*excess != PROCESS_WITHIN)
             return false;
     }
@@ -213,6 +212,8 @@ _Noreturn void keeper_run(const struct keeper_job *job)
         fail("keeper");
     if (getppid() != job->parent)
         _exit(127); // plumb died before it could be watched
+    struct watch watch;
+    watch_begin(&watch, job->plan);
     pid_t keeper = getpid(), child = fork();
     if (child == 0)
         become_child(job, keeper);
@@ -225,7 +226,7 @@ _Noreturn void keeper_run(const struct keeper_job *job)
     close(FD_START);
     int status = SIGKILL; // as waitpid() writes "killed by SIGKILL"
     enum process_excess excess = PROCESS_WITHIN;
-    bool ended = wait_child(&status, &excess, child, &job->plan->limits, &waited);
+    bool ended = wait_child(&status, &excess, child, &watch, &waited);
     end_descendants(child, &waited);
     report(ended ? status : SIGKILL, excess);
     _exit(0);

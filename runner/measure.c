@@ -41,6 +41,7 @@ static int end_child(struct process_result *result, struct bench *bench, double 
 {
     process_stop(result, bench->process, grace_s);
     bench->process = NULL;
+    processors_give_back(&bench->own);
     return 0;
 }
 
@@ -238,6 +239,7 @@ static int take_greeting(struct greeting *greeting, const struct wire_record *re
     if (strcmp(bench->device.kind, bench->plan.kind) != 0 || !*bench->device.uuid)
         return error_set(err, "bench: no %s device, but '%.40s' with id '%.80s'", bench->plan.kind,
                          bench->device.kind, bench->device.uuid);
+    bench->bus = wire_text(record, "bus") ? text_of(arena, record, "bus") : NULL;
     greeting->device = true;
     return read_figures(&bench->gpu, record, err);
 }

@@ -15,6 +15,7 @@
 
 #include "model/result.h"
 #include "runner/process.h"
+#include "runner/processors.h"
 #include "runner/sandbox.h"
 
 // Exit status of a bench whose device is gone; it says why in a `fail` or `note` line before. Since
@@ -32,7 +33,7 @@ struct bench_limits {
     uint64_t memory_bytes; // of the child, see process.h [none]
 };
 
-// bench_start() copies it; only the sandbox must live until bench_stop().
+// bench_start() copies it; only the sandbox and the site must live until bench_stop().
 struct bench_plan {
     const char *program; // NULL: `bench` beside this executable
     const char *kind;    // "host", "cuda", or "none": no device, libraries are only listed
@@ -43,6 +44,9 @@ struct bench_plan {
     size_t build_count;   // the first of read_only: builds, of which a host library sees its own
     const char *log_path; // its stderr; NULL: dropped
     struct bench_limits limits;
+    // Where its own processors come from (processors.h) when it opens its first series; NULL: this
+    // machine.
+    const struct processors_site *site;
     // Progress notes of the child, sanitised; may be NULL.
     void (*note)(void *context, const char *text);
     void *note_context;

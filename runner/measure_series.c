@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <float.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,25 @@ static int ask_state(struct bench_outcome *out, struct bench *bench, struct wire
     return 0;
 }
 
+// A child has a core of its own from its first series on: one that only says what its device is, or
+// that ends while the next one starts, needs none. Said once, not by every child.
+static void take_processors(struct bench *bench)
+{
+    static atomic_bool said;
+    struct error why;
+    if (bench->processors[0])
+        return;
+    const struct processors_site *site = bench->plan.site ? bench->plan.site : &processors_here;
+    if (!processors_take(&bench->own, site, bench->bus, &why) && bench->plan.note &&
+        !atomic_exchange(&said, true)) {
+        char text[sizeof(why.text) + 80];
+        snprintf(text, sizeof(text), "no processor of its own, so times scatter more: %s",
+                 why.text);
+        bench->plan.note(bench->plan.note_context, text);
+    }
+    processors_text(bench->processors, &bench->own);
+}
+
 static int open_series(struct bench_outcome *out, struct bench_handle *handle, struct bench *bench,
                        const struct bench_series *series, struct error *err)
 {
@@ -94,6 +114,7 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     struct wire_line line;
     problem_format(problem, series->problem);
     *handle = (struct bench_handle){.id = ++bench->last_id, .process = series->process};
+    take_processors(bench);
     wire_begin(&line, "open");
     wire_add_int(&line, "id", handle->id);
     wire_add_text(&line, "kernel", series->kernel);
@@ -105,6 +126,7 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     if (series->pin)
         wire_add_text(&line, "pin", series->pin);
     wire_add_int(&line, "order", series->head_first ? 1 : 0);
+    wire_add_text(&line, "processors", bench->processors);
     if (series->launches)
         wire_add_int(&line, "launches", series->launches);
     double limit_s = bench_limit(bench->plan.limits.open_s, open_limit_s);

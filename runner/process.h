@@ -11,7 +11,7 @@
 #ifndef PLUMB_PROCESS_H
 #define PLUMB_PROCESS_H
 
-#include "model/base.h"
+#include "runner/processors.h"
 
 struct process_limits {
     double wall_s;         // whole life of the child; 0: none
@@ -38,6 +38,9 @@ struct process_plan {
     const char *log_path;    // stderr (and, for process_run, stdout) goes here; NULL: dropped
     size_t log_bytes;        // most the log may hold, 0: 1 MiB. Middle lines are dropped, counted.
     struct process_limits limits;
+    // It and all that it starts keep away from processors that others measure on, also from those
+    // where that begins later (processors.h). NULL: they go where the scheduler puts them.
+    const struct processors_site *aside;
 };
 
 enum process_end {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds up threads and memory of the keeper's descendants from /proc, and the size of folders.
+// Adds up threads and memory of the keeper's descendants from /proc, and the size of folders; leads
+// descendants aside from who measures.
 #include "runner/watch.h"
 
 #include "runner/files.h"
@@ -105,15 +106,47 @@ static bool is_below(const struct seen_list *list, const struct seen *seen, pid_
     return false;
 }
 
-static enum process_excess look_at_processes(const struct watch *watch)
+// Where what is watched may be now. False: it is there already, as when nobody measures.
+static bool where_now(cpu_set_t *out, struct watch *watch)
+{
+    struct processors_site site = watch->aside ? *watch->aside : (struct processors_site){0};
+    if (!watch->aside)
+        return false;
+    site.ours = site.ours ? site.ours : &watch->ours;
+    const bool some = processors_aside(out, &site), before = watch->led;
+    watch->led = some;
+    return some || before;
+}
+
+// All threads of a process. Each look again, for what it starts meanwhile may have begun elsewhere.
+static void lead(pid_t pid, const cpu_set_t *where)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+            sched_setaffinity((pid_t)strtol(entry->d_name, NULL, 10), sizeof(*where), where);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+static enum process_excess look_at_processes(struct watch *watch)
 {
     const struct process_limits *limits = watch->limits;
     struct seen_list list = {0};
     uint64_t threads = 0, bytes = 0;
+    cpu_set_t where;
+    const bool leads = where_now(&where, watch);
+    if (leads)
+        lead(watch->keeper, &where); // which starts nothing more, but shall not be in the way
     read_all(&list);
     for (size_t i = 0; i < list.count; i++) {
         if (!is_below(&list, &list.items[i], watch->keeper))
             continue;
+        if (leads)
+            lead(list.items[i].pid, &where);
         threads += (uint64_t)list.items[i].threads;
         bytes += limits->together_bytes ? memory_of(list.items[i].pid) : 0;
     }
@@ -132,9 +165,20 @@ static enum process_excess look_at_folders(const struct process_limits *limits)
     return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : PROCESS_WITHIN;
 }
 
-bool watch_wanted(const struct process_limits *limits)
+void watch_begin(struct watch *watch, const struct process_plan *plan)
 {
-    return limits->processes || limits->together_bytes || limits->disk_bytes;
+    cpu_set_t where;
+    *watch = (struct watch){.limits = &plan->limits, .keeper = getpid(), .aside = plan->aside};
+    if (sched_getaffinity(0, sizeof(watch->ours), &watch->ours))
+        watch->aside = NULL;
+    if (where_now(&where, watch))
+        sched_setaffinity(0, sizeof(where), &where);
+}
+
+bool watch_wanted(const struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    return limits->processes || limits->together_bytes || limits->disk_bytes || watch->aside;
 }
 
 // When to look again after a look that began at `from_s`.
@@ -150,7 +194,7 @@ enum process_excess watch_look(struct watch *watch)
     const double least_s = limits->watch_s > 0 ? limits->watch_s : often_s;
     enum process_excess found = PROCESS_WITHIN;
     double from_s = now_s();
-    if (from_s >= watch->next_s && (limits->processes || limits->together_bytes)) {
+    if (from_s >= watch->next_s && (limits->processes || limits->together_bytes || watch->aside)) {
         found = look_at_processes(watch);
         watch->next_s = next(from_s, least_s);
     }

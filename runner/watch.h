@@ -13,13 +13,20 @@
 struct watch {
     const struct process_limits *limits;
     pid_t keeper;
-    double next_s, next_disk_s; // CLOCK_MONOTONIC
+    const struct processors_site *aside; // of the plan
+    cpu_set_t ours;                      // where they could be if nobody measured
+    bool led;                            // they are not there
+    double next_s, next_disk_s;          // CLOCK_MONOTONIC
 };
 
+// A watch of what the caller, the keeper, will start. With plan->aside the caller itself goes
+// aside, and what it starts begins there.
+void watch_begin(struct watch *watch, const struct process_plan *plan);
 // Is there anything to look at?
-bool watch_wanted(const struct process_limits *limits);
-// Looks, if it is time. What is used beyond its limit, PROCESS_WITHIN otherwise. A look that takes
-// long is taken seldom: never more than a twentieth of the time.
+bool watch_wanted(const struct watch *watch);
+// Looks, if it is time, and leads aside who should be. What is used beyond its limit,
+// PROCESS_WITHIN otherwise. A look that takes long is taken seldom: never more than a twentieth of
+// the time.
 enum process_excess watch_look(struct watch *watch);
 
 #endif

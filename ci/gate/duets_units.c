@@ -4,7 +4,6 @@
 // of a lost device's duets. One player alone needs no thread.
 #include "ci/gate/duets_player.h"
 #include "ci/settings/progress.h"
-#include "runner/cores.h"
 
 #include <stdlib.h>
 
@@ -183,15 +182,9 @@ static void play_to_the_end(struct player *p)
     pthread_mutex_unlock(&table->lock);
 }
 
-// With processor cores of its own: what works for another unit does not disturb it.
 static void *run(void *player)
 {
-    struct player *p = player;
-    struct cores before;
-    const bool taken = cores_take(&before, p->unit, p->table->count);
-    play_to_the_end(p);
-    if (taken)
-        cores_give_back(&before);
+    play_to_the_end(player);
     return NULL;
 }
 
@@ -211,10 +204,7 @@ static int play_all(struct table *table, struct error *err)
         table->living--;
         pthread_mutex_unlock(&table->lock);
     }
-    if (table->count > 1)
-        run(&table->players[0]);
-    else
-        play_to_the_end(&table->players[0]);
+    play_to_the_end(&table->players[0]);
     for (size_t i = 1; i < table->count; i++) {
         if (begun[i])
             pthread_join(threads[i], NULL);

@@ -4,6 +4,7 @@
 #include "kernels/bench/bench.h"
 #include "kernels/bench/driver.h"
 #include "kernels/bench/module.h"
+#include "kernels/bench/own_processors.h"
 #include "kernels/bench/record_make.h"
 #include "kernels/bench/references.h"
 #include "kernels/bench/series.h"
@@ -29,6 +30,7 @@ struct protocol {
     struct open_series open[SERIES_MAX];
     size_t count;
     uint64_t changes; // series opened and closed
+    bool placed;      // the parent has said which processors are our own
 };
 
 static void put(struct bench *bench, struct wire_line *line)
@@ -71,6 +73,8 @@ static void greet(struct bench *bench, const char *kind, const struct device_inf
     wire_add_text(&line, "name", info->name);
     wire_add_text(&line, "driver", info->driver);
     wire_add_text(&line, "runtime", info->runtime);
+    if (info->bus[0])
+        wire_add_text(&line, "bus", info->bus);
     struct gpu figures = info->figures;
     for (size_t i = 0; i < gpu_figure_count(); i++) {
         const struct figure *figure = gpu_figure(&figures, gpu_figure_key(i));
@@ -177,13 +181,28 @@ static void put_state(struct bench *bench, const char *record, int64_t id,
     put(bench, &line);
 }
 
+// Once, for they stay the same.
+static int take_processors(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *text = wire_text(r, "processors");
+    cpu_set_t own;
+    if (!text || p->placed)
+        return 0;
+    if (own_processors_parse(&own, text, err))
+        return -1;
+    p->placed = true;
+    p->bench->ops->own(p->bench->device, &own);
+    return 0;
+}
+
 static int do_open(struct protocol *p, const struct wire_record *r, struct error *err)
 {
     struct series_spec spec;
     struct series_state state;
     struct series *series;
     int64_t id;
-    if (wire_int(&id, r, "id", 0, INT64_MAX, err) || read_spec(&spec, r, err))
+    if (wire_int(&id, r, "id", 0, INT64_MAX, err) || read_spec(&spec, r, err) ||
+        take_processors(p, r, err))
         return -1;
     if (find(p, id))
         return error_set(err, "bench: open: series %lld is open already", (long long)id);

@@ -14,6 +14,8 @@
 #include "model/gpu.h"
 #include "model/result.h"
 
+#include <sched.h>
+
 enum { EXIT_NO_DEVICE = 40 }; // bench's exit code for: no such device, or it disappeared
 
 enum device_loss {
@@ -30,6 +32,7 @@ struct device_base {
 // Properties the driver tells; every figure's origin is ORIGIN_DEVICE.
 struct device_info {
     char uuid[96], name[128], driver[64], runtime[64];
+    char bus[32]; // where it is, "0000:1b:00.0"; "" where it is on none
     struct gpu figures;
 };
 
@@ -157,6 +160,8 @@ struct device_ops {
     int (*open)(struct device_base **out, const char *index, bool *no_device, struct error *err);
     void (*close)(struct device_base *device);
     int (*info)(struct device_info *out, struct device_base *device, struct error *err);
+    // Processors that nobody else measures on, from now on; an empty set: there are none.
+    void (*own)(struct device_base *device, const cpu_set_t *processors);
     size_t (*flush_bytes)(struct device_base *device); // twice the cache that is made cold
     size_t (*free_bytes)(struct device_base *device);  // memory a series may take
 

@@ -195,6 +195,8 @@ static int cuda_info(struct device_info *out, struct device_base *device, struct
     text_copy(info.name, sizeof(info.name), properties.name);
     nvml_driver(cuda->nvml, info.driver, sizeof(info.driver));
     runtime_text(info.runtime, sizeof(info.runtime), version);
+    if (cudaDeviceGetPCIBusId(info.bus, sizeof(info.bus), 0) != cudaSuccess)
+        info.bus[0] = '\0';
     struct gpu *g = &info.figures;
     g->name = "cuda";
     set_figure(&g->sm_count, cuda->sm_count, "cudaGetDeviceProperties");
@@ -210,6 +212,14 @@ static int cuda_info(struct device_info *out, struct device_base *device, struct
     set_figure(&g->power_w, nvml_power_limit_w(cuda->nvml), "NVML, enforced limit");
     *out = info;
     return 0;
+}
+
+// The thread that queues and waits; what the driver has started beside it stays where it is.
+static void cuda_own(struct device_base *device, const cpu_set_t *processors)
+{
+    (void)device;
+    if (CPU_COUNT(processors) > 0)
+        sched_setaffinity(0, sizeof(*processors), processors); // refused: the scheduler decides
 }
 
 static size_t cuda_flush_bytes(struct device_base *device)
@@ -351,6 +361,7 @@ extern "C" const struct device_ops device_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .info = cuda_info,
+    .own = cuda_own,
     .flush_bytes = cuda_flush_bytes,
     .free_bytes = cuda_free_bytes,
     .alloc = cuda_alloc,

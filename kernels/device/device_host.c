@@ -5,7 +5,7 @@
 // Cold means: the private caches hold none of the kernel's data (twice the L2 is read before each
 // sample). The shared last-level cache is left alone: it can be hundreds of megabytes, of which a
 // virtual machine owns an unknown share, and reading it twice would cost more than the measurement.
-// A kernel of one thread runs pinned to one core; others run where the scheduler puts them.
+// A kernel of one thread runs pinned to one processor; others run where the scheduler puts them.
 #include "kernels/device/host.h"
 #include "kernels/device/host_memory.h"
 
@@ -97,17 +97,34 @@ static void calm_openblas(void)
 #endif
 }
 
+static cpu_set_t own; // of this bench
+static bool own_told; // else it was started by hand
+
 void host_processors(cpu_set_t *alone, cpu_set_t *all)
 {
+    cpu_set_t both;
     int last = 0;
     CPU_ZERO(all);
     sched_getaffinity(0, sizeof(*all), all);
+    CPU_AND(&both, &own, all);
+    const bool shared = own_told && CPU_COUNT(&both) == 0;
+    const cpu_set_t *from = own_told && !shared ? &both : all;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, all))
+        if (CPU_ISSET(cpu, from))
             last = cpu; // interrupts and other work like the first
     }
     CPU_ZERO(alone);
     CPU_SET(last, alone);
+    if (shared) // on one that somebody else is pinned to, both would wait for each other
+        *alone = *all;
+}
+
+static void host_own(struct device_base *device, const cpu_set_t *processors)
+{
+    struct host *host = (struct host *)device;
+    own = *processors;
+    own_told = true;
+    host_processors(&host->alone, &host->cpus);
 }
 
 static int host_open(struct device_base **out, const char *index, bool *no_device,
@@ -347,6 +364,7 @@ const struct device_ops device_host = {
     .open = host_open,
     .close = host_close,
     .info = host_info,
+    .own = host_own,
     .flush_bytes = host_flush_bytes,
     .free_bytes = host_free_bytes,
     .alloc = host_alloc,

@@ -38,7 +38,8 @@ int host_calibrate(struct device_base *device, const char *only, calibration_sin
                    void *state, struct error *err);
 
 double host_now_ns(void); // CLOCK_MONOTONIC_RAW
-// The processor that kernels of one thread are pinned to, and all that this process may use.
+// The processor that kernels of one thread are pinned to, this bench's own where it was told one,
+// and all that this process may use. Where none is its own, kernels of one thread are not pinned.
 void host_processors(cpu_set_t *alone, cpu_set_t *all);
 // The core's clock now, from the time that a chain of dependent additions takes (one clock each on
 // every x86-64 and AArch64 core). About 20 us. 0 where the chain is not known.

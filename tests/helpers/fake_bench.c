@@ -15,6 +15,7 @@
 //   NAME-NUMBER     the same as NAME: many series of one behaviour
 //   scatter-PERCENT-NUMBER: the head takes PERCENT longer, and a pair's log ratio scatters by 10 %,
 //                   by chance that NUMBER and the block decide
+//   where           its note is the processors that it was told, and it stays not open
 //   touchy-pairs    dies only when other series are open
 // AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
 // library base-crash.so. Others: see misbehave() and take_samples().
@@ -78,6 +79,7 @@ static void greet(const struct told_unit *unit)
     wire_add_text(&line, "name", "Fake device");
     wire_add_text(&line, "driver", "1");
     wire_add_text(&line, "runtime", "2");
+    wire_add_text(&line, "bus", unit->number ? "0000:2b:00.0" : "0000:1b:00.0");
     wire_add_int(&line, "sm_count", 4);
     wire_add_double(&line, "clock_hz", 2e9);
     put(&line);
@@ -190,6 +192,8 @@ static void open_series(struct bench *bench, const struct wire_record *record)
     misbehave(series->kernel, "open");
     if (strcmp(series->kernel, "refuse") == 0)
         put_text("fail", "bench: open: no memory for the inputs");
+    else if (strcmp(series->kernel, "where") == 0)
+        put_state("opened", series, MEASURED_OK, 1e-6, wire_text(record, "processors"));
     else if (strcmp(series->kernel, "mute") == 0)
         put_text("done", NULL);
     else if (strcmp(series->kernel, "wrong") == 0)
