@@ -261,7 +261,7 @@ static int search_event(struct searches *s, const struct event *e, struct error 
 static int load(struct searches *s, struct history_set *set, struct error *err)
 {
     struct context *context = s->context;
-    const struct history_wanted wanted = {.keeps = true};
+    const struct history_wanted wanted = {.keeps = true, .repository = context->repository};
     struct events_asked asked = {.now_s = (int64_t)time(NULL)};
     return history_load(set, context->store, &wanted, epochs_path(context, NULL), err) ||
                    events_sources(&asked.sources, context->store, context->repository,

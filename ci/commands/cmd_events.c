@@ -220,6 +220,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     const char *path = a->file || context->repository ? epochs_path(context, a->file) : "";
     struct events_asked asked = {.now_s = wanted.keeps ? (int64_t)time(NULL) : 0};
     int status = epochs_read(&known, &before, path, &context->arena, err);
+    wanted.repository = context->repository;
     if (status == 0)
         status = history_load(&set, context->store, &wanted, path, err);
     if (status == 0)

@@ -42,7 +42,7 @@ static void keep_open(struct report_events *out, const struct event_list *list,
 int open_events_read(struct report_events *out, struct context *context, bool keeps,
                      struct error *err)
 {
-    const struct history_wanted wanted = {.keeps = keeps};
+    const struct history_wanted wanted = {.keeps = keeps, .repository = context->repository};
     struct history_set set = {0};
     struct events events;
     struct events_asked asked = {.now_s = keeps ? (int64_t)time(NULL) : 0};

@@ -114,22 +114,37 @@ static void accept_removal(struct run *run, struct result *r)
         &run->arena, "%swas removed, as the policy allows (gate.removed)", name_of(run, r));
 }
 
+// The file grows at its end: the last that covers the series counts.
+static void accept_covered(struct run *run, struct result *r, const struct epoch_list *epochs)
+{
+    for (size_t i = epochs->count; i > 0; i--) {
+        const struct epoch *e = &epochs->epochs[i - 1];
+        if (!covers(e, r) ||
+            !epoch_matches(e, r->kernel, &r->problem, run->devices[r->device].uuid))
+            continue;
+        accept(run, r, e);
+        return;
+    }
+}
+
 void accepting_apply(struct run *run, const struct epoch_list *epochs,
                      const struct policy_gate *gate)
 {
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
-        const char *device = run->devices[r->device].uuid;
-        if (is_gone(r) && gate->removed_allowed) {
+        if (is_gone(r) && gate->removed_allowed)
             accept_removal(run, r);
-            continue;
-        }
-        for (size_t k = epochs->count; k > 0; k--) {
-            const struct epoch *e = &epochs->epochs[k - 1];
-            if (!covers(e, r) || !epoch_matches(e, r->kernel, &r->problem, device))
-                continue;
-            accept(run, r, e);
-            break;
-        }
+        else
+            accept_covered(run, r, epochs);
     }
+}
+
+void accepting_link(struct run *run, struct result *r, const struct commit *base,
+                    const struct context *context)
+{
+    struct epoch_list epochs;
+    struct error gone;
+    if (context->repository && r->verdict.kind == VERDICT_SLOWER &&
+        accepting_read(&epochs, context, base, &run->head, &run->arena, &gone) == 0)
+        accept_covered(run, r, &epochs);
 }

@@ -3,6 +3,7 @@
 // Gives every result of a run its history, its verdict, its cause and its sentence. It decides
 // nothing about time itself.
 #include "ci/gate/judge.h"
+#include "ci/gate/accepting.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/next_step.h"
@@ -292,6 +293,7 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
         &run->arena, "%s %s: %+.2f %% (%.2f to %.2f %%) side by side with %.10s; it took %s%s",
         name_of(run, r), verdict_kind_name(link->kind), change.value * 100, change.low * 100,
         change.high * 100, link->base.id, time_of(run, r), against_model(run, r));
+    accepting_link(run, r, &link->base, context);
     return 0;
 }
 

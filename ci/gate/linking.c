@@ -13,6 +13,7 @@
 // commit that was never measured is passed over, and so is a code that did not work in this series.
 #include "ci/gate/linking.h"
 #include "ci/gate/accepting.h"
+#include "ci/settings/epochs_line.h"
 
 #include "model/gate/gate.h"
 #include "model/history/drift.h"
@@ -244,7 +245,8 @@ int linking_plan(struct linking *out, struct run *run, bool within, struct conte
     struct epoch_list epochs;
     struct walker *walkers = arena_alloc(&run->arena, (run->count + 1) * sizeof(*walkers));
     struct commit at = run->head;
-    if (accepting_epochs(&epochs, context, run->head.id, &run->arena, err))
+    if (accepting_epochs(&epochs, context, run->head.id, &run->arena, err) ||
+        epochs_on_line(&epochs, context->repository, run->head.id, &run->arena, err))
         return -1;
     const size_t count = begin(walkers, run, &epochs, context);
     size_t left = count;

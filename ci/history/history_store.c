@@ -69,6 +69,7 @@ int history_store(struct context *context, const struct history_request *request
         if (!epochs && context->repository)
             epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                                   repository_directory(context->repository));
+        wanted.repository = context->repository;
         status = load(&set, accuracy, &wanted, context->store, epochs, request->format, err);
     }
     if (status == 0)

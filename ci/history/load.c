@@ -6,6 +6,7 @@
 #include "ci/history/epochs_file.h"
 #include "ci/history/links_kept.h"
 #include "ci/history/loading.h"
+#include "ci/settings/epochs_line.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -73,6 +74,9 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
         return -1;
     if (l->wanted->keeps)
         begin_keeping(l);
+    if (l->wanted->repository &&
+        epochs_on_line(&set->epochs, l->wanted->repository, "HEAD", &set->arena, err))
+        return -1;
     if (store_newest_key(&l->newest_key, l->store, err) ||
         store_list_series(&entries, &set->known, l->store, &set->arena, err))
         return -1;

@@ -9,6 +9,7 @@
 #include "ci/history/accuracy_history.h"
 #include "ci/history/history_kept.h"
 #include "reports/report.h"
+#include "runner/repository.h"
 
 struct history_wanted {
     const char *kernel, *problem, *device; // globs; NULL: all
@@ -19,6 +20,9 @@ struct history_wanted {
     // complained of on standard error and does not stop it.
     bool keeps;
     bool levels; // the level of every code too
+    // Whose line of first parents accepted changes are placed on (ci/settings/epochs_line.h); NULL:
+    // they count from the commits that they name.
+    const struct repository *repository;
     // NULL, or collects how accurate the models were on the points that were read; not with keeps.
     struct accuracy_history *accuracy;
 };

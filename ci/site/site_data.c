@@ -237,11 +237,13 @@ static int fill_events(struct site_data *data, const struct repository *reposito
     return 0;
 }
 
-static int load_series(struct site_data *out, const char *epochs_path, bool keeps,
-                       struct error *err)
+static int load_series(struct site_data *out, const char *epochs_path,
+                       const struct repository *repository, bool keeps, struct error *err)
 {
-    const struct history_wanted wanted = {
-        .points = out->points, .keeps = keeps, .accuracy = keeps ? NULL : &out->accuracy};
+    const struct history_wanted wanted = {.points = out->points,
+                                          .keeps = keeps,
+                                          .accuracy = keeps ? NULL : &out->accuracy,
+                                          .repository = repository};
     if (history_load(&out->set, out->store, &wanted, epochs_path, err))
         return -1;
     return keeps ? accuracy_history_kept(&out->accuracy, out->store, ACCURACY_SHOWN, err) : 0;
@@ -280,7 +282,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
 {
     out->points = points;
     out->store = store;
-    if (load_series(out, epochs_path, keeps, err))
+    if (load_series(out, epochs_path, repository, keeps, err))
         return -1;
     struct arena *arena = &out->set.arena;
     struct device *devices = find_devices(out);

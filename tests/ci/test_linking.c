@@ -176,6 +176,34 @@ static void what_a_gate_saw_is_a_change_of_the_history_too(void **state)
     free(line);
 }
 
+// A pull request was gated, accepted and squashed: the epoch names a commit that nobody has.
+static void what_a_squashed_change_accepts_is_accepted(void **state)
+{
+    static char squashed[OBJECT_ID_TEXT];
+    const char *parent = ids[BASE];
+    const char *events[] = {"events", "--check", "--store", "g.db", NULL};
+    const struct helper_file files[] = {
+        {"kernels/simple.c", "const char takes[] = \"fake-time=2\";\n", 0},
+        {"baselines/epochs.txt",
+         "series = simple * *\ncommit = 1234567890123456789012345678901234567890\nlevel = 0.7\n"
+         "reason = exact sums\nwho = A\nwhen = 2026-11-21\n",
+         0}};
+    helper_repo_commit(squashed, directory, "squashed", &parent, 1, COMMITS, "squash\n", files, 2);
+    measure(BASE, 0, "on.cfg", "g.db");
+    text_copy(ids[SLOWER], sizeof(ids[SLOWER]), squashed);
+    measure(SLOWER, 0, "on.cfg", "g.db");
+    plumb_said(&outcome, 0,
+               "accepted in this change, up to +101.38 %: exact sums (A); it is slower: +100.00 %");
+    plumb_said(&outcome, 0, "OK: 1 accepted");
+    char *checkout = xprintf("cd '%s' && git checkout -q squashed", directory);
+    assert_int_equal(system(checkout), 0);
+    free(checkout);
+    plumb_run(&outcome, directory, events, 0);
+    char *line = xprintf("accepted  %.10s ", squashed);
+    plumb_said(&outcome, 0, line);
+    free(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_policy_without_links_goes_by_times_alone),
         cmocka_unit_test(what_cannot_be_confirmed_is_open),
         cmocka_unit_test(what_a_gate_saw_is_a_change_of_the_history_too),
+        cmocka_unit_test(what_a_squashed_change_accepts_is_accepted),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

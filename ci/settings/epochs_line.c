@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The line is walked back once. An epoch is settled when the commit that it names is met, or when
+// the walk is past that commit's time and has met the commit that brought the epoch.
+#include "ci/settings/epochs_line.h"
+#include "ci/settings/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MOST = 20000, CLOCKS_DIFFER_S = 86400 };
+
+struct sought {
+    struct epoch *epoch;
+    int64_t time_s; // of the commit that it names; INT64_MAX: the repository has none
+    char brought[OBJECT_ID_TEXT];
+    bool settled;
+};
+
+struct line {
+    const struct repository *repository;
+    struct sought *items;
+    size_t count, open;
+    struct arena *arena;
+};
+
+static void begin(struct line *l, struct epoch_list *list)
+{
+    l->items = arena_alloc(l->arena, (list->count + 1) * sizeof(*l->items));
+    for (size_t i = 0; i < list->count; i++) {
+        struct commit named;
+        struct error gone;
+        struct epoch *e = &list->epochs[i];
+        const bool known =
+            repository_commit(&named, l->repository, e->commit, l->arena, &gone) == 0;
+        l->items[l->count++] = (struct sought){e, known ? named.time_s : INT64_MAX, "", false};
+    }
+    l->open = l->count;
+}
+
+static int file_at(struct epoch_list *out, const struct line *l, const char *commit, const char *id,
+                   struct error *err)
+{
+    char *text = NULL;
+    size_t size;
+    struct error unreadable; // a version that has no meaning brings nothing
+    *out = (struct epoch_list){0};
+    if (!id[0])
+        return 0;
+    if (repository_read(&text, &size, l->repository, commit, EPOCHS_PATH, err))
+        return -1;
+    if (epoch_parse(out, text, size, EPOCHS_PATH, l->arena, &unreadable))
+        *out = (struct epoch_list){0};
+    free(text);
+    return 0;
+}
+
+// What the file of this commit has and that of its parent ("": none) has not.
+static int find_brought(struct line *l, const char *commit, const char *parent, struct error *err)
+{
+    char now[OBJECT_ID_TEXT], before[OBJECT_ID_TEXT] = "";
+    struct epoch_list with, without;
+    if (repository_path_id(now, l->repository, commit, EPOCHS_PATH, err) ||
+        (parent[0] && repository_path_id(before, l->repository, parent, EPOCHS_PATH, err)))
+        return -1;
+    if (strcmp(now, before) == 0)
+        return 0;
+    if (file_at(&with, l, commit, now, err) || file_at(&without, l, parent, before, err))
+        return -1;
+    for (size_t i = 0; i < l->count; i++) {
+        struct sought *s = &l->items[i];
+        if (!s->settled && !s->brought[0] && epoch_known(&with, s->epoch) &&
+            !epoch_known(&without, s->epoch))
+            text_copy(s->brought, sizeof(s->brought), commit);
+    }
+    return 0;
+}
+
+static void settle(struct line *l, const struct commit *at)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        struct sought *s = &l->items[i];
+        const bool met = strncmp(at->id, s->epoch->commit, strlen(s->epoch->commit)) == 0;
+        const bool passed = s->brought[0] && s->time_s - CLOCKS_DIFFER_S > at->time_s;
+        if (s->settled || (!met && !passed))
+            continue;
+        if (met)
+            s->brought[0] = '\0';
+        s->settled = true;
+        l->open--;
+    }
+}
+
+int epochs_on_line(struct epoch_list *list, const struct repository *repository, const char *head,
+                   struct arena *arena, struct error *err)
+{
+    struct line l = {.repository = repository, .arena = arena};
+    struct commit at;
+    struct error none;
+    if (!list->count || repository_commit(&at, repository, head, arena, &none))
+        return 0;
+    begin(&l, list);
+    for (size_t n = 0; n < LINE_MOST && l.open; n++) {
+        struct commit parent = {0};
+        const bool last = repository_parent(&parent, repository, &at, arena, &none) != 0;
+        if (last && at.parent[0])
+            break; // the edge of a shallow clone: what its first commit brought is not known
+        if (find_brought(&l, at.id, last ? "" : parent.id, err))
+            return -1;
+        settle(&l, &at);
+        if (last)
+            break;
+        at = parent;
+    }
+    for (size_t i = 0; i < l.count; i++) {
+        if (l.items[i].brought[0])
+            text_copy(l.items[i].epoch->commit, OBJECT_ID_TEXT, l.items[i].brought);
+    }
+    return 0;
+}
