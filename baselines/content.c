@@ -30,8 +30,8 @@ int content_commit(int64_t *key, struct store *store, const struct commit *commi
     // Its children may be there already, with no other place than their second's.
     return statement_key_of(key, store, err, SQL_FIND_COMMIT, 1, SQL_ADD_COMMIT,
                             CELLS(TEXT(commit->id), TEXT(commit->tree), TEXT(commit->parent),
-                                  TEXT(commit->summary), TEXT(commit->author),
-                                  INT(commit->time_s))) ||
+                                  TEXT(commit->summary), TEXT(commit->author), INT(commit->time_s),
+                                  INT(commit->after_s))) ||
                    statement_run(store, err, SQL_ORDER_CHILDREN, CELLS(TEXT(commit->id)))
                ? -1
                : 0;

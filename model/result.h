@@ -32,6 +32,7 @@ struct commit {
     const char *summary;         // first line of the message, untrusted text
     const char *author;          // "" if unknown
     int64_t time_s;              // committer time, seconds since 1970 (may go backwards)
+    int64_t after_s; // its place in histories is so much later: after its parents; 0 if not known
 };
 
 // One concrete unit. Series are keyed by UUID: two boards of one model differ by up to 22 %.

@@ -179,13 +179,41 @@ void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit)
     out[strcspn(out, "\n")] = '\0';
 }
 
+static int64_t time_of(const git_commit *commit)
+{
+    const int64_t time_s = git_commit_time(commit);
+    return time_s < OLDEST_TIME_S ? OLDEST_TIME_S : time_s > LATEST_TIME_S ? LATEST_TIME_S : time_s;
+}
+
+// A rebase makes many commits in one second, and clocks go wrong. So a commit's place is its time,
+// or later: so many seconds after each of its first parents as it is commits away. A store that
+// does not know all of them could not tell. Those that are so much older than it are before it.
+enum { NEAR = 600 };
+
+static int64_t place_of(const git_commit *commit)
+{
+    const int64_t time_s = time_of(commit);
+    int64_t place_s = time_s;
+    git_commit *at = NULL, *parent = NULL;
+    for (int n = 1; n <= NEAR; n++) {
+        if (git_commit_parent(&parent, at ? at : commit, 0)) // a root, or the edge of the clone
+            break;
+        git_commit_free(at);
+        at = parent;
+        const int64_t parent_s = time_of(at);
+        if (parent_s + n > place_s)
+            place_s = parent_s + n;
+        if (parent_s < time_s - NEAR)
+            break;
+    }
+    git_commit_free(at);
+    return place_s < LATEST_TIME_S ? place_s : LATEST_TIME_S;
+}
+
 static void fill_commit(struct commit *out, const git_commit *git, struct arena *arena)
 {
-    struct commit commit = {.time_s = git_commit_time(git)};
-    if (commit.time_s < OLDEST_TIME_S)
-        commit.time_s = OLDEST_TIME_S;
-    if (commit.time_s > LATEST_TIME_S)
-        commit.time_s = LATEST_TIME_S;
+    struct commit commit = {.time_s = time_of(git)};
+    commit.after_s = place_of(git) - commit.time_s;
     git_oid_tostr(commit.id, sizeof(commit.id), git_commit_id(git));
     git_oid_tostr(commit.tree, sizeof(commit.tree), git_commit_tree_id(git));
     git_first_parent(commit.parent, git);

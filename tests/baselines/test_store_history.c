@@ -203,6 +203,39 @@ static void history_is_in_order_of_commits_not_of_runs(void **state)
     assert_int_equal(stored.count, 3);
 }
 
+// What lies between two commits of one second may be unknown here; their places are not.
+static void commits_of_one_second_are_in_the_order_of_their_places(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    static const int64_t after_s[] = {4, 0, 2};
+    static const char *const ids[] = {"aa", "bb", "cc"}, *const in_order[] = {"bb", "cc", "aa"};
+    struct stored_points stored;
+    struct series series = {0};
+    for (size_t i = 0; i < ARRAY_COUNT(ids); i++) {
+        struct run run;
+        make_run(&run, RUN_MEASURE, 7, 1, i + 1);
+        memset(run.head.id, ids[i][0], 40);
+        run.head.after_s = after_s[i];
+        save_whole_run(f->store, &run);
+        struct problem *problem = arena_alloc(&f->arena, sizeof(*problem));
+        *problem = run.results[0].problem;
+        series = (struct series){arena_strdup(&f->arena, run.results[0].kernel), problem,
+                                 arena_strdup(&f->arena, run.devices[0].uuid)};
+        run_free(&run);
+    }
+    const struct history_query query = {0};
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, ARRAY_COUNT(ids));
+    for (size_t i = 0; i < stored.count; i++)
+        assert_int_equal(stored.points[i].commit[0], in_order[i][0]);
+    char second[OBJECT_ID_TEXT];
+    memcpy(second, stored.points[1].commit, sizeof(second));
+    const struct history_query until = {.until = second};
+    assert_ok(store_points(&stored, f->store, &series, &until, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 2);
+}
+
 static void history_leaves_out_comparisons_failures_and_other_series(void **state)
 {
     struct open_store *f = *state;
@@ -274,6 +307,7 @@ int main(void)
         TEST(reused_result_refers_to_the_first_measurement),
         TEST(a_reused_result_has_the_prediction_of_its_measurement),
         TEST(history_is_in_order_of_commits_not_of_runs),
+        TEST(commits_of_one_second_are_in_the_order_of_their_places),
         TEST(history_leaves_out_comparisons_failures_and_other_series),
         TEST(scale_is_the_spread_of_past_pairs),
     };

@@ -149,6 +149,35 @@ static void parent_of_a_root_is_an_error(void **state)
     assert_non_null(strstr(err.text, "has no parent"));
 }
 
+// A rebase makes them so: three in one second, two seconds after their parent, then one whose clock
+// was an hour behind.
+static void commits_of_one_second_have_their_places_after_their_parents(void **state)
+{
+    struct helper_opened *f = *state;
+    static const int hours[] = {1, 1, 1, 0};
+    struct helper_repo repo;
+    struct repository *repository;
+    struct commit commit;
+    struct error err;
+    helper_repo_create(&repo);
+    char ids[ARRAY_COUNT(hours) + 1][OBJECT_ID_TEXT];
+    memcpy(ids[0], repo.ids[REPO_FASTER], sizeof(ids[0]));
+    assert_int_equal(repository_open(&repository, repo.directory, &err), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(hours); i++) {
+        const char *parent = ids[i];
+        const struct helper_file file = {"README.md", i % 2 ? "one" : "two", 0};
+        helper_repo_commit(ids[i + 1], repo.directory, "main", &parent, 1, REPO_FASTER + hours[i],
+                           "again", &file, 1);
+        assert_int_equal(repository_commit(&commit, repository, ids[i + 1], &f->arena, &err), 0);
+        assert_int_equal(commit.time_s, 1700000000 + 3600 * (REPO_FASTER + hours[i]));
+        assert_int_equal(commit.after_s, i < 3 ? (int64_t)i : 3600 + 3);
+    }
+    assert_int_equal(repository_commit(&commit, repository, ids[0], &f->arena, &err), 0);
+    assert_int_equal(commit.after_s, 0);
+    repository_close(repository);
+    helper_repo_remove(&repo);
+}
+
 // A shallow clone as git makes it: the commits at the edge are there, their parents are not.
 static struct repository *shallow_clone(struct helper_opened *f, char **directory)
 {
@@ -359,6 +388,7 @@ int main(void)
         cmocka_unit_test(commit_is_read_whole),
         cmocka_unit_test(unknown_revision_is_named),
         cmocka_unit_test(parent_of_a_root_is_an_error),
+        cmocka_unit_test(commits_of_one_second_have_their_places_after_their_parents),
         cmocka_unit_test(shallow_clone_works_up_to_its_edge_and_says_what_to_do),
         cmocka_unit_test(partial_clone_says_how_to_fetch_what_it_lacks),
         cmocka_unit_test(path_ids_follow_contents),
