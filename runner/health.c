@@ -81,6 +81,9 @@ static void read_host(struct health *out, const char *root, struct arena *arena)
     if (parse_double(&out->load, text))
         out->load = -1;
     out->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t ours;
+    out->cpus_ours = sched_getaffinity(0, sizeof(ours), &ours) ? out->cpus : CPU_COUNT(&ours);
+    out->cores = processors_cores(&out->cores_measured, &(struct processors_site){.root = root});
 }
 
 // What nvidia-smi prints for a query; NULL, and why in `err`, when it does not.

@@ -30,7 +30,10 @@ struct health {
     const char *governor;     // of the first CPU's clock; "" unknown or none
     double load;              // average of a minute, in CPUs; -1 unknown
     int64_t cpus;             // online
+    int64_t cpus_ours;        // of them, that this program may run on
     double cpu_limit;         // of the control group, in CPUs; 0: none
+    size_t cores;             // of cpus_ours: hyperthreads are one; 0 unknown
+    size_t cores_measured;    // of them, on which a bench has begun to measure
     int64_t memory_limit;     // of the control group, in bytes; 0: none
     int64_t disk_free;        // bytes for us where `folder` is; -1 unknown
 };

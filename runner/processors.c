@@ -156,6 +156,18 @@ void processors_text(char out[PROCESSORS_TEXT], const struct processors *process
     }
 }
 
+size_t processors_cores(size_t *taken, const struct processors_site *site)
+{
+    struct arena arena = {0};
+    struct topology cores = {0};
+    *taken = 0;
+    if (read_cores(&cores, site, &arena))
+        *taken = find_taken(arena_alloc(&arena, (cores.count + 1) * sizeof(bool)), &cores,
+                            scope_of(site));
+    arena_free(&arena);
+    return cores.count;
+}
+
 bool processors_aside(cpu_set_t *out, const struct processors_site *site)
 {
     struct arena arena = {0};

@@ -38,6 +38,10 @@ void processors_give_back(struct processors *processors); // a zeroed one does n
 // Its numbers, "7,23"; "none" of one that is none.
 void processors_text(char out[PROCESSORS_TEXT], const struct processors *processors);
 
+// How many cores there are; 0: that is not known. *taken: on how many of them somebody measures
+// now.
+size_t processors_cores(size_t *taken, const struct processors_site *site);
+
 // Those that nobody here measures on, for what only computes. False: somebody measures on each of
 // ours, or nobody anywhere; *out then has all of ours.
 bool processors_aside(cpu_set_t *out, const struct processors_site *site);

@@ -143,13 +143,21 @@ static void add_gpu(struct findings *f, const struct health_gpu *gpu)
 
 static void add_cpu(struct findings *f, const struct health *h)
 {
-    const double cpus =
-        h->cpu_limit > 0 && h->cpu_limit < (double)h->cpus ? h->cpu_limit : (double)h->cpus;
+    const double cpus = h->cpu_limit > 0 && h->cpu_limit < (double)h->cpus_ours
+                            ? h->cpu_limit
+                            : (double)h->cpus_ours;
     ADD(f, cpus < 2 ? WEIGHT_DISTURBS : WEIGHT_FINE, "cpus",
         "the stopwatch, builds and checks share one, so host times have gaps and GPU queues may "
         "run "
         "dry; give two or more",
         "%" PRId64 " online, %.1f for us", h->cpus, cpus);
+    const bool few = h->cores < h->cores_measured + 2;
+    if (h->cores)
+        ADD(f, few ? WEIGHT_NOTE : WEIGHT_FINE, "cores",
+            "a bench would share one with builds and all else, so host times scatter more; GPU "
+            "times suffer little",
+            "%zu of ours, others measure on %zu%s", h->cores, h->cores_measured,
+            few ? ", so none is left for a bench alone" : ", one more would be a bench's alone");
     if (h->load >= 0)
         ADD(f, h->load > cpus ? WEIGHT_DISTURBS : WEIGHT_FINE, "load",
             "host times are uneven and more gates end undecided; GPU times suffer little; wait "
@@ -193,7 +201,11 @@ static void add_sandbox(struct findings *f)
     struct error ignored;
     if (sandbox_probe(&sandbox, SANDBOX_AUTO, &ignored))
         return;
-    if (sandbox.active)
+    if (sandbox.active && !sandbox.scope && !sandbox.grouped)
+        ADD(f, WEIGHT_FINE, "sandbox", "",
+            "works; no control group holds what runs in it, so memory and tasks are looked at four "
+            "times a second");
+    else if (sandbox.active)
         ADD(f, WEIGHT_FINE, "sandbox", "", "works");
     else
         ADD(f, WEIGHT_NOTE, "sandbox",
@@ -260,8 +272,8 @@ static int look(enum conclusion *out, struct context *context, const struct argu
             "not looked at: %s", health.no_gpu);
     else if (health.no_gpu)
         ADD(f, WEIGHT_NOTE, "gpu",
-            "only the device `host` is timed; CUDA kernels are judged statically", "none: %s",
-            health.no_gpu);
+            "only the device `host` is timed; where nvcc is, CUDA kernels are judged by their code",
+            "none: %s", health.no_gpu);
     for (size_t i = 0; i < health.gpu_count; i++)
         add_gpu(f, &health.gpus[i]);
     add_host(f, &health);
@@ -298,7 +310,8 @@ const struct command command_doctor = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
-        "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs, load, clock "
+        "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs and cores, "
+        "load, clock "
         "source, huge pages, control group, disk and sandbox, and says what each means for "
         "verdicts; and names GPUs that were taken out.\vThat changes nothing. --controls judges "
         "the GPUs of the store by their newest runs: one whose controls are slower than the "

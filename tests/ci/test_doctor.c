@@ -6,6 +6,7 @@
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/test.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,6 +77,25 @@ static void control_bytes_of_a_process_name_do_not_reach_the_terminal(void **sta
     assert_null(strchr(outcome.output, '\x1b'));
 }
 
+// What `taskset` or a control group leaves counts, not what the machine has.
+static void processors_are_those_that_we_may_use(void **state)
+{
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    ask("Enabled, Disabled, Enabled, 0, 0x0000000000000000", "", "table");
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+    expect("DISTURBS  cpus         ");
+    expect(" online, 1.0 for us");
+    expect("note      cores        1 of ours, others measure on ");
+    expect(", so none is left for a bench alone");
+}
+
 // The machine that runs this test may be loaded: that is told from what the GPU adds.
 static void healthy_gpu_adds_nothing_that_disturbs(void **state)
 {
@@ -112,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_disturbs_is_said_with_what_to_do),
         cmocka_unit_test(control_bytes_of_a_process_name_do_not_reach_the_terminal),
+        cmocka_unit_test(processors_are_those_that_we_may_use),
         cmocka_unit_test(healthy_gpu_adds_nothing_that_disturbs),
         cmocka_unit_test(without_a_gpu_it_looks_at_the_host),
     };

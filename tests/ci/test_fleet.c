@@ -107,6 +107,27 @@ static void a_gate_in_parts_says_what_one_machine_says(void **state)
     expect(0, "test \"$(plumb report --list --store ../main.db | wc -l)\" = 1");
 }
 
+static void who_calls_it_wrong_is_told_what_is_wrong(void **state)
+{
+    expect(0, "sh " TEST_SOURCE "/ci/fleet --help");
+    assert_non_null(strstr(said, "ci/fleet again FOLDER"));
+    expect(4, "sh " TEST_SOURCE "/ci/fleet");
+    assert_non_null(strstr(said, "fleet: what shall it do?"));
+    expect(4, "sh " TEST_SOURCE "/ci/fleet --wait gates --base HEAD~1");
+    assert_non_null(strstr(said, "fleet: gates: neither gate, run, study"));
+    expect(4, "sh " TEST_SOURCE "/ci/fleet --tasks");
+    assert_non_null(strstr(said, "fleet: --tasks: needs a word"));
+    expect(4, "sh " TEST_SOURCE "/ci/fleet again");
+    assert_non_null(strstr(said, "fleet: again: of which folder?"));
+    expect(0, "rm -rf ../empty && git init -q ../empty && mkdir ../slurmless && "
+              "for p in sh dirname sed realpath; do ln -s \"$(command -v $p)\" ../slurmless; done");
+    expect(4, "PATH=$PWD/../slurmless sh " TEST_SOURCE "/ci/fleet --plumb " TEST_BIN
+              "/plumb --repo ../empty gate");
+    assert_non_null(strstr(said, "fleet: no sbatch in PATH"));
+    assert_non_null(strstr(said, "--part"));
+    expect(0, "test ! -e ../empty/.plumb");
+}
+
 static void lost_tasks_leave_a_gate_incomplete_until_they_are_done_again(void **state)
 {
     expect(0, "printf '1 killed\\n3 never\\n' >../bin/disturb");
@@ -186,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_gate_in_parts_says_what_one_machine_says, fresh),
+        cmocka_unit_test_setup(who_calls_it_wrong_is_told_what_is_wrong, fresh),
         cmocka_unit_test_setup(lost_tasks_leave_a_gate_incomplete_until_they_are_done_again, fresh),
         cmocka_unit_test_setup(what_cannot_be_written_is_missing_and_never_half, fresh),
         cmocka_unit_test_setup(a_range_is_measured_in_stretches_that_meet, fresh),

@@ -141,6 +141,9 @@ static void other_programs_count_until_they_end(void **state)
     assert_true(read(ready[0], &byte, 1) == 1 && byte == 'y');
     assert_taken(&mine, NULL, "6,14");
     assert_aside("0-5,8-13", true);
+    size_t taken;
+    assert_int_equal(processors_cores(&taken, &site), 8);
+    assert_int_equal(taken, 2);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_aside("0-5,7-13,15", true);
