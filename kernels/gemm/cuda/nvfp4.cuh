@@ -74,4 +74,17 @@ DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scales, 
         pairs[i] = half2_product(pairs[i], half_twice(scales, upper));
 }
 
+// `bytes` (4, 8 or 16) from memory to shared memory, zeros where it is not there.
+template <int bytes> DEVICE void copy_async(uint32_t shared, const void *global, bool is_there)
+{
+    if constexpr (bytes == 16)
+        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(shared),
+                     "l"(global), "r"(is_there ? 16 : 0)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(global),
+                     "r"(is_there ? bytes : 0), "n"(bytes)
+                     : "memory");
+}
+
 #endif

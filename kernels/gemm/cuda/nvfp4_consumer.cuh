@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A configuration of nvfp4_many.cuh, its block's shared memory, and a consumer's main loop: weights
-// from memory to registers, decoded there, multiplied by the stage's tokens.
+// to registers, decoded there, multiplied by the stage's tokens.
+//
+// Each thread copies its own weights into shared memory, slabs ahead, and reads them back itself,
+// so that this needs no barrier. Loads into registers cannot be as far ahead: a warp has six
+// scoreboards, ptxas put the loads of all slabs on one, and who waits for the oldest of these waits
+// for the newest too.
 #ifndef PLUMB_NVFP4_CONSUMER_CUH
 #define PLUMB_NVFP4_CONSUMER_CUH
 
 #include "config.cuh"
-#include "gemv.cuh"
 #include "nvfp4.cuh"
 #include "wgmma_registers.cuh"
 
 // n: tokens of a tile. groups: consumer warpgroups' 64 rows that a block has, teams: so many such
 // warpgroups share each of them, slab by slab. words: that a group of instructions multiplies.
+// depth: slabs of weights that a thread has room for in shared memory, one of them at work.
 template <bool dual_, int groups_, int n_, int split_, int depth_, int words_, int teams_ = 1>
 struct many_config {
     static constexpr bool dual = dual_;
@@ -24,11 +29,17 @@ struct many_config {
     static constexpr int box_bytes = n * 128, stage_bytes = 2 * box_bytes;
     static constexpr int share = n / split;                   // tokens that a block finishes
     static constexpr int partial_bytes = 128 * share / 2 * 4; // of a warpgroup, from one peer
-    static constexpr int most = (227 * 1024 - 1024) / stage_bytes;
-    static constexpr int wanted = teams == 1 ? 6 : 8;
-    static constexpr int stages = most > wanted ? wanted : most;
+    // A thread's weights of a slab, 16 bytes and a word of scales of each of two rows; `depth`
+    // slabs.
+    static constexpr int slot_bytes = 128 * consumers * 2 * (16 + 4);
+    static constexpr int most = (227 * 1024 - 1024 - depth * slot_bytes) / stage_bytes;
+    static constexpr int wanted = teams == 1 ? 6 : 9;
+    // Each is one team's. A barrier tells a turn of the ring from the next by parity alone: who
+    // came a turn ahead of a stage's filling, as of another team's it might, would take it for
+    // full.
+    static constexpr int stages = (most > wanted ? wanted : most) / teams * teams;
     static constexpr int sums_bytes = 128 * n / 2 * 4; // of a warpgroup
-    static constexpr int smem_bytes = stages * stage_bytes + 1024;
+    static constexpr int smem_bytes = stages * stage_bytes + depth * slot_bytes + 1024;
     // 64 Ki registers, by role.
     static constexpr int launch_registers = 65536 / threads / 8 * 8, producer_registers = 40;
     static constexpr int consumer_registers_ =
@@ -37,9 +48,10 @@ struct many_config {
     static_assert(groups * (split - 1) * partial_bytes + groups * 4 * share * 16 <=
                       stages * stage_bytes,
                   "room for sums and results");
-    static_assert(stages > teams && (teams - 1) * groups * sums_bytes <= stages * stage_bytes,
-                  "room for each team's slab, and for its sums");
-    static_assert(n % 64 == 0 && share % 8 == 0, "whole chunks");
+    static_assert(stages % teams == 0, "a stage is one team's");
+    static_assert(stages >= 2 && (teams - 1) * groups * sums_bytes <= stages * stage_bytes,
+                  "room for each team's slabs, and for its sums");
+    static_assert(n % 32 == 0 && share % 8 == 0, "whole chunks");
 };
 
 struct many_params {
@@ -61,7 +73,7 @@ struct packed_chunk {
     uint32_t scales;
 };
 
-// Where a thread reads its chunks of a row; of rows outside, what a row inside has.
+// Where a thread finds its chunks of a row; of rows outside, what a row inside has.
 struct packed_row {
     const uint8_t *codes, *scales;
 
@@ -73,18 +85,15 @@ struct packed_row {
         scales = scales_of + ((int64_t)(at / 128) * scale_tiles + lane % 4 / 2) * nvfp4_tile_bytes +
                  at % 32 * 16 + at % 128 / 32 * 4;
     }
-    template <bool once> DEVICE void load(packed_chunk &out, int slab, int k, int lane) const
+    DEVICE void request(uint32_t codes_to, uint32_t scales_to, int slab, bool is_there) const
     {
-        out = {};
-        if (slab * 128 + lane % 4 * 32 >= k)
-            return;
-        const uint4 *from = reinterpret_cast<const uint4 *>(codes + (int64_t)slab * 64);
-        out.codes = once ? load_once(from) : __ldg(from);
-        out.scales = __ldg(reinterpret_cast<const uint32_t *>(scales + (int64_t)slab * 1024));
+        const int at = is_there ? slab : 0;
+        copy_async<16>(codes_to, codes + (int64_t)at * 64, is_there);
+        copy_async<4>(scales_to, scales + (int64_t)at * 1024, is_there);
     }
 };
 
-// Barriers lie before the stages, which begin at a multiple of 1024 bytes.
+// Barriers lie before the stages, which begin at a multiple of 1024 bytes; weights behind them.
 template <class c> struct many_memory {
     uint32_t base, fulls;
     DEVICE many_memory(uint32_t address)
@@ -94,6 +103,17 @@ template <class c> struct many_memory {
     DEVICE uint32_t stage(int index) const
     {
         return base + index * c::stage_bytes;
+    }
+    // The calling thread's weights of row `second` in slot `slot`; of its scales likewise.
+    DEVICE uint32_t codes(int slot, int second) const
+    {
+        return base + c::stages * c::stage_bytes + slot * c::slot_bytes +
+               (second * 128 * c::consumers + (int)threadIdx.x - 128) * 16;
+    }
+    DEVICE uint32_t scales(int slot, int second) const
+    {
+        return base + c::stages * c::stage_bytes + slot * c::slot_bytes + 256 * c::consumers * 16 +
+               (second * 128 * c::consumers + (int)threadIdx.x - 128) * 4;
     }
     DEVICE uint32_t full(int index) const
     {
@@ -114,16 +134,32 @@ template <class c> struct many_consumer {
     ring_position at;
     int previous = -1; // stage of the slab before
 
-    DEVICE void load(packed_chunk (&out)[2], int slab) const
+    // Asks for a slab, if there is one.
+    DEVICE void request(int slab, int slot) const
     {
-        const int inside = slab < end ? slab : end - 1; // what is not there is not used
-        rows[0].load<true>(out[0], inside, p.k, lane);
-        rows[1].load<true>(out[1], inside, p.k, lane);
+        if (slab < end)
+#pragma unroll
+            for (int second = 0; second < 2; ++second)
+                rows[second].request(memory.codes(slot, second), memory.scales(slot, second), slab,
+                                     slab * 128 + lane % 4 * 32 < p.k);
+        copy_async_commit();
     }
 
+    DEVICE void take(packed_chunk (&out)[2], int slot) const
+    {
+#pragma unroll
+        for (int second = 0; second < 2; ++second) {
+            const float4 v = load_shared(memory.codes(slot, second));
+            out[second].codes = {__float_as_uint(v.x), __float_as_uint(v.y), __float_as_uint(v.z),
+                                 __float_as_uint(v.w)};
+            out[second].scales = __float_as_uint(load_shared_float(memory.scales(slot, second)));
+        }
+    }
+
+    // Each warp by itself: they wait for their own weights, so one may be behind.
     DEVICE void release()
     {
-        if (previous >= 0 && threadIdx.x % 128 == 0)
+        if (previous >= 0 && threadIdx.x % 32 == 0)
             barrier_arrive(memory.empty(previous));
     }
 
@@ -161,7 +197,7 @@ template <class c> struct many_consumer {
     }
 
     DEVICE void multiply_slab(sums &acc, uint32_t (&even)[2 * c::words][4],
-                              uint32_t (&odd)[2 * c::words][4], packed_chunk (&chunks)[2], int slab)
+                              uint32_t (&odd)[2 * c::words][4], const packed_chunk (&chunks)[2])
     {
         barrier_wait(memory.full(at.stage), at.phase);
 #pragma unroll
@@ -176,7 +212,6 @@ template <class c> struct many_consumer {
                 multiply_words(acc, half ? odd : even, chunks, 2 * half, scales);
             }
         }
-        load(chunks, slab + c::depth * c::teams);
         previous = at.stage;
         at.skip(c::teams, 0, c::stages);
     }
@@ -186,21 +221,24 @@ template <class c> struct many_consumer {
     {
         from += team;
         at.skip(team, 0, c::stages);
-        packed_chunk chunks[c::depth][2];
         uint32_t even[2 * c::words][4], odd[2 * c::words][4];
 #pragma unroll
-        for (int i = 0; i < c::depth; ++i)
-            load(chunks[i], from + i * c::teams);
+        for (int i = 0; i < c::depth - 1; ++i)
+            request(from + i * c::teams, i);
 #pragma unroll
         for (int i = 0; i < c::n / 2; ++i)
             acc[i] = 0;
         pin(acc);
+        int slot = 0, free = c::depth - 1; // the latter was read
 #pragma unroll 1
-        for (int slab = from; slab < end; slab += c::depth * c::teams) {
-#pragma unroll
-            for (int i = 0; i < c::depth; ++i)
-                if (i == 0 || slab + i * c::teams < end)
-                    multiply_slab(acc, even, odd, chunks[i], slab + i * c::teams);
+        for (int slab = from; slab < end; slab += c::teams) {
+            packed_chunk chunks[2];
+            copy_async_wait<c::depth - 2>();
+            take(chunks, slot);
+            request(slab + (c::depth - 1) * c::teams, free);
+            multiply_slab(acc, even, odd, chunks);
+            free = slot;
+            slot = slot + 1 == c::depth ? 0 : slot + 1;
         }
         wgmma_wait<0>();
         pin(acc);

@@ -4,5 +4,5 @@
 #include "nvfp4_many.cuh"
 
 static const plumb_form_kernel kernel =
-    many_row<many_config<true, 2, 256, 1, 2, 1>>("nvfp4-dual-many");
+    many_row<many_config<true, 2, 256, 1, 3, 1>>("nvfp4-dual-many");
 PLUMB_FORM_LIBRARY("cuda", kernel)

@@ -62,19 +62,6 @@ template <class c> struct few_ring {
     static constexpr int slab_bytes = token_scales + c::columns * 4 * c::threads;
 };
 
-// `bytes` (4, 8 or 16) from memory to shared memory, zeros where it is not there.
-template <int bytes> DEVICE void copy_async(uint32_t shared, const void *global, bool is_there)
-{
-    if constexpr (bytes == 16)
-        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(shared),
-                     "l"(global), "r"(is_there ? 16 : 0)
-                     : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(global),
-                     "r"(is_there ? bytes : 0), "n"(bytes)
-                     : "memory");
-}
-
 DEVICE void load_line(uint32_t (&words)[1], const uint8_t *from)
 {
     words[0] = *reinterpret_cast<const uint32_t *>(from);

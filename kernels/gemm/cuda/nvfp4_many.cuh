@@ -3,8 +3,8 @@
 // NVFP4 with many rows of A: C^T = B A^T by wgmma, weights as its operand A from registers, tokens
 // as its operand B from shared memory.
 //
-//   consumers   warpgroups of 64 weight rows each, which their threads read from memory as they
-//               are, `depth` slabs ahead, and decode (nvfp4.cuh) while the instructions of the
+//   consumers   warpgroups of 64 weight rows each, which their threads copy to shared memory as
+//               they are, slabs ahead, and decode (nvfp4.cuh) while the instructions of the
 //               words before are at work. Of up to 64 tokens three may share the same rows, each a
 //               third of the slabs: sums are few, and while one waits the others decode.
 //   producer    one thread fills a ring of stages, 128 of K each, with the block's tokens in FP16.
@@ -21,6 +21,7 @@
 #ifndef PLUMB_NVFP4_MANY_CUH
 #define PLUMB_NVFP4_MANY_CUH
 
+#include "launch.cuh"
 #include "nvfp4_consumer.cuh"
 #include "nvfp4_results.cuh"
 #include "nvfp4_tokens.cuh"
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     const int from = p.slabs * rank / c::split, end = p.slabs * (rank + 1) / c::split;
     if (threadIdx.x < c::stages) {
         barrier_init(memory.full(threadIdx.x), 1);
-        barrier_init(memory.empty(threadIdx.x), c::groups);
+        barrier_init(memory.empty(threadIdx.x), 4 * c::groups);
         barrier_init_fence();
     }
     __syncthreads();
@@ -153,10 +154,11 @@ template <class c> int supports_many(const plumb_form *form)
            form->problem.k >= c::slab * c::split && form->problem.m * form->problem.k < INT32_MAX;
 }
 
-// The tokens in FP16.
+// The tokens in FP16, and zeros up to a whole tile of any height: rows that are not there take the
+// copy engine longer than others.
 inline size_t nvfp4_token_bytes(const plumb_problem &p)
 {
-    return (size_t)p.m * ceil_div(p.k, 128) * 256;
+    return (size_t)ceil_div(p.m, 256) * 256 * ceil_div(p.k, 128) * 256;
 }
 
 template <class c> size_t workspace_many(const plumb_form *form)
@@ -168,15 +170,16 @@ template <class c>
 static int decode_before(many_maps *maps, const plumb_form_args *args, const many_params &p,
                          void *stream)
 {
-    const int threads = p.out.m * p.slabs * 4;
+    static_assert(256 % c::n == 0, "whole tiles in 256 tokens");
+    const int rows = p.token_tiles * c::n, threads = rows * p.slabs * 4;
     const int64_t columns = (int64_t)p.slabs * c::slab;
-    const matrix tokens = {args->args.workspace, p.out.m, columns, columns * 2,
+    const matrix tokens = {args->args.workspace, rows, columns, columns * 2,
                            CU_TENSOR_MAP_DATA_TYPE_FLOAT16};
     if (args->args.workspace_bytes < nvfp4_token_bytes(args->form.problem) ||
         make_tensor_map(&maps->tokens, tokens, c::n, 64, true) != cudaSuccess)
         return cudaErrorInvalidValue;
     decode_tokens<<<ceil_div(threads, 256), 256, 0, (cudaStream_t)stream>>>(
-        static_cast<uint4 *>(args->args.workspace), p.a, p.scales_a, p.out.m, p.k, p.slabs);
+        static_cast<uint4 *>(args->args.workspace), p.a, p.scales_a, p.out.m, rows, p.k, p.slabs);
     return cudaGetLastError();
 }
 

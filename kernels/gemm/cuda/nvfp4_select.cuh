@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which configuration does a problem in NVFP4: up to 32 rows by mma.sync (nvfp4_few.cuh), more by
-// wgmma (nvfp4_many.cuh), there the one whose blocks take the fewest turns times what a slab of it
-// takes. On an H200 a slab of 128 of K takes 0.75 us of 64 tokens, 0.95 of 128, 1.15 of 128 with
-// three warpgroups and 1.35 of 256; of 64 tokens and 64 rows that three warpgroups share 0.34, if
-// all blocks run at once. Each launch takes 8 us besides, 9 where blocks share K.
+// Which configuration does a problem in NVFP4: up to 16 rows, and 32 where K is short, by mma.sync
+// (nvfp4_few.cuh), more by wgmma (nvfp4_many.cuh), there the one whose blocks take the fewest turns
+// times what a slab of it takes. On an H200 a slab of 128 of K takes 0.52 us of 64 tokens, 0.73 of
+// 128, 1.1 of 128 with three warpgroups and 1.34 of 256; of 64 tokens and 64 rows that three
+// warpgroups share 0.27, if all blocks run at once. Each launch takes 8 us besides, 9 where blocks
+// share K.
 #ifndef PLUMB_NVFP4_SELECT_CUH
 #define PLUMB_NVFP4_SELECT_CUH
 
@@ -25,16 +26,16 @@ constexpr nvfp4_choice nvfp4_choice_of(float slab_us)
 }
 
 template <bool dual>
-static constexpr nvfp4_choice nvfp4_choices[] = {nvfp4_choice_of<dual, 2, 64, 1, 6, 2>(0.75f),
-                                                 nvfp4_choice_of<dual, 2, 64, 2, 6, 2>(0.75f),
-                                                 nvfp4_choice_of<dual, 2, 128, 1, 3, 2>(0.95f),
-                                                 nvfp4_choice_of<dual, 2, 128, 2, 3, 2>(0.95f),
-                                                 nvfp4_choice_of<dual, 3, 128, 1, 2, 2>(1.15f),
-                                                 nvfp4_choice_of<dual, 3, 128, 2, 2, 2>(1.15f),
-                                                 nvfp4_choice_of<dual, 2, 256, 1, 2, 1>(1.35f),
-                                                 nvfp4_choice_of<dual, 2, 256, 2, 2, 1>(1.35f),
-                                                 nvfp4_choice_of<dual, 1, 64, 1, 4, 1, 3>(0.34f),
-                                                 nvfp4_choice_of<dual, 1, 64, 2, 4, 1, 3>(0.40f)};
+static constexpr nvfp4_choice nvfp4_choices[] = {nvfp4_choice_of<dual, 2, 64, 1, 6, 2>(0.52f),
+                                                 nvfp4_choice_of<dual, 2, 64, 2, 6, 2>(0.52f),
+                                                 nvfp4_choice_of<dual, 2, 128, 1, 4, 2>(0.73f),
+                                                 nvfp4_choice_of<dual, 2, 128, 2, 4, 2>(0.73f),
+                                                 nvfp4_choice_of<dual, 3, 128, 1, 4, 2>(1.1f),
+                                                 nvfp4_choice_of<dual, 3, 128, 2, 4, 2>(1.1f),
+                                                 nvfp4_choice_of<dual, 2, 256, 1, 3, 1>(1.34f),
+                                                 nvfp4_choice_of<dual, 2, 256, 2, 3, 1>(1.34f),
+                                                 nvfp4_choice_of<dual, 1, 64, 1, 5, 1, 3>(0.27f),
+                                                 nvfp4_choice_of<dual, 1, 64, 2, 5, 1, 3>(0.27f)};
 
 inline int nvfp4_sms()
 {
@@ -69,6 +70,11 @@ template <bool dual> static int launch_nvfp4(const plumb_form_args *args, void *
     if constexpr (!dual) // blocks of 32 rows of B instead of 64, if they all run at once
         if (p.m <= 32 && (p.n + 127) / 128 * 4 <= nvfp4_sms())
             return launch_few<few_config<dual, 2, 4, 8, 1, 3>>(args, stream);
+    if constexpr (dual) { // by wgmma, where there is enough work for a kernel before it
+        const bool is_long = p.k >= 4096 || (p.k >= 2048 && (p.n + 31) / 32 > nvfp4_sms());
+        if (p.m > 16 && p.m <= 32 && is_long)
+            return launch_many<many_config<true, 1, 32, 1, 5, 1, 3>>(args, stream);
+    }
     if constexpr (dual) // a shorter ring, where K is long
         if (p.m <= 32 && p.k > 4096)
             return launch_few<few_config<dual, 4, 4, 8, 1, 2>>(args, stream);
@@ -91,7 +97,7 @@ template <bool dual> int supports_nvfp4(const plumb_form *form)
 
 inline size_t workspace_nvfp4(const plumb_form *form)
 {
-    return form->problem.m <= 32 ? 0 : nvfp4_token_bytes(form->problem);
+    return form->problem.m <= 16 ? 0 : nvfp4_token_bytes(form->problem);
 }
 
 template <bool dual> constexpr plumb_form_kernel nvfp4_selector(const char *name)
