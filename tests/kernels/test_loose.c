@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A slab copied word by word lies where the matrix instruction reads it, and only products are
-// copied so for which that was faster.
+// A slab copied word by word lies where the matrix instruction reads it, ragged rows of C are
+// stored whole, and only products are done so for which that was faster.
 #include "kernels/gemm/cuda/loose.h"
 #include "tests/helpers/test.h"
 
@@ -57,8 +57,7 @@ static void test_only_few_rows_and_a_short_k_are_copied_word_by_word(void **stat
     assert_int_equal(loose_choose(4096, 7168, 33).tile_m, 0);
 }
 
-// At most three slabs of K, in so many tiles as were measured; ragged rows of C only where that was
-// faster.
+// At most three slabs of K, in so many tiles as were measured.
 static void test_a_short_k_is_loaded_at_once(void **state)
 {
     (void)state;
@@ -72,15 +71,33 @@ static void test_a_short_k_is_loaded_at_once(void **state)
                     assert_true(columns == 64 || columns == 128);
                     assert_true(k * bytes <= 384);
                     assert_true((m + 63) / 64 * ((n + 127) / 128) <= 768);
-                    assert_true(n * bytes % 16 == 0 || (bytes == 2 && k <= 96));
+                    assert_true(n * bytes % 16 == 0 || bytes == 2 || columns == 64);
                 }
     assert_int_equal(short_columns(300, 4096, 7, 4), 64);
     assert_int_equal(short_columns(2048, 2048, 91, 2), 128);
     assert_int_equal(short_columns(2000, 3000, 5, 2), 64);
-    assert_int_equal(short_columns(1009, 1013, 33, 2), 64);
-    assert_int_equal(short_columns(1009, 1013, 33, 4), 0);
-    assert_int_equal(short_columns(1009, 1013, 131, 2), 0);
     assert_int_equal(short_columns(300, 4096, 97, 4), 0);
+    // Ragged rows of C.
+    assert_int_equal(short_columns(1009, 1013, 1, 2), 128);
+    assert_int_equal(short_columns(1009, 1013, 191, 2), 128);
+    assert_int_equal(short_columns(64, 4099, 63, 2), 64);
+    assert_int_equal(short_columns(2001, 3001, 5, 2), 128);
+    assert_int_equal(short_columns(1009, 1013, 33, 4), 64);
+    assert_int_equal(short_columns(1009, 1013, 97, 4), 0);
+}
+
+// Each element once, and words at their multiples.
+static void test_a_ragged_row_is_stored_whole(void **state)
+{
+    (void)state;
+    for (int64_t begin = 0; begin < 5; begin++)
+        for (int32_t left = -3; left <= 128; left++) {
+            const struct loose_part part = loose_part_of(begin, left);
+            assert_true(part.head >= 0 && part.head <= 1 && part.tail >= 0 && part.tail <= 1);
+            assert_true(part.words >= 0);
+            assert_int_equal(part.head + 2 * part.words + part.tail, left > 0 ? left : 0);
+            assert_true(part.words == 0 || (begin + part.head) % 2 == 0);
+        }
 }
 
 int main(void)
@@ -89,6 +106,7 @@ int main(void)
         cmocka_unit_test(test_every_word_has_its_place),
         cmocka_unit_test(test_only_few_rows_and_a_short_k_are_copied_word_by_word),
         cmocka_unit_test(test_a_short_k_is_loaded_at_once),
+        cmocka_unit_test(test_a_ragged_row_is_stored_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

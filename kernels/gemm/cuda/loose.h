@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which products are copied word by word (loose.cuh, short.cuh), and where the words of a slab go.
-// In C, so that tests hold it where there is no GPU.
+// Which products are copied word by word (loose.cuh, short.cuh), where the words of a slab go, and
+// in what words ragged rows of C are stored (ragged_rows.cuh). In C, so that tests hold it where
+// there is no GPU.
 #ifndef PLUMB_LOOSE_H
 #define PLUMB_LOOSE_H
 
@@ -45,18 +46,36 @@ LOOSE_INLINE struct loose_choice loose_choose(int64_t m, int64_t n, int64_t k)
 }
 
 // Columns of a tile of 64 rows where a K of at most three slabs is loaded word by word at once
-// (short.cuh); 0: the problem is better done in another way. As measured, up to 752 tiles. Rows of
-// C that are no multiple of 16 bytes are stored element by element, which takes longer than what it
-// spares in TF32, and in BF16 from 96 of K on.
+// (short.cuh); 0: the problem is better done in another way. As measured, up to 768 tiles. Where
+// rows of C are no multiple of 16 bytes, 128 columns of BF16 are faster once not every tile of 64
+// has an SM of its own.
 LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t bytes)
 {
-    const int32_t slab = 128, most_tiles = 768, two_waves = 264, most_ragged_k = 96;
-    const int64_t tiles = (m + 63) / 64 * ((n + 127) / 128);
+    const int32_t slab = 128, most_tiles = 768, sms = 132, two_waves = 264;
+    const int64_t rows = (m + 63) / 64, tiles = rows * ((n + 127) / 128);
     if (k * bytes > 3 * slab || tiles > most_tiles)
         return 0;
-    if (n * bytes % 16 != 0 && (bytes == 4 || k > most_ragged_k))
-        return 0;
+    if (n * bytes % 16 != 0)
+        return bytes == 2 && rows * ((n + 63) / 64) > sms ? 128 : 64;
     return tiles > two_waves && k > 16 ? 128 : 64;
+}
+
+// Part of a row of 2-byte elements, in whole words of 4 bytes: the element before the first whole
+// word if there is one, so many words, and the element after if there is one.
+struct loose_part {
+    int32_t head, words, tail;
+};
+
+// Of `left` elements (none, if negative) from element `begin` of a matrix on.
+LOOSE_INLINE struct loose_part loose_part_of(int64_t begin, int32_t left)
+{
+    struct loose_part p = {0, 0, 0};
+    if (left > 0) {
+        p.head = (int32_t)(begin % 2);
+        p.words = (left - p.head) / 2;
+        p.tail = left - p.head - 2 * p.words;
+    }
+    return p;
 }
 
 #endif

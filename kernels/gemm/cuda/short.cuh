@@ -2,11 +2,13 @@
 //
 // A K of at most three slabs that is no multiple of 16 bytes, in one launch. All warps of a block
 // bring its rows to shared memory word by word, all words of a slab asked for at once. Then one
-// warpgroup multiplies. There is no ring: two blocks lie on an SM instead.
+// warpgroup multiplies, and where no copy engine stores C's rows both do. There is no ring: two
+// blocks lie on an SM instead.
 #ifndef PLUMB_SHORT_CUH
 #define PLUMB_SHORT_CUH
 
 #include "loose.cuh"
+#include "ragged_rows.cuh"
 #include "words.cuh"
 
 struct short_params {
@@ -14,6 +16,21 @@ struct short_params {
     const uint8_t *a, *b;
     int k;
 };
+
+template <class c>
+DEVICE void short_multiply(float (&acc)[c::mi][c::n / 2], const block_memory<c> &memory, int slabs)
+{
+    consumer<c>::pin_all(acc);
+#pragma unroll 1
+    for (int slab = 0; slab < slabs; ++slab) {
+        wgmma_fence();
+        multiply_slab<c>(acc, operand_start(memory.a(slab)), operand_start(memory.b(slab)),
+                         slab > 0);
+        wgmma_commit();
+    }
+    wgmma_wait<0>();
+    consumer<c>::pin_all(acc);
+}
 
 template <class c>
 __global__ void __launch_bounds__(c::threads, 2)
@@ -37,26 +54,20 @@ __global__ void __launch_bounds__(c::threads, 2)
     }
     fence_async_shared();
     __syncthreads();
-    if (threadIdx.x < 128)
+    const bool multiplies = threadIdx.x >= 128;
+    if (!multiplies && !p.gemm.out.direct)
         return;
-    const int warp = (int)uniform(threadIdx.x / 32) - 4;
     float acc[c::mi][c::n / 2];
-    consumer<c>::pin_all(acc);
-#pragma unroll 1
-    for (int slab = 0; slab < p.gemm.slabs; ++slab) {
-        wgmma_fence();
-        multiply_slab<c>(acc, operand_start(memory.a(slab)), operand_start(memory.b(slab)),
-                         slab > 0);
-        wgmma_commit();
-    }
-    wgmma_wait<0>();
-    consumer<c>::pin_all(acc);
+    if (multiplies)
+        short_multiply<c>(acc, memory, p.gemm.slabs);
+    const int warp = (int)uniform(threadIdx.x / 32) % 4;
     const int row = t.row * c::bm + warp * 16, column = t.column * c::bn;
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.gemm.out};
-    if (p.gemm.out.direct)
-        c::stager::store_elements(acc, 1, p.gemm.out, row, column);
-    else
-        out.put_all_sums(acc, 1, row, column);
+    if (p.gemm.out.direct) {
+        store_ragged_rows<c>(out, acc, row, column);
+        return;
+    }
+    out.put_all_sums(acc, 1, row, column);
     if (elect())
         bulk_wait_read<0>();
 }
