@@ -105,11 +105,10 @@ struct config {
         return (smem_limit - staging_bytes) / (stage_bytes + 16);
     }
 
-    static_assert(bm % (64 * wm) == 0 && bn % (16 * wn) == 0 && n <= 256, "tile and warpgroups");
+    static_assert(bm % (64 * wm) == 0 && bn % (8 * wn) == 0 && n <= 256, "tile and warpgroups");
     static_assert(!promote || boxes == 1, "sums of 128 of K");
     static_assert(!pingpong || wm * wn == 1, "ping-pong: each warpgroup has a whole tile");
     static_assert(wn == 1 || n * (int)sizeof(typename output::type) % 128 == 0, "whole pieces");
-    static_assert(bm % (8 * cn) == 0 && bn % (8 * cm) == 0, "shared parts are whole swizzle atoms");
 };
 
 template <class type, tiling t>

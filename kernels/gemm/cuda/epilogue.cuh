@@ -43,6 +43,15 @@ DEVICE void gate_both(float (&x)[2], const float (&y)[2])
     x[1] *= both * first * y[1];
 }
 
+// Two 8x8 matrices of 16-bit elements from a warp's registers to shared memory; lanes 0 to 15 give
+// the addresses of their rows.
+DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(shared), "r"(a),
+                 "r"(b)
+                 : "memory");
+}
+
 // One warp's way to C: blocks of 64 x n results, of which it has 16 rows each. dual: a result is
 // made of two sums; of B1 and B2 as they lie side by side in the accumulators (dual.cuh).
 template <class output, int blocks, int n, int ring, bool swapped = false, bool dual = false>
@@ -80,6 +89,11 @@ struct stager {
                 const uint32_t *v = &held[number / per_block][index * 16 + i * 4];
                 const int part = (2 * i + lane / 16) ^ swizzle;
                 store_matrices(piece + row * pitch + part * 16, v[0], v[1], v[2], v[3]);
+            }
+            if constexpr (width % 16 != 0) {
+                static_assert(!is_whole(number), "no swizzle");
+                const uint32_t *v = &held[number / per_block][index * 16 + width / 16 * 4];
+                store_matrices(piece + row * pitch + width / 16 * 32, v[0], v[1]);
             }
         } else {
             const int row = lane / 4, swizzle = is_whole(number) ? row % 8 : 0;

@@ -47,6 +47,7 @@ template <class c> struct tile_loads {
     static constexpr int loads_a = matrices_a == 2 && c::cn == 1 ? 2 : 1; // by this block
     static constexpr int loads_b = matrices_b == 2 && c::cm == 1 ? 2 : 1;
     static constexpr int part_a = c::bm / (c::cn * loads_a), part_b = c::bn / (c::cm * loads_b);
+    static_assert(part_a % 8 == 0 && part_b % 8 == 0, "parts are whole swizzle atoms");
     static_assert(matrices_a * matrices_b == 1 || (c::cm <= 2 && c::cn <= 2), "a matrix each");
     extent extent_a, extent_b; // of this block's own parts,
     int row, column;           // which begin here,

@@ -57,8 +57,16 @@ static const candidate *select_candidate(const candidate (&candidates)[count],
 
 // Few blocks that share what they load, where sectors are what loading costs.
 template <class type>
-static constexpr loose_way allied_way = {
-    {}, "allied-128x96", launch_allied_row<tiled<type, allied_tiling>, allied_stages>};
+static constexpr loose_way allied_ways[] = {
+    {{}, "allied-128x72", launch_allied_row<tiled<type, allied_tiling>, allied_stages>},
+    {{}, "allied-128x80", launch_allied_row<tiled<type, allied_wide_tiling>, allied_stages>}};
+
+template <class type> static const loose_way *find_allied(const plumb_problem &problem)
+{
+    if (takes_allied<tiled<type, allied_tiling>>(problem))
+        return &allied_ways<type>[0];
+    return takes_allied<tiled<type, allied_wide_tiling>>(problem) ? &allied_ways<type>[1] : nullptr;
+}
 
 // The way that takes the problem as it is; NULL: it is padded, or has no need of either.
 template <class type> static const loose_way *find_way(const plumb_problem &problem)
@@ -66,8 +74,8 @@ template <class type> static const loose_way *find_way(const plumb_problem &prob
     if (problem.epilogue != PLUMB_NO_EPILOGUE || takes_ragged_row<type>(problem))
         return nullptr;
     if constexpr (type::dtype == PLUMB_BF16)
-        if (takes_allied<tiled<type, allied_tiling>>(problem))
-            return &allied_way<type>;
+        if (const loose_way *way = find_allied<type>(problem))
+            return way;
     if (!is_ragged<type>(problem))
         return nullptr;
     if constexpr (type::dtype == PLUMB_BF16 || type::dtype == PLUMB_TF32)

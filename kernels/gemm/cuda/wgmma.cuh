@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The warpgroup matrix instruction, C (64 x n) += A (64 x k) * B (n x k), with A and B read from
-// shared memory by descriptor, for n = 16 .. 256 in steps of 16 and four element types. k is always
-// 32 bytes of a row. C lies in n / 2 FP32 registers of each of the 128 threads: register i of a
-// thread is row 16 * warp + lane / 4 + 8 * (i / 2 % 2), column 8 * (i / 4) + 2 * (lane % 4) + i
-// % 2.
+// shared memory by descriptor, for n = 16 .. 256 in steps of 16, n = 72, and four element types. k
+// is always 32 bytes of a row. C lies in n / 2 FP32 registers of each of the 128 threads: register
+// i of a thread is row 16 * warp + lane / 4 + 8 * (i / 2 % 2), column 8 * (i / 4) + 2 * (lane % 4)
+// + i % 2.
 //
 // Inline PTX wants every register named, so the operand lists are built here, once, by the
 // preprocessor: REGISTERS_r is the text "%0,...,%(r-1)", ACCUMULATORS_r the matching operands.
@@ -41,6 +41,7 @@ struct e4m3;
 #define REGISTERS_16  REGISTERS_8 "," NAMES_1
 #define REGISTERS_24  REGISTERS_16 "," NAMES_2
 #define REGISTERS_32  REGISTERS_24 "," NAMES_3
+#define REGISTERS_36  REGISTERS_32 ",%32,%33,%34,%35"
 #define REGISTERS_40  REGISTERS_32 "," NAMES_4
 #define REGISTERS_48  REGISTERS_40 "," NAMES_5
 #define REGISTERS_56  REGISTERS_48 "," NAMES_6
@@ -61,6 +62,7 @@ struct e4m3;
 #define ACCUMULATORS_16  ACCUMULATORS_8, EIGHT(8)
 #define ACCUMULATORS_24  ACCUMULATORS_16, EIGHT(16)
 #define ACCUMULATORS_32  ACCUMULATORS_24, EIGHT(24)
+#define ACCUMULATORS_36  ACCUMULATORS_32, "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35])
 #define ACCUMULATORS_40  ACCUMULATORS_32, EIGHT(32)
 #define ACCUMULATORS_48  ACCUMULATORS_40, EIGHT(40)
 #define ACCUMULATORS_56  ACCUMULATORS_48, EIGHT(48)
@@ -101,6 +103,7 @@ WGMMA_TYPES(16, 8, 8, 9, 10)
 WGMMA_TYPES(32, 16, 16, 17, 18)
 WGMMA_TYPES(48, 24, 24, 25, 26)
 WGMMA_TYPES(64, 32, 32, 33, 34)
+WGMMA_TYPES(72, 36, 36, 37, 38)
 WGMMA_TYPES(80, 40, 40, 41, 42)
 WGMMA_TYPES(96, 48, 48, 49, 50)
 WGMMA_TYPES(112, 56, 56, 57, 58)
