@@ -6,8 +6,7 @@
 // there its words are rounded to TF32, as the copy engine does, and handed on. The rest is
 // split.cuh.
 //
-// A slab of 128 rows takes some 0.6 us so, which is why products of many rows and a long K are
-// padded (padded.cuh).
+// A slab of 128 rows takes some 0.6 us so, which is why it is for a K of a few slabs.
 #ifndef PLUMB_LOOSE_CUH
 #define PLUMB_LOOSE_CUH
 
@@ -159,30 +158,23 @@ static int launch_loose(const plumb_args *given, void *stream)
     return cudaLaunchKernelEx(&launch.config, loose_gemm<c, split, stages>, maps, p);
 }
 
-// A way to do a problem as it is: what loose_choose() chooses from.
-struct loose_way {
-    struct loose_choice choice;
+// A way to do a problem as it is.
+struct ragged_way {
     const char *name;
     int (*launch)(const plumb_args *args, void *stream);
 };
 
 // (Templates, so that only the modules that ask have them.)
 template <class type>
-static constexpr loose_way loose_ways[] = {
-    {{16, 1}, "loose-16x64-k1", launch_loose<type, 16, 1, 9>},
-    {{16, 2}, "loose-16x64-k2", launch_loose<type, 16, 2, 9>},
-    {{64, 1}, "loose-64x64-k1", launch_loose<type, 64, 1, 6>},
-    {{64, 2}, "loose-64x64-k2", launch_loose<type, 64, 2, 5>},
-    {{128, 1}, "loose-128x64-k1", launch_loose<type, 128, 1, 8>}};
+static constexpr ragged_way loose_ways[] = {{"loose-16x64-k1", launch_loose<type, 16, 1, 9>},
+                                            {"loose-64x64-k1", launch_loose<type, 64, 1, 6>},
+                                            {"loose-128x64-k1", launch_loose<type, 128, 1, 8>}};
 
 // NULL: it is to be done in another way.
-template <class type> static const loose_way *find_loose(const plumb_problem &problem)
+template <class type> static const ragged_way *find_loose(const plumb_problem &problem)
 {
-    const loose_choice c = loose_choose(problem.m, problem.n, problem.k);
-    for (const loose_way &way : loose_ways<type>)
-        if (way.choice.tile_m == c.tile_m && way.choice.split == c.split)
-            return &way;
-    return nullptr;
+    const int rows = loose_rows_of(problem.m, problem.n, problem.k);
+    return rows ? &loose_ways<type>[(rows > 16) + (rows > 64)] : nullptr;
 }
 
 #endif

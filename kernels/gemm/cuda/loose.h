@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which products are copied word by word (loose.cuh, short.cuh), where the words of a slab go, and
-// in what words ragged rows of C are stored (ragged_rows.cuh). In C, so that tests hold it where
-// there is no GPU.
+// Which products of a K that is no multiple of 16 bytes are copied as they are (loose.cuh,
+// short.cuh, shifted.cuh), where the words of a slab go, and in what words ragged rows of C are
+// stored (ragged_rows.cuh). In C, so that tests hold it where there is no GPU.
 #ifndef PLUMB_LOOSE_H
 #define PLUMB_LOOSE_H
 
@@ -21,41 +21,64 @@ LOOSE_INLINE uint32_t loose_place(uint32_t row, uint32_t word)
     return row * 128 + ((word / 4) ^ row % 8) * 16 + word % 4 * 4;
 }
 
-// Tiles of tile_m rows by 64 columns, K among `split` blocks of a cluster. tile_m 0: the problem is
-// better done in another way.
-struct loose_choice {
-    int32_t tile_m, split;
+// Rows of a tile of 64 columns where a K of at most five slabs is copied word by word (loose.cuh);
+// 0: the problem is better done in another way. As measured on an H200 (kernels/NOTES.md), if the
+// output is no more than two waves of tiles.
+LOOSE_INLINE int32_t loose_rows_of(int64_t m, int64_t n, int64_t k)
+{
+    const int32_t most_k = 160, most_tiles = 264;
+    const int32_t tile_m = m <= 16 ? 16 : m <= 64 ? 64 : 128;
+    return k <= most_k && (m + tile_m - 1) / tile_m * ((n + 63) / 64) <= most_tiles ? tile_m : 0;
+}
+
+// Tiles of tile_m x tile_n, K among `split` blocks of a cluster; wide: a stage has 256 bytes of
+// each row, not 128. tile_m 0: the problem is better done in another way.
+struct shifted_choice {
+    int32_t tile_m, tile_n, split, wide;
 };
 
-// As measured on an H200 (kernels/NOTES.md): a K of at most five slabs if the output is no more
-// than two waves of tiles, and up to 64 rows if there are tiles for half the SMs, which have K in
-// two.
-LOOSE_INLINE struct loose_choice loose_choose(int64_t m, int64_t n, int64_t k)
+// Where few rows and a longer K are copied in chunks of 16 bytes (shifted.cuh). As measured: wide
+// where each block has an SM of its own, except that up to 16 rows leave room for two.
+LOOSE_INLINE struct shifted_choice shifted_choose(int64_t m, int64_t n, int64_t k)
 {
-    const int32_t most_short_k = 160, most_short_tiles = 264, few_rows = 64, least_columns = 4096;
-    const int32_t tile_m = m <= 16 ? 16 : m <= few_rows ? 64 : 128;
-    const int64_t tiles = (m + tile_m - 1) / tile_m * ((n + 63) / 64);
-    struct loose_choice c = {0, 1};
-    if (k <= most_short_k && tiles <= most_short_tiles) {
-        c.tile_m = tile_m;
-    } else if (k > most_short_k && m <= few_rows && n >= least_columns) {
-        c.tile_m = tile_m;
-        c.split = 2;
-    }
-    return c;
+    const int32_t least_k = 161, sms = 132;
+    const int32_t alone = 2 * ((n + 63) / 64) <= sms;
+    const struct shifted_choice none = {0, 0, 0, 0}, rows16 = {16, 64, 2, 1},
+                                rows32 = {32, 64, 2, alone}, rows64 = {64, 64, 2, alone},
+                                rows64_few = {64, 64, 4, 0}, rows64_many = {64, 128, 2, 0},
+                                rows128 = {128, 128, 2, 0};
+    if (k < least_k || m > 128 || n < (m > 64 ? 7168 : m > 32 ? 3000 : 4096))
+        return none;
+    if (m <= 32)
+        return m <= 16 ? rows16 : rows32;
+    if (m > 64)
+        return rows128;
+    return n < 4096 ? rows64_few : n < 7168 ? rows64 : rows64_many;
+}
+
+// Word `word` of a slab of a row whose first word lies `shift` words into a chunk of 16 bytes,
+// where whole chunks were copied, eight of a row to a slab: bytes from the slab's begin. after: of
+// the slab after.
+LOOSE_INLINE uint32_t shifted_place(uint32_t row, uint32_t word, uint32_t shift, int32_t *after)
+{
+    const uint32_t at = word + shift;
+    *after = at >= 32;
+    return row * 128 + at % 32 * 4;
 }
 
 // Columns of a tile of 64 rows where a K of at most three slabs is loaded word by word at once
 // (short.cuh); 0: the problem is better done in another way. As measured, up to 768 tiles. Where
-// rows of C are no multiple of 16 bytes, 128 columns of BF16 are faster once not every tile of 64
-// has an SM of its own.
+// rows of C are no multiple of 16 bytes, more of them (of a K of up to 33), and 128 columns of BF16
+// are faster once not every tile of 64 has an SM of its own.
 LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t bytes)
 {
-    const int32_t slab = 128, most_tiles = 768, sms = 132, two_waves = 264;
+    const int32_t slab = 128, most_tiles = 768, most_ragged_tiles = 2560, sms = 132;
+    const int32_t two_waves = 264;
     const int64_t rows = (m + 63) / 64, tiles = rows * ((n + 127) / 128);
-    if (k * bytes > 3 * slab || tiles > most_tiles)
+    const int32_t ragged = n * bytes % 16 != 0;
+    if (k * bytes > 3 * slab || tiles > (ragged && k <= 33 ? most_ragged_tiles : most_tiles))
         return 0;
-    if (n * bytes % 16 != 0)
+    if (ragged)
         return bytes == 2 && rows * ((n + 63) / 64) > sms ? 128 : 64;
     return tiles > two_waves && k > 16 ? 128 : 64;
 }

@@ -36,8 +36,8 @@ template <class c> struct ragged_rows {
     // Word `word` of a row of the pieces.
     static DEVICE uint32_t word_at(uint32_t pieces, int row, int word)
     {
-        return __float_as_uint(load_shared_float(pieces + word / 32 * piece_bytes +
-                                                 loose_place(row, word % 32)));
+        return __float_as_uint(
+            load_shared_float(pieces + word / 32 * piece_bytes + loose_place(row, word % 32)));
     }
 
     // The words of a row: `left` elements (or none, if that is negative) from element `begin` of C

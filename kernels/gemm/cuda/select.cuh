@@ -3,7 +3,7 @@
 // Selector kernels: one name, a table of configurations with their costs (costs_*.cuh), and per
 // problem the one that the cost model (cost.h) ranks first, with no trial run. A K that no
 // configuration takes is padded first (padded.cuh), or read as it is: at m = 1 (gemv_ragged.cuh),
-// where K is short (short.cuh), and in TF32 where rows are few (loose.cuh).
+// where K is short (short.cuh), and in TF32 where rows are few (loose.cuh, shifted.cuh).
 // About 100 tiles of BF16 with rows in the middle of sectors have a way of their own (allied.cuh).
 #ifndef PLUMB_SELECT_CUH
 #define PLUMB_SELECT_CUH
@@ -15,6 +15,7 @@
 #include "cost.h"
 #include "gemv_ragged.cuh"
 #include "loose.cuh"
+#include "shifted.cuh"
 #include "short.cuh"
 #include "space.cuh"
 
@@ -57,11 +58,11 @@ static const candidate *select_candidate(const candidate (&candidates)[count],
 
 // Few blocks that share what they load, where sectors are what loading costs.
 template <class type>
-static constexpr loose_way allied_ways[] = {
-    {{}, "allied-128x72", launch_allied_row<tiled<type, allied_tiling>, allied_stages>},
-    {{}, "allied-128x80", launch_allied_row<tiled<type, allied_wide_tiling>, allied_stages>}};
+static constexpr ragged_way allied_ways[] = {
+    {"allied-128x72", launch_allied_row<tiled<type, allied_tiling>, allied_stages>},
+    {"allied-128x80", launch_allied_row<tiled<type, allied_wide_tiling>, allied_stages>}};
 
-template <class type> static const loose_way *find_allied(const plumb_problem &problem)
+template <class type> static const ragged_way *find_allied(const plumb_problem &problem)
 {
     if (takes_allied<tiled<type, allied_tiling>>(problem))
         return &allied_ways<type>[0];
@@ -69,20 +70,22 @@ template <class type> static const loose_way *find_allied(const plumb_problem &p
 }
 
 // The way that takes the problem as it is; NULL: it is padded, or has no need of either.
-template <class type> static const loose_way *find_way(const plumb_problem &problem)
+template <class type> static const ragged_way *find_way(const plumb_problem &problem)
 {
     if (problem.epilogue != PLUMB_NO_EPILOGUE || takes_ragged_row<type>(problem))
         return nullptr;
     if constexpr (type::dtype == PLUMB_BF16)
-        if (const loose_way *way = find_allied<type>(problem))
+        if (const ragged_way *way = find_allied<type>(problem))
             return way;
     if (!is_ragged<type>(problem))
         return nullptr;
     if constexpr (type::dtype == PLUMB_BF16 || type::dtype == PLUMB_TF32)
-        if (const loose_way *way = find_short<type>(problem))
+        if (const ragged_way *way = find_short<type>(problem))
             return way;
-    if constexpr (type::dtype == PLUMB_TF32)
-        return find_loose<type>(problem);
+    if constexpr (type::dtype == PLUMB_TF32) {
+        const ragged_way *way = find_loose<type>(problem);
+        return way ? way : find_shifted<type>(problem);
+    }
     return nullptr;
 }
 
@@ -102,7 +105,7 @@ static int prepare_selector(const candidate (&candidates)[count], const plumb_ar
                             const char *pin, char *note, size_t note_size)
 {
     const candidate *c = select_candidate(candidates, padded<type>(args->problem));
-    const loose_way *way = find_way<type>(args->problem);
+    const ragged_way *way = find_way<type>(args->problem);
     const char *name = takes_ragged_row<type>(args->problem) ? "gemv-ragged"
                        : way                                 ? way->name
                        : c                                   ? c->row.name
@@ -119,7 +122,7 @@ static int launch_selected(const candidate (&candidates)[count], const plumb_arg
 {
     if (takes_ragged_row<type>(args->problem))
         return launch_ragged_row<type>(args, stream);
-    if (const loose_way *way = find_way<type>(args->problem))
+    if (const ragged_way *way = find_way<type>(args->problem))
         return way->launch(args, stream);
     plumb_args inner;
     const int code = pad_operands<type>(&inner, args, (cudaStream_t)stream);

@@ -110,14 +110,12 @@ template <class type, int bm, int bn> int launch_short(const plumb_args *args, v
     return cudaLaunchKernelEx(&launch.config, short_gemm<c>, maps, p);
 }
 
-// A way to do a problem as it is (loose.cuh).
 template <class type>
-static constexpr loose_way short_ways[] = {
-    {{64, 64}, "short-64x64", launch_short<type, 64, 64>},
-    {{64, 128}, "short-64x128", launch_short<type, 64, 128>}};
+static constexpr ragged_way short_ways[] = {{"short-64x64", launch_short<type, 64, 64>},
+                                            {"short-64x128", launch_short<type, 64, 128>}};
 
 // NULL: it is to be done in another way.
-template <class type> static const loose_way *find_short(const plumb_problem &problem)
+template <class type> static const ragged_way *find_short(const plumb_problem &problem)
 {
     const int columns = short_columns(problem.m, problem.n, problem.k, type::bytes);
     return columns ? &short_ways<type>[columns == 128] : nullptr;
