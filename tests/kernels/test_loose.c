@@ -32,26 +32,28 @@ static void test_every_word_has_its_place(void **state)
         assert_int_equal(times[i], 1);
 }
 
+// Ways that there are: of 16, 64 and 128 rows, and of the first two with K in two.
 static void test_only_a_short_k_is_copied_word_by_word(void **state)
 {
     (void)state;
     for (int m = 1; m < 2000; m += 1 + m / 9)
         for (int n = 1; n < 20000; n += 1 + n / 7)
             for (int k = 1; k < 10000; k += 1 + k / 5) {
-                const int rows = loose_rows_of(m, n, k);
-                if (rows == 0)
+                const struct loose_choice c = loose_choose(m, n, k);
+                if (c.tile_m == 0)
                     continue;
-                assert_true(rows == 16 || rows == 64 || rows == 128);
-                assert_true(k <= 160 && shifted_choose(m, n, k).tile_m == 0);
-                assert_true((m + rows - 1) / rows * ((n + 63) / 64) <= 264);
+                assert_true(c.tile_m == 16 || c.tile_m == 64 || c.tile_m == 128);
+                assert_true(c.split == 1 || (c.split == 2 && c.tile_m <= 64 && m <= c.tile_m));
+                assert_true(c.split == 1 ? k <= 160 : k > 160 && k <= 384 && n >= 4096);
             }
     // What was measured, and what lost.
-    assert_int_equal(loose_rows_of(1009, 1013, 131), 128);
-    assert_int_equal(loose_rows_of(17, 5000, 131), 64);
-    assert_int_equal(loose_rows_of(16, 4096, 3), 16);
-    assert_int_equal(loose_rows_of(16, 4096, 4097), 0);
-    assert_int_equal(loose_rows_of(1009, 1013, 1021), 0);
-    assert_int_equal(loose_rows_of(4096, 7168, 33), 0);
+    assert_int_equal(loose_choose(1009, 1013, 131).tile_m, 128);
+    assert_int_equal(loose_choose(17, 5000, 131).tile_m, 64);
+    assert_int_equal(loose_choose(16, 4096, 3).tile_m, 16);
+    assert_int_equal(loose_choose(16, 4096, 257).split, 2);
+    assert_int_equal(loose_choose(24, 4096, 513).tile_m, 0);
+    assert_int_equal(loose_choose(1009, 1013, 1021).tile_m, 0);
+    assert_int_equal(loose_choose(4096, 7168, 33).tile_m, 0);
 }
 
 // Ways that there are.

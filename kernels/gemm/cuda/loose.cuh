@@ -164,17 +164,28 @@ struct ragged_way {
     int (*launch)(const plumb_args *args, void *stream);
 };
 
+struct loose_way {
+    loose_choice choice;
+    ragged_way way;
+};
+
 // (Templates, so that only the modules that ask have them.)
 template <class type>
-static constexpr ragged_way loose_ways[] = {{"loose-16x64-k1", launch_loose<type, 16, 1, 9>},
-                                            {"loose-64x64-k1", launch_loose<type, 64, 1, 6>},
-                                            {"loose-128x64-k1", launch_loose<type, 128, 1, 8>}};
+static constexpr loose_way loose_ways[] = {
+    {{16, 1}, {"loose-16x64-k1", launch_loose<type, 16, 1, 9>}},
+    {{16, 2}, {"loose-16x64-k2", launch_loose<type, 16, 2, 9>}},
+    {{64, 1}, {"loose-64x64-k1", launch_loose<type, 64, 1, 6>}},
+    {{64, 2}, {"loose-64x64-k2", launch_loose<type, 64, 2, 5>}},
+    {{128, 1}, {"loose-128x64-k1", launch_loose<type, 128, 1, 8>}}};
 
 // NULL: it is to be done in another way.
 template <class type> static const ragged_way *find_loose(const plumb_problem &problem)
 {
-    const int rows = loose_rows_of(problem.m, problem.n, problem.k);
-    return rows ? &loose_ways<type>[(rows > 16) + (rows > 64)] : nullptr;
+    const loose_choice c = loose_choose(problem.m, problem.n, problem.k);
+    for (const loose_way &l : loose_ways<type>)
+        if (l.choice.tile_m == c.tile_m && l.choice.split == c.split)
+            return &l.way;
+    return nullptr;
 }
 
 #endif

@@ -21,14 +21,29 @@ LOOSE_INLINE uint32_t loose_place(uint32_t row, uint32_t word)
     return row * 128 + ((word / 4) ^ row % 8) * 16 + word % 4 * 4;
 }
 
-// Rows of a tile of 64 columns where a K of at most five slabs is copied word by word (loose.cuh);
-// 0: the problem is better done in another way. As measured on an H200 (kernels/NOTES.md), if the
-// output is no more than two waves of tiles.
-LOOSE_INLINE int32_t loose_rows_of(int64_t m, int64_t n, int64_t k)
+// Tiles of tile_m rows by 64 columns, K among `split` blocks of a cluster. tile_m 0: the problem is
+// better done in another way.
+struct loose_choice {
+    int32_t tile_m, split;
+};
+
+// Where words are copied one by one (loose.cuh). As measured on an H200 (kernels/NOTES.md): a K of
+// at most five slabs if the output is no more than two waves of tiles, and of at most twelve, in
+// two, with up to 64 rows if there are tiles for half the SMs.
+LOOSE_INLINE struct loose_choice loose_choose(int64_t m, int64_t n, int64_t k)
 {
-    const int32_t most_k = 160, most_tiles = 264;
-    const int32_t tile_m = m <= 16 ? 16 : m <= 64 ? 64 : 128;
-    return k <= most_k && (m + tile_m - 1) / tile_m * ((n + 63) / 64) <= most_tiles ? tile_m : 0;
+    const int32_t most_short_k = 160, most_short_tiles = 264;
+    const int32_t most_k = 384, few_rows = 64, least_columns = 4096;
+    const int32_t tile_m = m <= 16 ? 16 : m <= few_rows ? 64 : 128;
+    const int64_t tiles = (m + tile_m - 1) / tile_m * ((n + 63) / 64);
+    struct loose_choice c = {0, 1};
+    if (k <= most_short_k && tiles <= most_short_tiles) {
+        c.tile_m = tile_m;
+    } else if (k > most_short_k && k <= most_k && m <= few_rows && n >= least_columns) {
+        c.tile_m = tile_m;
+        c.split = 2;
+    }
+    return c;
 }
 
 // Tiles of tile_m x tile_n, K among `split` blocks of a cluster; wide: a stage has 256 bytes of

@@ -17,15 +17,16 @@
 template <int tile_rows, int warps> struct shifted_rows {
     static constexpr int pass = warps * 4; // rows at a time
     static constexpr int each = tile_rows > pass ? tile_rows / pass : 1;
-    const uint8_t *from, *end; // this thread's chunk of its first row, at K's begin; the matrix's end
-    int64_t step;              // to its next row
-    int count;                 // its rows in the matrix
-    int safe;                  // slabs of which the matrix has all its chunks
-    bool idle;                 // more threads than rows
-    uint32_t place;            // of the chunk, as it comes
-    uint32_t words[4];         // of the chunk's words, as they are to be:
-    int after[4];              // in the slab after
-    uint32_t to;               // where they go
+    const uint8_t *from,
+        *end;          // this thread's chunk of its first row, at K's begin; the matrix's end
+    int64_t step;      // to its next row
+    int count;         // its rows in the matrix
+    int safe;          // slabs of which the matrix has all its chunks
+    bool idle;         // more threads than rows
+    uint32_t place;    // of the chunk, as it comes
+    uint32_t words[4]; // of the chunk's words, as they are to be:
+    int after[4];      // in the slab after
+    uint32_t to;       // where they go
 
     DEVICE shifted_rows(const float *matrix, int rows, int k, int first, int thread)
         : step(4 * pass * (int64_t)k)
@@ -206,11 +207,9 @@ template <class c, int split, int stages, int slots, int warps> static cudaError
 template <class type, int bm, int bn, int split, int boxes, int stages, int slots, int warps>
 static int launch_shifted(const plumb_args *given, void *stream)
 {
-    using c = tiled<type, tiling{.tile_m = bn,
-                                 .tile_n = bm,
-                                 .groups_m = bn / 64,
-                                 .boxes = boxes,
-                                 .swapped = true}>;
+    using c = tiled<
+        type,
+        tiling{.tile_m = bn, .tile_n = bm, .groups_m = bn / 64, .boxes = boxes, .swapped = true}>;
     using layout = shifted_layout<c, split, stages, slots, warps>;
     static const cudaError_t allowed = allow_shifted<c, split, stages, slots, warps>();
     const plumb_args turned = oriented<c>(given);
