@@ -257,6 +257,15 @@ int repository_parent(struct commit *out, const struct repository *repository,
     return 0;
 }
 
+bool repository_descends(const struct repository *repository, const char *commit,
+                         const char *ancestor)
+{
+    git_oid later, earlier;
+    if (git_oid_fromstr(&later, commit) || git_oid_fromstr(&earlier, ancestor))
+        return true;
+    return git_graph_descendant_of(repository->git, &later, &earlier) != 0;
+}
+
 enum { MARK_A = 1, MARK_B = 2, MARK_IS_PARENT = 4 };
 
 // Common ancestors are closed under "parent of", so the best ones are those that are no common

@@ -5,6 +5,8 @@
 #include "ci/commands/output.h"
 #include "ci/gate/pipeline.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct arguments {
@@ -81,22 +83,73 @@ static const char *reports_of(const struct arguments *a)
     return a->options.out || a->part.count ? a->options.out : "plumb-report";
 }
 
-// A head that moves what is built says so in its own policy, which a gate never reads.
+// What the base has and the head lacks counts as the head's doing, with the sign turned.
+static void tell_base_aside(struct context *context, const struct arguments *a,
+                            const struct commit *base, const struct commit *head)
+{
+    struct repository *repository = context->repository;
+    struct commit common;
+    struct error ignored;
+    if (!a->base || a->merge_base || strcmp(base->id, head->id) == 0 ||
+        repository_descends(repository, head->id, base->id) ||
+        repository_merge_base(&common, repository, base->id, head->id, &context->arena, &ignored))
+        return;
+    if (strcmp(common.id, head->id) == 0)
+        progress_note(&context->progress,
+                      "the base %.10s comes after the head %.10s: what became faster between them "
+                      "is called slower",
+                      base->id, head->id);
+    else
+        progress_note(&context->progress,
+                      "the base %.10s has commits that the head %.10s lacks, and what they made "
+                      "faster is called slower; --merge-base compares with %.10s, where it left",
+                      base->id, head->id, common.id);
+}
+
+// The head's own policy, which a gate never reads, but the gates after it do.
+static void tell_head_policy(struct context *context, const struct run *run,
+                             const struct commit *base, const struct commit *head, const char *id)
+{
+    struct policy policy;
+    struct error why;
+    char *text = NULL, label[64];
+    size_t size = 0;
+    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", head->id);
+    const bool there =
+        *id && repository_read(&text, &size, context->repository, head->id, POLICY_PATH, &why) == 0;
+    const bool sound = there && policy_parse(&policy, text, size, label, &why) == 0;
+    if (sound)
+        policy_free(&policy);
+    free(text);
+    if (!*id)
+        progress_note(&context->progress,
+                      "%.10s removes " POLICY_PATH ": gates after it have no policy", head->id);
+    else if (!sound)
+        progress_note(&context->progress, "%s; gates after it end with 4", why.text);
+    else if (run->unbuilt[ROLE_HEAD].reason)
+        progress_note(&context->progress,
+                      "%.10s changes " POLICY_PATH ", and was built by that of the base %.10s: "
+                      "change the policy in a commit before, so that it builds both (it may name "
+                      "inputs that are not there yet)",
+                      head->id, base->id);
+    else
+        progress_note(&context->progress,
+                      "%.10s changes " POLICY_PATH ": this gate goes by that of the base %.10s, "
+                      "those after it by the new one",
+                      head->id, base->id);
+}
+
 static void tell_whose_policy(struct context *context, const struct run *run,
                               const struct commit *base, const struct commit *head)
 {
     char ids[2][OBJECT_ID_TEXT];
     struct error ignored;
-    if (!run->unbuilt[ROLE_HEAD].reason || context->options->policy ||
+    if (context->options->policy ||
         repository_path_id(ids[0], context->repository, base->id, POLICY_PATH, &ignored) ||
         repository_path_id(ids[1], context->repository, head->id, POLICY_PATH, &ignored) ||
         strcmp(ids[0], ids[1]) == 0)
         return;
-    progress_note(&context->progress,
-                  "%.10s changes " POLICY_PATH ", and was built by that of the base %.10s: change "
-                  "the policy in a commit before, so that it builds both (it may name inputs that "
-                  "are not there yet)",
-                  head->id, base->id);
+    tell_head_policy(context, run, base, head, ids[1]);
 }
 
 static int gate(struct answer *answer, struct run *run, struct context *context,
@@ -110,6 +163,7 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
         context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
         return -1;
+    tell_base_aside(context, a, &base, &head);
     now.base = strcmp(base.id, head.id) == 0 ? NULL : &base; // the base itself is trusted
     if (a->join) {
         const char *const toolchains[] = {a->base_toolchain, a->head_toolchain};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The jobs of ci/examples and the step of .github/actions/gate: the commands of each are cut out of
-// the file and run, in a repository of their own, with the variables that the CI system sets. Not
-// tested: the systems themselves.
+// the file and run, in a repository of their own, with the variables that the CI system sets. The
+// main branch has gone on since the change left it: it has a kernel more. Not tested: the
+// systems themselves.
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
@@ -33,10 +34,13 @@ static int set_up(void **state)
     assert_int_equal(shell(reset), 0);
     helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n",
                        "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
-    int status = shell("git config user.name t && git config user.email t@example.org && "
-                       "git add ci && git commit -qm policy && git branch -f base && "
-                       "git update-ref refs/remotes/origin/main base && "
-                       "echo '// a comment' >> kernels/plain.c && git commit -qam comment");
+    int status = shell(
+        "git config user.name t && git config user.email t@example.org && "
+        "git add ci && git commit -qm policy && git branch -f base && "
+        "sed 's/\"simple\"/\"since\"/' kernels/plain.c >kernels/since.c && git add kernels && "
+        "git commit -qm 'on main, since' && "
+        "git update-ref refs/remotes/origin/main HEAD && git reset -q --hard base && "
+        "echo '// a comment' >> kernels/plain.c && git commit -qam comment");
     free(reset);
     free(policy);
     return status;
@@ -89,7 +93,7 @@ static void the_action_gates_and_fills_the_summary(void **state)
     assert_gates(
         ".github/actions/gate/action.yml",
         "on { sub(/^ +/, \"\"); print } /run: [|]/ { blocks++; on = blocks == 2 }",
-        "GITHUB_STEP_SUMMARY=summary BASE=$(git rev-parse base) HEAD=HEAD OUT=plumb-report "
+        "GITHUB_STEP_SUMMARY=summary BASE=$(git rev-parse origin/main) HEAD=HEAD OUT=plumb-report "
         "OPTIONS=--quiet");
     assert_int_equal(shell("grep -q 'plumb: ' summary"), 0);
     // What a pull request is called must not become a command.
@@ -109,7 +113,7 @@ static void the_matrix_measures_parts_and_judges_them_together(void **state)
                 "on && !/^          / { on = 0 } on { sub(/^ +/, \"\"); print } "
                 "here && /run: [|]/ { on = 1 }' '%s/%s'; }; cut measure >measure.sh && cut judge "
                 ">judge.sh && "
-                "PATH=%s:$PATH BASE=$(git rev-parse base) HEAD=$(git rev-parse HEAD) && "
+                "PATH=%s:$PATH BASE=$(git rev-parse origin/main) HEAD=$(git rev-parse HEAD) && "
                 "export PATH BASE HEAD && for PART in 1 2 3 4; do export PART; sh -e measure.sh || "
                 "exit 9; done; "
                 "rm shard-2.db; sh -e judge.sh; test $? = 2 && rm parts.db && "

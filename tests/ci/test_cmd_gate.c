@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the command says beside its verdict. The kernel is renamed in the head, whose own policy
-// knows that; the base's, which builds both, does not.
+// What the command says beside its verdict: of commits that do not follow each other, and of the
+// head's own policy. One head renames the kernel, and its policy knows that; the base's, which
+// builds both, does not. Another's policy has a key that is none, and one more has no policy.
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BASE, RENAMED, WRONG, COMMITS };
+enum { BASE, RENAMED, WRONG, MISSPELT, BARE, COMMENT, COMMITS };
 
 static char *directory, *bench;
 static char ids[COMMITS][OBJECT_ID_TEXT];
@@ -46,6 +47,17 @@ static int set_up(void **state)
     helper_repo_commit(ids[BASE], directory, "main", NULL, 0, 0, "one\n", first, 2);
     helper_repo_commit(ids[RENAMED], directory, "renamed", &parent, 1, 1, "two\n", second, 3);
     helper_repo_commit(ids[WRONG], directory, "wrong", &parent, 1, 2, "three\n", third, 1);
+    char *misspelt = xprintf("%s\tproblms = p\n", before), *comment = xprintf("# p\n%s", before);
+    const struct helper_file policies[] = {
+        {"ci/plumb.cfg", misspelt, 0}, {"ci/plumb.cfg", NULL, 0}, {"ci/plumb.cfg", comment, 0}};
+    for (int i = MISSPELT; i <= COMMENT; i++)
+        helper_repo_commit(ids[i], directory,
+                           i == MISSPELT ? "a"
+                           : i == BARE   ? "b"
+                                         : "c",
+                           &parent, 1, i, "policy\n", &policies[i - MISSPELT], 1);
+    free(misspelt);
+    free(comment);
     free(before);
     free(after);
     return 0;
@@ -59,11 +71,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void gate_of(int base, int head, const char *option)
+{
+    const char *argv[] = {"gate",    "--base", ids[base],       "--head", ids[head],
+                          "--bench", bench,    "--sandbox=off", option,   NULL};
+    plumb_run(&outcome, directory, argv, 0);
+}
+
 static void gate(int head)
 {
-    const char *argv[] = {"gate",    "--base", ids[BASE],       "--head", ids[head],
-                          "--bench", bench,    "--sandbox=off", NULL};
-    plumb_run(&outcome, directory, argv, 0);
+    gate_of(BASE, head, NULL);
 }
 
 static void a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was(void **state)
@@ -84,11 +101,52 @@ static void one_that_does_not_build_by_itself_is_not(void **state)
     assert_null(strstr(outcome.output, "changes ci/plumb.cfg"));
 }
 
+// It would end every gate after it.
+static void a_head_whose_own_policy_cannot_be_read_is_told(void **state)
+{
+    char *note = xprintf("plumb: ci/plumb.cfg at %.10s:11: unknown key problms in [kernel]; "
+                         "`plumb init --print` shows all keys; gates after it end with 4",
+                         ids[MISSPELT]);
+    gate(MISSPELT);
+    plumb_said(&outcome, 0, note);
+    gate(BARE);
+    plumb_said(&outcome, 0, "removes ci/plumb.cfg: gates after it have no policy");
+    free(note);
+}
+
+static void a_head_that_changes_the_policy_is_told_that_the_bases_counts(void **state)
+{
+    gate(COMMENT);
+    plumb_said(&outcome, 0, "changes ci/plumb.cfg: this gate goes by that of the base");
+    gate(BASE);
+    assert_null(strstr(outcome.output, "ci/plumb.cfg"));
+}
+
+static void a_base_that_the_head_does_not_follow_is_told(void **state)
+{
+    char *note =
+        xprintf("plumb: the base %.10s has commits that the head %.10s lacks, and what they "
+                "made faster is called slower; --merge-base compares with %.10s",
+                ids[COMMENT], ids[BARE], ids[BASE]);
+    gate_of(COMMENT, BARE, NULL);
+    plumb_said(&outcome, 0, note);
+    gate_of(COMMENT, BARE, "--merge-base");
+    assert_null(strstr(outcome.output, "lacks"));
+    gate_of(COMMENT, BASE, NULL);
+    plumb_said(&outcome, 0, "comes after the head");
+    gate(COMMENT);
+    assert_null(strstr(outcome.output, "comes after"));
+    free(note);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was),
         cmocka_unit_test(one_that_does_not_build_by_itself_is_not),
+        cmocka_unit_test(a_head_whose_own_policy_cannot_be_read_is_told),
+        cmocka_unit_test(a_head_that_changes_the_policy_is_told_that_the_bases_counts),
+        cmocka_unit_test(a_base_that_the_head_does_not_follow_is_told),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

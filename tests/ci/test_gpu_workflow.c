@@ -101,15 +101,19 @@ static void make_commits(void)
     helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n",
                        "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
     assert_int_equal(
-        shell(repo.directory,
-              "git config user.name t && git config user.email t@example.org && "
-              "git config uploadpack.allowAnySHA1InWant true && git add ci && "
-              "git commit -qm policy && git rev-parse HEAD >ids && git checkout -q --detach && "
-              "echo '// a comment' >>kernels/plain.c && git commit -qam 'of a stranger' && "
-              "git rev-parse HEAD >>ids && git checkout -q main"),
+        shell(
+            repo.directory,
+            "git config user.name t && git config user.email t@example.org && "
+            "git config uploadpack.allowAnySHA1InWant true && git add ci && "
+            "git commit -qm policy && git checkout -q --detach && "
+            "echo '// a comment' >>kernels/plain.c && git commit -qam 'of a stranger' && "
+            "git rev-parse HEAD >ids && git checkout -q main && "
+            "sed 's/\"simple\"/\"since\"/' kernels/plain.c >kernels/since.c && git add kernels && "
+            "git commit -qm 'since then' && "
+            "git rev-parse HEAD >>ids"),
         0);
     char *path = xprintf("%s/ids", repo.directory), *ids = helper_read(path, NULL);
-    assert_int_equal(sscanf(ids, "%64s %64s", base, head), 2);
+    assert_int_equal(sscanf(ids, "%64s %64s", head, base), 2);
     free(ids);
     free(path);
     free(reset);
