@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDER_STREAM = 77, SOIL_STREAM = 80, PLACES_STREAM };
+enum { ORDER_STREAM = 77, SOIL_STREAM = 80, PLACES_STREAM, MORE_AFTER = 32 };
 // So many launches that are looked at find one that is wrong once in a hundred with 95 %.
 enum { ENOUGH = 299, MORE_PART = 7 };
 static const double WARM_NS = 50e6; // a kernel that has run this long needs no further warming
@@ -167,17 +167,24 @@ static int tell(const struct series *s, struct series_state *state)
     return 1;
 }
 
+// What decides early needs no more than the first, and of batches places leave less than pairs do.
+static uint32_t wanted_instances(const struct series *s)
+{
+    const uint32_t all = s->launches == 1 ? INSTANCES_LATER : INSTANCES;
+    const uint32_t each = s->spec.instances ? s->spec.instances : all;
+    return s->next_pair < MORE_AFTER && each > INSTANCES ? INSTANCES : each;
+}
+
 static int draw_places(struct series *s, struct error *err)
 {
     struct instances *sides[2];
     uint32_t count = 0;
     for (int role = 0; role < 2; role++) {
-        struct instances *side = arm_instances(&s->arms[role]);
-        if (side)
-            sides[count++] = side;
+        if (arm_instances(&s->arms[role]))
+            sides[count++] = arm_instances(&s->arms[role]);
     }
-    const uint32_t each = s->spec.instances ? s->spec.instances : INSTANCES;
-    return instances_draw(sides, count, each, inputs_word(s->spec.seed, PLACES_STREAM, 0), err);
+    const uint64_t key = inputs_word(s->spec.seed, PLACES_STREAM, s->next_pair);
+    return instances_draw(sides, count, wanted_instances(s), key, s->next_pair > 0, err);
 }
 
 static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
@@ -310,7 +317,7 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
                  struct error *err)
 {
     assert(series_has_base(s));
-    if (begin_block(s, err))
+    if ((s->next_pair && draw_places(s, err)) || begin_block(s, err))
         return -1;
     for (uint32_t i = 0; i < count; i++) {
         struct sample where = {.pair = s->next_pair++, .block = block};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 256 };
+enum { PLACES = 512 };
 
 struct replay {
     int place;
@@ -87,7 +87,7 @@ static int tear_down(void **state)
 static void draw(uint64_t key)
 {
     struct error err;
-    if (instances_draw(both, 2, INSTANCES, key, &err))
+    if (instances_draw(both, 2, INSTANCES, key, false, &err))
         fail_msg("%s", err.text);
 }
 
@@ -138,6 +138,38 @@ static void a_new_draw_gives_no_instance_its_old_place(void **state)
     }
 }
 
+// More are loaded while a series is under way: the others stay, and both sides get as many.
+static void those_that_come_later_lie_elsewhere(void **state)
+{
+    struct error err;
+    for (uint64_t key = 1; key <= 50; key++) {
+        bool there[PLACES] = {false};
+        struct replay *before[2][INSTANCES];
+        draw(key);
+        for (int i = 0; i < 2; i++) {
+            memcpy(before[i], sides[i].loaded, sizeof(before[i]));
+            for (uint32_t k = 0; k < INSTANCES; k++)
+                there[before[i][k]->place] = true;
+        }
+        assert_int_equal(instances_draw(both, 2, INSTANCES_LATER, key + 7, true, &err), 0);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(sides[i].count, INSTANCES_LATER);
+            assert_memory_equal(before[i], sides[i].loaded, sizeof(before[i]));
+            for (uint32_t k = 0; k < INSTANCES_LATER; k++) {
+                const int place = sides[i].loaded[k]->place;
+                assert_int_equal(device.launched[place], 1); // before any is timed, and once
+                assert_true(k < INSTANCES || !there[place]);
+                there[place] = true;
+            }
+        }
+        const int loads = device.loads;
+        assert_int_equal(instances_draw(both, 2, INSTANCES_LATER, key + 8, true, &err), 0);
+        assert_int_equal(device.loads, loads); // there are enough
+        tear_down(NULL);
+        set_up(NULL);
+    }
+}
+
 static void every_instance_runs_as_often_as_another(void **state)
 {
     enum { TURNS = 16000 };
@@ -158,10 +190,10 @@ static void every_instance_runs_as_often_as_another(void **state)
 static void one_side_alone_has_places_too(void **state)
 {
     struct error err;
-    assert_int_equal(instances_draw(both, 1, INSTANCES, 5, &err), 0);
+    assert_int_equal(instances_draw(both, 1, INSTANCES, 5, false, &err), 0);
     assert_int_equal(sides[0].count, INSTANCES);
     assert_int_equal(sides[1].count, 1);
-    assert_int_equal(instances_draw(NULL, 0, INSTANCES, 5, &err), 0); // two libraries
+    assert_int_equal(instances_draw(NULL, 0, INSTANCES, 5, false, &err), 0); // two libraries
 }
 
 static void a_load_that_fails_leaves_nothing_behind(void **state)
@@ -173,7 +205,7 @@ static void a_load_that_fails_leaves_nothing_behind(void **state)
     for (int at = 3; at <= loads; at++) {
         set_up(NULL);
         device.fail_at = at;
-        assert_int_equal(instances_draw(both, 2, INSTANCES, 11, &err), -1);
+        assert_int_equal(instances_draw(both, 2, INSTANCES, 11, false, &err), -1);
         assert_string_equal(err.text, "no room for code");
         assert_int_equal(device.open, (int)(sides[0].count + sides[1].count));
         tear_down(NULL);
@@ -185,7 +217,7 @@ static void a_launch_that_fails_is_said(void **state)
 {
     struct error err;
     device.code = 719;
-    assert_int_equal(instances_draw(both, 2, INSTANCES, 1, &err), -1);
+    assert_int_equal(instances_draw(both, 2, INSTANCES, 1, false, &err), -1);
     assert_non_null(strstr(err.text, "719"));
 }
 
@@ -196,6 +228,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(places_are_drawn_alike_for_both_sides, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_draw_gives_no_instance_its_old_place, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(those_that_come_later_lie_elsewhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_instance_runs_as_often_as_another, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_side_alone_has_places_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_load_that_fails_leaves_nothing_behind, set_up, tear_down),
