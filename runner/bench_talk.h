@@ -13,6 +13,7 @@ struct bench {
     struct arena arena;
     struct device device;
     struct gpu gpu;
+    bool left;       // it was asked to quit
     int64_t last_id; // of the series opened last
     const char *bus; // of the device; NULL: it has none
     struct processors own;

@@ -335,14 +335,23 @@ int bench_start(struct bench **out, const struct bench_plan *plan, struct error 
     return 0;
 }
 
+void bench_leave(struct bench *bench)
+{
+    if (!bench || !bench->process || bench->left)
+        return;
+    process_write(bench->process, "quit\n", 0.1);
+    process_hang_up(bench->process);
+    processors_give_back(&bench->own);
+    bench->left = true;
+}
+
 void bench_stop(struct bench *bench)
 {
     if (!bench)
         return;
-    if (bench->process) {
-        process_write(bench->process, "quit\n", 0.1);
+    bench_leave(bench);
+    if (bench->process)
         end_child(NULL, bench, end_grace_s);
-    }
     arena_free(&bench->arena);
     free(bench);
 }

@@ -38,6 +38,7 @@ struct bench_plan {
     const char *program; // NULL: `bench` beside this executable
     const char *kind;    // "host", "cuda", or "none": no device, libraries are only listed
     int32_t index;       // of the device among its kind
+    bool ask;            // mostly for what it is: it takes what measuring needs when it must
     const struct sandbox *sandbox;
     const char *const *read_only; // directories with libraries, shown in the sandbox
     size_t read_only_count;
@@ -60,6 +61,9 @@ int bench_start(struct bench **out, const struct bench_plan *plan, struct error 
 // child lives no longer than the thread that started it.
 int bench_begin(struct bench **out, const struct bench_plan *plan, struct error *err);
 int bench_ready(struct bench *bench, struct error *err);
+// Asks it to quit and waits for nothing, so that it ends while something else goes on; only
+// bench_stop() may follow. NULL is allowed.
+void bench_leave(struct bench *bench);
 // Asks it to quit, kills it if it does not; frees. NULL is allowed.
 void bench_stop(struct bench *bench);
 // The device, and its figures as the driver gives them (origin device). Borrowed until stop.

@@ -75,12 +75,13 @@ static const char *const *child_argv(struct bench *bench, const char *program,
         .memory_bytes = process_fair_memory(),
         .tasks = PROCESSES_MAX,
     };
-    const char **argv = arena_alloc(arena, 4 * sizeof(*argv));
+    const char **argv = arena_alloc(arena, 5 * sizeof(*argv));
     argv[0] = program;
     argv[1] = "--device";
     argv[2] = strcmp(plan->kind, "cuda") == 0 || plan->index > 0
                   ? arena_printf(arena, "%s:%d", plan->kind, plan->index)
                   : plan->kind;
+    argv[3] = plan->ask ? "--ask" : NULL;
     return plan->sandbox ? sandbox_argv(plan->sandbox, &view, argv, arena) : argv;
 }
 

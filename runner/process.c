@@ -228,6 +228,11 @@ enum process_line process_read(struct process *process, char *out, size_t size, 
     }
 }
 
+void process_hang_up(struct process *process)
+{
+    process_close_fd(&process->input);
+}
+
 void process_stop(struct process_result *out, struct process *process, double grace_s)
 {
     if (!process)

@@ -86,6 +86,8 @@ enum process_line {
     PROCESS_LINE_END      // the child closed its output or ended
 };
 enum process_line process_read(struct process *process, char *out, size_t size, double timeout_s);
+// Closes the child's input, which then reads an end; process_stop() follows.
+void process_hang_up(struct process *process);
 // Waits up to grace_s for the child to end by itself (after its input was closed), then kills it
 // and all it started; frees. NULL is allowed, `out` may be NULL.
 void process_stop(struct process_result *out, struct process *process, double grace_s);

@@ -39,14 +39,32 @@ static int back(struct player *p, int status)
     return status;
 }
 
+static void end_leaving(struct player *p)
+{
+    struct bench *leaving = p->leaving;
+    if (!leaving)
+        return;
+    p->leaving = NULL;
+    leave(p);
+    bench_stop(leaving);
+    back(p, 0);
+}
+
 void player_end_child(struct player *p)
 {
-    struct bench *bench = p->bench;
+    if (p->bench && p->leaving)
+        end_leaving(p);
+    if (p->bench)
+        p->leaving = p->bench;
+    bench_leave(p->leaving);
     p->bench = NULL;
     p->full = p->mixed = false;
-    leave(p);
-    bench_stop(bench);
-    back(p, 0);
+}
+
+void player_end_all(struct player *p)
+{
+    player_end_child(p);
+    end_leaving(p);
 }
 
 static int close_series(struct bench_outcome *out, struct player *p, struct duet *d,
@@ -111,6 +129,7 @@ static int make_child(struct player *p, const struct duet *d, struct error *err)
     if (back(p, p->all->start(&bench, p->all->context, p->unit, err)))
         return -1;
     p->bench = bench;
+    end_leaving(p); // nothing is opened beside it
     p->start_s = fmax(p->start_s, player_now(p) - begun_s);
     return 0;
 }

@@ -27,7 +27,8 @@ struct player {
     struct duets *all;
     size_t unit;
     struct bench *bench;
-    uint16_t process; // number of this child
+    struct bench *leaving; // its last child, which ends while the next one starts
+    uint16_t process;      // number of this child
     struct gate_turn *turns;
     size_t open;
     bool full;        // the child has no room for another until one is closed
@@ -46,6 +47,8 @@ double player_now(const struct player *p);
 // The time is over.
 bool player_late(const struct player *p);
 void player_end_child(struct player *p);
+// Waits until the last child is gone, too.
+void player_end_all(struct player *p);
 // *moved: it did something; else there is nothing left that it could open or play. When the time is
 // over it closes what it has open.
 int player_move(bool *moved, struct player *p, struct error *err);

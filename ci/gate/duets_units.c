@@ -70,7 +70,7 @@ static bool confirm(struct player *p)
     if (!count.fresh || living == 1) {
         p->renewed = p->table->stalls;
         player_end_child(p);
-        count = count_aside(p); // others went on meanwhile
+        count = count_aside(p); // all are new to the next one
     }
     size_t share = (count.fresh + living - 1) / living;
     for (size_t i = 0; i < p->all->count && share; i++) {
@@ -168,7 +168,7 @@ static void play_to_the_end(struct player *p)
     struct error err;
     pthread_mutex_lock(&table->lock);
     int status = play(p, &err);
-    player_end_child(p);
+    player_end_all(p);
     if (status && p->lost && table->living > 1)
         status = lose(p, err.text, &err);
     if (status && table->status == 0) {

@@ -42,10 +42,7 @@ void measuring_fresh(struct measuring *m)
 // Nothing is open in it any more.
 static void let_go(struct measuring *m)
 {
-    if (!m->bench)
-        return;
-    context_end_leaving(m->context);
-    m->context->leaving = m->bench;
+    context_leave(m->context, m->bench);
     m->bench = NULL;
 }
 

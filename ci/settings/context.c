@@ -192,6 +192,13 @@ static void note_bench(void *data, const char *text)
     progress_note(&context->progress, "bench: %s", text);
 }
 
+static int ask_bench(struct bench **out, const struct bench_plan *plan, struct error *err)
+{
+    struct bench_plan asks = *plan;
+    asks.ask = true;
+    return bench_begin(out, &asks, err);
+}
+
 typedef int bench_starter(struct bench **out, const struct bench_plan *plan, struct error *err);
 
 static int start_bench(struct bench **out, bench_starter *start, struct context *context,
@@ -250,10 +257,27 @@ int context_begin_bench(struct bench **out, struct context *context,
     return start_bench(out, bench_begin, context, device, directories, directory_count, err);
 }
 
+int context_ask(struct bench **out, struct context *context, const struct context_device *device,
+                struct error *err)
+{
+    return start_bench(out, ask_bench, context, device, NULL, 0, err);
+}
+
+void context_leave(struct context *context, struct bench *bench)
+{
+    if (!bench)
+        return;
+    if (context->leaving_count == UNITS_MOST)
+        context_end_leaving(context);
+    bench_leave(bench);
+    context->leaving[context->leaving_count++] = bench;
+}
+
 void context_end_leaving(struct context *context)
 {
-    bench_stop(context->leaving);
-    context->leaving = NULL;
+    for (size_t i = 0; i < context->leaving_count; i++)
+        bench_stop(context->leaving[i]);
+    context->leaving_count = 0;
 }
 
 void context_close(struct context *context)

@@ -82,9 +82,10 @@ struct context {
     struct context_device *devices;
     size_t device_count;
     struct progress progress;
-    bool stranger;                      // what is judged may be a stranger's: context_judge()
-    size_t unbuilt;                     // commits that a dry run would have to build
-    struct bench *leaving;              // of the commit before, nothing open; context_end_leaving()
+    bool stranger;                     // what is judged may be a stranger's: context_judge()
+    size_t unbuilt;                    // commits that a dry run would have to build
+    struct bench *leaving[UNITS_MOST]; // nothing is open in them; context_end_leaving()
+    size_t leaving_count;
     const struct report_events *events; // that reports tell beside a run; NULL: none
     struct arena arena;                 // strings of all of these
 };
@@ -146,8 +147,13 @@ int context_bench(struct bench **out, struct context *context, const struct cont
 int context_begin_bench(struct bench **out, struct context *context,
                         const struct context_device *device, const char *const *directories,
                         size_t directory_count, struct error *err);
-// Ends the child that the last commit's measuring left, if any. On a GPU that takes a tenth of a
-// second, as long as half a start, so it is left until the next one starts.
+// The same for one that is asked what the device is.
+int context_ask(struct bench **out, struct context *context, const struct context_device *device,
+                struct error *err);
+// Lets a child go that has nothing open any more: on a GPU its end takes a tenth of a second, half
+// as long as a start, in which other things can be done. It is gone after context_end_leaving(),
+// which has to come before anything is measured.
+void context_leave(struct context *context, struct bench *bench);
 void context_end_leaving(struct context *context);
 
 #endif

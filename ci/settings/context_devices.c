@@ -74,7 +74,7 @@ struct starting {
 static void start_all(struct starting *units, size_t count, struct context *context)
 {
     for (size_t i = 0; i < count; i++) {
-        if (context_begin_bench(&units[i].bench, context, &units[i].device, NULL, 0, &units[i].why))
+        if (context_ask(&units[i].bench, context, &units[i].device, &units[i].why))
             units[i].bench = NULL;
     }
     for (size_t i = 0; i < count; i++) {
@@ -243,7 +243,7 @@ static int add_units(struct units *all, struct context *context, struct starting
         else if (here && !units[i].bench)
             progress_note(&context->progress, "device %s: unit %d is not here: %s",
                           units[i].device.policy->name, units[i].device.index, units[i].why.text);
-        bench_stop(units[i].bench);
+        context_leave(context, units[i].bench);
     }
     return status;
 }

@@ -23,6 +23,9 @@ static const char usage[] =
     "                                                      or a beginning and '*')\n"
     "\n"
     "  --device DEVICE   host (default), cuda, cuda:INDEX, or none: only lists libraries\n"
+    "  --ask             speak it, mostly to be asked what the device is: without a context of "
+    "the\n"
+    "                    driver's until one is needed\n"
     "\n"
     "time:\n"
     "  --head LIBRARY    the library to time\n"
@@ -34,7 +37,8 @@ static const char usage[] =
     "  --pairs N         pairs (or samples) per block, default 64\n"
     "  --blocks N        blocks, default 1; a line of statistics for each\n"
     "  --places N        so many such series, each in places of its own, one after another\n"
-    "  --instances N     how often the device code of a record is loaded, default 16\n"
+    "  --instances N     how often the device code of a record is loaded, default 16, or 32 of\n"
+    "                    kernels that are timed alone; more than 16 from the 33rd pair on\n"
     "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
     "  --flush KIND      before each sample: read (default), write, none\n"
     "  --warm            all launches of a batch on one buffer set\n"
@@ -70,6 +74,7 @@ enum option_code {
     OPTION_HEAD_FIRST,
     OPTION_CSV,
     OPTION_VARIANT,
+    OPTION_ASK,
     OPTION_HELP
 };
 
@@ -93,6 +98,7 @@ static const struct option options[] = {{"device", required_argument, NULL, OPTI
                                         {"head-first", no_argument, NULL, OPTION_HEAD_FIRST},
                                         {"csv", required_argument, NULL, OPTION_CSV},
                                         {"variant", required_argument, NULL, OPTION_VARIANT},
+                                        {"ask", no_argument, NULL, OPTION_ASK},
                                         {"help", no_argument, NULL, OPTION_HELP},
                                         {NULL, 0, NULL, 0}};
 
@@ -145,7 +151,7 @@ static int read_number(struct time_options *time, int code, const char *text)
     uint64_t value;
     const char *name = options[code - OPTION_DEVICE].name;
     const bool seed = code == OPTION_SEED;
-    const int64_t most = seed ? INT64_MAX : code == OPTION_INSTANCES ? INSTANCES : 65535;
+    const int64_t most = seed ? INT64_MAX : code == OPTION_INSTANCES ? INSTANCES_MOST : 65535;
     if (number(&value, name, text, seed ? 0 : 1, most))
         return -1;
     if (code == OPTION_PAIRS)
@@ -216,12 +222,23 @@ static int read_option(struct time_options *time, int code)
     }
 }
 
-static int with_device(struct bench *bench, const char *name, int count, char **words,
+int bench_wake(struct bench *bench, struct error *err)
+{
+    if (bench->awake || !bench->ops->wake)
+        return 0;
+    if (bench->ops->wake(bench->device, err))
+        return -1;
+    bench->awake = true;
+    return 0;
+}
+
+static int with_device(struct bench *bench, const char *name, bool ask, int count, char **words,
                        const struct time_options *time)
 {
     const char *index = NULL;
     bool no_device = false;
     struct error err;
+    ask &= count == 0;
     if (strcmp(name, "none") == 0 && count == 0)
         return protocol_run(bench, stdin);
     bench->ops = device_find(name, &index);
@@ -237,7 +254,10 @@ static int with_device(struct bench *bench, const char *name, int count, char **
         return no_device ? EXIT_NO_DEVICE : EXIT_FAILED;
     }
     int code;
-    if (count == 0)
+    if (!ask && bench_wake(bench, &err)) {
+        fprintf(stderr, "bench: %s\n", err.text);
+        code = bench->device->loss == DEVICE_GONE ? EXIT_NO_DEVICE : EXIT_FAILED;
+    } else if (count == 0)
         code = protocol_run(bench, stdin);
     else if (strcmp(words[0], "time") == 0)
         code = bench_time(bench, time);
@@ -263,11 +283,14 @@ static FILE *take_output(void)
 int main(int argc, char **argv)
 {
     const char *device = "host";
+    bool ask = false;
     struct time_options time = {.pairs = 64, .blocks = 1, .places = 1, .seed = 1};
     int code;
     while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (code == OPTION_DEVICE) {
             device = optarg;
+        } else if (code == OPTION_ASK) {
+            ask = true;
         } else if (code == OPTION_HELP) {
             fputs(usage, stdout);
             return 0;
@@ -287,7 +310,7 @@ int main(int argc, char **argv)
         code = (fprintf(stderr, "bench: %s: no such command; try bench --help\n", words[0]),
                 EXIT_FAILED);
     else
-        code = with_device(&bench, device, count, words, &time);
+        code = with_device(&bench, device, ask, count, words, &time);
     if (fclose(bench.out) && code == 0) {
         fprintf(stderr, "bench: writing the output: %s\n", strerror(errno));
         code = EXIT_FAILED;

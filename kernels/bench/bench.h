@@ -15,8 +15,12 @@ enum { EXIT_FAILED = 4 };
 struct bench {
     const struct device_ops *ops; // NULL: no device; libraries are only listed
     struct device_base *device;
-    FILE *out; // private: what a kernel prints goes to stderr
+    bool awake; // it can measure
+    FILE *out;  // private: what a kernel prints goes to stderr
 };
+
+// Before anything is measured; what else than that is asked may be all there is.
+int bench_wake(struct bench *bench, struct error *err);
 
 // Reads commands from `in` until quit or the end. Returns an exit code.
 int protocol_run(struct bench *bench, FILE *in);

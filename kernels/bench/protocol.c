@@ -338,6 +338,8 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
         return do_supports(p, r, err);
     if (!p->bench->ops)
         return error_set(err, "bench: %.40s: there is no device, only list and supports", r->name);
+    if (bench_wake(p->bench, err))
+        return -1;
     if (strcmp(r->name, "open") == 0)
         return do_open(p, r, err);
     if (strcmp(r->name, "pairs") == 0)

@@ -159,6 +159,8 @@ struct device_ops {
     // index: NULL for the first. -1 with *no_device set when there is none.
     int (*open)(struct device_base **out, const char *index, bool *no_device, struct error *err);
     void (*close)(struct device_base *device);
+    // Takes what measuring needs, once; before it only info() may be asked. NULL: open() has.
+    int (*wake)(struct device_base *device, struct error *err);
     int (*info)(struct device_info *out, struct device_base *device, struct error *err);
     // Processors that nobody else measures on, from now on; an empty set: there are none.
     void (*own)(struct device_base *device, const cpu_set_t *processors);

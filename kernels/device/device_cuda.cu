@@ -72,11 +72,12 @@ static int choose(const char *index, struct error *err)
     return 0;
 }
 
+// To free nothing makes a context, too: one that was only asked, and never woken, has none.
 static void cuda_close(struct device_base *device)
 {
     struct cuda *cuda = (struct cuda *)device;
     nvml_close(cuda->nvml);
-    if (cuda->base.loss == DEVICE_OK) {
+    if (cuda->base.loss == DEVICE_OK && cuda->stream) {
         for (cudaEvent_t event : {cuda->start, cuda->stop, cuda->told}) {
             if (event)
                 cudaEventDestroy(event);
@@ -99,7 +100,8 @@ static void uuid_text(char out[96], const cudaDeviceProp *properties)
              b[14], b[15]);
 }
 
-static int open_parts(struct cuda *cuda, struct error *err)
+// What is known without a context, which takes as long to make, and one process after another.
+static int open_known(struct cuda *cuda, struct error *err)
 {
     cudaDeviceProp properties;
     char uuid[96];
@@ -110,6 +112,14 @@ static int open_parts(struct cuda *cuda, struct error *err)
                          STAMPS_MAX);
     cuda->flush_bytes = 2 * (size_t)properties.l2CacheSize;
     cuda->keeps = properties.persistingL2CacheMaxSize > 0;
+    uuid_text(uuid, &properties);
+    cuda->nvml = nvml_open(uuid);
+    return 0;
+}
+
+static int cuda_wake(struct device_base *device, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
     // A blocking stream: a kernel that strays to the default stream is still timed.
     CUDA_TRY(cuda, cudaStreamCreate(&cuda->stream), err);
     CUDA_TRY(cuda, cudaEventCreate(&cuda->start), err);
@@ -127,8 +137,6 @@ static int open_parts(struct cuda *cuda, struct error *err)
     cuda->hold_ns = HOLD_LIMIT_MS * 1000000ull;
     if (cuda_load_stretch(cuda, err) || cuda_load_noise(cuda, err) || cuda_load_inputs(cuda, err))
         return -1;
-    uuid_text(uuid, &properties);
-    cuda->nvml = nvml_open(uuid);
     cuda->state = nvml_read(cuda->nvml);
     return 0;
 }
@@ -149,7 +157,7 @@ static int cuda_open(struct device_base **out, const char *index, bool *no_devic
                          code != cudaSuccess ? cudaGetErrorString(code) : "none is visible");
     }
     struct cuda *cuda = (struct cuda *)xcalloc(1, sizeof(*cuda));
-    if (open_parts(cuda, err)) {
+    if (open_known(cuda, err)) {
         *no_device = cuda->base.loss == DEVICE_GONE;
         cuda_close(&cuda->base);
         return -1;
@@ -360,6 +368,7 @@ extern "C" const struct device_ops device_cuda = {
     .launches_max = 32,
     .open = cuda_open,
     .close = cuda_close,
+    .wake = cuda_wake,
     .info = cuda_info,
     .own = cuda_own,
     .flush_bytes = cuda_flush_bytes,

@@ -154,7 +154,7 @@ static field open_device()
     bool no_device;
     error err;
     f.ops = device_find("cuda", &index);
-    if (f.ops->open(&f.device, index, &no_device, &err))
+    if (f.ops->open(&f.device, index, &no_device, &err) || f.ops->wake(f.device, &err))
         give_up(err);
     return f;
 }

@@ -54,8 +54,26 @@ static void alarms_take_turns_in_further_processes_too(void **state)
     const char *second = strstr(p->journal + 1, "start;");
     assert_non_null(second);
     const char *expected = "start;open slower-1;open slower-2;pairs slower-1;pairs slower-2;"
-                           "pairs slower-1;close slower-1;pairs slower-2;close slower-2;end;start;";
+                           "pairs slower-1;close slower-1;pairs slower-2;close slower-2;";
     assert_memory_equal(second, expected, strlen(expected));
+}
+
+// To end a process and start the next takes a third of a second on a GPU, one after the other.
+static void a_process_ends_while_the_next_one_starts(void **state)
+{
+    struct played *p = *state;
+    int living = 0, together = 0;
+    fake_bench_write(&p->fake, "ends", "300");
+    played_all(p, (const char *const[]){"slower-1", "slower-2", NULL});
+    for (const char *at = p->journal; *at; at = strchr(at, ';') + 1) {
+        together += living == 1 && strncmp(at, "start;", 6) == 0;
+        living += (strncmp(at, "start;", 6) == 0) - (strncmp(at, "end;", 4) == 0);
+        // Nothing is opened or timed beside another process.
+        if (strncmp(at, "open ", 5) == 0 || strncmp(at, "pairs ", 6) == 0)
+            assert_int_equal(living, 1);
+    }
+    assert_int_equal(living, 0);
+    assert_int_equal(together, 3);
 }
 
 // Scatter that hides everything in one process; the next one, loaded the other way round, has none.
@@ -180,6 +198,7 @@ int main(void)
         TEST(all_alarms_share_each_further_process),
         TEST(what_one_process_leaves_open_is_played_in_another),
         TEST(alarms_take_turns_in_further_processes_too),
+        TEST(a_process_ends_while_the_next_one_starts),
         TEST(pairs_that_are_faster_than_the_device_can_be_are_void),
         TEST(pairs_that_take_their_time_are_not_void),
         TEST(launches_per_sample_are_those_of_the_first_process),

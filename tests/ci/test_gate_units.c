@@ -3,8 +3,10 @@
 // Whole gates by the real program on a device of two units (the fake bench): one verdict, series of
 // both, a unit that is lost, one that is slow, and a run that was killed.
 #include "tests/helpers/helper_fake_gate.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct fake_gate fake;
@@ -67,6 +69,29 @@ static void one_gate_on_two_units_has_the_verdict_of_one(void **state)
             assert_int_equal(r->verdict.processes, 4);
     }
     run_free(&run);
+}
+
+// Those that only said what the units are.
+static void nobody_waits_for_the_end_of_who_was_asked(void **state)
+{
+    int living = 0, most = 0;
+    beside("ends", "400");
+    beside("journal", "");
+    fake_gate_run(&fake, base, base, 0); // all is built, and nothing is measured
+    beside("ends", NULL);
+    char *path = xprintf("%s.journal", fake.bench.program), *journal = helper_read(path, NULL);
+    for (const char *at = journal; *at; at = strchr(at, '\n') + 1) {
+        living += (strncmp(at, "start\n", 6) == 0) - (strncmp(at, "end\n", 4) == 0);
+        most = living > most ? living : most;
+    }
+    beside("journal", NULL);
+    // Only these, and without what measuring takes.
+    assert_int_equal(helper_occurrences(journal, "ask\n"), 2);
+    assert_int_equal(helper_occurrences(journal, "start\n"), 4);
+    free(journal);
+    free(path);
+    assert_int_equal(living, 0);
+    assert_int_equal(most, 3); // beside both the libraries are listed
 }
 
 static void unit_that_is_one_percent_slow_is_told_apart(void **state)
@@ -168,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_gate_on_two_units_has_the_verdict_of_one),
+        cmocka_unit_test(nobody_waits_for_the_end_of_who_was_asked),
         cmocka_unit_test(unit_that_is_one_percent_slow_is_told_apart),
         cmocka_unit_test(unit_that_is_lost_leaves_its_series_to_the_other),
         cmocka_unit_test(first_unit_may_be_the_one_that_is_gone),

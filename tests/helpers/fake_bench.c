@@ -21,11 +21,13 @@
 // library base-crash.so. Others: see misbehave() and take_samples().
 //
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open,
-// pairs, close and end, with the kernel; PROGRAM.room holds how many series have room at once; with
-// PROGRAM.units there are so many of its devices: "host:1" is another one; PROGRAM.slow holds a
-// unit and what its times are multiplied by, PROGRAM.breaks a unit and how many blocks it lives.
-// With PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves, PROGRAM.cuda it
-// has a device of that kind too. PROGRAM.load and libraries say how long things take (told_time.h).
+// pairs, close and end, with the kernel, and "ask" where that is all it is for; PROGRAM.room holds
+// how many series have room at once; with PROGRAM.units there are so many of its devices: "host:1"
+// is another one; PROGRAM.slow holds a unit and what its times are multiplied by, PROGRAM.breaks a
+// unit and how many blocks it lives. With PROGRAM.record what it answers to `record`, PROGRAM.calm
+// nothing misbehaves, PROGRAM.cuda it has a device of that kind too. PROGRAM.starts and
+// PROGRAM.ends hold the ms that it takes for these where it has a device. PROGRAM.load and
+// libraries say how long things take (told_time.h).
 #include "tests/helpers/misbehave.h"
 #include "tests/helpers/told_time.h"
 #include "tests/helpers/told_unit.h"
@@ -223,20 +225,6 @@ static void put_sample(const struct series *series, enum sample_role role, int o
     put(&line);
 }
 
-// A normal number that these two decide: twelve uniform ones, less their mean.
-static double chance(uint64_t seed, uint64_t step)
-{
-    uint64_t state = seed * 0x9e3779b97f4a7c15u + step * 0xd1b54a32d192ed03u + 1;
-    double sum = -6;
-    for (int i = 0; i < 12; i++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        sum += (double)(state >> 11) * 0x1p-53;
-    }
-    return sum;
-}
-
 // What the head's time is multiplied by in a series of kernel "scatter-PERCENT-NUMBER".
 static double scattered(const struct series *series, int64_t block, int64_t pair)
 {
@@ -244,7 +232,7 @@ static double scattered(const struct series *series, int64_t block, int64_t pair
     if (sscanf(series->kernel, "scatter-%u-%u", &percent, &number) != 2)
         return 1;
     const double effect = series->same ? 0 : log1p(percent / 100.0);
-    return exp(effect + 0.1 * chance(number, (uint64_t)(block * 1000 + pair)));
+    return exp(effect + 0.1 * told_chance(number, (uint64_t)(block * 1000 + pair)));
 }
 
 // Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
@@ -380,19 +368,25 @@ int main(int argc, char **argv)
     static char line[WIRE_LINE];
     static struct bench bench;
     struct error err;
-    const char *device = argc == 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
+    const char *device = argc >= 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
     if (!told_unit(&bench.unit, device)) {
         fprintf(stderr, "fake_bench: no device %s\n", device);
         return STATUS_LOST;
     }
     read_files(&bench);
+    if (strcmp(bench.unit.kind, "none") != 0)
+        usleep((useconds_t)(1000 * told_ms(".starts")));
     bench.load *= bench.unit.slow;
+    if (argc == 4 && strcmp(argv[3], "--ask") == 0)
+        note_down(&bench, "ask", "");
     greet(&bench.unit);
     while (fgets(line, sizeof(line), stdin)) {
         struct wire_record record;
         if (wire_parse(&record, line, &err) || !serve(&bench, &record))
             break;
     }
+    if (strcmp(bench.unit.kind, "none") != 0)
+        usleep((useconds_t)(1000 * told_ms(".ends")));
     note_down(&bench, "end", "");
     return 0;
 }

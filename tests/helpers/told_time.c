@@ -43,3 +43,22 @@ double told_load(void)
     fclose(file);
     return exp(first);
 }
+
+double told_ms(const char *ending)
+{
+    char path[PATH_MAX];
+    return read_file(beside(path, ending)) ? strtod(bytes, NULL) : 0;
+}
+
+double told_chance(uint64_t seed, uint64_t step)
+{
+    uint64_t state = seed * 0x9e3779b97f4a7c15u + step * 0xd1b54a32d192ed03u + 1;
+    double sum = -6;
+    for (int i = 0; i < 12; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        sum += (double)(state >> 11) * 0x1p-53;
+    }
+    return sum;
+}
