@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # places.sh OUT BIN LIBRARIES [SECONDS]: what identical series differ by from place to place, when the device code of a record is
-# loaded once, eight or sixteen times a side. BIN holds plumb and bench, LIBRARIES the kernels' libraries. A place is one open series
-# of a record with itself; eight are open in a process, each elsewhere. Ends after about SECONDS [100].
+# loaded once, sixteen or 32 times a side (more than sixteen from the 33rd pair on, and only where one launch is timed). BIN holds
+# plumb and bench, LIBRARIES the kernels' libraries. A place is one open series of a record with itself; eight are open in a process,
+# each elsewhere. Ends after about SECONDS [100].
 # OUT/pairs.csv has a line a place with the log ratios of its pairs in percent, OUT/table.md the sums:
 #   RMS      of the places' trimmed means
 #   chance   what their standard errors let one expect
 set -eu
-[ $# -ge 3 ] || { sed -n '4,9s/^# //p' "$0"; exit 4; }
+[ $# -ge 3 ] || { sed -n '4,10s/^# //p' "$0"; exit 4; }
 out=$1 bin=$2 libraries=$3 end=$(($(date +%s) + ${4:-100}))
 mkdir -p "$out"
 {
@@ -55,17 +56,18 @@ table() {
 	}' "$out/pairs.csv" >"$out/table.md"
 }
 
-list='e4m3_persistent e4m3-persistent 4096x4096x4096:fp8
-bf16_persistent bf16-persistent 4096x4096x4096:bf16
-bf16_pingpong bf16-pingpong 2048x2048x2048:bf16
-bf16_split bf16-split 128x7168x2048:bf16'
-echo "$list" | while read -r library kernel problem; do
+list='e4m3_persistent e4m3-persistent 4096x4096x4096:fp8 alone
+bf16_persistent bf16-persistent 4096x4096x4096:bf16 alone
+bf16_pingpong bf16-pingpong 2048x2048x2048:bf16 batch
+bf16_split bf16-split 128x7168x2048:bf16 batch'
+echo "$list" | while read -r library kernel problem _; do
 	"$bin/plumb" record make "$libraries/lib$library.so" --kernel "$kernel" --problem "$problem" -o "$out/$kernel.record" \
 		--bench "$bin/bench" >>"$out/log.txt" 2>&1 </dev/null
 done
-for round in 1 2 3; do
-	for instances in 1 16 8; do
-		echo "$list" | while read -r _ kernel problem; do
+for round in 1 2 3 4; do
+	for instances in 16 32 1; do
+		echo "$list" | while read -r _ kernel problem launches; do
+			[ $instances = 32 ] && [ "$launches" = batch ] && continue
 			[ "$(date +%s)" -ge "$end" ] || one "$kernel" "$problem" $instances $round
 		done
 	done
