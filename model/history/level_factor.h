@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inside of levels.h, for levels.c, level_inverse.c and levels_close.c: links, and the factored
-// equations.
+// The inside of levels.h, for the files beside it: links, and the factored equations.
 #ifndef PLUMB_LEVEL_FACTOR_H
 #define PLUMB_LEVEL_FACTOR_H
 
@@ -28,7 +27,13 @@ struct level_factor {
     // whole.
     double *inverse;
     bool inverted; // it is that of the factor as it is
+    // What earlier links say of the first codes (levels_begin). Its arrays are the caller's.
+    struct levels_settled settled;
+    bool afloat; // marks are unknowns like all others
 };
+
+#define LEVEL_NO_LINK SIZE_MAX
+static const double level_bridge = 1e-7; // redundancy of a link in no loop, but for rounding
 
 // How far a link's codes are unlike, d of levels_close.c.
 double level_change(const struct level_link *link);
@@ -37,6 +42,21 @@ double level_weight(const struct levels *levels, size_t link);
 bool level_known(const struct levels *levels, size_t code);
 // Element of the factor or of the inverse: positions, the column in the row's envelope.
 double *level_at(const struct level_factor *factor, double *values, size_t row, size_t column);
+// Sets the mark of every code.
+void level_marks(struct levels *levels);
+// The order of the equations: hubs last.
+void level_put_in_order(struct levels *levels);
+// Makes room for the rows of blocks from one on. -1: they are too many.
+int level_lay_out(struct levels *levels, size_t from, struct error *err);
+// Fills and factors the rows of blocks from one on, and the right hand side with them. Those from
+// `end` on are only reduced: what is left there of A and of the right hand side, where what stands
+// before them is eliminated.
+void level_factor_rows(struct levels *levels, size_t from, size_t end);
+// Sets all levels from the factor and the right hand side.
+void level_substitute_back(struct levels *levels);
+// The sums that the first `links` links add to those of the settled ones before them. The loops are
+// closed.
+void level_settle_sums(struct levels_settled *out, const struct levels *levels, size_t links);
 // Works out factor->inverse, unless it stands.
 void level_invert(const struct levels *levels);
 // Variance of the difference of two codes' levels, from the inverse; for the two ends of a link.

@@ -37,8 +37,6 @@
 
 enum { FAR = 128 }; // codes between a link's ends that make the older one a hub
 
-#define NO_LINK SIZE_MAX
-
 static const double alike = 0.01; // log ratio of codes that pairs see as they see equal ones
 
 struct levels *levels_new(void)
@@ -84,7 +82,7 @@ static void add_codes(struct levels *levels, size_t codes)
     struct level_factor *f = levels->factor;
     make_room(levels, codes);
     for (size_t i = levels->codes; i < codes; i++) {
-        f->first[i] = NO_LINK;
+        f->first[i] = LEVEL_NO_LINK;
         f->parent[i] = f->root_mark[i] = i;
         f->hub[i] = false;
         f->at[i] = f->code[i] = i;
@@ -163,9 +161,18 @@ void levels_add(struct levels *levels, const struct level_link *link)
     dirty_from(f, f->at[newer]);
 }
 
+void levels_begin(struct levels *levels, const struct levels_settled *settled)
+{
+    assert(levels->codes == 0);
+    levels->factor->settled = *settled;
+    add_codes(levels, settled->codes);
+    for (size_t i = 0; i < settled->codes; i++)
+        join(levels, settled->mark[i], i);
+}
+
 bool level_known(const struct levels *levels, size_t code)
 {
-    return levels->mark[code] == code;
+    return levels->mark[code] == code && !levels->factor->afloat;
 }
 
 double level_change(const struct level_link *link)
@@ -180,192 +187,33 @@ double level_weight(const struct levels *levels, size_t link)
     return 1 / (l->error * l->error + levels->weighed * levels->weighed + change * change);
 }
 
-// ---- the factor ----
+// ---- solving ----
 
-double *level_at(const struct level_factor *f, double *values, size_t row, size_t column)
-{
-    const size_t b = row / BLOCK, q = column / BLOCK;
-    return values + f->offset[b] + BLOCK_SIZE * (q - f->begin[b]) + BLOCK * (column % BLOCK) +
-           row % BLOCK;
-}
-
-static void put_in_order(struct levels *levels)
+void level_marks(struct levels *levels)
 {
     struct level_factor *f = levels->factor;
-    size_t plain = 0, last = levels->codes - f->hubs;
-    for (size_t code = 0; code < levels->codes; code++) {
-        const size_t at = f->hub[code] ? last++ : plain++;
-        f->at[code] = at;
-        f->code[at] = code;
-    }
-}
-
-// The link's other end if it is an unknown that comes before position p; else p.
-static size_t column_of(const struct levels *levels, size_t end, size_t p)
-{
-    const struct level_factor *f = levels->factor;
-    const struct level_link *link = &f->links[end / 2];
-    const size_t other = end % 2 ? link->from : link->to;
-    if (levels->fit[end / 2] == LINK_ASIDE || level_known(levels, other) || f->at[other] > p)
-        return p;
-    return f->at[other];
-}
-
-// The first column that is not zero in the row at position p.
-static size_t first_column(const struct levels *levels, size_t p)
-{
-    const struct level_factor *f = levels->factor;
-    size_t first = p;
-    if (level_known(levels, f->code[p]))
-        return p;
-    for (size_t end = f->first[f->code[p]]; end != NO_LINK; end = f->next[end]) {
-        const size_t column = column_of(levels, end, p);
-        first = column < first ? column : first;
-    }
-    return first;
-}
-
-static int lay_out(struct levels *levels, size_t from, struct error *err)
-{
-    struct level_factor *f = levels->factor;
-    f->blocks = (levels->codes + BLOCK - 1) / BLOCK;
-    f->offset[0] = 0;
-    for (size_t b = from; b < f->blocks; b++) {
-        f->begin[b] = b;
-        for (size_t p = BLOCK * b; p < BLOCK * (b + 1) && p < levels->codes; p++) {
-            const size_t column = first_column(levels, p) / BLOCK;
-            f->begin[b] = column < f->begin[b] ? column : f->begin[b];
-        }
-        f->offset[b + 1] = f->offset[b] + BLOCK_SIZE * (b - f->begin[b] + 1);
-        if (f->offset[b + 1] > LEVELS_ROOM)
-            return error_set(err,
-                             "links reach too far back to be levelled together: after %zu of "
-                             "%zu codes they take %d numbers",
-                             BLOCK * b, levels->codes, LEVELS_ROOM);
-    }
-    const size_t size = f->offset[f->blocks];
-    if (size > f->value_room) {
-        f->value_room = size + size / 2;
-        f->value = xrealloc(f->value, f->value_room, sizeof(*f->value));
-    }
-    return 0;
-}
-
-// The row of A at position p, into its block row's place, and its right hand side.
-static void fill_row(struct levels *levels, size_t p)
-{
-    struct level_factor *f = levels->factor;
-    double *diagonal = level_at(f, f->value, p, p);
-    f->right[p] = 0;
-    if (p >= levels->codes || level_known(levels, f->code[p])) {
-        *diagonal = 1;
-        return;
-    }
-    for (size_t end = f->first[f->code[p]]; end != NO_LINK; end = f->next[end]) {
-        if (levels->fit[end / 2] == LINK_ASIDE)
-            continue;
-        const double weight = level_weight(levels, end / 2);
-        const double ratio = f->links[end / 2].log_ratio;
-        const size_t column = column_of(levels, end, p);
-        *diagonal += weight;
-        f->right[p] += end % 2 ? weight * ratio : -weight * ratio;
-        if (column < p)
-            *level_at(f, f->value, p, column) -= weight;
-    }
-}
-
-// All blocks of one row, from what they are in A, by the rows before.
-BLOCK_INLINE void factor_row(struct level_factor *f, size_t b)
-{
-    const size_t begin = f->begin[b];
-    double *row = f->value + f->offset[b], *diagonal = row + BLOCK_SIZE * (b - begin);
-    double right[BLOCK] = {0};
-    for (size_t q = begin; q < b; q++) {
-        double *block = row + BLOCK_SIZE * (q - begin), sum[BLOCK_SIZE] = {0};
-        const double *above = f->value + f->offset[q];
-        const size_t from = f->begin[q] > begin ? f->begin[q] : begin;
-        block_multiply(sum, row + BLOCK_SIZE * (from - begin),
-                       above + BLOCK_SIZE * (from - f->begin[q]), BLOCK * (q - from));
-        for (size_t i = 0; i < BLOCK_SIZE; i++)
-            sum[i] = block[i] - sum[i];
-        memset(block, 0, sizeof(sum));
-        block_multiply(block, sum, above + BLOCK_SIZE * (q - f->begin[q]), BLOCK);
-    }
-    double sum[BLOCK_SIZE] = {0}, whole[BLOCK_SIZE];
-    block_multiply(sum, row, row, BLOCK * (b - begin));
-    memcpy(whole, diagonal, sizeof(whole));
-    block_factor(diagonal, whole, sum);
-    for (size_t q = begin; q < b; q++)
-        block_apply(right, row + BLOCK_SIZE * (q - begin), f->right + BLOCK * q);
-    for (size_t i = 0; i < BLOCK; i++)
-        right[i] = f->right[BLOCK * b + i] - right[i];
-    memset(f->right + BLOCK * b, 0, BLOCK * sizeof(*right));
-    block_apply(f->right + BLOCK * b, diagonal, right);
-}
-
-// Back substitution of the right hand side: the levels.
-static void substitute_back(struct levels *levels)
-{
-    const struct level_factor *f = levels->factor;
-    double *left = xcalloc(BLOCK * f->blocks, sizeof(*left));
-    memcpy(left, f->right, BLOCK * f->blocks * sizeof(*left));
-    for (size_t b = f->blocks; b-- > 0;) {
-        const double *row = f->value + f->offset[b];
-        double x[BLOCK] = {0};
-        block_apply_transposed(x, row + BLOCK_SIZE * (b - f->begin[b]), left + BLOCK * b);
-        for (size_t q = f->begin[b]; q < b; q++) {
-            double sum[BLOCK] = {0};
-            block_apply_transposed(sum, row + BLOCK_SIZE * (q - f->begin[b]), x);
-            for (size_t i = 0; i < BLOCK; i++)
-                left[BLOCK * q + i] -= sum[i];
-        }
-        for (size_t i = 0; i < BLOCK && BLOCK * b + i < levels->codes; i++)
-            levels->level[f->code[BLOCK * b + i]] = x[i];
-    }
-    free(left);
-}
-
-// All rows of blocks from one on.
-BLOCK_INLINE void factor_rows(struct levels *levels, size_t from)
-{
-    struct level_factor *f = levels->factor;
-    for (size_t b = from; b < f->blocks; b++) {
-        memset(f->value + f->offset[b], 0, (f->offset[b + 1] - f->offset[b]) * sizeof(*f->value));
-        for (size_t i = 0; i < BLOCK; i++)
-            fill_row(levels, BLOCK * b + i);
-        factor_row(f, b);
-    }
-}
-
-BLOCK_WIDE static void factor_wide(struct levels *levels, size_t from)
-{
-    factor_rows(levels, from);
-}
-
-static void factor_narrow(struct levels *levels, size_t from)
-{
-    factor_rows(levels, from);
+    for (size_t i = 0; i < levels->codes; i++)
+        levels->mark[i] = f->root_mark[root_of(f, i)];
 }
 
 int levels_solve(struct levels *levels, struct error *err)
 {
     struct level_factor *f = levels->factor;
-    size_t used = 0;
+    size_t used = f->settled.links;
     if (levels->codes == 0)
         return 0;
     if (f->dirty == 0)
-        put_in_order(levels);
-    for (size_t i = 0; i < levels->codes; i++)
-        levels->mark[i] = f->root_mark[root_of(f, i)];
+        level_put_in_order(levels);
+    level_marks(levels);
     const size_t from = f->dirty / BLOCK;
-    if (lay_out(levels, from, err))
+    if (level_lay_out(levels, from, err))
         return -1;
-    (block_is_wide() ? factor_wide : factor_narrow)(levels, from);
+    level_factor_rows(levels, from, f->blocks);
     f->inverted &= f->dirty >= levels->codes;
     f->dirty = levels->codes;
-    substitute_back(levels);
+    level_substitute_back(levels);
     for (size_t i = 0; i < levels->links; i++)
         used += levels->fit[i] != LINK_ASIDE;
-    levels->loops = used + levels->components - levels->codes;
+    levels->loops = used + levels->components - levels->codes - f->settled.gone;
     return 0;
 }

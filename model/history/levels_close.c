@@ -44,7 +44,7 @@
 // doubted and none is set aside, and the next worst is looked at. So one loop alone convicts
 // nobody.
 #include "model/history/level_factor.h"
-#include "model/history/levels.h"
+#include "model/history/level_told.h"
 
 #include <assert.h>
 #include <math.h>
@@ -54,7 +54,6 @@ enum { UPDATES = 6, ASIDE_MOST = 64, NEWEST = 256, STEPS_MOST = 60, STRIDE = 4 }
 
 static const double false_alarm = 0.01;
 static const double tie = 0.999;       // of the worst score: as bad as the worst
-static const double bridge = 1e-7;     // redundancy of a link in no loop, but for rounding
 static const double near_enough = 0.2; // of a variance
 static const double still = 0.01;      // of a variance, from step to step
 static const double own_errors = 3;    // a residual within so many of its link's errors is none
@@ -66,17 +65,11 @@ static const double unlike_most = 0.2;
 
 // ---- misclosure ----
 
-// What a link in a loop tells of the variances of such links.
-struct told {
-    double pairs;      // s^2
-    double change;     // d^2
-    double redundancy; // 1 - h: the part of an independent loop that it is
-    double square;     // r^2 / redundancy; its mean is the link's variance
-};
-
 struct closing {
-    struct told *told; // of the links that are in a loop
-    size_t count;
+    struct told *told;    // of the links that are in a loop
+    size_t count, tested; // tested: those that are settled among them
+    struct told settled[SETTLED_ERRORS * SETTLED_CHANGES]; // these, those of a kind as one
+    size_t settled_count;
     double square, loops; // sum w r^2, and of redundancy, of links that are not doubted
     size_t worst;
     double score;
@@ -85,43 +78,42 @@ struct closing {
 
 static void look(struct closing *c, const struct levels *levels)
 {
+    const struct settled_sums *settled = &levels->factor->settled.sums;
+    double w, r;
     level_invert(levels);
-    c->square = c->loops = c->score = 0;
+    c->square = settled->square;
+    c->loops = settled->loops;
+    c->score = 0;
     c->count = c->worst = 0;
     for (size_t i = 0; i < levels->links; i++) {
-        const struct level_link *link = &levels->factor->links[i];
+        struct told *t = &c->told[c->count];
         c->scores[i] = 0;
-        if (levels->fit[i] == LINK_ASIDE)
+        if (!level_tell(t, &w, &r, levels, i))
             continue;
-        const double w = level_weight(levels, i);
-        const double r = link->log_ratio - (levels->level[link->to] - levels->level[link->from]);
-        const double redundancy = 1 - w * level_variance(levels, link->from, link->to);
-        if (!(redundancy > bridge))
-            continue;
+        c->count++;
+        const double error = levels->factor->links[i].error;
         const bool doubted = levels->fit[i] == LINK_DOUBTED;
         c->square += doubted ? 0 : w * r * r;
-        c->loops += doubted ? 0 : redundancy;
-        const double change = level_change(link);
-        c->told[c->count++] = (struct told){link->error * link->error, change * change, redundancy,
-                                            r * r / redundancy};
-        c->scores[i] = fabs(r) > own_errors * link->error ? fabs(r) * sqrt(w / redundancy) : 0;
+        c->loops += doubted ? 0 : t->redundancy;
+        c->scores[i] = fabs(r) > own_errors * error ? fabs(r) * sqrt(w / t->redundancy) : 0;
         if (!doubted && c->scores[i] > c->score) {
             c->score = c->scores[i];
             c->worst = i;
         }
     }
+    c->tested = c->count + settled->count;
 }
 
 // Whether the worst link is beyond what chance gives the worst of so many good ones.
 static bool misfit(const struct closing *c)
 {
     const double degrees = c->loops - 1;
-    if (degrees < 1 - bridge || c->score == 0)
+    if (degrees < 1 - level_bridge || c->score == 0)
         return false;
     const double others = fmax(c->square - c->score * c->score, 1e-12 * c->square) / degrees;
     const double t2 = c->score * c->score / others;
     const double p = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t2));
-    return p * (double)c->count < false_alarm;
+    return p * (double)c->tested < false_alarm;
 }
 
 // True: one link less is in the equations, or is asked for.
@@ -148,26 +140,25 @@ static bool set_aside(struct levels *levels, const struct closing *c)
 
 // ---- variances ----
 
-// What pairs cannot see: t^2 of any link, and u^2 for the square of its change.
-struct unseen {
-    double any, change;
-};
-
-static struct unseen weighed_with(const struct levels *levels)
-{
-    return (struct unseen){levels->weighed * levels->weighed,
-                           levels->weighed_unlike * levels->weighed_unlike};
-}
-
 static struct unseen found_in(const struct levels *levels)
 {
     return (struct unseen){levels->misclosure * levels->misclosure,
                            levels->unlike * levels->unlike};
 }
 
-static double variance_of(const struct told *t, struct unseen u)
+struct score {
+    double aa, ac, cc, a, c;
+};
+
+static void add_score(struct score *s, const struct told *t, struct unseen at)
 {
-    return t->pairs + u.any + u.change * t->change;
+    const double variance = told_variance(t, at);
+    const double w = t->redundancy / (variance * variance), left = t->square - t->pairs;
+    s->aa += w;
+    s->ac += w * t->change;
+    s->cc += w * t->change * t->change;
+    s->a += w * left;
+    s->c += w * left * t->change;
 }
 
 // One step of scoring: least squares of what is left of the squares, on 1 and d^2, with the weights
@@ -177,20 +168,16 @@ static struct unseen scored(const struct closing *c, struct unseen at,
 {
     const double any = prior->weight / (at.any * at.any);
     const double change = unlike_prior.weight / (at.change * at.change);
-    double aa = any, ac = 0, cc = change;
-    double a = any * prior->sd * prior->sd, b = change * unlike_prior.sd * unlike_prior.sd;
-    for (size_t i = 0; i < c->count; i++) {
-        const struct told *t = &c->told[i];
-        const double variance = variance_of(t, at);
-        const double w = t->redundancy / (variance * variance), left = t->square - t->pairs;
-        aa += w;
-        ac += w * t->change;
-        cc += w * t->change * t->change;
-        a += w * left;
-        b += w * left * t->change;
-    }
-    const double all = aa * cc - ac * ac;
-    return (struct unseen){(a * cc - b * ac) / all, (b * aa - a * ac) / all};
+    struct score s = {.aa = any,
+                      .cc = change,
+                      .a = any * prior->sd * prior->sd,
+                      .c = change * unlike_prior.sd * unlike_prior.sd};
+    for (size_t i = 0; i < c->settled_count; i++)
+        add_score(&s, &c->settled[i], at);
+    for (size_t i = 0; i < c->count; i++)
+        add_score(&s, &c->told[i], at);
+    const double all = s.aa * s.cc - s.ac * s.ac;
+    return (struct unseen){(s.a * s.cc - s.c * s.ac) / all, (s.c * s.aa - s.a * s.ac) / all};
 }
 
 static double within(double value, double about)
@@ -198,10 +185,17 @@ static double within(double value, double about)
     return fmin(fmax(value, about / STRIDE), about * STRIDE);
 }
 
+// How far a loop tells of what no link's pairs see.
+static double degrees_of(const struct told *t, struct unseen u)
+{
+    const double share = u.any / told_variance(t, u);
+    return t->redundancy * share * share;
+}
+
 // Both by what the residuals say, and how far these tell of what no link's pairs see.
 static void estimate(struct levels *levels, const struct closing *c, const struct moderation *prior)
 {
-    struct unseen u = weighed_with(levels);
+    struct unseen u = level_weighed_with(levels);
     for (int step = 0; step < STEPS_MOST; step++) {
         const struct unseen next = scored(c, u, prior), last = u;
         u = (struct unseen){within(next.any, last.any),
@@ -211,10 +205,10 @@ static void estimate(struct levels *levels, const struct closing *c, const struc
             break;
     }
     double loops = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        const double share = u.any / variance_of(&c->told[i], u);
-        loops += c->told[i].redundancy * share * share;
-    }
+    for (size_t i = 0; i < c->settled_count; i++)
+        loops += degrees_of(&c->settled[i], u);
+    for (size_t i = 0; i < c->count; i++)
+        loops += degrees_of(&c->told[i], u);
     levels->misclosure = sqrt(u.any);
     levels->unlike = sqrt(u.change);
     levels->degrees = prior->weight + loops;
@@ -224,11 +218,13 @@ static void estimate(struct levels *levels, const struct closing *c, const struc
 // True: it is about the same for all of them, and near 1.
 static bool well_weighed(struct levels *levels, const struct closing *c)
 {
-    const struct unseen at = weighed_with(levels), found = found_in(levels);
-    double least = 1, most = 1, left = 0, loops = 0;
+    const struct unseen at = level_weighed_with(levels), found = found_in(levels);
+    const struct settled_sums *s = &levels->factor->settled.sums;
+    double left = s->pairs + found.any * s->any + found.change * s->change;
+    double least = 1, most = 1, loops = s->redundancy;
     for (size_t i = 0; i < c->count; i++) {
         const struct told *t = &c->told[i];
-        const double ratio = variance_of(t, found) / variance_of(t, at);
+        const double ratio = told_variance(t, found) / told_variance(t, at);
         least = fmin(least, ratio);
         most = fmax(most, ratio);
         left += t->redundancy * ratio;
@@ -256,7 +252,23 @@ static void begin_with(struct levels *levels, const struct levels *begin,
     levels->unit = 1;
     levels->degrees = prior->weight;
     levels->rounds = 0;
-    weigh(levels, begin ? begin->misclosure : prior->sd, begin ? begin->unlike : unlike_prior.sd);
+    if (levels->factor->settled.codes)
+        weigh(levels, levels->factor->settled.misclosure, levels->factor->settled.unlike);
+    else
+        weigh(levels, begin ? begin->misclosure : prior->sd,
+              begin ? begin->unlike : unlike_prior.sd);
+}
+
+static void take_settled(struct closing *c, const struct settled_sums *sums)
+{
+    const struct settled_told *told = &sums->told[0][0];
+    for (size_t i = 0; i < ARRAY_COUNT(c->settled); i++) {
+        const struct settled_told *t = &told[i];
+        if (t->redundancy > 0)
+            c->settled[c->settled_count++] =
+                (struct told){t->pairs / t->redundancy, t->change / t->redundancy, t->redundancy,
+                              t->square / t->redundancy};
+    }
 }
 
 static int close_from(struct levels *levels, const struct levels *begin,
@@ -267,6 +279,7 @@ static int close_from(struct levels *levels, const struct levels *begin,
     size_t updates = 0, aside = 0;
     int status;
     begin_with(levels, begin, prior);
+    take_settled(&c, &levels->factor->settled.sums);
     while ((status = levels_solve(levels, err)) == 0 && levels->codes) {
         look(&c, levels);
         estimate(levels, &c, prior);
@@ -308,57 +321,9 @@ static struct levels *newest_closed(const struct levels *levels, const struct mo
 int levels_close(struct levels *levels, const struct moderation *prior, struct error *err)
 {
     assert(prior->sd > 0 && prior->weight > 0);
-    const bool many = levels->codes > 4 * NEWEST;
+    const bool many = levels->codes > 4 * NEWEST && !levels->factor->settled.codes;
     struct levels *newest = many ? newest_closed(levels, prior) : NULL;
     const int status = close_from(levels, newest, prior, err);
     levels_free(newest);
     return status;
-}
-
-// Student's t, or farther from 0, either way.
-static double tail(double degrees, double t)
-{
-    assert(degrees > 0);
-    return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
-}
-
-// The tail falls with t, so halving finds where it is 1 - confidence.
-double levels_reach(const struct levels *levels, double confidence)
-{
-    assert(confidence > 0 && confidence < 1);
-    double low = 0, high = 1e6;
-    for (int i = 0; i < 100; i++) {
-        const double t = (low + high) / 2;
-        *(tail(levels->degrees, t) > 1 - confidence ? &low : &high) = t;
-    }
-    return high;
-}
-
-// A sum of a variance that is known and of a part p with n degrees of freedom has n / p^2
-// (Satterthwaite 1946).
-static double degrees_of(const struct levels *levels, const struct level_link *l)
-{
-    const double change = levels->unlike * level_change(l);
-    const double unseen = levels->misclosure * levels->misclosure + change * change;
-    const double part = unseen / (unseen + l->error * l->error);
-    return fmin(levels->degrees / (part * part), 1e6);
-}
-
-double levels_link_chance(const struct levels *levels, size_t link, double errors)
-{
-    return tail(degrees_of(levels, &levels->factor->links[link]), errors);
-}
-
-// A link that was set aside is not among those that say where its codes are.
-double levels_fit_chance(const struct levels *levels, size_t link)
-{
-    const struct level_link *l = &levels->factor->links[link];
-    const double r = l->log_ratio - (levels->level[l->to] - levels->level[l->from]);
-    const double w = level_weight(levels, link);
-    level_invert(levels);
-    const double h = w * level_variance(levels, l->from, l->to);
-    const double redundancy = levels->fit[link] == LINK_ASIDE ? 1 + h : 1 - h;
-    if (!(redundancy > bridge))
-        return 1;
-    return tail(degrees_of(levels, l), fabs(r) * sqrt(w / redundancy) / levels->unit);
 }
