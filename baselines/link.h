@@ -51,9 +51,10 @@ struct link_fact {
     enum verdict_kind kind;
     double log_ratio, error, log_evidence; // as in struct link
 };
-// In order of their keys. An unknown series has none.
+// In order of their keys, those with that key or a larger one. An unknown series has none.
 int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
-                     const struct series *series, struct arena *arena, struct error *err);
+                     const struct series *series, int64_t from, struct arena *arena,
+                     struct error *err);
 
 // Where a commit stands. All commits are read at once: every series asks for nearly all of them.
 struct commit_place {

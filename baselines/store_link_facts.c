@@ -27,13 +27,14 @@ static int read_fact(void *item, const struct row_list *list, struct error *err)
 }
 
 int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
-                     const struct series *series, struct arena *arena, struct error *err)
+                     const struct series *series, int64_t from, struct arena *arena,
+                     struct error *err)
 {
     struct row_list list = {.store = store, .arena = arena};
     int64_t key;
     if (content_find_series(&key, store, series, err))
         return -1;
-    list.row = statement_bind(store, SQL_LINK_FACTS, CELLS(INT(key)));
+    list.row = statement_bind(store, SQL_LINK_FACTS, CELLS(INT(key), INT(from)));
     if (statement_list(&list, sizeof(**out), read_fact, err))
         return -1;
     *out = list.items;

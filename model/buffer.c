@@ -38,11 +38,14 @@ void buffer_puts(struct buffer *buffer, const char *text)
 void buffer_printf(struct buffer *buffer, const char *format, ...)
 {
     va_list values, again;
+    char text[512]; // most of it is short, and is written once
     va_start(values, format);
     va_copy(again, values);
-    int length = vsnprintf(NULL, 0, format, values);
+    int length = vsnprintf(text, sizeof(text), format, values);
     va_end(values);
-    if (length > 0) {
+    if (length > 0 && (size_t)length < sizeof(text)) {
+        buffer_add(buffer, text, (size_t)length);
+    } else if (length > 0) {
         reserve(buffer, (size_t)length);
         vsnprintf(buffer->bytes + buffer->length, (size_t)length + 1, format, again);
         buffer->length += (size_t)length;
@@ -82,9 +85,27 @@ void buffer_csv(struct buffer *buffer, const char *text)
     buffer_puts(buffer, "\"");
 }
 
+// Bytes from the first on that need no escape: printable ASCII without those of `special`.
+static size_t plain_length(const char *text, const char *special)
+{
+    size_t i = 0;
+    for (; text[i] >= 0x20 && text[i] < 0x7f; i++) {
+        for (const char *c = special; *c; c++) {
+            if (text[i] == *c)
+                return i;
+        }
+    }
+    return i;
+}
+
 void buffer_xml(struct buffer *buffer, const char *text)
 {
     for (const char *c = text; *c; c++) {
+        const size_t plain = plain_length(c, "<>&\"");
+        buffer_add(buffer, c, plain);
+        c += plain;
+        if (!*c)
+            return;
         if (*c == '<')
             buffer_puts(buffer, "&lt;");
         else if (*c == '>')
@@ -101,7 +122,16 @@ void buffer_xml(struct buffer *buffer, const char *text)
 void buffer_json(struct buffer *buffer, const char *text, const char *also)
 {
     const char *end = text + strlen(text);
+    char special[16] = "\"\\";
+    const bool fits = strlen(also) < sizeof(special) - 2;
+    memcpy(special + 2, also, fits ? strlen(also) : 0);
     while (text < end) {
+        const size_t plain = fits ? plain_length(text, special) : 0;
+        if (plain) {
+            buffer_add(buffer, text, plain);
+            text += plain;
+            continue;
+        }
         const size_t length = utf8_length(NULL, text, (size_t)(end - text));
         const unsigned char c = (unsigned char)*text;
         if (length == 0)

@@ -47,6 +47,67 @@ int store_load_kept_levels(struct kept_links *out, struct store *store, const st
                 err);
 }
 
+int store_load_settled(struct kept_settled *out, struct store *store, const struct series *series,
+                       struct arena *arena, struct error *err)
+{
+    int64_t key;
+    *out = (struct kept_settled){0};
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_SETTLED, CELLS(INT(key)));
+    const int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status;
+    const bool sound = row_copy(out->maker, sizeof(out->maker), row, 0);
+    const void *there = sqlite3_column_blob(row, 1);
+    out->size = (size_t)sqlite3_column_bytes(row, 1);
+    out->settled = arena_copy(arena, there, out->size);
+    sqlite3_reset(row);
+    return sound ? 0 : store_damaged(store, "links that were settled", err);
+}
+
+static int read_stretch(void *item, const struct row_list *list, struct error *err)
+{
+    struct kept_stretch *out = item;
+    (void)err;
+    const void *there = sqlite3_column_blob(list->row, 1);
+    *out = (struct kept_stretch){.number = (size_t)row_int(list->row, 0),
+                                 .size = (size_t)sqlite3_column_bytes(list->row, 1)};
+    out->levels = arena_copy(list->arena, there, out->size);
+    return 0;
+}
+
+int store_load_stretches(struct kept_stretch **out, size_t *count, struct store *store,
+                         const struct series *series, struct arena *arena, struct error *err)
+{
+    struct row_list list = {.store = store, .arena = arena};
+    int64_t key;
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    list.row = statement_bind(store, SQL_LOAD_STRETCHES, CELLS(INT(key)));
+    if (statement_list(&list, sizeof(**out), read_stretch, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}
+
+static int save_settled(struct store *store, int64_t key, const struct kept_links *kept,
+                        struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < kept->stretch_count; i++) {
+        const struct kept_stretch *s = &kept->stretches[i];
+        status = statement_run(store, err, SQL_PUT_STRETCH,
+                               CELLS(INT(key), INT(s->number), BLOB(s->levels, s->size)));
+    }
+    if (status == 0 && kept->settled.size)
+        status = statement_run(store, err, SQL_PUT_SETTLED,
+                               CELLS(INT(key), TEXT(kept->settled.maker),
+                                     BLOB(kept->settled.settled, kept->settled.size)));
+    return status;
+}
+
 int store_save_kept_links(struct store *store, const struct series *series,
                           const struct kept_links *kept, struct error *err)
 {
@@ -59,5 +120,7 @@ int store_save_kept_links(struct store *store, const struct series *series,
                                CELLS(INT(key), TEXT(kept->maker), INT(kept->newest_link),
                                      BLOB(kept->found, kept->size),
                                      BLOB(kept->levels, kept->levels_size)));
+    if (status == 0)
+        status = save_settled(store, key, kept, err);
     return transaction_end(store, status, err);
 }

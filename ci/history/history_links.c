@@ -1,298 +1,389 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A series levelled from the links in the store. A change is a link with the code before that the
-// gate's rule called slower or faster; its size is the difference of the two levels, so that marks
-// count too, and its interval knows what the loops of links do not add up to.
-#include "ci/history/history_links.h"
+// A series levelled from the links in the store, stretch by stretch.
+#include "ci/history/links_found.h"
 
-#include "ci/history/link_facts.h"
-#include "model/history/levels.h"
+#include "ci/history/links_judged.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIDENCE 0.95
-
-// Links see what no gate would call a change, and codes that only crept are looked at again and
-// again, in every series: one in 10,000 is called moved that is not. A gate's evidence does not
-// know what pairs cannot see: where that is 0.1 %, 5 of 1,000 codes that are equal are called
-// slower or faster by more than 0.3 %. For those to be few among the changes, the same holds.
 static const double moved_margin = 0.003;
-#define SURE_CONFIDENCE 0.9999
 
-// ---- what they say ----
+// A look: what it goes by, and what it has found so far.
+struct look {
+    struct facts f;
+    struct levels *levels; // of the links that are not settled; NULL: each counts alone
+    struct settled_change *changes;
+    size_t change_count, part_room;
+    struct links_found *found;
+    const char *accepted;
+    bool lacking; // not all that is needed was read
+};
 
-static struct history_commit place(const struct commit_place *commit)
+// ---- changes ----
+
+// The level of a code that may be gone, with its mark; both by number.
+static double level_of(size_t *mark, const struct look *look, const struct settled_change *c)
 {
-    struct history_commit at = {.time_s = commit->time_s};
-    memcpy(at.id, commit->id, sizeof(at.id));
-    return at;
+    const struct facts *f = &look->f;
+    *mark = c->mark;
+    if (c->from < f->settled.codes && !link_kept_code(f, c->from))
+        return c->level;
+    const size_t handle = link_handle(f, c->from);
+    *mark = link_number(f, look->levels->mark[handle]);
+    return look->levels->level[handle];
 }
 
-// A link alone: its own size, and an error that knows how such links close.
-static struct interval alone(const struct link_fact *l, double confidence)
+static void take_changes(struct look *look, struct arena *arena)
 {
-    const double reach = normal_quantile(0.5 + 0.5 * confidence);
-    return interval_about(l->log_ratio, reach * hypot(l->error, levels_prior.sd));
+    const struct settled_links *s = &look->f.settled;
+    struct linked_history *out = &look->found->history;
+    look->change_count = s->change_count;
+    look->changes =
+        arena_alloc(look->f.arena, (s->change_count + look->f.count + 1) * sizeof(*look->changes));
+    if (s->change_count)
+        memcpy(look->changes, s->changes, s->change_count * sizeof(*look->changes));
+    links_take_changes(look->changes, &look->change_count, &look->lacking, &look->f, look->levels,
+                       look->f.count);
+    out->changes = arena_alloc(arena, (look->change_count + 1) * sizeof(*out->changes));
+    out->change_count = look->change_count;
+    for (size_t i = 0; i < look->change_count; i++)
+        out->changes[i] = look->changes[i].change;
 }
 
-// The same two codes were compared once more, with an answer: that is what counts. The links come
-// by their heads, so the other is near.
-static bool measured_again(const struct facts *f, size_t i)
+static void take_left(struct look *look)
 {
-    const struct fact *one = &f->items[i];
-    bool again = false;
-    for (size_t k = i + 1; k < f->count && f->items[k].head == one->head; k++) {
-        const struct fact *other = &f->items[k];
-        again |= other->link->back == 1 && other->link->kind != VERDICT_UNDECIDED &&
-                 other->from == one->from && other->to == one->to;
+    const size_t newest = link_handle(&look->f, look->f.newest);
+    const size_t mark = link_number(&look->f, look->levels->mark[newest]);
+    for (size_t i = 0; i < look->change_count; i++) {
+        size_t from_mark;
+        const double level = level_of(&from_mark, look, &look->changes[i]);
+        if (from_mark == mark)
+            look->found->history.changes[i].left = look->levels->level[newest] - level;
     }
-    return again;
 }
 
-// A link of neighbours with an answer, between no wider commits than the other's.
-static bool is_within(const struct fact *one, const struct fact *wide)
+static void take_misfits(struct look *look, struct arena *arena)
 {
-    const int64_t later = one->base->order_s - wide->base->order_s;
-    const int64_t earlier = wide->head->order_s - one->head->order_s;
-    return one->link->back == 1 && one->link->kind != VERDICT_UNDECIDED && later >= 0 &&
-           earlier >= 0 && (later || earlier);
+    const struct facts *f = &look->f;
+    const struct settled_links *s = &f->settled;
+    struct linked_history *out = &look->found->history;
+    struct settled_misfit *all =
+        arena_alloc(f->arena, (s->misfit_count + f->count + 1) * sizeof(*all));
+    out->misfit_count = s->misfit_count;
+    if (s->misfit_count)
+        memcpy(all, s->misfits, s->misfit_count * sizeof(*all));
+    links_take_misfits(all, &out->misfit_count, f, look->levels, f->count, f->count);
+    out->misfits = arena_alloc(arena, (out->misfit_count + 1) * sizeof(*out->misfits));
+    for (size_t i = 0; i < out->misfit_count; i++)
+        out->misfits[i] = all[i].misfit;
 }
 
-// The link of this code with the one before it, among those within `wide`; NULL: there is none.
-// Links come by their heads.
-static const struct fact *link_within(const struct facts *f, size_t wide, size_t code)
-{
-    const struct fact *w = &f->items[wide];
-    size_t end = wide + 1;
-    while (end < f->count && f->items[end].head == w->head)
-        end++;
-    for (size_t i = end; i-- > 0 && f->items[i].head->order_s >= w->base->order_s;) {
-        if (f->items[i].to == code && is_within(&f->items[i], w))
-            return &f->items[i];
-    }
-    return NULL;
-}
+// ---- levels ----
 
-// Its codes were neighbours while nobody had measured the commits between them. Since then links
-// within lead from one to the other, and they say which commit it was; so they do where the commits
-// were written anew and the codes stayed.
-static bool is_filled(const struct facts *f, size_t wide)
+// Those of all codes that are not gone.
+static void take_levels(struct linked_part *out, const struct look *look)
 {
-    const struct fact *w = &f->items[wide], *one = w;
-    size_t code = w->to;
-    for (size_t steps = 0; one && code != w->from && steps <= f->code_count; steps++) {
-        one = link_within(f, wide, code);
-        code = one ? one->from : code;
-    }
-    return code == w->from;
-}
-
-// The code that came with this link was the series' before.
-static bool goes_back(const struct facts *f, size_t i)
-{
-    bool back = false;
-    for (size_t k = 0; k < i; k++)
-        back |= f->items[k].link->back == 1 && f->items[k].from == f->items[i].to &&
-                f->items[k].head->order_s < f->items[i].head->order_s;
-    return back;
-}
-
-static void take_changes(struct linked_history *out, const struct levels *levels,
-                         const struct facts *f, struct arena *arena)
-{
-    const double reach = out->trouble ? 0 : levels_reach(levels, CONFIDENCE);
-    struct linked_change *all = arena_alloc(f->arena, f->count * sizeof(*all));
-    for (size_t i = 0; i < f->count; i++) {
-        const struct link_fact *l = f->items[i].link;
-        double size, error;
-        if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER) ||
-            measured_again(f, i) || is_filled(f, i))
-            continue;
-        struct linked_change *c = &all[out->change_count++];
-        *c = (struct linked_change){.at = place(f->items[i].head),
-                                    .base = place(f->items[i].base),
-                                    .evidence = l->log_evidence,
-                                    .link = l->key,
-                                    .back = goes_back(f, i),
-                                    .misfit = !out->trouble && levels->fit[i] != LINK_FITS,
-                                    .left = NAN};
-        if (out->trouble) {
-            const struct interval wide = alone(l, SURE_CONFIDENCE);
-            c->size = alone(l, CONFIDENCE);
-            c->sure = wide.low > 0 || wide.high < 0;
-            continue;
-        }
-        levels_between(&size, &error, levels, f->items[i].from, f->items[i].to);
-        c->size = interval_about(size, reach * error);
-        c->sure = levels_link_chance(levels, i, size / error) < 1 - SURE_CONFIDENCE;
-        const size_t from = f->items[i].from;
-        if (levels->mark[from] == levels->mark[f->newest])
-            c->left = levels->level[f->newest] - levels->level[from];
-    }
-    out->changes = arena_copy(arena, all, out->change_count * sizeof(*all));
-}
-
-static void take_misfits(struct linked_history *out, const struct levels *levels,
-                         const struct facts *f, struct arena *arena)
-{
-    struct linked_misfit *all = arena_alloc(f->arena, f->count * sizeof(*all));
-    for (size_t i = 0; i < f->count; i++) {
-        const struct fact *one = &f->items[i];
-        size_t times = 0;
-        if (levels->fit[i] == LINK_FITS)
-            continue;
-        for (size_t k = 0; k < f->count; k++)
-            times += one->from == f->items[k].from && one->to == f->items[k].to;
-        if (times == 1)
-            all[out->misfit_count++] =
-                (struct linked_misfit){place(one->head), place(one->base), one->link->back};
-    }
-    out->misfits = arena_copy(arena, all, out->misfit_count * sizeof(*all));
-}
-
-// The codes of the line of first parents, and the newest of them.
-static void take_line(struct linked_history *out, struct linked_levels *all, const struct facts *f)
-{
-    for (size_t i = 0; i < all->level_count; i++)
-        all->levels[i].tried = true;
-    for (size_t i = 0; i < f->count; i++) {
-        if (f->items[i].link->back == 0)
-            continue;
-        all->levels[f->items[i].to].tried = all->levels[f->items[i].from].tried = false;
-    }
-    out->newest = f->newest;
-    out->now = all->levels[out->newest].level;
-    out->since = place(all->levels[all->levels[out->newest].mark].at);
-}
-
-static void take_levels(struct linked_levels *out, const struct levels *levels,
-                        const struct facts *f)
-{
-    const double reach = levels_reach(levels, CONFIDENCE);
+    const struct facts *f = &look->f;
+    const struct levels *levels = look->levels;
+    const double reach = levels_reach(levels, LINKS_CONFIDENCE);
     double *errors = arena_alloc(f->arena, levels->codes * sizeof(*errors));
     levels_errors(errors, levels);
-    out->level_count = f->code_count;
-    out->levels = arena_alloc(f->arena, f->code_count * sizeof(*out->levels));
-    for (size_t i = 0; i < f->code_count; i++)
-        out->levels[i] = (struct linked_level){
-            .level = interval_about(levels->level[i], reach * errors[i]), .mark = levels->mark[i]};
-    for (size_t i = f->count; i-- > 0;) { // where each was met first
-        out->levels[f->items[i].to].at = f->items[i].head;
-        out->levels[f->items[i].from].at = f->items[i].base;
+    out->level_count = levels->codes;
+    out->numbers = arena_alloc(f->arena, levels->codes * sizeof(*out->numbers));
+    out->levels = arena_alloc(f->arena, levels->codes * sizeof(*out->levels));
+    for (size_t i = 0; i < levels->codes; i++) {
+        const size_t number = link_number(f, i);
+        const struct settled_code *kept = number < f->settled.codes ? link_kept_code(f, number) : 0;
+        out->numbers[i] = number;
+        out->levels[i] =
+            (struct linked_level){.at = link_met_at(f, number),
+                                  .level = interval_about(levels->level[i], reach * errors[i]),
+                                  .mark = link_number(f, levels->mark[i]),
+                                  .tried = !kept || !kept->line};
+    }
+    for (size_t i = f->first; i < f->count; i++) {
+        if (f->items[i].link->back == 0)
+            continue;
+        out->levels[link_handle(f, f->items[i].from)].tried = false;
+        out->levels[link_handle(f, f->items[i].to)].tried = false;
     }
 }
 
-// Each link with the code before says with which commit a code came; the first code has none
-// before, and one that came back without a link has the first run that saw it.
-static int take_steps(struct linked_levels *out, const struct facts *f, struct error *err)
+// One that came back without a link has the first run that saw it.
+static int take_steps(struct linked_part *out, const struct look *look, struct error *err)
 {
-    out->steps = arena_alloc(f->arena, (f->count + 2) * sizeof(*out->steps));
-    for (size_t i = 0; i < f->count; i++) {
-        const struct fact *one = &f->items[i];
-        if (one->link->back != 1)
-            continue;
-        if (out->step_count == 0)
-            out->steps[out->step_count++] = (struct linked_step){one->base, one->from};
-        if (out->steps[out->step_count - 1].level != one->to)
-            out->steps[out->step_count++] = (struct linked_step){one->head, one->to};
-    }
-    if (f->line_run == SIZE_MAX || out->step_count == 0)
+    const struct facts *f = &look->f;
+    const struct settled_links *s = &f->settled;
+    out->steps = arena_alloc(f->arena, (f->count - f->first + 2) * sizeof(*out->steps));
+    links_take_steps(out, f, s->step_count > 0, s->step, f->count);
+    if (f->line_run == SIZE_MAX || s->step_count + out->step_count == 0)
         return 0;
     out->steps[out->step_count].level = f->newest;
     return link_newest_since(&out->steps[out->step_count++].at, f, err);
 }
 
+static void take_line(struct look *look, const struct linked_part *rest)
+{
+    const struct facts *f = &look->f;
+    struct linked_history *out = &look->found->history;
+    const size_t newest = link_handle(f, f->newest);
+    out->newest = f->newest;
+    out->now = rest->levels[newest].level;
+    out->since = link_commit(link_met_at(f, rest->levels[newest].mark));
+}
+
+// ---- what moved ----
+
+// The code that came with the accepted commit, and the first link that names that; before anything
+// more is settled.
+static void find_accepted(struct facts *f, const char *accepted)
+{
+    struct settled_links *s = &f->settled;
+    const size_t length = accepted ? strlen(accepted) : 0;
+    text_copy(s->accepted, sizeof(s->accepted), accepted ? accepted : "");
+    s->accepted_found &= s->accepted_place < s->links;
+    for (size_t i = f->first; length && !s->accepted_found && i < f->count; i++) {
+        const struct fact *one = &f->items[i];
+        s->accepted_head = strncmp(one->head->id, accepted, length) == 0;
+        if (!s->accepted_head && strncmp(one->base->id, accepted, length) != 0)
+            continue;
+        s->accepted_found = true;
+        s->accepted_code = s->accepted_head ? one->to : one->from;
+        s->accepted_place = s->links + (i - f->first);
+    }
+}
+
 // A change towards where the series is now, from that link on.
-static bool changed_since(const struct facts *f, const struct levels *levels, size_t first,
-                          double size)
+static bool changed_since(const struct look *look, size_t first, double size)
 {
     bool changed = false;
-    for (size_t i = first; i < f->count; i++) {
-        const enum verdict_kind towards = size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
-        changed |= f->items[i].link->back == 1 && f->items[i].link->kind == towards &&
-                   levels->fit[i] == LINK_FITS && !measured_again(f, i) && !is_filled(f, i);
+    for (size_t i = 0; i < look->change_count; i++) {
+        const struct settled_change *c = &look->changes[i];
+        changed |= c->place >= first && c->slower == (size > 0) && !c->change.misfit;
     }
     return changed;
 }
 
 // What changed was judged by the gate; what crept, however many steps it took, was by nobody, for
 // each of them may be too small to be one.
-static bool has_moved(const struct facts *f, const struct levels *levels, size_t first, double size,
-                      double error)
+static bool has_moved(const struct look *look, size_t first, double size, double error)
 {
-    const bool changed = changed_since(f, levels, first, size);
-    const double reach = levels_reach(levels, changed ? CONFIDENCE : SURE_CONFIDENCE);
+    const bool changed = changed_since(look, first, size);
+    const double reach = levels_reach(look->levels, changed ? LINKS_CONFIDENCE : LINKS_SURE);
     return fabs(size) > moved_margin && fabs(size) > reach * error;
 }
 
-static void take_moved(struct linked_history *out, const struct levels *levels,
-                       const struct facts *f, const char *accepted)
+static void take_moved(struct look *look)
 {
-    size_t code = accepted ? SIZE_MAX : levels->mark[out->newest], first = 0;
+    const struct facts *f = &look->f;
+    struct linked_history *out = &look->found->history;
+    const size_t newest = link_handle(f, f->newest);
+    size_t code = look->levels->mark[newest], first = 0;
     double size, error;
-    for (; accepted && first < f->count && code == SIZE_MAX; first++) {
-        const struct fact *one = &f->items[first];
-        if (strncmp(one->head->id, accepted, strlen(accepted)) == 0) {
-            code = one->to;
-        } else if (strncmp(one->base->id, accepted, strlen(accepted)) == 0) {
-            code = one->from;
-            break; // this link is after it
-        }
+    if (look->accepted) {
+        const struct settled_links *s = &f->settled;
+        if (!s->accepted_found)
+            return;
+        first = s->accepted_place + s->accepted_head; // after it
+        code = link_handle(f, s->accepted_code);
     }
-    if (code == SIZE_MAX)
-        return;
-    levels_between(&size, &error, levels, code, out->newest);
+    levels_between(&size, &error, look->levels, code, newest);
     if (!isfinite(error))
         return;
-    if (accepted)
-        out->accepted = interval_about(size, levels_reach(levels, CONFIDENCE) * error);
-    out->moved = has_moved(f, levels, first, size, error);
+    if (look->accepted)
+        out->accepted = interval_about(size, levels_reach(look->levels, LINKS_CONFIDENCE) * error);
+    out->moved = has_moved(look, first, size, error);
 }
 
-int history_links(struct linked_history *out, struct linked_levels *all, struct store *store,
+// ---- all ----
+
+static struct linked_part *add_part(struct look *look)
+{
+    struct links_found *found = look->found;
+    if (found->part_count == look->part_room) {
+        look->part_room = look->part_room ? 2 * look->part_room : 4;
+        struct linked_part *grown = arena_alloc(look->f.arena, look->part_room * sizeof(*grown));
+        if (found->part_count)
+            memcpy(grown, found->parts, found->part_count * sizeof(*grown));
+        found->parts = grown;
+    }
+    found->parts[found->part_count] = (struct linked_part){0};
+    return &found->parts[found->part_count];
+}
+
+static void settle(struct look *look)
+{
+    while (links_settle(add_part(look), &look->f, &look->lacking, look->f.arena))
+        look->found->part_count++;
+}
+
+static bool is_gone(const struct facts *f, size_t number)
+{
+    return number < f->settled.codes && !link_kept_code(f, number);
+}
+
+// What was settled does not do: a code that is gone is asked for, or they are too tangled.
+static bool asks_for_more(const struct look *look)
+{
+    const struct facts *f = &look->f;
+    const struct settled_links *s = &f->settled;
+    return is_gone(f, f->newest) || (s->accepted_found && is_gone(f, s->accepted_code)) ||
+           (!look->levels && s->stretches);
+}
+
+static void begin(struct look *look)
+{
+    const struct facts *f = &look->f;
+    struct linked_history *out = &look->found->history;
+    *out = (struct linked_history){.accepted = interval_none,
+                                   .now = interval_none,
+                                   .links = f->settled.links + f->count - f->first,
+                                   .neighbours = f->settled.neighbours,
+                                   .newest_link = f->newest_link};
+    for (size_t i = f->first; i < f->count; i++)
+        out->neighbours += f->items[i].link->back == 1;
+}
+
+static int conclude(struct look *look, struct arena *arena, struct error *err)
+{
+    struct links_found *found = look->found;
+    struct linked_history *out = &found->history;
+    const struct facts *f = &look->f;
+    begin(look);
+    take_changes(look, arena);
+    if (!look->levels)
+        return 0;
+    out->loops = look->levels->loops;
+    out->misclosure = look->levels->misclosure;
+    struct linked_part *rest = add_part(look);
+    found->part_count++;
+    take_levels(rest, look);
+    take_left(look);
+    take_misfits(look, arena);
+    take_line(look, rest);
+    take_moved(look);
+    out->level_count = f->code_count;
+    if (take_steps(rest, look, err))
+        return -1;
+    out->step_count = f->settled.step_count + rest->step_count;
+    return 0;
+}
+
+// All links are levelled together.
+static void unsettle(struct look *look)
+{
+    struct settled_links *s = &look->f.settled;
+    levels_free(look->levels);
+    s->levels = (struct levels_settled){0};
+    s->stretches = s->links = s->neighbours = s->codes = 0;
+    s->change_count = s->misfit_count = s->step_count = 0;
+    look->f.first = look->found->part_count = 0;
+}
+
+// *holds: nothing that is not here is asked for.
+static int look_at(struct look *look, bool *holds, struct arena *arena, struct error *err)
+{
+    struct facts *f = &look->f;
+    struct error why;
+    settle(look);
+    look->levels = links_level(f, f->count, &why);
+    *holds = !look->lacking && (!f->partial || !asks_for_more(look));
+    if (!*holds)
+        return 0;
+    if (asks_for_more(look)) {
+        unsettle(look);
+        look->levels = links_level(f, f->count, &why);
+    }
+    const int status = conclude(look, arena, err);
+    if (!look->levels)
+        look->found->history.trouble = arena_strdup(arena, why.text);
+    *holds = !look->lacking;
+    return status;
+}
+
+int links_find(struct links_found *out, bool *holds, const struct settled_links *from,
+               struct store *store, const struct commit_places *places, const struct series *series,
+               const char *accepted, struct arena *arena, struct arena *scratch, struct error *err)
+{
+    static const struct settled_links none;
+    struct links_found found = {.history = {.accepted = interval_none, .now = interval_none}};
+    struct look look = {.found = &found, .accepted = accepted};
+    *out = found;
+    *holds = !from || strcmp(from->accepted, accepted ? accepted : "") == 0;
+    if (!*holds)
+        return 0;
+    if (link_facts_read(&look.f, holds, from ? from : &none, store, places, series, scratch, err))
+        return -1;
+    *holds &= !look.f.newest_gone;
+    if (!*holds || look.f.count == 0)
+        return 0;
+    find_accepted(&look.f, accepted);
+    const int status = look_at(&look, holds, arena, err);
+    levels_free(look.levels);
+    found.settled = look.f.settled;
+    if (status == 0 && *holds)
+        *out = found;
+    return status;
+}
+
+// ---- as one ----
+
+static bool put_part(struct linked_levels *out, size_t *steps, const struct linked_part *part)
+{
+    for (size_t i = 0; i < part->level_count; i++) {
+        const size_t number = part->numbers[i];
+        if (number >= out->level_count || out->levels[number].at ||
+            part->levels[i].mark >= out->level_count)
+            return false;
+        out->levels[number] = part->levels[i];
+    }
+    for (size_t i = 0; i < part->step_count; i++) {
+        if (*steps == out->step_count || part->steps[i].level >= out->level_count)
+            return false;
+        out->steps[(*steps)++] = part->steps[i];
+    }
+    return true;
+}
+
+int links_join(struct linked_levels *out, const struct linked_history *history,
+               const struct linked_part *parts, size_t count, struct arena *arena)
+{
+    struct linked_levels all = {.level_count = history->level_count,
+                                .step_count = history->step_count};
+    size_t levels = 0, steps = 0;
+    for (size_t i = 0; i < count; i++)
+        levels += parts[i].level_count;
+    if (levels != all.level_count)
+        return -1;
+    all.levels = arena_alloc(arena, (all.level_count + 1) * sizeof(*all.levels));
+    all.steps = arena_alloc(arena, (all.step_count + 1) * sizeof(*all.steps));
+    for (size_t i = 0; i < count; i++) {
+        if (!put_part(&all, &steps, &parts[i]))
+            return -1;
+    }
+    if (steps != all.step_count)
+        return -1;
+    *out = all;
+    return 0;
+}
+
+int history_links(struct linked_history *out, struct linked_levels *levels, struct store *store,
                   const struct commit_places *places, const struct series *series,
                   const char *accepted, struct arena *arena, struct arena *scratch,
                   struct error *err)
 {
-    struct linked_history found = {.accepted = interval_none, .now = interval_none};
-    struct facts f;
-    struct error why;
-    int status = 0;
-    *all = (struct linked_levels){0};
-    *out = found;
-    if (link_facts_read(&f, store, places, series, scratch, err))
+    struct links_found found;
+    bool holds;
+    if (links_find(&found, &holds, NULL, store, places, series, accepted, arena, scratch, err))
         return -1;
-    if (f.count == 0)
-        return 0;
-    struct levels *levels = levels_new();
-    found.links = f.count;
-    for (size_t i = 0; i < f.count; i++) {
-        const struct fact *one = &f.items[i];
-        found.neighbours += one->link->back == 1;
-        found.newest_link = one->link->key > found.newest_link ? one->link->key : found.newest_link;
-        levels_add(levels, &(struct level_link){one->from, one->to, one->link->log_ratio,
-                                                one->link->error});
-    }
-    if (levels_close(levels, &levels_prior, &why))
-        found.trouble = arena_strdup(arena, why.text);
-    take_changes(&found, levels, &f, arena);
-    if (!found.trouble) {
-        found.loops = levels->loops;
-        found.misclosure = levels->misclosure;
-        take_levels(all, levels, &f);
-        take_misfits(&found, levels, &f, arena);
-        take_line(&found, all, &f);
-        take_moved(&found, levels, &f, accepted);
-        status = take_steps(all, &f, err);
-        found.level_count = all->level_count;
-        found.step_count = all->step_count;
-    }
-    levels_free(levels);
-    if (status == 0)
-        *out = found;
-    return status;
+    *levels = (struct linked_levels){0};
+    if (links_join(levels, &found.history, found.parts, found.part_count, scratch))
+        return error_set(err, "the levels of %s do not fit together", series->kernel);
+    *out = found.history;
+    return 0;
 }
 
 bool history_is_linked(const struct linked_history *linked, const struct history_change *change)

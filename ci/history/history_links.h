@@ -62,7 +62,8 @@ struct linked_history {
 };
 // What is found in `arena`, what is needed for it, and the levels, in `scratch`. A series without
 // links has nothing. `places`: all commits (store_commit_places), for as long as the levels are
-// used. `accepted`: the commit from which on its level is accepted, or NULL.
+// used. `accepted`: the commit from which on its level is accepted, or NULL. All links are gone
+// through; links_kept.h says the same and goes through those that came since.
 int history_links(struct linked_history *out, struct linked_levels *levels, struct store *store,
                   const struct commit_places *places, const struct series *series,
                   const char *accepted, struct arena *arena, struct arena *scratch,

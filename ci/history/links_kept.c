@@ -1,269 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What links say, as bytes: integers as little-endian base-128 varints, reals as 8 bytes, binary64,
-// little-endian, texts with their length before them. Levels name commits by their keys in the
-// store.
+// Keeping what links said. What is kept of the levels names how many stretches lie before it, and a
+// hash of all of their bytes, so that no stretch of another look is taken for one of this.
 #include "ci/history/links_kept.h"
 
 #include "ci/history/link_facts.h"
+#include "ci/history/links_found.h"
+#include "ci/history/links_pack.h"
 #include "model/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 11 };
-
-// ---- packing ----
-
-static void put(struct buffer *out, uint64_t value)
-{
-    for (; value >= 128; value >>= 7)
-        buffer_add(out, &(char){(char)(value % 128 + 128)}, 1);
-    buffer_add(out, &(char){(char)value}, 1);
-}
-
-static void put_real(struct buffer *out, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    for (int i = 0; i < 8; i++)
-        buffer_add(out, &(char){(char)(bits >> (8 * i) & 255)}, 1);
-}
-
-static void put_text(struct buffer *out, const char *text)
-{
-    put(out, strlen(text));
-    buffer_add(out, text, strlen(text));
-}
-
-static void put_commit(struct buffer *out, const struct history_commit *commit)
-{
-    put_text(out, commit->id);
-    put(out, (uint64_t)commit->time_s);
-}
-
-static void put_interval(struct buffer *out, const struct interval *interval)
-{
-    put_real(out, interval->value);
-    put_real(out, interval->low);
-    put_real(out, interval->high);
-}
-
-void linked_pack(struct buffer *out, const struct linked_history *l)
-{
-    put(out, l->change_count);
-    put(out, l->misfit_count);
-    put(out, l->level_count);
-    put(out, l->step_count);
-    put(out, l->newest);
-    put(out, l->links);
-    put(out, l->loops);
-    put(out, (uint64_t)l->newest_link);
-    put(out, l->neighbours);
-    put(out, l->trouble != NULL);
-    put_text(out, l->trouble ? l->trouble : "");
-    put_real(out, l->misclosure);
-    put_interval(out, &l->now);
-    put_commit(out, &l->since);
-    put_interval(out, &l->accepted);
-    put(out, l->moved);
-    for (size_t i = 0; i < l->change_count; i++) {
-        put_commit(out, &l->changes[i].at);
-        put_commit(out, &l->changes[i].base);
-        put_interval(out, &l->changes[i].size);
-        put_real(out, l->changes[i].evidence);
-        put(out, (uint64_t)l->changes[i].link);
-        put(out, l->changes[i].misfit);
-        put(out, l->changes[i].sure);
-        put(out, l->changes[i].back);
-        put_real(out, l->changes[i].left);
-    }
-    for (size_t i = 0; i < l->misfit_count; i++) {
-        put_commit(out, &l->misfits[i].at);
-        put_commit(out, &l->misfits[i].base);
-        put(out, l->misfits[i].back);
-    }
-}
-
-void linked_levels_pack(struct buffer *out, const struct linked_levels *all)
-{
-    put(out, all->level_count);
-    put(out, all->step_count);
-    for (size_t i = 0; i < all->level_count; i++) {
-        const struct linked_level *l = &all->levels[i];
-        put(out, (uint64_t)l->at->key);
-        put_interval(out, &l->level);
-        put(out, l->mark);
-        put(out, l->tried);
-    }
-    for (size_t i = 0; i < all->step_count; i++) {
-        put(out, (uint64_t)all->steps[i].at->key);
-        put(out, all->steps[i].level);
-    }
-}
-
-// ---- unpacking ----
-
-struct reader {
-    const unsigned char *at, *end;
-    struct arena *arena;
-    bool bad;
-};
-
-static uint64_t get(struct reader *r)
-{
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-        if (r->at == r->end)
-            break;
-        const unsigned char byte = *r->at++;
-        value |= (uint64_t)(byte & 127) << shift;
-        if (byte < 128)
-            return value;
-    }
-    r->bad = true;
-    return 0;
-}
-
-// A number of things of which each takes a byte at least.
-static size_t get_count(struct reader *r)
-{
-    const uint64_t count = get(r);
-    r->bad |= count > (uint64_t)(r->end - r->at);
-    return r->bad ? 0 : (size_t)count;
-}
-
-static size_t get_index(struct reader *r, size_t count)
-{
-    const uint64_t index = get(r);
-    r->bad |= index >= count;
-    return r->bad ? 0 : (size_t)index;
-}
-
-static double get_real(struct reader *r)
-{
-    uint64_t bits = 0;
-    double value;
-    if (r->end - r->at < 8) {
-        r->bad = true;
-        return 0;
-    }
-    for (int i = 0; i < 8; i++)
-        bits |= (uint64_t)*r->at++ << (8 * i);
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-static const char *get_text(struct reader *r)
-{
-    const size_t length = get_count(r);
-    const char *text = arena_strndup(r->arena, (const char *)r->at, length);
-    r->at += length;
-    r->bad |= strlen(text) != length;
-    return text;
-}
-
-static struct history_commit get_commit(struct reader *r)
-{
-    struct history_commit commit = {0};
-    const size_t length = get_count(r);
-    r->bad |= length >= sizeof(commit.id);
-    if (r->bad)
-        return commit;
-    memcpy(commit.id, r->at, length);
-    r->at += length;
-    commit.time_s = (int64_t)get(r);
-    return commit;
-}
-
-static struct interval get_interval(struct reader *r)
-{
-    const double value = get_real(r), low = get_real(r);
-    return (struct interval){value, low, get_real(r)};
-}
-
-static void get_changes(struct reader *r, struct linked_history *l)
-{
-    l->changes = arena_alloc(r->arena, (l->change_count + 1) * sizeof(*l->changes));
-    for (size_t i = 0; i < l->change_count && !r->bad; i++) {
-        struct linked_change *c = &l->changes[i];
-        c->at = get_commit(r);
-        c->base = get_commit(r);
-        c->size = get_interval(r);
-        c->evidence = get_real(r);
-        c->link = (int64_t)get(r);
-        c->misfit = get(r) != 0;
-        c->sure = get(r) != 0;
-        c->back = get(r) != 0;
-        c->left = get_real(r);
-    }
-    l->misfits = arena_alloc(r->arena, (l->misfit_count + 1) * sizeof(*l->misfits));
-    for (size_t i = 0; i < l->misfit_count && !r->bad; i++) {
-        l->misfits[i].at = get_commit(r);
-        l->misfits[i].base = get_commit(r);
-        l->misfits[i].back = (uint32_t)get_index(r, UINT32_MAX);
-    }
-}
-
-int linked_unpack(struct linked_history *out, const void *bytes, size_t size, struct arena *arena)
-{
-    struct reader r = {bytes, (const unsigned char *)bytes + size, arena, false};
-    struct linked_history l = {.change_count = get_count(&r)};
-    l.misfit_count = get_count(&r);
-    l.level_count = (size_t)get(&r);
-    l.step_count = (size_t)get(&r);
-    l.newest = get_index(&r, l.level_count ? l.level_count : 1);
-    l.links = (size_t)get(&r);
-    l.loops = (size_t)get(&r);
-    l.newest_link = (int64_t)get(&r);
-    l.neighbours = (size_t)get(&r);
-    const bool trouble = get(&r) != 0;
-    const char *why = get_text(&r);
-    l.trouble = trouble ? why : NULL;
-    l.misclosure = get_real(&r);
-    l.now = get_interval(&r);
-    l.since = get_commit(&r);
-    l.accepted = get_interval(&r);
-    l.moved = get(&r) != 0;
-    get_changes(&r, &l);
-    if (r.bad || r.at != r.end)
-        return -1;
-    *out = l;
-    return 0;
-}
-
-static const struct commit_place *get_place(struct reader *r, const struct commit_places *places)
-{
-    const struct commit_place *place = commit_place_find(places, (int64_t)get(r));
-    r->bad |= place == NULL;
-    return place;
-}
-
-int linked_levels_unpack(struct linked_levels *out, const void *bytes, size_t size,
-                         const struct commit_places *places, struct arena *arena)
-{
-    struct reader r = {bytes, (const unsigned char *)bytes + size, arena, false};
-    struct linked_levels l = {.level_count = get_count(&r), .step_count = get_count(&r)};
-    l.levels = arena_alloc(r.arena, (l.level_count + 1) * sizeof(*l.levels));
-    for (size_t i = 0; i < l.level_count && !r.bad; i++) {
-        l.levels[i].at = get_place(&r, places);
-        l.levels[i].level = get_interval(&r);
-        l.levels[i].mark = get_index(&r, l.level_count);
-        l.levels[i].tried = get(&r) != 0;
-    }
-    l.steps = arena_alloc(r.arena, (l.step_count + 1) * sizeof(*l.steps));
-    for (size_t i = 0; i < l.step_count && !r.bad; i++) {
-        l.steps[i].at = get_place(&r, places);
-        l.steps[i].level = get_index(&r, l.level_count);
-    }
-    if (r.bad || r.at != r.end)
-        return -1;
-    *out = l;
-    return 0;
-}
-
-// ---- both ----
+enum { LINKS_KEPT_VERSION = 12 };
 
 // What they say depends on the newest code, too, which may have come without a link.
 static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,
@@ -280,6 +30,37 @@ static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,
     return 0;
 }
 
+// What is settled follows from the links alone.
+static void settled_maker(char out[KEPT_LINKS_MAKER])
+{
+    snprintf(out, KEPT_LINKS_MAKER, "%d/%d/%d/%d", LINKS_KEPT_VERSION, STRETCH, LAG, LATE_AFTER);
+}
+
+// ---- looking ----
+
+// On from what is settled, if that is kept and holds; else from the first link.
+static int look(struct links_found *out, struct store *store, const struct commit_places *places,
+                const struct series *series, const char *accepted, struct arena *arena,
+                struct arena *scratch, struct error *err)
+{
+    struct kept_settled kept;
+    struct settled_links settled;
+    char maker[KEPT_LINKS_MAKER];
+    bool holds = false;
+    settled_maker(maker);
+    if (store_load_settled(&kept, store, series, scratch, err))
+        return -1;
+    if (strcmp(kept.maker, maker) == 0 &&
+        settled_unpack(&settled, kept.settled, kept.size, scratch) == 0 &&
+        links_find(out, &holds, &settled, store, places, series, accepted, arena, scratch, err))
+        return -1;
+    return holds ? 0
+                 : links_find(out, &holds, NULL, store, places, series, accepted, arena, scratch,
+                              err);
+}
+
+// ---- keeping ----
+
 static const void *bytes_of(struct buffer *from, size_t *size, struct arena *arena)
 {
     *size = from->length;
@@ -288,14 +69,52 @@ static const void *bytes_of(struct buffer *from, size_t *size, struct arena *are
     return bytes;
 }
 
+// The stretches that were settled now, and what is settled with them.
+static void keep_settled(struct kept_links *fresh, struct links_found *found, struct arena *arena)
+{
+    struct settled_links *s = &found->settled;
+    const size_t count = found->part_count ? found->part_count - 1 : 0;
+    struct kept_stretch *stretches = arena_alloc(arena, (count + 1) * sizeof(*stretches));
+    struct buffer bytes = {0};
+    if (s->stretches == count)
+        s->chain = HASH_START;
+    for (size_t i = 0; i < count; i++) {
+        struct kept_stretch *k = &stretches[i];
+        linked_part_pack(&bytes, &found->parts[i]);
+        k->number = s->stretches - count + i;
+        k->levels = bytes_of(&bytes, &k->size, arena);
+        s->chain = hash_bytes(s->chain, k->levels, k->size);
+    }
+    fresh->stretches = stretches;
+    fresh->stretch_count = count;
+    if (count == 0)
+        return;
+    settled_maker(fresh->settled.maker);
+    settled_pack(&bytes, s);
+    fresh->settled.settled = bytes_of(&bytes, &fresh->settled.size, arena);
+}
+
+static void keep(struct kept_links *fresh, struct links_found *found, struct arena *arena)
+{
+    struct buffer bytes = {0};
+    keep_settled(fresh, found, arena);
+    linked_pack(&bytes, &found->history);
+    fresh->newest_link = found->history.newest_link;
+    fresh->found = bytes_of(&bytes, &fresh->size, arena);
+    put(&bytes, found->settled.stretches);
+    put(&bytes, found->settled.chain);
+    if (found->part_count)
+        linked_part_pack(&bytes, &found->parts[found->part_count - 1]);
+    fresh->levels = bytes_of(&bytes, &fresh->levels_size, arena);
+}
+
 int history_links_kept(struct linked_history *out, struct kept_links *fresh, struct store *store,
                        const struct commit_places *places, const struct series *series,
                        const char *accepted, struct arena *arena, struct arena *kept_in,
                        struct error *err)
 {
     struct kept_links kept;
-    struct linked_levels levels;
-    struct buffer bytes = {0}, more = {0};
+    struct links_found found;
     struct arena scratch = {0};
     int64_t newest;
     *out = (struct linked_history){.accepted = interval_none, .now = interval_none};
@@ -310,17 +129,39 @@ int history_links_kept(struct linked_history *out, struct kept_links *fresh, str
     if (strcmp(kept.maker, fresh->maker) == 0 && kept.newest_link == newest &&
         linked_unpack(out, kept.found, kept.size, arena) == 0)
         goto done;
-    status = history_links(out, &levels, store, places, series, accepted, arena, &scratch, err);
+    status = look(&found, store, places, series, accepted, arena, &scratch, err);
     if (status)
         goto done;
-    linked_pack(&bytes, out);
-    linked_levels_pack(&more, &levels);
-    fresh->newest_link = out->newest_link;
-    fresh->found = bytes_of(&bytes, &fresh->size, kept_in);
-    fresh->levels = bytes_of(&more, &fresh->levels_size, kept_in);
+    *out = found.history;
+    keep(fresh, &found, kept_in);
 done:
     arena_free(&scratch);
     return status;
+}
+
+// ---- levels ----
+
+// False: they are not those that `linked` was found with, or not whole.
+static bool unpack_levels(struct linked_levels *out, const struct linked_history *linked,
+                          const struct kept_links *kept, const struct kept_stretch *stretches,
+                          size_t count, const struct commit_places *places, struct arena *arena)
+{
+    struct reader r = {kept->levels, (const unsigned char *)kept->levels + kept->levels_size, arena,
+                       false};
+    struct linked_part *parts = arena_alloc(arena, (count + 1) * sizeof(*parts));
+    uint64_t chain = HASH_START;
+    const uint64_t named = get(&r), whole = get(&r);
+    if (r.bad || named > count)
+        return false;
+    for (size_t i = 0; i < named; i++) {
+        if (stretches[i].number != i ||
+            linked_part_unpack(&parts[i], stretches[i].levels, stretches[i].size, places, arena))
+            return false;
+        chain = hash_bytes(chain, stretches[i].levels, stretches[i].size);
+    }
+    return (named == 0 || chain == whole) &&
+           linked_part_unpack(&parts[named], r.at, (size_t)(r.end - r.at), places, arena) == 0 &&
+           links_join(out, linked, parts, named + 1, arena) == 0;
 }
 
 int history_linked_levels(struct linked_levels *out, const struct linked_history *linked,
@@ -329,19 +170,22 @@ int history_linked_levels(struct linked_levels *out, const struct linked_history
                           struct error *err)
 {
     struct kept_links kept;
+    struct kept_stretch *stretches;
     struct linked_history again;
     struct arena scratch = {0};
     char maker[KEPT_LINKS_MAKER];
+    size_t count;
     int status = 0;
     *out = (struct linked_levels){0};
     if (linked->level_count == 0)
         return 0;
-    if (maker_of(maker, store, places, series, accepted, err))
-        return -1;
-    status = store_load_kept_levels(&kept, store, series, &scratch, err);
+    if (maker_of(maker, store, places, series, accepted, err) ||
+        store_load_kept_levels(&kept, store, series, &scratch, err) ||
+        store_load_stretches(&stretches, &count, store, series, &scratch, err))
+        status = -1;
     const bool here = status == 0 && strcmp(kept.maker, maker) == 0 &&
                       kept.newest_link == linked->newest_link &&
-                      linked_levels_unpack(out, kept.levels, kept.levels_size, places, arena) == 0;
+                      unpack_levels(out, linked, &kept, stretches, count, places, arena);
     if (status == 0 && !here)
         status = history_links(&again, out, store, places, series, accepted, &scratch, arena, err);
     arena_free(&scratch);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What links say of a series (history_links.h), worked out only when one has come since.
+// What links say of a series (history_links.h), worked out only when one has come since, and then
+// only from the stretch on that is not settled.
 #ifndef PLUMB_LINKS_KEPT_H
 #define PLUMB_LINKS_KEPT_H
 
 #include "baselines/kept/kept_links.h"
 #include "ci/history/history_links.h"
-#include "model/buffer.h"
 
 // As history_links(). What was worked out now and has to be kept goes to `fresh`, with its bytes in
 // `kept_in`; its size is 0 when there is nothing new.
@@ -19,13 +19,5 @@ int history_linked_levels(struct linked_levels *out, const struct linked_history
                           struct store *store, const struct commit_places *places,
                           const struct series *series, const char *accepted, struct arena *arena,
                           struct error *err);
-
-// To bytes and back, the same on every machine. Unpacking refuses what packing cannot have made, or
-// names a commit that is not there: -1.
-void linked_pack(struct buffer *out, const struct linked_history *linked);
-int linked_unpack(struct linked_history *out, const void *bytes, size_t size, struct arena *arena);
-void linked_levels_pack(struct buffer *out, const struct linked_levels *levels);
-int linked_levels_unpack(struct linked_levels *out, const void *bytes, size_t size,
-                         const struct commit_places *places, struct arena *arena);
 
 #endif

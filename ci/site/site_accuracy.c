@@ -19,6 +19,12 @@ static double level_of(const struct site_accuracy_point *p, enum site_accuracy_f
     return figure == SITE_BIAS ? log1p(value) : value;
 }
 
+// Of so many runs the oldest leave what is shown as new ones come: what it began with is another
+// each time, and nothing to look at before the whole.
+enum { MANY_RUNS = 500 };
+// Raised where the same figures would be said to move elsewhere.
+enum { MOVES_VERSION = 1 };
+
 static void find_moves(struct site_accuracy *a, struct arena *arena)
 {
     double *values = xcalloc(a->count + 1, sizeof(*values));
@@ -26,7 +32,10 @@ static void find_moves(struct site_accuracy *a, struct arena *arena)
         struct changepoints found;
         for (size_t k = 0; k < a->count; k++)
             values[k] = level_of(&a->points[k], (enum site_accuracy_figure)f);
-        changepoints_find(&found, values, a->count, NULL);
+        if (a->count < MANY_RUNS)
+            changepoints_find(&found, values, a->count, NULL);
+        else
+            changepoints_again(&found, values, a->count, NULL, 0);
         size_t *at = arena_alloc(arena, found.count * sizeof(*at));
         for (size_t k = 0; k < found.count; k++)
             at[k] = found.changes[k].index;
@@ -97,7 +106,7 @@ void site_fill_accuracy(struct site_data *data)
     }
     data->figures = all;
     data->site.accuracy = all;
-    data->site.accuracy_judge = CHANGEPOINT_VERSION;
+    data->site.accuracy_judge = 1000 * CHANGEPOINT_VERSION + MOVES_VERSION;
     data->site.judge_accuracy = judge;
     data->site.accuracy_count = accuracy->count;
 }

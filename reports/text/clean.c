@@ -49,10 +49,25 @@ static bool is_replaced(uint32_t c)
     return reorders || invisible || nonsense || c == 0x2028 || c == 0x2029;
 }
 
+// Bytes from the first on that stay as they are: nearly all text is of such.
+static size_t plain_length(const char *text, size_t length)
+{
+    size_t i = 0;
+    while (i < length && text[i] >= 0x20 && text[i] < 0x7f)
+        i++;
+    return i;
+}
+
 static void clean_piece(struct buffer *out, const char *text, size_t length, bool one_line)
 {
     for (size_t i = 0; i < length;) {
         uint32_t c = 0;
+        const size_t plain = plain_length(text + i, length - i);
+        if (plain) {
+            buffer_add(out, text + i, plain);
+            i += plain;
+            continue;
+        }
         if (text[i] == '\x1b') {
             i += escape_length(text + i, length - i);
             continue;

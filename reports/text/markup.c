@@ -97,11 +97,14 @@ static char *format_text(const char *format, va_list values) PRINTF_LIKE(1, 0);
 static char *format_text(const char *format, va_list values)
 {
     va_list again;
+    char few[256]; // most of it is short, and is written once
     va_copy(again, values);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = vsnprintf(few, sizeof(few), format, again);
     va_end(again);
     char *text = xcalloc((size_t)(length < 0 ? 0 : length) + 1, 1);
-    if (length > 0)
+    if (length > 0 && (size_t)length < sizeof(few))
+        memcpy(text, few, (size_t)length);
+    else if (length > 0)
         vsnprintf(text, (size_t)length + 1, format, values);
     return text;
 }
