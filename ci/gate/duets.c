@@ -96,16 +96,29 @@ bool player_may(const struct player *p, const struct duet *d)
     return (!d->only || d->only == p->unit + 1) && (!d->claim || d->claim == p->unit + 1);
 }
 
+// How many of those that nobody has claimed a player has open at most: its share of what is left.
+// The first of many units to have a child would else open all while the others start, and who is
+// behind at the end would hold what the others could play.
+static size_t fair_share(const struct player *p)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < p->all->count; i++)
+        left += p->all->items[i].place <= DUET_OPEN;
+    return (left + p->table->living - 1) / p->table->living;
+}
+
 // While time presses, only what has an alarm.
 static struct duet *next_to_open(struct player *p)
 {
     const size_t most = p->all->open_most ? p->all->open_most : OPEN_MOST;
+    const size_t share = fair_share(p);
     struct duet *suspect = NULL;
     if (p->full || p->open >= most)
         return NULL;
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
-        if (d->place != DUET_WAITS || (p->pressed && !d->confirm_pairs) || !player_may(p, d))
+        if (d->place != DUET_WAITS || (p->pressed && !d->confirm_pairs) || !player_may(p, d) ||
+            (!d->claim && p->open >= share))
             continue;
         if (!d->suspect && (d->refusals < REFUSALS || p->open == 0))
             return d;

@@ -20,10 +20,11 @@
 // a duet, and those of the same kernel, are tried again alone in a fresh process, and only what
 // fails alone is believed. A hang is believed at once, for it costs its whole time limit.
 //
-// Units. Each has a child and a thread that talks with it. Who has room takes the next duet, so
-// that all end together. What is to be confirmed goes to another unit than the one that it was in
-// last; there its process is a fresh one for it, whoever else was in it before. A unit whose device
-// is lost leaves its duets to the others, and they keep their pairs.
+// Units. Each has a child and a thread that talks with it. Who has room takes the next duet, and
+// has no more of them open than its share of what is left, so that all end together. What is to be
+// confirmed goes to another unit than the one that it was in last; there its process is a fresh one
+// for it, whoever else was in it before. A unit whose device is lost leaves its duets to the
+// others, and they keep their pairs.
 #ifndef PLUMB_DUETS_H
 #define PLUMB_DUETS_H
 

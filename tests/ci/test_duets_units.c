@@ -68,6 +68,24 @@ static void alarms_are_confirmed_by_another_unit(void **state)
     }
 }
 
+// The driver makes contexts of several GPUs one after another, so some start later.
+static void a_unit_that_starts_later_still_has_its_share(void **state)
+{
+    struct played *p = *state;
+    int open = 0, most = 0;
+    fake_bench_write(&p->fake, "starts.1", "500");
+    played_all(p, (const char *const[]){"good-1", "good-2", "good-3", "good-4", "good-5", "good-6",
+                                        "good-7", "good-8", NULL});
+    // Until the first ends; later the one at work takes what is still there.
+    for (const char *at = p->journal; strncmp(at, "close ", 6) != 0; at = strchr(at, ';') + 1) {
+        open += strncmp(at, "open ", 5) == 0;
+        most = open > most ? open : most;
+    }
+    assert_int_equal(most, SERIES / 2);
+    for (size_t i = 0; i < SERIES; i++)
+        played_whole(&p->items[i], VERDICT_SAME);
+}
+
 // Four of them need no child twice: whoever confirms has a process that is new to the series.
 static void with_four_units_every_process_is_another_units(void **state)
 {
@@ -216,6 +234,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, played_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(alarms_are_confirmed_by_another_unit),
+        TEST(a_unit_that_starts_later_still_has_its_share),
         TEST(with_four_units_every_process_is_another_units),
         TEST(series_are_shared_out),
         TEST(verdicts_are_those_of_one_unit),

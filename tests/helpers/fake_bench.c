@@ -25,8 +25,9 @@
 // how many series have room at once; with PROGRAM.units there are so many of its devices: "host:1"
 // is another one; PROGRAM.slow holds a unit and what its times are multiplied by, PROGRAM.breaks a
 // unit and how many blocks it lives. With PROGRAM.record what it answers to `record`, PROGRAM.calm
-// nothing misbehaves, PROGRAM.cuda it has a device of that kind too. PROGRAM.starts and
-// PROGRAM.ends hold the ms that it takes for these where it has a device. PROGRAM.load and
+// nothing misbehaves, PROGRAM.cuda it has a device of that kind too. PROGRAM.starts (of
+// the second unit PROGRAM.starts.1) and PROGRAM.ends hold the ms that it takes for these where it
+// has a device. PROGRAM.load and
 // libraries say how long things take (told_time.h).
 #include "tests/helpers/misbehave.h"
 #include "tests/helpers/told_time.h"
@@ -375,7 +376,7 @@ int main(int argc, char **argv)
     }
     read_files(&bench);
     if (strcmp(bench.unit.kind, "none") != 0)
-        usleep((useconds_t)(1000 * told_ms(".starts")));
+        usleep((useconds_t)(1000 * told_ms(bench.unit.number ? ".starts.1" : ".starts")));
     bench.load *= bench.unit.slow;
     if (argc == 4 && strcmp(argv[3], "--ask") == 0)
         note_down(&bench, "ask", "");
