@@ -10,6 +10,7 @@ struct reader {
     const char *at, *end;
     const char *name;
     size_t line;
+    char separator;
     struct arena *arena;
     struct error *err;
 };
@@ -22,18 +23,15 @@ struct fields {
 
 static bool at_line_end(const struct reader *r)
 {
-    return r->at == r->end || *r->at == '\n' ||
-           (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
+    return r->at == r->end || *r->at == '\n' || *r->at == '\r';
 }
 
 static void skip_line_end(struct reader *r)
 {
-    if (r->at < r->end && *r->at == '\r')
-        r->at++;
-    if (r->at < r->end) {
-        r->at++;
-        r->line++;
-    }
+    if (r->at == r->end)
+        return;
+    r->at += *r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n' ? 2 : 1;
+    r->line++;
 }
 
 static int read_quoted(struct reader *r, const char **out)
@@ -70,12 +68,12 @@ static int read_field(struct reader *r, const char **out)
     if (r->at < r->end && *r->at == '"') {
         if (read_quoted(r, out))
             return -1;
-        if (!at_line_end(r) && *r->at != ',')
+        if (!at_line_end(r) && *r->at != r->separator)
             return error_set(r->err, "%s:%zu: text after a closing quote", r->name, r->line);
         return 0;
     }
     const char *begin = r->at;
-    while (!at_line_end(r) && *r->at != ',') {
+    while (!at_line_end(r) && *r->at != r->separator) {
         if (*r->at == '"')
             return error_set(r->err, "%s:%zu: a quote inside an unquoted field", r->name, r->line);
         r->at++;
@@ -185,19 +183,66 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
     return failed;
 }
 
+// How often each of two characters stands outside quotes in the line that begins there.
+static const char *count_in_line(size_t counts[2], const char *at, const char *end,
+                                 const char *characters)
+{
+    bool quoted = false;
+    counts[0] = counts[1] = 0;
+    for (; at < end && (quoted || (*at != '\n' && *at != '\r')); at++) {
+        quoted ^= *at == '"';
+        counts[0] += !quoted && *at == characters[0];
+        counts[1] += !quoted && *at == characters[1];
+    }
+    while (at < end && (*at == '\n' || *at == '\r'))
+        at++;
+    return at;
+}
+
+// A tab or a semicolon where the first two lines have as many of them, and the first no comma: then
+// commas further down are decimal ones.
+static char separator_of(const struct reader *r)
+{
+    static const char *const others[] = {",\t", ",;"};
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        size_t first[2], second[2];
+        const char *next = count_in_line(first, r->at, r->end, others[i]);
+        count_in_line(second, next, r->end, others[i]);
+        if (first[0] == 0 && first[1] > 0 && (next == r->end || first[1] == second[1]))
+            return others[i][1];
+    }
+    return ',';
+}
+
+static int check_text(const char *text, size_t length, const char *name, struct error *err)
+{
+    if (length >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0))
+        return error_set(err, "%s: it is UTF-16; save it as UTF-8", name);
+    if (length && memchr(text, '\0', length))
+        return error_set(err, "%s: holds a NUL byte, so it is not text", name);
+    return 0;
+}
+
 static int parse(struct csv *out, const char *text, size_t length, const char *name, bool header,
                  struct error *err)
 {
-    if (length && memchr(text, '\0', length))
-        return error_set(err, "%s: holds a NUL byte, so it is not text", name);
+    if (check_text(text, length, name, err))
+        return -1;
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { // a byte order mark, as Excel writes
         text += 3;
         length -= 3;
     }
     struct csv csv = {0};
     struct fields fields = {0};
-    struct reader reader = {
-        .at = text, .end = text + length, .name = name, .line = 1, .arena = &csv.arena, .err = err};
+    struct reader reader = {.at = text,
+                            .end = text + length,
+                            .name = name,
+                            .line = 1,
+                            .separator = ',',
+                            .arena = &csv.arena,
+                            .err = err};
+    if (!header)
+        reader.separator = separator_of(&reader);
     int failed =
         header ? read_header(&csv, &reader, &fields) : number_columns(&csv, &reader, &fields);
     failed = failed || read_rows(&csv, &reader, &fields) ? -1 : 0;

@@ -2,7 +2,7 @@
 //
 // A CSV reader (RFC 4180) from memory: a header line, then rows of as many fields as it has.
 // Lines before the header that begin with '#' are comments; empty lines are skipped; a line ends
-// with LF or CRLF; quoted fields may hold commas, line ends and doubled quotes. Anything else
+// with LF, CRLF or CR; quoted fields may hold commas, line ends and doubled quotes. Anything else
 // (a NUL byte, text after a closing quote, an unclosed quote, a row of another length, a header
 // name that is empty or repeated) is an error that names the line.
 #ifndef PLUMB_CSV_H
@@ -29,7 +29,8 @@ struct csv {
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name,
               struct error *err);
 // The same without a header line (or with one that is just the first row): every line is a row, and
-// the columns are named "1", "2", ... An empty text has no rows and no columns.
+// the columns are named "1", "2", ... An empty text has no rows and no columns. Fields may be
+// separated by tabs or by semicolons.
 int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,
                    struct error *err);
 void csv_free(struct csv *csv);

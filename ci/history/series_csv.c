@@ -13,18 +13,36 @@
 
 enum cell { CELL_NUMBER, CELL_MISSING, CELL_TEXT };
 
-static enum cell read_cell(double *out, const char *text)
+// Without the blanks around it.
+static const char *trim(size_t *length, const char *text)
 {
-    static const char *const missing[] = {"", "na", "n/a", "nan", "null", "none"};
-    char trimmed[64];
     size_t first = strspn(text, " \t"), end = strlen(text);
     while (end > first && strchr(" \t", text[end - 1]))
         end--;
+    *length = end - first;
+    return text + first;
+}
+
+static bool is_named(const char *name, const char *column)
+{
+    size_t length;
+    const char *trimmed = trim(&length, name);
+    return strcmp(name, column) == 0 ||
+           (strlen(column) == length && memcmp(trimmed, column, length) == 0);
+}
+
+static enum cell read_cell(double *out, const char *text)
+{
+    static const char *const missing[] = {"",    "na",   "n/a",  "#n/a", "<na>",
+                                          "nan", "-nan", "null", "none", "-"};
+    char trimmed[64];
+    size_t length;
+    const char *first = trim(&length, text);
     *out = NAN;
-    if (end - first >= sizeof(trimmed))
+    if (length >= sizeof(trimmed))
         return CELL_TEXT;
-    memcpy(trimmed, text + first, end - first);
-    trimmed[end - first] = '\0';
+    memcpy(trimmed, first, length);
+    trimmed[length] = '\0';
     for (size_t i = 0; i < ARRAY_COUNT(missing); i++) {
         if (strcasecmp(trimmed, missing[i]) == 0)
             return CELL_MISSING;
@@ -43,6 +61,15 @@ static bool is_numeric(const struct csv *csv, size_t column, size_t first)
             return false;
         number = number || cell == CELL_NUMBER;
     }
+    return number;
+}
+
+static bool has_number(const struct csv *csv, size_t column, size_t first)
+{
+    bool number = false;
+    double unused;
+    for (size_t i = first; i < csv->count && column > 0; i++)
+        number |= read_cell(&unused, csv->rows[i].fields[column]) == CELL_NUMBER;
     return number;
 }
 
@@ -66,7 +93,7 @@ static bool has_header(const struct csv *csv, const char *column)
     bool numbers = false;
     for (size_t j = 0; j < csv->columns; j++) {
         const char *name = csv->rows[0].fields[j];
-        if (column && strcmp(name, column) == 0 && csv->count > 1)
+        if (column && is_named(name, column) && csv->count > 1)
             return true;
         if (!is_numeric(csv, j, 1))
             continue;
@@ -82,7 +109,7 @@ static int find_named(size_t *out, const struct csv *csv, const char *const *nam
 {
     int64_t number;
     for (size_t j = 0; j < csv->columns; j++) {
-        if (strcmp(names[j], column) == 0) {
+        if (is_named(names[j], column)) {
             *out = j;
             return 0;
         }
@@ -108,10 +135,14 @@ static int find_only(size_t *out, const struct csv *csv, const char *const *name
         return error_set(err,
                          "%s: %zu columns of numbers ('%.60s', '%.60s', ...); --column says which",
                          file, found, names[at[0]], names[at[1]]);
-    // None: a lone column shows which cell is at fault, and an axis alone is the values after all.
+    // None: the last column shows which cell is at fault, if it has numbers at all; else an axis
+    // alone is the values after all.
     if (found == 0 && csv->columns > 2)
         return error_set(err, "%s: no column of numbers; --column names one to read", file);
-    *out = found == 1 ? at[0] : is_numeric(csv, 0, first) ? 0 : csv->columns - 1;
+    const size_t last = csv->columns - 1;
+    *out = found == 1                                                   ? at[0]
+           : is_numeric(csv, 0, first) && !has_number(csv, last, first) ? 0
+                                                                        : last;
     return 0;
 }
 
@@ -152,10 +183,14 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
         double value;
         enum cell cell = read_cell(&value, row->fields[column]);
         if (cell == CELL_TEXT)
-            return error_set(err, "%s:%zu: '%.60s' is not a finite number", file, row->line,
-                             row->fields[column]);
+            return error_set(err,
+                             "%s:%zu: '%.60s' is not a finite number; a missing one is an empty "
+                             "cell, NA, NaN or -",
+                             file, row->line, row->fields[column]);
+        size_t length;
+        const char *label = trim(&length, row->fields[0]);
         if (out->labels)
-            out->labels[out->count] = arena_strdup(&out->arena, row->fields[0]);
+            out->labels[out->count] = arena_strndup(&out->arena, label, length);
         if (out->labels && out->unsorted == 0 && i > first &&
             is_older(row->fields[0], csv->rows[i - 1].fields[0]))
             out->unsorted = row->line;
@@ -176,7 +211,9 @@ static int choose(struct series_csv *out, const struct csv *csv, const char *fil
     if (column ? find_named(&index, csv, names, column, file, err)
                : find_only(&index, csv, names, header, file, err))
         return -1;
-    out->column = arena_strdup(&out->arena, names[index]);
+    size_t length;
+    const char *name = trim(&length, names[index]);
+    out->column = arena_strndup(&out->arena, name, length);
     return fill(out, csv, index, header, file, err);
 }
 

@@ -119,6 +119,71 @@ static void the_online_detector_is_asked_too(void **state)
     assert_true(helper_json_is_valid(outcome.output));
 }
 
+static char *series_text(double (*value)(int i, struct random *random), int count)
+{
+    struct random random = {7};
+    char *text = xcalloc(1, 16 * (size_t)count + 16);
+    size_t at = (size_t)sprintf(text, "ms\n");
+    for (int i = 0; i < count; i++)
+        at += (size_t)sprintf(text + at, "%.3f\n", value(i, &random));
+    return text;
+}
+
+static double creeping(int i, struct random *random)
+{
+    return 100 + 0.02 * i + 0.1 * random_normal(random);
+}
+
+static double from_nothing(int i, struct random *random)
+{
+    (void)random;
+    return i < 50 ? 0 : 1;
+}
+
+static double of_two_modes(int i, struct random *random)
+{
+    const bool high = random_uniform(random) < (i < 200 ? 0.1 : 0.5);
+    return 100 + 0.1 * random_normal(random) + (high ? 10 : 0);
+}
+
+// The middle of a series that creeps was its level long ago.
+static void now_is_the_newest_values_where_the_level_creeps(void **state)
+{
+    double now = 0, first = 0;
+    char *text = series_text(creeping, 300);
+    write_csv("creeping.csv", text);
+    free(text);
+    EXPECT(0, "the median of the newest 10 values; +5.", "--csv=creeping.csv");
+    const char *line = strstr(outcome.output, "now: ");
+    assert_int_equal(sscanf(line, "now: %lf,", &now), 1);
+    assert_true(fabs(now - 105.9) < 0.2);
+    EXPECT(0, "\"now\":{\"level\":", "--csv=creeping.csv", "--format=json");
+    assert_true(helper_json_is_valid(outcome.output));
+    line = strstr(outcome.output, "\"first_level\":");
+    assert_int_equal(sscanf(line, "\"first_level\":%lf,", &first), 1);
+    assert_true(fabs(first - 100.1) < 0.2);
+}
+
+static void a_share_of_nothing_is_not_said(void **state)
+{
+    char *text = series_text(from_nothing, 100);
+    write_csv("nothing.csv", text);
+    free(text);
+    EXPECT(0, "; +1 against the first level, 0\n", "--csv=nothing.csv");
+    assert_null(strstr(outcome.output, "nan"));
+}
+
+static void a_change_that_is_one_of_modes_is_said_to_be(void **state)
+{
+    char *text = series_text(of_two_modes, 400);
+    write_csv("modes.csv", text);
+    free(text);
+    EXPECT(0, "its modes change: ", "--csv=modes.csv");
+    assert_int_equal(strstr(outcome.output, "credible") != NULL,
+                     strstr(outcome.output, "; the change there is that\n") != NULL);
+    EXPECT(0, "\"share\":0.", "--csv=modes.csv", "--format=json");
+}
+
 // Six kernels over 60 commits whose times nobody told: three slow by 10 % in the 31st commit, two
 // in the 41st. All commits are of one second then, the one that is not known.
 static void write_undated(void)
@@ -185,6 +250,9 @@ int main(void)
         cmocka_unit_test(table_names_the_step_and_what_is_missing),
         cmocka_unit_test(csv_has_the_step_in_numbers),
         cmocka_unit_test(json_is_valid_and_says_the_same),
+        cmocka_unit_test(now_is_the_newest_values_where_the_level_creeps),
+        cmocka_unit_test(a_share_of_nothing_is_not_said),
+        cmocka_unit_test(a_change_that_is_one_of_modes_is_said_to_be),
         cmocka_unit_test(the_online_detector_is_asked_too),
         cmocka_unit_test(commits_of_one_second_are_told_apart),
         cmocka_unit_test(files_without_numbers_are_refused),

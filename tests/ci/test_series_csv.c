@@ -57,6 +57,21 @@ static void missing_values_keep_their_place(void **state)
     reads("1\n\n\n4\n\n\n", NULL, "1", 4, wanted);
     reads("x\n1\nNA\nnan\n4\n", NULL, "x", 4, wanted);
     reads("a,x\nc1,1\nc2,\nc3,NULL\nc4,4\n", NULL, "x", 4, wanted);
+    reads("x\n1\n-\n-nan\n4\n", NULL, "x", 4, wanted); // a table's, and what printf writes
+    reads("x\n1\n#N/A\n<NA>\n4\n", NULL, "x", 4, wanted);
+}
+
+static void blanks_around_names_and_labels_are_none_of_them(void **state)
+{
+    const double wanted[] = {5, 4};
+    struct series_csv series;
+    struct error err;
+    const char text[] = " commit , time \n c1 , 5\n c2 ,4 \n";
+    reads(text, "time", "time", 2, wanted);
+    reads(text, " time ", "time", 2, wanted);
+    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", NULL, &err), 0);
+    assert_string_equal(series.labels[1], "c2");
+    series_csv_free(&series);
 }
 
 static void dates_that_do_not_ascend_are_noticed(void **state)
@@ -95,7 +110,9 @@ static void bad_input_is_refused_by_line(void **state)
 {
     refuses("", NULL, "f: empty");
     refuses("\n\n\n", NULL, "f: empty");
-    refuses("x\n1\nfast\n", NULL, "f:3: 'fast' is not a finite number");
+    refuses("x\n1\nfast\n", NULL, "f:3: 'fast' is not a finite number; a missing one is");
+    refuses("n,ms\n1,5\n2,fast\n3,4\n", NULL, "f:3: 'fast'"); // and n is not taken instead
+    refuses("d;x\n1;2,5\n2;3\n", NULL, "f:2: '2,5' is not a finite number");
     refuses("1\ninf\n", NULL, "f:2: 'inf'");
     refuses("1\n1e999\n", NULL, "f:2: '1e999'");
     refuses("1\n2 3\n", NULL, "f:2: '2 3'");
@@ -158,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_column_needs_no_header),
         cmocka_unit_test(missing_values_keep_their_place),
+        cmocka_unit_test(blanks_around_names_and_labels_are_none_of_them),
         cmocka_unit_test(the_only_column_of_numbers_is_found),
         cmocka_unit_test(dates_that_do_not_ascend_are_noticed),
         cmocka_unit_test(bad_input_is_refused_by_line),

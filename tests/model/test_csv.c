@@ -40,6 +40,52 @@ static void a_byte_order_mark_is_no_part_of_the_header(void **state)
     csv_free(&csv);
 }
 
+static void lines_may_end_as_old_machines_ended_them(void **state)
+{
+    struct csv csv;
+    struct error err;
+    assert_int_equal(parse(&csv, "a,b\r1,2\r\r3,4", &err), 0);
+    assert_int_equal(csv.count, 2);
+    assert_string_equal(csv.rows[1].fields[1], "4");
+    assert_int_equal(csv.rows[1].line, 4);
+    csv_free(&csv);
+}
+
+// Where nobody knows what the columns are, nor what stands between them.
+static void tabs_and_semicolons_separate_where_commas_do_not(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t columns;
+        const char *second; // field of the last row
+    } cases[] = {{"a\tb\n1\t2\n", 2, "2"},
+                 {"a;b;c\n1;2,5;3\n", 3, "2,5"},
+                 {"\"a;b\",c\n\"1;2\",3\n", 2, "3"},
+                 {"a,b;c\n1,2;3\n", 2, "2;3"},
+                 {"\"a\tb\"\tc\n1\t2\n", 2, "2"}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct csv csv;
+        struct error err;
+        if (csv_parse_bare(&csv, cases[i].text, strlen(cases[i].text), "t", &err))
+            fail_msg("%s: %s", cases[i].text, err.text);
+        assert_int_equal(csv.columns, cases[i].columns);
+        assert_string_equal(csv.rows[csv.count - 1].fields[1], cases[i].second);
+        csv_free(&csv);
+    }
+}
+
+static void utf_16_is_named(void **state)
+{
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse(&csv,
+                               "\xFF\xFE"
+                               "a\0\n\0",
+                               6, "t.csv", &err),
+                     -1);
+    assert_string_equal(err.text, "t.csv: it is UTF-16; save it as UTF-8");
+}
+
 static void malformed_text_is_refused_with_its_line(void **state)
 {
     static const struct {
@@ -166,6 +212,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_follow_rfc_4180),
         cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_header),
+        cmocka_unit_test(lines_may_end_as_old_machines_ended_them),
+        cmocka_unit_test(tabs_and_semicolons_separate_where_commas_do_not),
+        cmocka_unit_test(utf_16_is_named),
         cmocka_unit_test(malformed_text_is_refused_with_its_line),
         cmocka_unit_test(too_many_columns_are_refused),
         cmocka_unit_test(written_fields_read_back),
