@@ -78,6 +78,12 @@ static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
     return 0;
 }
 
+static bool row_is(sqlite3_stmt *row, int column, const char *text)
+{
+    const char *found = (const char *)sqlite3_column_text(row, column);
+    return found && strcmp(found, text) == 0;
+}
+
 // Newest first, so that LIMIT keeps the newest; or oldest first.
 static int read_points(struct reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
@@ -97,7 +103,8 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
     sqlite3_stmt *row = statement_bind(r->store, query->oldest ? SQL_PAST_OLDEST : which, cells,
                                        ARRAY_COUNT(cells) - (query->toolchain ? 0 : 1));
     while ((status = statement_step(r->store, row, err)) > 0) {
-        if (read_point(r, row, err)) {
+        const bool left_out = query->except_commit && row_is(row, 0, query->except_commit);
+        if (!left_out && read_point(r, row, err)) {
             sqlite3_reset(row);
             return -1;
         }

@@ -40,18 +40,43 @@ static struct history history_of(const struct stored_points *stored, struct aren
     return history;
 }
 
-int judge_history(struct run *run, struct context *context, struct error *err)
+// A commit that is measured again changed what it changed: it is held against what was before it.
+static bool is_again(const struct run *run, const struct result *r,
+                     const struct stored_points *stored)
+{
+    return run->kind == RUN_MEASURE && r->head_code[0] && stored->count &&
+           strcmp(stored->newest_code, r->head_code) == 0 &&
+           strcmp(stored->points[stored->count - 1].commit, run->head.id) == 0;
+}
+
+static int history_find_of(struct stored_points *out, struct run *run, const struct result *r,
+                           struct store *store, struct error *err)
 {
     enum { SHOWN = 400 };
+    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
+    struct history_query query = {.limit = SHOWN,
+                                  .except_run = run->id,
+                                  .until = run->head.id,
+                                  .toolchain = run->toolchain[ROLE_HEAD]};
+    struct stored_points before;
+    if (store_points(out, store, &series, &query, &run->arena, err))
+        return -1;
+    if (!is_again(run, r, out))
+        return 0;
+    query.except_commit = run->head.id;
+    if (store_points(&before, store, &series, &query, &run->arena, err))
+        return -1;
+    if (before.count && strcmp(before.newest_code, r->head_code) != 0)
+        *out = before;
+    return 0;
+}
+
+int judge_history(struct run *run, struct context *context, struct error *err)
+{
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
-        const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
-        const struct history_query query = {.limit = SHOWN,
-                                            .except_run = run->id,
-                                            .until = run->head.id,
-                                            .toolchain = run->toolchain[ROLE_HEAD]};
         struct stored_points stored;
-        if (store_points(&stored, context->store, &series, &query, &run->arena, err))
+        if (history_find_of(&stored, run, r, context->store, err))
             return -1;
         r->history = history_of(&stored, &run->arena);
     }
@@ -313,7 +338,7 @@ static int judge_alone(struct run *run, const struct task *task, struct context 
         stand(run, task, standing_of(&input), &input);
     } else if (linked) {
         return judge_link(run, task, &link, context, err);
-    } else if (r->reused) {
+    } else if (r->reused && !linking_alarms(run, r, context)) {
         r->verdict = (struct verdict){.kind = VERDICT_SAME};
         r->verdict.sentence =
             arena_printf(&run->arena, "%s runs machine code that is measured already: %s%s",

@@ -33,12 +33,17 @@ struct walker { // one series on its way back
     bool over;
 };
 
+bool linking_links(const struct context_device *device, const struct context *context)
+{
+    const char *link = context->policy.link;
+    return link ? strcmp(link, "on") == 0 : strcmp(device->policy->kind, "cuda") == 0;
+}
+
 static bool wanted(const struct result *r, const struct context *context)
 {
     const struct context_device *device = &context->devices[r->device];
-    const char *link = context->policy.link;
-    const bool on = link ? strcmp(link, "on") == 0 : strcmp(device->policy->kind, "cuda") == 0;
-    return on && !device->away && !r->control && r->head.state == MEASURED_OK && r->head_code[0];
+    return linking_links(device, context) && !device->away && !r->control &&
+           r->head.state == MEASURED_OK && r->head_code[0];
 }
 
 static struct series series_of(const struct result *r, const struct context *context)
@@ -202,13 +207,14 @@ bool linking_confirms(const struct run *run, const struct result *r, const struc
     return silent && !device->away && !r->control && !run_names_toolchain(run);
 }
 
-static bool alarms(const struct run *run, const struct result *r, const struct context *context)
+// Also of code whose time is known from before: a slow change may come back after its revert.
+bool linking_alarms(const struct run *run, const struct result *r, const struct context *context)
 {
     const struct drift_policy policy =
         drift_policy_default(context->devices[r->device].policy->kind);
     struct verdict v;
-    if (!linking_confirms(run, r, context) || r->head.state != MEASURED_OK || r->reused ||
-        !r->head_code[0] || !r->history.count || !strcmp(r->history.newest_code, r->head_code))
+    if (!linking_confirms(run, r, context) || r->head.state != MEASURED_OK || !r->head_code[0] ||
+        !r->history.count || !strcmp(r->history.newest_code, r->head_code))
         return false;
     drift_judge(&v, &r->history, &r->head, false, &policy);
     return v.kind == VERDICT_SLOWER || v.kind == VERDICT_FASTER;
@@ -224,7 +230,7 @@ static int plan_alarms(struct linking *l, struct run *run, struct context *conte
         struct commit base;
         struct error gone;
         bool known = false;
-        if (!alarms(run, r, context) ||
+        if (!linking_alarms(run, r, context) ||
             repository_commit(&base, context->repository,
                               r->history.points[r->history.count - 1].commit, &run->arena, &gone))
             continue;

@@ -22,9 +22,14 @@ struct linking {
     bool within;
 };
 
+// New codes are linked with those before: its history is made of links, and not of times alone.
+bool linking_links(const struct context_device *device, const struct context *context);
+
 // A change that times alone tell of has to be confirmed by a link: on a host whose policy does not
 // say whether codes are linked.
 bool linking_confirms(const struct run *run, const struct result *r, const struct context *context);
+// Such a change: the times say slower or faster than the other code before. Needs the history.
+bool linking_alarms(const struct run *run, const struct result *r, const struct context *context);
 
 // Needs the history of each result (judge_history). Looks along the first parents of the run's head
 // for codes that were measured. Only series whose code is another than the last one's are linked,

@@ -3,6 +3,7 @@
 // What the store knows of a task: its results in a run that was interrupted, measurements of the
 // same code, and codes that crash or hang.
 #include "ci/gate/task.h"
+#include "ci/gate/linking.h"
 
 #include <string.h>
 
@@ -67,6 +68,27 @@ static void tell_known(struct measurement *m, struct arena *arena)
                              m->detail);
 }
 
+// Of times alone a history knows a code that came back, as by a revert, only if it is measured
+// again there.
+static int came_back(bool *out, const struct task *task, struct context *context, struct error *err)
+{
+    struct run *run = task->run;
+    const struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
+    const struct history_query query = {.limit = 1,
+                                        .except_run = run->id,
+                                        .until = run->head.id,
+                                        .toolchain = run->toolchain[ROLE_HEAD]};
+    struct stored_points newest;
+    *out = false;
+    if (run->kind != RUN_MEASURE || linking_links(task->device, context))
+        return 0;
+    if (store_points(&newest, context->store, &series, &query, &run->arena, err))
+        return -1;
+    *out = newest.count && strcmp(newest.newest_code, r->head_code) != 0;
+    return 0;
+}
+
 int task_reuse(bool *found, const struct task *task, struct context *context, struct error *err)
 {
     struct arena *arena = &task->run->arena;
@@ -75,9 +97,15 @@ int task_reuse(bool *found, const struct task *task, struct context *context, st
     const struct measured_how how = {.plain = true,
                                      .driver = task->device->unit.driver,
                                      .failure = task_failure_regime(context)};
+    bool again = false;
     if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how, arena,
-                               err))
+                               err) ||
+        (*found && r->head.state == MEASURED_OK && came_back(&again, task, context, err)))
         return -1;
+    if (again) {
+        r->head = (struct measurement){0};
+        *found = false;
+    }
     r->reused = *found;
     if (*found && failed(&r->head))
         tell_known(&r->head, arena);

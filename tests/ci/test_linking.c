@@ -20,6 +20,7 @@ static const char *const takes[COMMITS] = {"1", "0.5", "2"};
 static char *directory, *bench;
 static char ids[COMMITS][OBJECT_ID_TEXT];
 static struct plumb_outcome outcome;
+static bool again;
 
 static void write_policy(const char *name, const char *end)
 {
@@ -76,8 +77,10 @@ static void measure(int commit, double level, const char *policy, const char *st
     for (int i = 0; i < 100; i++)
         buffer_puts(&text, line);
     helper_write_text(path, text.bytes);
-    const char *argv[] = {"run", ids[commit], "--policy", policy, "--bench",
-                          bench, "--store",   store,      NULL};
+    const char *argv[] = {"run",     ids[commit], "--policy",
+                          policy,    "--bench",   bench,
+                          "--store", store,       again ? "--again" : NULL,
+                          NULL};
     plumb_run(&outcome, directory, argv, 0);
     buffer_free(&text);
     free(line);
@@ -142,6 +145,49 @@ static void a_policy_without_links_goes_by_times_alone(void **state)
     plumb_said(&outcome, 1, "against its history");
     plumb_said(&outcome, 1, "SLOWER: 1 slower");
     assert_int_equal(links_of("d.db"), 0);
+}
+
+// A commit that is measured again, or by two programs at once, still is what it was.
+static void a_slower_commit_stays_slower_when_it_is_measured_again(void **state)
+{
+    measure(BASE, 0, "silent.cfg", "h.db");
+    measure(SLOWER, 0, "silent.cfg", "h.db");
+    again = true;
+    measure(SLOWER, 0, "silent.cfg", "h.db");
+    plumb_said(&outcome, 1, "slower: +100.00 %");
+    measure(SLOWER, 0.3, "silent.cfg", "h.db");
+    plumb_said(&outcome, 1, "slower: +100.00 %");
+    measure(BASE, 0.3, "silent.cfg", "h.db"); // it is new code to nobody
+    plumb_said(&outcome, 0, "on the same machine code: the environment");
+    again = false;
+    assert_int_equal(links_of("h.db"), 1);
+}
+
+// Slower, reverted, and slower again: each time the code is known, and is another than before.
+static void what_was_reverted_is_slower_when_it_comes_back(void **state)
+{
+    static const int changes[] = {SLOWER, BASE, SLOWER};
+    char head[OBJECT_ID_TEXT], kept[OBJECT_ID_TEXT];
+    again = false;
+    memcpy(kept, ids[SLOWER], sizeof(kept));
+    memcpy(head, ids[BASE], sizeof(head));
+    measure(BASE, 0, "silent.cfg", "i.db");
+    for (int i = 0; i < 3; i++) {
+        char *text = xprintf("const char takes[] = \"fake-time=%s\";\n", takes[changes[i]]);
+        char *page = xprintf("%d\n", i); // so that no tree is known
+        const struct helper_file files[] = {{"kernels/simple.c", text, 0},
+                                            {"kernels/page", page, 0}};
+        const char *parent = head;
+        helper_repo_commit(ids[SLOWER], directory, "back", &parent, 1, COMMITS + 1 + i, "back\n",
+                           files, 2);
+        memcpy(head, ids[SLOWER], sizeof(head));
+        measure(SLOWER, 0, "silent.cfg", "i.db");
+        plumb_said(&outcome, changes[i] == SLOWER,
+                   i == 1 ? "faster: -50.00 %" : "slower: +100.00 %");
+        free(text);
+        free(page);
+    }
+    memcpy(ids[SLOWER], kept, sizeof(kept));
 }
 
 // The base's build is gone, and nothing is built again for it.
@@ -211,6 +257,8 @@ int main(void)
         cmocka_unit_test(a_slower_code_is_slower_side_by_side),
         cmocka_unit_test(what_times_leave_open_costs_no_pairs),
         cmocka_unit_test(a_policy_without_links_goes_by_times_alone),
+        cmocka_unit_test(a_slower_commit_stays_slower_when_it_is_measured_again),
+        cmocka_unit_test(what_was_reverted_is_slower_when_it_comes_back),
         cmocka_unit_test(what_cannot_be_confirmed_is_open),
         cmocka_unit_test(what_a_gate_saw_is_a_change_of_the_history_too),
         cmocka_unit_test(what_a_squashed_change_accepts_is_accepted),
