@@ -294,18 +294,26 @@ static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct st
     return false;
 }
 
-void history_accepted(struct series_history *out)
+// Where the accepted state's points end: at the first change, and where there is none early enough
+// that as many are left. A level that is held against its own points never moves.
+static size_t accepted_end(const struct series_history *s, size_t count)
 {
-    const size_t count = out->stored.count;
-    out->since = 0;
-    out->since_known = !out->epoch || epoch_begins(&out->since, out->epoch, &out->stored);
-    size_t end =
-        out->since + HISTORY_LEVEL_POINTS < count ? out->since + HISTORY_LEVEL_POINTS : count;
-    for (size_t i = out->change_count; i-- > 0;) {
-        size_t index = out->changes[i].change.index;
-        if (index > out->since && index < end)
+    size_t end = count;
+    for (size_t i = s->change_count; i-- > 0;) {
+        const size_t index = s->changes[i].change.index;
+        if (index > s->since && index < end)
             end = index;
     }
+    if (end == count)
+        end -= (count - s->since) / 2;
+    return end < s->since + HISTORY_LEVEL_POINTS ? end : s->since + HISTORY_LEVEL_POINTS;
+}
+
+void history_accepted(struct series_history *out)
+{
+    out->since = 0;
+    out->since_known = !out->epoch || epoch_begins(&out->since, out->epoch, &out->stored);
+    const size_t end = accepted_end(out, out->stored.count);
     double *work = xcalloc(end - out->since + 1, sizeof(*work));
     memcpy(work, out->values + out->since, (end - out->since) * sizeof(*work));
     double se = out->sigma / sqrt((double)(end - out->since));
@@ -321,8 +329,9 @@ void history_recent(struct series_history *out, const double *values, size_t fir
     size_t from = first + skip;
     if (out->change_count && out->changes[out->change_count - 1].change.index > from)
         from = out->changes[out->change_count - 1].change.index;
-    if (from < out->since)
-        from = out->since;
+    const size_t end = accepted_end(out, first + count);
+    if (from < end)
+        from = end;
     skip = from - first < count ? from - first : count;
     out->creep = creep_test(out->level, out->level_se, values + skip, count - skip, options->margin,
                             options->confidence);

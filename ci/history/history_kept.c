@@ -12,7 +12,7 @@
 #include <string.h>
 
 // Raised when this file would conclude something else from the same points.
-enum { HISTORY_KEPT_VERSION = 5 };
+enum { HISTORY_KEPT_VERSION = 6 };
 
 // What the judgements are made by: settings and the accepted epoch of the series.
 static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct history_options *options,

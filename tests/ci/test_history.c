@@ -278,6 +278,21 @@ static void rewritten_history_counts_as_measured_again(void **state)
     assert_string_equal(s->changes[0].at.id + 4, step_id + 4);
 }
 
+// Where a series is now is told of other points than where it began.
+static void few_points_are_not_held_against_themselves(void **state)
+{
+    double values[] = {0, 1.5, 1.5, 1.5, 0, 0, 0, 0, 0.02, 0.02, 0.02, 0.02};
+    struct series_history three = {.values = values, .stored = {.count = 3}, .sigma = 0.001};
+    struct series_history eight = {.values = values + 4, .stored = {.count = 8}, .sigma = 0.001};
+    history_accepted(&three);
+    history_recent(&three, three.values, 0, 3, &history_defaults);
+    assert_false(isfinite(three.creep.size.low));
+    history_accepted(&eight);
+    history_recent(&eight, eight.values, 0, 8, &history_defaults);
+    assert_true(fabs(eight.level) < 1e-9 && fabs(eight.creep.size.value - 0.02) < 1e-9);
+    assert_true(eight.creep.moved);
+}
+
 static void accepted_step_is_no_creep(void **state)
 {
     struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
@@ -340,6 +355,7 @@ int main(void)
         cmocka_unit_test(history_follows_ancestry_not_clocks),
         cmocka_unit_test(the_past_of_a_commit_is_its_ancestors),
         cmocka_unit_test(rewritten_history_counts_as_measured_again),
+        cmocka_unit_test(few_points_are_not_held_against_themselves),
         cmocka_unit_test(accepted_step_is_no_creep),
         cmocka_unit_test(epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted),
         cmocka_unit_test(reading_while_another_writes_gives_whole_runs),
