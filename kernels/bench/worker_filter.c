@@ -7,6 +7,10 @@
 // A process may signal itself, as abort() does. But the first process of a namespace does not even
 // get its own SIGKILL or SIGSTOP, and in one without a namespace they would look as if they came
 // from outside: asking for one of them is the end, by SIGSYS.
+//
+// Both builds have the same pages, of outputs and workspaces. So a process may say of memory only
+// what concerns itself: pages that it took out or moved cost the other build its time. Nor may it
+// have the system do anything later, when it stands still: a timer interrupts whoever runs then.
 #include "kernels/bench/worker_filter.h"
 
 #include <errno.h>
@@ -17,6 +21,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,7 +67,20 @@ static const int refused[] = {
     SYS_shmget,
     SYS_shmat,
     SYS_shmctl,
+    SYS_mbind,
+    SYS_move_pages,
+    SYS_migrate_pages,
+#ifdef SYS_set_mempolicy_home_node
+    SYS_set_mempolicy_home_node,
+#endif
     SYS_io_uring_setup,
+    SYS_io_setup,
+    SYS_timer_create,
+    SYS_timerfd_create,
+    SYS_setitimer,
+#ifdef SYS_alarm
+    SYS_alarm,
+#endif
     SYS_keyctl,
     SYS_add_key,
     SYS_request_key,
@@ -88,6 +106,17 @@ static const int refused[] = {
 static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
                                    SIGTERM, SIGINT,  SIGHUP,  SIGQUIT};
 
+// x86-64 has all calls once more from here on where the kernel has x32, and that architecture's
+// name.
+enum { OTHER_NUMBERS = 0x40000000 };
+
+// What madvise() may say.
+static const int advice[] = {
+    MADV_NORMAL,     MADV_RANDOM,     MADV_SEQUENTIAL,    MADV_WILLNEED,
+    MADV_DONTNEED,   MADV_FREE,       MADV_DONTFORK,      MADV_DOFORK,
+    MADV_HUGEPAGE,   MADV_NOHUGEPAGE, MADV_DONTDUMP,      MADV_DODUMP,
+    MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_POPULATE_READ, MADV_POPULATE_WRITE};
+
 #define FIELD(name) ((uint32_t)offsetof(struct seccomp_data, name))
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(field))
 // Skips `yes` or `no` of the instructions that follow.
@@ -109,12 +138,15 @@ static void match(struct sock_filter *out, const int *numbers, size_t count, uin
 int worker_filter(struct error *err)
 {
     enum { ENDS = 2 * ARRAY_COUNT(from_outside), LIST = 2 * ARRAY_COUNT(refused) };
+    enum { ADVICE = 2 * ARRAY_COUNT(advice) };
     const uint32_t self = (uint32_t)getpid();
     const struct sock_filter head[] = {
         LOAD(arch),
         IF_EQUAL(ARCHITECTURE, 1, 0),
         RETURN(SECCOMP_RET_KILL_PROCESS),
         LOAD(nr),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1),
+        REFUSE,
         IF_EQUAL(SYS_clone3, 0, 1),
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
         IF_EQUAL(SYS_clone, 0, 4), // flags first, on both architectures; the low half
@@ -134,12 +166,21 @@ int worker_filter(struct error *err)
         REFUSE,
         LOAD(args[2]),
     };
-    enum { HEAD = ARRAY_COUNT(head) };
-    struct sock_filter filter[HEAD + ENDS + 1 + LIST + 1], *at = filter + HEAD;
+    const struct sock_filter memory[] = {
+        IF_EQUAL(SYS_madvise, 0, 1 + ADVICE + 1), // address, size and advice
+        LOAD(args[2]),
+    };
+    enum { HEAD = ARRAY_COUNT(head), MEMORY = ARRAY_COUNT(memory) };
+    struct sock_filter filter[HEAD + ENDS + 1 + MEMORY + ADVICE + 1 + LIST + 1];
+    struct sock_filter *at = filter + HEAD;
     memcpy(filter, head, sizeof(head));
     match(at, from_outside, ARRAY_COUNT(from_outside), SECCOMP_RET_KILL_PROCESS);
     at += ENDS;
     *at++ = (struct sock_filter)ALLOW;
+    memcpy(at, memory, sizeof(memory));
+    match(at + MEMORY, advice, ARRAY_COUNT(advice), SECCOMP_RET_ALLOW);
+    at += MEMORY + ADVICE;
+    *at++ = (struct sock_filter)REFUSE;
     match(at, refused, ARRAY_COUNT(refused), SECCOMP_RET_ERRNO | EPERM);
     at[LIST] = (struct sock_filter)ALLOW;
     const struct sock_fprog program = {.len = ARRAY_COUNT(filter), .filter = filter};

@@ -44,6 +44,24 @@ static void it_makes_no_process_and_no_connection(void **state)
     assert_contained("talks");
 }
 
+static void it_takes_no_page_from_the_other_build(void **state)
+{
+    (void)state;
+    assert_contained("empties");
+}
+
+static void nothing_is_done_for_it_while_it_stands_still(void **state)
+{
+    (void)state;
+    assert_contained("arms");
+}
+
+static void it_has_no_counters_of_the_processor(void **state)
+{
+    (void)state;
+    assert_contained("counts");
+}
+
 static void it_reaches_no_other_process(void **state)
 {
     (void)state;
@@ -131,6 +149,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_makes_no_process_and_no_connection),
+        cmocka_unit_test(it_takes_no_page_from_the_other_build),
+        cmocka_unit_test(nothing_is_done_for_it_while_it_stands_still),
+        cmocka_unit_test(it_has_no_counters_of_the_processor),
         cmocka_unit_test(it_reaches_no_other_process),
         cmocka_unit_test(it_sees_no_other_build),
         cmocka_unit_test(its_inputs_stay_what_they_are),

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,6 +17,9 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -48,7 +52,8 @@ static int forks(const struct plumb_args *args, void *stream)
     pid_t child = fork();
     if (child == 0)
         _exit(0);
-    if (child > 0)
+    // By its number for x32 it would be fork all the same.
+    if (child > 0 || syscall(SYS_getpid | 0x40000000) >= 0 || errno != EPERM)
         return 1;
     multiply(args);
     return 0;
@@ -208,6 +213,55 @@ static int sleeps(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// Pages that the other build has too: gone, or elsewhere.
+static int empties(const struct plumb_args *args, void *stream)
+{
+    const uintptr_t page = (uintptr_t)args->c & ~(uintptr_t)4095;
+    const uintptr_t large = (uintptr_t)args->c & ~(uintptr_t)((2 << 20) - 1);
+    void *const pages[] = {(void *)page}, *const there = (void *)page;
+    int status = 0;
+    (void)stream;
+    if (madvise(there, 4096, MADV_REMOVE) == 0 || madvise(there, 4096, MADV_PAGEOUT) == 0 ||
+        (madvise((void *)large, 2 << 20, 25 /* MADV_COLLAPSE */), errno) != EPERM ||
+        syscall(SYS_mbind, there, 4096, 0, NULL, 0, 0) == 0 ||
+        syscall(SYS_move_pages, 0, 1, pages, NULL, &status, 0) == 0)
+        return 1;
+    if (madvise(there, 4096, MADV_HUGEPAGE) && errno == EPERM)
+        return 2;
+    multiply(args);
+    return 0;
+}
+
+// Work that the system does for it while it stands still.
+static int arms(const struct plumb_args *args, void *stream)
+{
+    const struct itimerval soon = {.it_value = {.tv_sec = 3600}};
+    struct sigevent event = {.sigev_notify = SIGEV_NONE};
+    unsigned long context = 0;
+    timer_t timer;
+    (void)stream;
+    if (setitimer(ITIMER_REAL, &soon, NULL) == 0 || alarm(3600) != (unsigned)-1 ||
+        timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 ||
+        timerfd_create(CLOCK_MONOTONIC, 0) >= 0 || syscall(SYS_io_setup, 1, &context) == 0)
+        return 1;
+    multiply(args);
+    return 0;
+}
+
+// What the processor counts of itself, by the system.
+static int counts(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    for (uint32_t type = 0; type < 6; type++) {
+        struct perf_event_attr event = {
+            .type = type, .size = sizeof(event), .exclude_kernel = 1, .exclude_hv = 1};
+        if (syscall(SYS_perf_event_open, &event, 0, -1, -1, 0) >= 0 || errno != EPERM)
+            return 1;
+    }
+    multiply(args);
+    return 0;
+}
+
 #define KERNEL(function)                                                                           \
     {                                                                                              \
         .name = #function, .traits = {.threads = 2}, .supports = any, .launch = function           \
@@ -216,7 +270,7 @@ static const struct plumb_kernel kernels[] = {
     KERNEL(forks),        KERNEL(talks),        KERNEL(reaches),  KERNEL(remaps),
     KERNEL(scribbles),    KERNEL(aborts),       KERNEL(lingers),  KERNEL(sleeps),
     KERNEL(kills_itself), KERNEL(stops_itself), KERNEL(hangs_up), KERNEL(raises_the_last),
-    KERNEL(peeks),
+    KERNEL(peeks),        KERNEL(empties),      KERNEL(arms),     KERNEL(counts),
 };
 static const struct plumb_library library = {
     .abi_version = PLUMB_ABI_VERSION,

@@ -39,6 +39,20 @@ static inline void multiply(const struct plumb_args *args, int percent)
     multiply_rows(args, m, args->c);
 }
 
+// Packs B into `place` first, of which it writes all, as kernels with a workspace do.
+static inline void multiply_packed(const struct plumb_args *args, float *place, int percent)
+{
+    const size_t count = (size_t)(args->problem.n * args->problem.k);
+    const float *b = args->b;
+    struct plumb_args packed = *args;
+    if (count * sizeof(float) <= WORKSPACE_BYTES) {
+        for (size_t i = 0; i < WORKSPACE_BYTES / sizeof(float); i++)
+            place[i] = b[i % count];
+        packed.b = place;
+    }
+    multiply(&packed, percent);
+}
+
 static inline size_t output_bytes(const struct plumb_args *args)
 {
     return (size_t)(args->problem.m * args->problem.n) * sizeof(float);
