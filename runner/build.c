@@ -7,9 +7,9 @@
 #include "runner/build_cache.h"
 #include "runner/build_key.h"
 #include "runner/build_parts.h"
+#include "runner/build_source.h"
 #include "runner/files.h"
 #include "runner/log.h"
-#include "runner/spare_memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -270,24 +270,19 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
 {
     const struct recipe *recipe = work->recipe;
     struct process_result result;
-    struct error refused;
-    const struct export_memory memory = {recipe->memory_bytes, spare_memory_bytes("")};
-    int code = repository_export(work->repository, work->commit, recipe->inputs,
-                                 recipe->input_count, &memory, work->source, &refused);
-    if (code < 0)
-        return error_set(err, "%s", refused.text);
-    if (code > 0) {
-        build->state = BUILD_FAILED;
-        build->reason = arena_strdup(arena, refused.text);
-        build->log = "";
-        return 0;
-    }
+    struct exported exported;
+    const struct build_place place = {work->repository, work->commit, recipe};
+    const int code = build_source(build, &exported, &place, work->source, arena, err);
+    if (code)
+        return code < 0 ? -1 : 0;
     if (recipe->overlay && overlay_copy(recipe->overlay, work->overlay, err))
         return -1;
     offer_libraries(work);
     if (run_command(&result, work, err))
         return -1;
     judge(build, work, &result, arena);
+    if (build->state == BUILD_FAILED)
+        build_source_seen(build, &exported, arena);
     return 0;
 }
 

@@ -4,9 +4,9 @@
 //
 // The key of a build is the content id of: format version, architecture, toolchain, command, output
 // pattern, passed environment (names and values), the overlay, and each input path with its object
-// id at the commit. So rebases, reverts and commits that touch nothing the build reads cost
-// nothing. A build that fails is kept too, with its log; one that ran out of time, memory or disk
-// is not.
+// id at the commit, which of a submodule is the commit that it is pinned to. So rebases, reverts
+// and commits that touch nothing the build reads cost nothing. A build that fails is kept too, with
+// its log; one that ran out of time, memory or disk is not.
 //
 // Parts of a build are reused too. A recipe may state what it made a library from, in a file beside
 // it, $PLUMB_OUT/NAME.inputs for $PLUMB_OUT/NAME (names of letters, digits and ._+- alone). Its
@@ -53,6 +53,8 @@
 struct recipe {
     const char *const *inputs; // paths of the repository; none: the whole tree
     size_t input_count;
+    const char *const *without; // submodules that stay empty folders
+    size_t without_count;
     const char *command;
     const char *outputs;            // globs of the libraries and plans in PLUMB_OUT: "*.so *.plan"
     const char *const *environment; // names passed on, e.g. CUDA_HOME
@@ -91,7 +93,8 @@ enum build_state {
     BUILD_OK,
     BUILD_FAILED,  // the command said so, or left no library: the commit is unbuildable
     BUILD_TIMEOUT, // we ended it: not kept, may be tried again
-    BUILD_STARVED  // this machine's memory or disk ended it: not kept, may be tried again
+    BUILD_STARVED, // this machine's memory or disk ended it: not kept, may be tried again
+    BUILD_LACKING  // a submodule's commit is not on this machine: as above
 };
 struct build {
     enum build_state state;

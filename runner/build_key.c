@@ -22,6 +22,8 @@ void build_key_recipe(FILE *to, const struct builder *builder, const struct reci
     build_key_field(to, "outputs", recipe->outputs);
     if (recipe->overlay)
         build_key_field(to, "overlay", recipe->overlay->id);
+    for (size_t i = 0; i < recipe->without_count; i++)
+        build_key_field(to, "without", recipe->without[i]);
     for (size_t i = 0; i < recipe->environment_count; i++) {
         const char *value = getenv(recipe->environment[i]);
         build_key_field(to, "name", recipe->environment[i]);
@@ -36,9 +38,22 @@ void build_key_of_head(char key[OBJECT_ID_TEXT])
     free(text);
 }
 
+int build_key_submodules(FILE *to, const struct repository *repository, const char *commit,
+                         struct error *err)
+{
+    char id[OBJECT_ID_TEXT];
+    if (repository_path_id(id, repository, commit, ".gitmodules", err))
+        return -1;
+    if (id[0])
+        build_key_field(to, "submodules", id);
+    return 0;
+}
+
 static int add_inputs(FILE *to, const struct repository *repository, const char *commit,
                       const struct recipe *recipe, struct error *err)
 {
+    if (build_key_submodules(to, repository, commit, err))
+        return -1;
     for (size_t i = 0; i < (recipe->input_count ? recipe->input_count : 1); i++) {
         const char *path = recipe->input_count ? recipe->inputs[i] : "";
         char id[OBJECT_ID_TEXT];

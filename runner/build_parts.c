@@ -17,7 +17,7 @@ enum { STATEMENT_MAX = 1 << 20, PARTS_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
 // A commit's inputs, looked at once for all libraries.
 struct view {
     const struct build_place *place;
-    char recipe[OBJECT_ID_TEXT]; // recipe, toolchain and environment
+    char recipe[OBJECT_ID_TEXT]; // recipe, toolchain, environment and submodules
     struct path_list names;
     struct arena arena;
 };
@@ -35,11 +35,18 @@ static int open_view(struct view *view, const struct builder *builder,
     build_key_recipe(to, builder, recipe);
     for (size_t i = 0; i < recipe->input_count; i++)
         build_key_field(to, "input", recipe->inputs[i]);
+    // The files of a submodule have no names here: a new commit of one counts for all libraries.
+    int status = repository_names(&view->names, place->repository, place->commit, recipe->inputs,
+                                  recipe->input_count, &view->arena, err);
+    if (status == 0 && view->names.submodules[0]) {
+        build_key_field(to, "pinned", view->names.submodules);
+        status = build_key_submodules(to, place->repository, place->commit, err);
+    }
     fclose(to);
-    content_id(view->recipe, text, size);
+    if (status == 0)
+        content_id(view->recipe, text, size);
     free(text);
-    return repository_names(&view->names, place->repository, place->commit, recipe->inputs,
-                            recipe->input_count, &view->arena, err);
+    return status;
 }
 
 static void add_names(FILE *to, const struct view *view, const char *pattern)

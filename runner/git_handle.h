@@ -30,7 +30,9 @@ int git_tree_of(git_tree **out, const struct repository *repository, const char 
                 struct error *err);
 // "./a/b/" is a/b, as people write it; "" and "." are the whole tree. Caller frees.
 char *git_plain_path(const char *path);
-// *out stays NULL when the path is not in the tree. Caller frees the entry.
-int git_find_entry(git_tree_entry **out, const git_tree *tree, const char *path, struct error *err);
+// *out stays NULL when the path, a plain one, is not in the tree. Of a path in a submodule it is
+// the submodule, and *rest the part that is in it, else "". Caller frees the entry.
+int git_find_way(git_tree_entry **out, const char **rest, const git_tree *tree, const char *path,
+                 struct error *err);
 
 #endif

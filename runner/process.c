@@ -252,11 +252,23 @@ static const char *const excesses[] = {
     [PROCESS_TOO_MUCH_DISK] = "more disk than allowed",
 };
 
+// A shell ends with 128 and the signal that ended its command.
+static void describe_exit(char *out, size_t size, int code)
+{
+    enum { SHELL_SIGNALLED = 128 };
+    const char *name = code > SHELL_SIGNALLED ? sigabbrev_np(code - SHELL_SIGNALLED) : NULL;
+    if (name)
+        snprintf(out, size, "exit status %d (SIG%s, %s)", code, name,
+                 strsignal(code - SHELL_SIGNALLED));
+    else
+        snprintf(out, size, "exit status %d", code);
+}
+
 void process_describe(char *out, size_t size, const struct process_result *result)
 {
     switch (result->end) {
     case PROCESS_EXITED:
-        snprintf(out, size, "exit status %d", result->code);
+        describe_exit(out, size, result->code);
         break;
     case PROCESS_SIGNALLED:
         snprintf(out, size, "signal %d (%s)", result->code, strsignal(result->code));

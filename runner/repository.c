@@ -108,6 +108,11 @@ const char *repository_directory(const struct repository *repository)
     return repository->directory;
 }
 
+bool repository_is_bare(const struct repository *repository)
+{
+    return git_repository_workdir(repository->git) == NULL;
+}
+
 const char *repository_name(const struct repository *repository)
 {
     return repository->name;

@@ -22,6 +22,7 @@ int repository_open(struct repository **out, const char *directory, struct error
 void repository_close(struct repository *repository);
 // Root of the checkout, or the git directory of a bare repository: absolute, without a final '/'.
 const char *repository_directory(const struct repository *repository);
+bool repository_is_bare(const struct repository *repository); // there is no checkout
 // Last part of that path without ".git": what reports show. Borrowed until close.
 const char *repository_name(const struct repository *repository);
 
@@ -95,7 +96,8 @@ int repository_select(struct commit_list *out, const struct repository *reposito
                       struct error *err);
 
 // Object id of a file or folder at a commit, "" when the path is not there: equal ids are equal
-// contents. path "" is the whole tree.
+// contents. path "" is the whole tree. A submodule's is the commit that it is pinned to, and so is
+// that of each path in it.
 int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *repository,
                        const char *commit, const char *path, struct error *err);
 
@@ -104,33 +106,57 @@ int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *reposi
 struct path_list {
     const char **items; // in the tree's order
     size_t count;
-    bool links; // a symbolic link is among them
+    bool links;             // a symbolic link is among them
+    const char *submodules; // those at or around the paths, with their commits: equal texts are
+                            // equal contents; "" without any
 };
 int repository_names(struct path_list *out, const struct repository *repository, const char *commit,
                      const char *const *paths, size_t path_count, struct arena *arena,
                      struct error *err);
 
 // One file's bytes at a commit, NUL-terminated beyond `size` for convenience; at most 1 MiB.
-// -1 when it is not there, not a regular file or larger. Caller frees.
+// -1 when it is not there, not a regular file or larger. It may lie in a submodule. Caller frees.
 int repository_read(char **out, size_t *size, const struct repository *repository,
                     const char *commit, const char *path, struct error *err);
 
 // Writes the given paths (files or folders; count 0: the whole tree) of a commit under `directory`,
 // which must be absolute and not exist yet, its parent must. Contents are the committed bytes: no
-// filters, no line-end conversion, no submodules (left as empty folders), large-file pointers stay
-// pointers. Refused, with the path: names that leave the directory, links that point out of the
-// export, names that differ in case only on a file system that folds case. On failure nothing is
-// left behind. 0, -1, or 1 when the commit itself cannot be exported (refused as above, or no path
-// is there): that is the commit's fault, and `err` says which.
-//
+// filters, no line-end conversion, large-file pointers stay pointers. Submodules are written too,
+// at the commits that are pinned, from the objects that are on this machine (runner/submodule.h). A
+// path may lead into one. Refused, with the path: names that leave the directory, links that point
+// out of the export, names that differ in case only on a file system that folds case. On failure
+// nothing is left behind. 0, -1, or what follows; `err` says which.
+enum export_end {
+    EXPORT_REFUSED = 1, // the commit's fault: refused as above, or no path is there
+    EXPORT_LACKS        // a submodule's commit is not on this machine
+};
+
 // A file is in memory while it is written: one that is larger than `allowed_bytes` (0: no such
 // limit) is refused, one that is larger than `free_bytes` is this machine's failure.
-struct export_memory {
+struct export_terms {
     uint64_t allowed_bytes, free_bytes;
+    const char *const *without; // paths of submodules that stay empty folders
+    size_t without_count;
 };
-int repository_export(const struct repository *repository, const char *commit,
-                      const char *const *paths, size_t count, const struct export_memory *memory,
+// What the export holds otherwise than a person may expect.
+struct export_seen {
+    size_t count;
+    char first[256]; // its path
+};
+struct exported {
+    struct export_seen pointers; // of Git LFS, in place of files
+    struct export_seen nameless; // submodules that .gitmodules does not name: empty folders
+};
+// out: may be NULL.
+int repository_export(struct exported *out, const struct repository *repository, const char *commit,
+                      const char *const *paths, size_t count, const struct export_terms *terms,
                       const char *directory, struct error *err);
+
+// How many submodules an export of the paths would write. What it would end with of them, it ends
+// with too; nothing is written.
+int repository_submodules(size_t *out, const struct repository *repository, const char *commit,
+                          const char *const *paths, size_t count, const struct export_terms *terms,
+                          struct error *err);
 
 // Files that differ between two commits, with lines added and removed (0 for binary files).
 struct file_change {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Export writes the tree itself instead of libgit2's checkout: no index, no filters, no attributes
-// and no configuration take part, and each file is made anew (O_EXCL, no links followed) below an
-// open directory, so that a name that lies about where it leads fails.
+// and no configuration take part. This is the way through the trees, submodules included.
+#include "runner/export_job.h"
 #include "runner/files.h"
-#include "runner/git_handle.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,35 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 128, ENTRIES_MAX = 1000000, LINK_BYTES_MAX = 4096 };
-// A file is in memory while it is written, and some compressed bytes can become any number of them.
-static const uint64_t export_bytes_max = (uint64_t)4 << 30, file_bytes_max = (uint64_t)1 << 30;
-
-enum { REFUSED = 1 }; // the commit's fault
-
-struct export_job {
-    const struct repository *repository;
-    const char *commit;
-    struct export_memory memory;
-    size_t entries;
-    uint64_t bytes;
-    struct error *err;
-};
-
-static int refuse(struct export_job *job, const char *name, const char *why)
-{
-    error_set(job->err, "commit %.12s cannot be exported: '%.200s' %s", job->commit, name, why);
-    return REFUSED;
-}
-
-static int fail_file(struct export_job *job, const char *name)
-{
-    if (errno == EEXIST)
-        return refuse(job, name, "is there twice (or differs in case only)");
-    if (errno == ENAMETOOLONG || errno == EILSEQ || errno == EINVAL)
-        return refuse(job, name, "is no name for this file system");
-    return error_set(job->err, "exporting %.12s: '%.200s': %s", job->commit, name, strerror(errno));
-}
+enum { DEPTH_MAX = 128, ENTRIES_MAX = 1000000, SUBMODULES_MAX = 1000 };
 
 static bool bad_name(const char *name)
 {
@@ -52,168 +24,102 @@ static bool bad_name(const char *name)
            strcasecmp(name, ".git") == 0;
 }
 
-// A link may climb at its start, at most to the export's root, and then only go down. A ".." later
-// could pass through another link and come out elsewhere than it reads.
-static bool link_stays_inside(const char *target, int depth)
+static int export_tree(struct export_job *job, int at, const git_tree *tree, const char *folder,
+                       int depth);
+static int export_path(struct export_job *job, int root, const git_tree *tree, const char *path,
+                       int depth, size_t *found);
+
+// The policy says that the build needs nothing of it.
+static bool left_out(const struct export_job *job, const char *path)
 {
-    if (*target == '/' || !*target)
-        return false;
-    int climbed = 0;
-    while (strncmp(target, "..", 2) == 0 && (target[2] == '/' || !target[2])) {
-        climbed++;
-        target += target[2] ? 3 : 2;
-        while (*target == '/')
-            target++;
+    const char *outer = job->level->path;
+    char *whole = *outer ? xprintf("%s/%s", outer, path) : xstrdup(path);
+    bool found = false;
+    for (size_t i = 0; !found && i < job->terms.without_count; i++) {
+        char *plain = git_plain_path(job->terms.without[i]);
+        found = strcmp(plain, whole) == 0;
+        free(plain);
     }
-    for (const char *at = target; (at = strstr(at, "..")); at += 2) {
-        bool part = (at == target || at[-1] == '/') && (at[2] == '/' || !at[2]);
-        if (part)
-            return false;
-    }
-    return climbed <= depth;
+    free(whole);
+    return found;
 }
 
-static int write_file(struct export_job *job, int at, const char *name, const git_blob *blob,
-                      bool executable)
+// The submodule at `path` of the level into the open folder: all of it, or what is at `rest`.
+static int export_submodule(struct export_job *job, int at, const git_oid *commit, const char *path,
+                            const char *rest, int depth, size_t *found)
 {
-    const char *bytes = git_blob_rawcontent(blob);
-    size_t left = (size_t)git_blob_rawsize(blob);
-    int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                    executable ? 0777 : 0666);
-    if (fd < 0)
-        return fail_file(job, name);
-    while (left > 0) {
-        ssize_t written = write(fd, bytes, left);
-        if (written < 0 && errno != EINTR)
-            break;
-        bytes += written > 0 ? written : 0;
-        left -= written > 0 ? (size_t)written : 0;
+    const struct submodule_level *outer = job->level;
+    struct submodule_level inner = {0};
+    git_tree *tree = NULL;
+    if (left_out(job, path))
+        return 0;
+    if (++job->submodules > SUBMODULES_MAX)
+        return export_refuse(job, path, "is one submodule too many");
+    int result = submodule_enter(&inner, &tree, outer, path, commit, job->err);
+    if (result == SUBMODULE_NAMELESS) { // git leaves its folder empty too
+        export_see(&job->told.nameless, job, "", path);
+        result = 0;
+    } else if (result == 0) {
+        job->level = &inner;
+        result = export_path(job, at, tree, rest, depth, found);
+        job->level = outer;
     }
-    int result = left > 0 ? fail_file(job, name) : 0;
-    if (close(fd) && result == 0)
-        result = fail_file(job, name);
+    git_tree_free(tree);
+    submodule_leave(&inner);
     return result;
 }
 
-static int write_link(struct export_job *job, int at, const char *name, const git_blob *blob,
-                      int depth)
+// What is in a folder that was made for it. folder: where the entry is, with a final '/', or "".
+static int export_below(struct export_job *job, int at, const git_tree_entry *entry,
+                        const char *folder, int depth)
 {
-    char *target = xcalloc((size_t)git_blob_rawsize(blob) + 1, 1);
-    memcpy(target, git_blob_rawcontent(blob), (size_t)git_blob_rawsize(blob));
-    int result = 0;
-    if (strlen(target) != (size_t)git_blob_rawsize(blob) || !link_stays_inside(target, depth))
-        result = refuse(job, name, "is a link out of the export");
-    else if (symlinkat(target, at, name))
-        result = fail_file(job, name);
-    free(target);
-    return result;
-}
-
-static int export_blob(struct export_job *job, int at, const git_tree_entry *entry, int depth)
-{
-    const char *name = git_tree_entry_name(entry);
-    const git_oid *id = git_tree_entry_id(entry);
-    git_odb *odb = NULL;
-    git_blob *blob = NULL;
-    size_t size = 0;
-    git_object_t type;
+    git_tree *tree = NULL;
+    size_t found = 0;
     int result;
-    int code = git_repository_odb(&odb, job->repository->git);
-    if (code == 0)
-        code = git_odb_read_header(&size, &type, odb, id);
-    git_odb_free(odb);
-    job->bytes += size;
-    if (code == 0 && job->bytes > export_bytes_max)
-        return refuse(job, name, "makes the export larger than 4 GiB");
-    if (code == 0 && size > file_bytes_max)
-        return refuse(job, name, "is larger than 1 GiB");
-    if (code == 0 && size > LINK_BYTES_MAX && git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
-        return refuse(job, name, "is a link out of the export");
-    if (code == 0 && job->memory.allowed_bytes && size > job->memory.allowed_bytes)
-        return refuse(job, name, "is larger than the memory that building it may take");
-    if (code == 0 && size > job->memory.free_bytes)
-        return error_set(job->err,
-                         "exporting %.12s: '%.200s' of %zu bytes needs more memory than is free",
-                         job->commit, name, size);
-    if (code || git_blob_lookup(&blob, job->repository->git, id))
-        return error_set(job->err, "exporting %.12s: '%.200s': %s", job->commit, name, git_words());
-    git_filemode_t mode = git_tree_entry_filemode(entry);
-    if (mode == GIT_FILEMODE_LINK)
-        result = write_link(job, at, name, blob, depth);
-    else
-        result = write_file(job, at, name, blob, mode == GIT_FILEMODE_BLOB_EXECUTABLE);
-    git_blob_free(blob);
+    char *path = xprintf("%s%s", folder, git_tree_entry_name(entry));
+    if (git_tree_entry_type(entry) != GIT_OBJECT_TREE) {
+        result = export_submodule(job, at, git_tree_entry_id(entry), path, "", depth, &found);
+    } else if (git_tree_lookup(&tree, job->level->git, git_tree_entry_id(entry))) {
+        result = error_set(job->err, "exporting %.12s: %s", job->commit, git_words());
+    } else {
+        char *below = xprintf("%s/", path);
+        result = export_tree(job, at, tree, below, depth);
+        free(below);
+    }
+    git_tree_free(tree);
+    free(path);
     return result;
 }
-
-static int make_and_open(struct export_job *job, int at, const char *name)
-{
-    if (mkdirat(at, name, 0777))
-        return fail_file(job, name) == REFUSED ? -2 : -1;
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        fail_file(job, name);
-    return fd;
-}
-
-static int export_tree(struct export_job *job, int at, const git_oid *id, int depth);
 
 // depth: of the directory `at` below the export's root.
-static int export_entry(struct export_job *job, int at, const git_tree_entry *entry, int depth)
+static int export_entry(struct export_job *job, int at, const git_tree_entry *entry,
+                        const char *folder, int depth)
 {
     const char *name = git_tree_entry_name(entry);
     if (bad_name(name))
-        return refuse(job, name, "is not a name a file may have");
+        return export_refuse(job, name, "is not a name a file may have");
     if (++job->entries > ENTRIES_MAX)
-        return refuse(job, name, "is one file too many");
-    git_object_t type = git_tree_entry_type(entry);
-    if (type == GIT_OBJECT_BLOB)
-        return export_blob(job, at, entry, depth);
+        return export_refuse(job, name, "is one file too many");
+    if (git_tree_entry_type(entry) == GIT_OBJECT_BLOB)
+        return job->look ? 0 : export_blob(job, at, entry, folder, depth);
     if (depth >= DEPTH_MAX)
-        return refuse(job, name, "is too deep");
-    int fd = make_and_open(job, at, name);
-    if (fd < 0)
-        return fd == -2 ? REFUSED : -1;
-    int result = 0; // a submodule's commit is elsewhere: its folder stays empty
-    if (type == GIT_OBJECT_TREE)
-        result = export_tree(job, fd, git_tree_entry_id(entry), depth + 1);
-    close(fd);
+        return export_refuse(job, name, "is too deep");
+    int fd = job->look ? -1 : export_folder(job, at, name);
+    if (fd < 0 && !job->look)
+        return fd == -2 ? EXPORT_REFUSED : -1;
+    int result = export_below(job, fd, entry, folder, depth + 1);
+    if (fd >= 0)
+        close(fd);
     return result;
 }
 
-static int export_tree(struct export_job *job, int at, const git_oid *id, int depth)
+static int export_tree(struct export_job *job, int at, const git_tree *tree, const char *folder,
+                       int depth)
 {
-    git_tree *tree = NULL;
-    if (git_tree_lookup(&tree, job->repository->git, id))
-        return error_set(job->err, "exporting %.12s: %s", job->commit, git_words());
     int result = 0;
     for (size_t i = 0; result == 0 && i < git_tree_entrycount(tree); i++)
-        result = export_entry(job, at, git_tree_entry_byindex(tree, i), depth);
-    git_tree_free(tree);
+        result = export_entry(job, at, git_tree_entry_byindex(tree, i), folder, depth);
     return result;
-}
-
-// Opens the folder that holds the path's last part, making what is missing on the way.
-static int open_parent(struct export_job *job, int root, const char *path, int *depth)
-{
-    char *copy = xstrdup(path), *save = NULL;
-    char *last = strrchr(copy, '/');
-    if (last)
-        *last = '\0';
-    int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
-    for (char *part = last ? strtok_r(copy, "/", &save) : NULL; part && at >= 0;
-         part = strtok_r(NULL, "/", &save)) {
-        int next = -1;
-        if (mkdirat(at, part, 0777) == 0 || errno == EEXIST)
-            next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (next < 0)
-            fail_file(job, path);
-        close(at);
-        at = next;
-        ++*depth;
-    }
-    free(copy);
-    return at;
 }
 
 // True when an earlier path, or a longer-reaching one, covers this one too.
@@ -230,25 +136,37 @@ static bool covered(char *const *paths, size_t count, size_t index)
     return false;
 }
 
+// The whole tree, or what is at the path, below the folder `root` of the tree, which is so deep.
 static int export_path(struct export_job *job, int root, const git_tree *tree, const char *path,
-                       size_t *found)
+                       int depth, size_t *found)
 {
+    const char *rest;
+    git_tree_entry *entry = NULL;
     if (!*path) {
         ++*found;
-        return export_tree(job, root, git_tree_id(tree), 0);
+        return export_tree(job, root, tree, "", depth);
     }
-    git_tree_entry *entry = NULL;
-    if (git_find_entry(&entry, tree, path, job->err))
+    if (git_find_way(&entry, &rest, tree, path, job->err))
         return -1;
     if (!entry)
         return 0;
-    ++*found;
-    int depth = 0, result = -1;
-    int at = open_parent(job, root, path, &depth);
-    if (at >= 0) {
-        result = export_entry(job, at, entry, depth);
+    // Up to the entry, or below it where the path goes on in a submodule.
+    const size_t length = *rest ? (size_t)(rest - path) - 1 : strlen(path);
+    char *own = xprintf("%.*s", (int)length, path);
+    char *folder = xstrdup(own), *last = strrchr(folder, '/');
+    (last ? last + 1 : folder)[0] = '\0';
+    char *way = *rest ? xprintf("%s/", own) : xstrdup(own);
+    int at = job->look ? -1 : export_parent(job, root, way, &depth), result = -1;
+    const bool ready = at >= 0 || job->look;
+    if (ready && *rest)
+        result = export_submodule(job, at, git_tree_entry_id(entry), own, rest, depth, found);
+    else if (ready)
+        result = (++*found, export_entry(job, at, entry, folder, depth));
+    if (at >= 0)
         close(at);
-    }
+    free(way);
+    free(folder);
+    free(own);
     git_tree_entry_free(entry);
     return result;
 }
@@ -263,43 +181,67 @@ static int export_paths(struct export_job *job, int root, const git_tree *tree,
     int result = 0;
     for (size_t i = 0; result == 0 && i < used; i++) {
         if (!covered(plain, used, i))
-            result = export_path(job, root, tree, plain[i], &found);
+            result = export_path(job, root, tree, plain[i], 0, &found);
     }
     if (result == 0 && found == 0)
-        result =
-            refuse(job, plain[0], used > 1 ? "and the other inputs are not in it" : "is not in it");
+        result = export_refuse(job, plain[0],
+                               used > 1 ? "and the other inputs are not in it" : "is not in it");
     for (size_t i = 0; i < used; i++)
         free(plain[i]);
     free(plain);
     return result;
 }
 
-int repository_export(const struct repository *repository, const char *commit,
-                      const char *const *paths, size_t count, const struct export_memory *memory,
+int repository_export(struct exported *out, const struct repository *repository, const char *commit,
+                      const char *const *paths, size_t count, const struct export_terms *terms,
                       const char *directory, struct error *err)
 {
     assert(directory[0] == '/');
-    struct export_job job = {
-        .repository = repository, .commit = commit, .memory = *memory, .err = err};
+    struct submodule_level level;
+    struct export_job job = {.commit = commit, .terms = *terms, .level = &level, .err = err};
     git_tree *tree = NULL;
     if (git_tree_of(&tree, repository, commit, err))
         return -1;
     int result = -1, root = -1;
+    submodule_top(&level, repository);
     if (mkdir(directory, 0777)) {
         error_set(err, "%s: cannot make the directory: %s", directory, strerror(errno));
         goto done;
     }
     root = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (root >= 0)
-        result = export_paths(&job, root, tree, paths, count);
-    else
+    if (root < 0)
         error_set(err, "%s: %s", directory, strerror(errno));
+    else if ((result = submodule_names(&level, tree, err)) == 0)
+        result = export_paths(&job, root, tree, paths, count);
     struct error ignored;
     if (result)
         files_remove(directory, &ignored);
+    else if (out)
+        *out = job.told;
 done:
     if (root >= 0)
         close(root);
+    submodule_leave(&level);
+    git_tree_free(tree);
+    return result;
+}
+
+int repository_submodules(size_t *out, const struct repository *repository, const char *commit,
+                          const char *const *paths, size_t count, const struct export_terms *terms,
+                          struct error *err)
+{
+    struct submodule_level level;
+    struct export_job job = {
+        .commit = commit, .terms = *terms, .level = &level, .look = true, .err = err};
+    git_tree *tree = NULL;
+    if (git_tree_of(&tree, repository, commit, err))
+        return -1;
+    submodule_top(&level, repository);
+    int result = submodule_names(&level, tree, err);
+    if (result == 0)
+        result = export_paths(&job, -1, tree, paths, count);
+    *out = job.submodules - job.told.nameless.count;
+    submodule_leave(&level);
     git_tree_free(tree);
     return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a commit holds: single files, ids and differences.
-#include "runner/git_handle.h"
+#include "runner/submodule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +33,46 @@ char *git_plain_path(const char *path)
     return copy;
 }
 
-int git_find_entry(git_tree_entry **out, const git_tree *tree, const char *path, struct error *err)
+// The submodule that the path leads into.
+static git_tree_entry *submodule_on_way(const char **rest, const git_tree *tree, const char *path)
 {
-    char *plain = git_plain_path(path);
-    int code = git_tree_entry_bypath(out, tree, plain);
-    free(plain);
-    if (code && code != GIT_ENOTFOUND)
+    git_tree_entry *entry = NULL;
+    for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
+        char *before = xprintf("%.*s", (int)(at - path), path);
+        const int code = git_tree_entry_bypath(&entry, tree, before);
+        free(before);
+        if (code)
+            return NULL;
+        if (git_tree_entry_type(entry) == GIT_OBJECT_COMMIT) {
+            *rest = at + 1;
+            return entry;
+        }
+        git_tree_entry_free(entry);
+    }
+    return NULL;
+}
+
+int git_find_way(git_tree_entry **out, const char **rest, const git_tree *tree, const char *path,
+                 struct error *err)
+{
+    const int code = git_tree_entry_bypath(out, tree, path);
+    *rest = "";
+    if (code == GIT_ENOTFOUND)
+        *out = submodule_on_way(rest, tree, path);
+    else if (code)
         return error_set(err, "%s: %s", path, git_words());
     return 0;
+}
+
+// As people write the path; of one in a submodule the submodule.
+static int find_entry(git_tree_entry **out, const git_tree *tree, const char *path,
+                      struct error *err)
+{
+    const char *rest;
+    char *plain = git_plain_path(path);
+    const int code = git_find_way(out, &rest, tree, plain, err);
+    free(plain);
+    return code;
 }
 
 int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *repository,
@@ -51,7 +83,7 @@ int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *reposi
     if (git_tree_of(&tree, repository, commit, err))
         return -1;
     char *plain = git_plain_path(path);
-    int result = *plain ? git_find_entry(&entry, tree, plain, err) : 0;
+    int result = *plain ? find_entry(&entry, tree, plain, err) : 0;
     if (result == 0) {
         out[0] = '\0';
         if (!*plain)
@@ -81,6 +113,12 @@ static void add_name(struct naming *naming, const char *folder, const char *name
     list->items = xgrow(list->items, list->count, &naming->capacity, sizeof(*list->items));
     list->items[list->count++] = arena_printf(naming->arena, "%s%s%s", naming->below, folder, name);
     list->links |= git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK;
+    if (git_tree_entry_type(entry) == GIT_OBJECT_COMMIT) {
+        char id[OBJECT_ID_TEXT];
+        git_oid_tostr(id, sizeof(id), git_tree_entry_id(entry));
+        list->submodules = arena_printf(naming->arena, "%s%s %s\n", list->submodules, id,
+                                        list->items[list->count - 1]);
+    }
 }
 
 static int visit_entry(const char *folder, const git_tree_entry *entry, void *data)
@@ -98,7 +136,7 @@ static int name_path(struct naming *naming, const struct repository *repository,
     int code = 0;
     if (!*path) {
         code = git_tree_walk(tree, GIT_TREEWALK_PRE, visit_entry, naming);
-    } else if (git_find_entry(&entry, tree, path, err)) {
+    } else if (find_entry(&entry, tree, path, err)) {
         return -1;
     } else if (entry && git_tree_entry_type(entry) != GIT_OBJECT_TREE) {
         add_name(naming, "", path, entry);
@@ -119,7 +157,7 @@ int repository_names(struct path_list *out, const struct repository *repository,
                      struct error *err)
 {
     static const char *const whole[] = {""};
-    struct path_list list = {0};
+    struct path_list list = {.submodules = ""};
     struct naming naming = {.list = &list, .below = "", .arena = arena};
     git_tree *tree = NULL;
     int result = git_tree_of(&tree, repository, commit, err);
@@ -143,8 +181,8 @@ int repository_names(struct path_list *out, const struct repository *repository,
     return result;
 }
 
-static int read_blob(char **out, size_t *size, const struct repository *repository,
-                     const git_oid *id, const char *commit, const char *path, struct error *err)
+static int read_blob(char **out, size_t *size, git_repository *git, const git_oid *id,
+                     const char *label, struct error *err)
 {
     git_odb *odb = NULL;
     git_blob *blob = NULL;
@@ -152,16 +190,16 @@ static int read_blob(char **out, size_t *size, const struct repository *reposito
     git_object_t type;
     int result = -1;
     // The size comes first: a blob is read into memory whole.
-    if (git_repository_odb(&odb, repository->git) || git_odb_read_header(&length, &type, odb, id)) {
-        error_set(err, "%.12s:%s: %s", commit, path, git_words());
+    if (git_repository_odb(&odb, git) || git_odb_read_header(&length, &type, odb, id)) {
+        error_set(err, "%s: %s", label, git_words());
         goto done;
     }
     if (length > READ_MAX) {
-        error_set(err, "%.12s:%s: larger than %d bytes", commit, path, READ_MAX);
+        error_set(err, "%s: larger than %d bytes", label, READ_MAX);
         goto done;
     }
-    if (git_blob_lookup(&blob, repository->git, id)) {
-        error_set(err, "%.12s:%s: %s", commit, path, git_words());
+    if (git_blob_lookup(&blob, git, id)) {
+        error_set(err, "%s: %s", label, git_words());
         goto done;
     }
     *size = length;
@@ -174,23 +212,57 @@ done:
     return result;
 }
 
+// path: a plain one, of the level; the label is how errors name it.
+static int read_path(char **out, size_t *size, struct submodule_level *level, const git_tree *tree,
+                     const char *path, const char *label, struct error *err)
+{
+    git_tree_entry *entry = NULL;
+    git_tree *inner_tree = NULL;
+    struct submodule_level inner = {0};
+    const char *rest;
+    int result = -1;
+    if (git_find_way(&entry, &rest, tree, path, err))
+        return -1;
+    const git_filemode_t mode = entry ? git_tree_entry_filemode(entry) : GIT_FILEMODE_UNREADABLE;
+    if (!entry) {
+        error_set(err, "%s: not there", label);
+    } else if (*rest) {
+        char *own = xprintf("%.*s", (int)(rest - path) - 1, path);
+        // Of inner levels they are read already.
+        const int end = *level->path ? 0 : submodule_names(level, tree, err);
+        result =
+            end ? end
+                : submodule_enter(&inner, &inner_tree, level, own, git_tree_entry_id(entry), err);
+        if (result == SUBMODULE_NAMELESS)
+            error_set(err, "%s: .gitmodules does not name the submodule", label);
+        if (result == 0)
+            result = read_path(out, size, &inner, inner_tree, rest, label, err);
+        result = result ? -1 : 0;
+        free(own);
+    } else if (mode != GIT_FILEMODE_BLOB && mode != GIT_FILEMODE_BLOB_EXECUTABLE) {
+        error_set(err, "%s: not a regular file", label);
+    } else {
+        result = read_blob(out, size, level->git, git_tree_entry_id(entry), label, err);
+    }
+    git_tree_free(inner_tree);
+    submodule_leave(&inner);
+    git_tree_entry_free(entry);
+    return result;
+}
+
 int repository_read(char **out, size_t *size, const struct repository *repository,
                     const char *commit, const char *path, struct error *err)
 {
     git_tree *tree = NULL;
-    git_tree_entry *entry = NULL;
-    int result = -1;
-    if (git_tree_of(&tree, repository, commit, err) || git_find_entry(&entry, tree, path, err))
-        goto done;
-    git_filemode_t mode = entry ? git_tree_entry_filemode(entry) : GIT_FILEMODE_UNREADABLE;
-    if (!entry)
-        error_set(err, "%s: not there in commit %.12s", path, commit);
-    else if (mode != GIT_FILEMODE_BLOB && mode != GIT_FILEMODE_BLOB_EXECUTABLE)
-        error_set(err, "%s: not a regular file in commit %.12s", path, commit);
-    else
-        result = read_blob(out, size, repository, git_tree_entry_id(entry), commit, path, err);
-done:
-    git_tree_entry_free(entry);
+    struct submodule_level level;
+    if (git_tree_of(&tree, repository, commit, err))
+        return -1;
+    submodule_top(&level, repository);
+    char *plain = git_plain_path(path), *label = xprintf("%.12s:%s", commit, path);
+    const int result = read_path(out, size, &level, tree, plain, label, err);
+    free(label);
+    free(plain);
+    submodule_leave(&level);
     git_tree_free(tree);
     return result;
 }

@@ -25,8 +25,7 @@ static const struct command_option own_options[] = {
     OPTION_FLAG("controls", 0,
                 "Instead: judge the store's GPUs by their controls and take out what is sick",
                 controls),
-    OPTION_TEXT("policy", 'p', "FILE", "With --controls: policy file [" POLICY_PATH "]",
-                options.policy),
+    OPTION_TEXT("policy", 'p', "FILE", "Policy file [" POLICY_PATH "]", options.policy),
     OPTION_TEXT("clear", 0, "UUID", "Instead: bring back a device that was taken out", clear),
     OPTION_TEXT("reason", 'm', "TEXT", "With --clear: why", reason),
     OPTION_TEXT("who", 0, "NAME",
@@ -249,6 +248,28 @@ static void add_out(void *findings, const char *uuid, const char *why)
         uuid, why);
 }
 
+// Of the commit that is checked out, where there is one; those that the policy's builds need.
+static void add_submodules(struct findings *f, struct context *context)
+{
+    struct commit head;
+    struct error err;
+    size_t count = 0;
+    if (!context->repository ||
+        repository_commit(&head, context->repository, "HEAD", &context->arena, &err))
+        return;
+    const bool policy = context_policy(context, "", &err) == 0;
+    const struct recipe *recipe = &context->policy.recipe; // empty without one: the whole tree
+    const struct export_terms terms = {.without = recipe->without,
+                                       .without_count = recipe->without_count};
+    const int end = repository_submodules(&count, context->repository, head.id, recipe->inputs,
+                                          recipe->input_count, &terms, &err);
+    if (end == EXPORT_LACKS)
+        ADD(f, policy ? WEIGHT_DISTURBS : WEIGHT_NOTE, "submodules",
+            "a commit that needs it is not built", "%s", err.text);
+    else if (end == 0 && count)
+        ADD(f, WEIGHT_FINE, "submodules", "", "%zu, each with the commit that HEAD pins", count);
+}
+
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
@@ -279,6 +300,7 @@ static int look(enum conclusion *out, struct context *context, const struct argu
     add_host(f, &health);
     add_sandbox(f);
     doctor_out(context, add_out, f);
+    add_submodules(f, context);
     (a->json ? print_json : print_text)(f);
     *out = f->disturbing ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
     if (!a->json && f->disturbing)
@@ -312,8 +334,9 @@ const struct command command_doctor = {
     .doc =
         "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs and cores, "
         "load, clock "
-        "source, huge pages, control group, disk and sandbox, and says what each means for "
-        "verdicts; and names GPUs that were taken out.\vThat changes nothing. --controls judges "
+        "source, huge pages, control group, disk, sandbox and the submodules of HEAD, and says "
+        "what each means for verdicts; and names GPUs that were taken out.\vThat changes nothing. "
+        "--controls judges "
         "the GPUs of the store by their newest runs: one whose controls are slower than the "
         "policy's "
         "history.sick allows, two runs in a row under one driver, or whose controls do not work "

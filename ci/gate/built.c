@@ -155,9 +155,12 @@ static void fill_failure(struct built *built, const struct build *build, struct 
 const char *built_first_error(const struct build_failure *failure, struct arena *arena)
 {
     const struct build_error *first = failure->count ? &failure->errors[0] : NULL;
+    // After it the reason says what was built otherwise than it is in a checkout (runner/build.c).
+    const char *seen = strstr(failure->reason, "; ");
     if (first && first->file[0] && first->line)
-        return arena_printf(arena, "%s:%u: %s", first->file, first->line, first->text);
-    return first ? first->text : failure->reason;
+        return arena_printf(arena, "%s:%u: %s%s", first->file, first->line, first->text,
+                            seen ? seen : "");
+    return first ? arena_printf(arena, "%s%s", first->text, seen ? seen : "") : failure->reason;
 }
 
 int built_make(struct built *out, struct context *context, const struct to_build *what,
@@ -189,6 +192,8 @@ int built_make(struct built *out, struct context *context, const struct to_build
     built.cached = build.cached;
     built.directory = build.out;
     built.log = build.log;
+    if (build.state == BUILD_LACKING && !what->may_lack)
+        return error_set(err, "commit %.12s: %s", what->commit->id, build.reason);
     if (build.state != BUILD_OK)
         built.state = MEASURED_UNBUILDABLE;
     else if (listing_fill(&built, context, &build, arena, err))

@@ -18,6 +18,8 @@ struct to_build {
     const struct commit *base; // what a gate trusts, when `commit` is its head (runner/build.h);
                                // NULL: `commit` is trusted
     const struct toolchain *toolchain; // NULL: the context's default
+    bool may_lack; // one of many commits: it counts as unbuildable, and is not kept as such, when
+                   // a submodule's commit is not on this machine
 };
 
 struct built_kernel {

@@ -53,6 +53,11 @@ static int gate_conclude(struct run *run, struct context *context, const struct 
     return run->id ? linking_save(context, run, NULL, err) : 0;
 }
 
+static bool same_build(const struct to_build *a, const struct to_build *b)
+{
+    return strcmp(a->commit->id, b->commit->id) == 0 && a->toolchain == b->toolchain;
+}
+
 int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
                   const struct to_build *head, const struct part *part, struct error *err)
 {
@@ -70,7 +75,8 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     built_tell(run, &base_built, &head_built);
     if (base_built.absent || head_built.absent)
         return 0;
-    run->unbuilt[ROLE_BASE] = base_built.failure;
+    if (!same_build(base, head)) // else it is told once
+        run->unbuilt[ROLE_BASE] = base_built.failure;
     run->unbuilt[ROLE_HEAD] = head_built.failure;
     if (task_list_make(&tasks, run, context, &base_built, &head_built, err))
         return -1;

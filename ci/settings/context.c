@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STATE ".plumb"
-
 static int make_directory(const char *path, struct error *err)
 {
     if (mkdir(path, 0777) && errno != EEXIST)

@@ -104,6 +104,7 @@ bool context_selects(const struct context *context, const char *kernel,
                      const struct problem *problem);
 // " (only kernels 'GLOB', problems 'GLOB')" in `arena`, or "" where all are measured.
 const char *context_selection(const struct context *context, struct arena *arena);
+#define STATE ".plumb" // the folder of a checkout with the store and the cache
 bool context_is_bare(const struct context *context); // there is no checkout
 // options->policy; else the file at `commit` ("" = the checkout's, or HEAD's of a bare repository).
 // Of a checkout that may hold a stranger's pull request, and of a commit that the trusted branch

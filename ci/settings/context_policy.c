@@ -7,15 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 bool context_is_bare(const struct context *context)
 {
-    struct stat st;
-    char *path = xprintf("%s/.git", repository_directory(context->repository));
-    bool found = stat(path, &st) == 0;
-    free(path);
-    return !found;
+    return repository_is_bare(context->repository);
 }
 
 bool context_selects(const struct context *context, const char *kernel,

@@ -5,6 +5,7 @@
 // loosen its own gate. Unknown keys are errors with file:line. `plumb init` writes a commented one.
 //
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOBS
+//                        without = PATH (repeated: submodules that stay empty folders)
 //                        timeout = SECONDS   memory = BYTES   disk = BYTES   pass = NAME
 //                        sandbox = auto|require|off (context_judge() says what without)
 //                        overlay = DIR (in a policy given by --policy only)

@@ -42,6 +42,7 @@ static const struct key {
 #define AT(type, member) offsetof(struct type, member)
     {"build", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"build", "input", OWN_POLICY, TYPE_TEXTS, AT(policy, recipe.inputs), 0, 0, {0}},
+    {"build", "without", OWN_POLICY, TYPE_TEXTS, AT(policy, recipe.without), 0, 0, {0}},
     {"build", "command", OWN_POLICY, TYPE_TEXT, AT(policy, recipe.command), 0, 0, {0}},
     {"build", "output", OWN_POLICY, TYPE_TEXT, AT(policy, recipe.outputs), 0, 0, {0}},
     {"build", "timeout", OWN_POLICY, TYPE_SECONDS, AT(policy, recipe.timeout_s), 1, 86400, {0}},

@@ -4,7 +4,23 @@
 // to.
 #include "ci/settings/store_option.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+// A store where plumb itself puts it tells which repository it is of, and so what was accepted.
+static void open_around(struct context *context)
+{
+    struct error ignored; // then it lies elsewhere
+    char *path = realpath(store_path(context->store), NULL);
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    char *folder = slash ? strrchr(path, '/') : NULL;
+    if (folder && strcmp(folder, "/" STATE) == 0)
+        (void)repository_open(&context->repository, path, &ignored);
+    free(path);
+}
 
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err)
@@ -13,7 +29,11 @@ int store_option_open(struct context *context, const struct options *options, en
     if (!opened && (!options->store || options->repository) && context_open(context, options, err))
         return -1;
     context->options = options;
-    return context_store(context, mode, err);
+    if (context_store(context, mode, err))
+        return -1;
+    if (!context->repository)
+        open_around(context);
+    return 0;
 }
 
 int store_option_open_kept(struct context *context, const struct options *options, bool wanted,

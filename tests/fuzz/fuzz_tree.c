@@ -270,9 +270,9 @@ static void stay_inside(const char *folder)
 
 static void export_commit(const char *id, const char *const *wanted, size_t count)
 {
-    const struct export_memory any = {.free_bytes = UINT64_MAX};
+    const struct export_terms any = {.free_bytes = UINT64_MAX};
     struct error err;
-    const int status = repository_export(repository, id, wanted, count, &any, exported, &err);
+    const int status = repository_export(NULL, repository, id, wanted, count, &any, exported, &err);
     struct stat st;
     if (status == 0)
         stay_inside(exported);

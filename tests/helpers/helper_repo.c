@@ -194,7 +194,7 @@ const char helper_repo_command[] =
 const char *const helper_repo_inputs[] = {"kernels", "include"};
 const size_t helper_repo_input_count = ARRAY_COUNT(helper_repo_inputs);
 
-const struct export_memory helper_any_memory = {.free_bytes = UINT64_MAX};
+const struct export_terms helper_any_memory = {.free_bytes = UINT64_MAX};
 
 void helper_repo_policy(const char *path, const char *problems, const char *rest)
 {

@@ -60,7 +60,7 @@ extern const char *const helper_repo_inputs[];
 extern const size_t helper_repo_input_count;
 
 // Exports of any size.
-extern const struct export_memory helper_any_memory;
+extern const struct export_terms helper_any_memory;
 
 // A policy that builds them: the problem set "small" (lines of the problems), every kernel on it
 // and on the host device; `rest` follows in the section of the kernels.

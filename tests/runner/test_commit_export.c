@@ -18,7 +18,7 @@ static void export_writes_the_committed_bytes(void **state)
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
     const char *paths[] = {"include", "kernels/blocked.c", "./kernels/", "not-there"};
     struct error err;
-    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4,
+    assert_int_equal(repository_export(NULL, f->open, f->repo.ids[REPO_START], paths, 4,
                                        &helper_any_memory, out, &err),
                      0);
     assert_true(helper_exists(out, "include/kernel.h"));
@@ -27,7 +27,7 @@ static void export_writes_the_committed_bytes(void **state)
     assert_false(helper_exists(out, "README.md"));
     char *compare = xprintf("cmp -s '%s/include/kernel.h' '%s/kernels/kernel.h'", out, TEST_SOURCE);
     assert_int_equal(system(compare), 0);
-    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4,
+    assert_int_equal(repository_export(NULL, f->open, f->repo.ids[REPO_START], paths, 4,
                                        &helper_any_memory, out, &err),
                      -1);
     assert_non_null(strstr(err.text, "File exists"));
@@ -44,7 +44,7 @@ static void export_of_absent_inputs_is_the_commits_fault(void **state)
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
     const char *paths[] = {"not-there"};
     struct error err;
-    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 1,
+    assert_int_equal(repository_export(NULL, f->open, f->repo.ids[REPO_START], paths, 1,
                                        &helper_any_memory, out, &err),
                      1);
     assert_non_null(strstr(err.text, "not-there"));
@@ -78,9 +78,9 @@ static void nothing_touches_the_users_checkout(void **state)
     struct commit_list list;
     struct file_change_list changes;
     char *before = snapshot(f->repo.directory);
-    assert_int_equal(
-        repository_export(f->open, f->repo.ids[REPO_TUNE], NULL, 0, &helper_any_memory, out, &err),
-        0);
+    assert_int_equal(repository_export(NULL, f->open, f->repo.ids[REPO_TUNE], NULL, 0,
+                                       &helper_any_memory, out, &err),
+                     0);
     const struct commit_selection all = {.range = "ALL"};
     assert_int_equal(repository_select(&list, f->open, &all, &f->arena, &err), 0);
     assert_int_equal(repository_merge_base(&base, f->open, "main", "docs", &f->arena, &err), 0);
@@ -108,7 +108,7 @@ static int export_hostile(const struct helper_file *files, size_t count, struct 
     helper_repo_commit(id, work, "master", NULL, 0, 0, "hostile\n", files, count);
     struct repository *repository;
     assert_int_equal(repository_open(&repository, work, err), 0);
-    int result = repository_export(repository, id, NULL, 0, &helper_any_memory, out, err);
+    int result = repository_export(NULL, repository, id, NULL, 0, &helper_any_memory, out, err);
     assert_int_equal(helper_exists(directory, "out"), result == 0);
     if (expected)
         assert_true(helper_exists(out, expected));
@@ -140,7 +140,7 @@ static void export_refuses_links_that_leave(void **state)
     }
 }
 
-static void export_keeps_modes_and_empty_submodules(void **state)
+static void export_keeps_modes_and_bytes(void **state)
 {
     const struct helper_file files[] = {{"run", "#!/bin/sh\n", GIT_FILEMODE_BLOB_EXECUTABLE},
                                         {"crlf", "a\r\nb\r\n", 0},
@@ -203,7 +203,8 @@ static void export_refuses_hostile_trees(void **state)
         char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
         raw_tree(tree, odb, cases[i].mode, cases[i].name, &blob, cases[i].copies);
         raw_commit(commit, odb, tree);
-        int result = repository_export(repository, commit, NULL, 0, &helper_any_memory, out, &err);
+        int result =
+            repository_export(NULL, repository, commit, NULL, 0, &helper_any_memory, out, &err);
         bool harmless = strcmp(cases[i].mode, "120000") == 0; // a link to "evil", dangling
         assert_int_equal(result == 0, harmless);
         assert_int_equal(helper_exists(sub, "out"), harmless);
@@ -221,7 +222,7 @@ static void export_refuses_hostile_trees(void **state)
 }
 
 // A commit with one file, or link, that claims to be so large.
-static int export_claimed(uint64_t bytes, const char *mode, const struct export_memory *memory,
+static int export_claimed(uint64_t bytes, const char *mode, const struct export_terms *memory,
                           struct error *err)
 {
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
@@ -238,7 +239,7 @@ static int export_claimed(uint64_t bytes, const char *mode, const struct export_
     assert_int_equal(repository_open(&repository, work, err), 0);
     raw_tree(tree, odb, mode, "large", &id, 1);
     raw_commit(commit, odb, tree);
-    const int result = repository_export(repository, commit, NULL, 0, memory, out, err);
+    const int result = repository_export(NULL, repository, commit, NULL, 0, memory, out, err);
     assert_false(helper_exists(directory, "out"));
     git_odb_free(odb);
     git_repository_free(git);
@@ -264,7 +265,8 @@ static void export_refuses_files_beyond_all_memory(void **state)
 static void export_refuses_files_beyond_the_memory_there_is(void **state)
 {
     const uint64_t mib = 1 << 20;
-    const struct export_memory little = {0, 300 * mib}, allowed = {300 * mib, UINT64_MAX};
+    const struct export_terms little = {.free_bytes = 300 * mib},
+                              allowed = {.allowed_bytes = 300 * mib, .free_bytes = UINT64_MAX};
     struct error err;
     assert_int_equal(export_claimed(301 * mib, "100644", &little, &err), -1);
     assert_non_null(strstr(err.text, "'large' of 315621376 bytes needs more memory than is free"));
@@ -295,8 +297,8 @@ static void export_refuses_a_tower_of_folders(void **state)
     struct repository *repository;
     struct error err;
     assert_int_equal(repository_open(&repository, work, &err), 0);
-    assert_int_equal(repository_export(repository, commit, NULL, 0, &helper_any_memory, out, &err),
-                     1);
+    assert_int_equal(
+        repository_export(NULL, repository, commit, NULL, 0, &helper_any_memory, out, &err), 1);
     assert_non_null(strstr(err.text, "too deep"));
     assert_false(helper_exists(directory, "out"));
     git_odb_free(odb);
@@ -315,7 +317,7 @@ int main(void)
         cmocka_unit_test(export_of_absent_inputs_is_the_commits_fault),
         cmocka_unit_test(nothing_touches_the_users_checkout),
         cmocka_unit_test(export_refuses_links_that_leave),
-        cmocka_unit_test(export_keeps_modes_and_empty_submodules),
+        cmocka_unit_test(export_keeps_modes_and_bytes),
         cmocka_unit_test(export_refuses_hostile_trees),
         cmocka_unit_test(export_refuses_files_beyond_all_memory),
         cmocka_unit_test(export_refuses_files_beyond_the_memory_there_is),

@@ -48,6 +48,13 @@ static void process_exit_status_is_told(void **state)
     char text[64];
     process_describe(text, sizeof(text), &result);
     assert_string_equal(text, "exit status 7");
+    // What a shell says of a command that a signal ended.
+    result = process_script("sh -c 'kill -SEGV $$'; exit $?", (struct process_plan){0});
+    process_describe(text, sizeof(text), &result);
+    assert_string_equal(text, "exit status 139 (SIGSEGV, Segmentation fault)");
+    result = process_script("exit 255", (struct process_plan){0});
+    process_describe(text, sizeof(text), &result);
+    assert_string_equal(text, "exit status 255");
 }
 
 static void process_signal_is_told(void **state)

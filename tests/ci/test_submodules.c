@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A repository whose kernels need a submodule: list, gate, run and doctor build with it, and say
+// what is missing where it is not here. A commit that pins another one is another build.
+#include "runner/build.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_submodules.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *scene, *checkout, *policy;
+static struct plumb_outcome outcome;
+
+static int make(void **state)
+{
+    scene = helper_submodules();
+    checkout = xprintf("%s/clone", scene);
+    policy = xprintf("%s/plumb.cfg", scene);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    helper_shell(scene, ".", "rm -rf clone && git clone -q --recursive top clone");
+    helper_submodules_policy(policy, "");
+    return 0;
+}
+
+static int discard(void **state)
+{
+    helper_discard(scene);
+    free(scene);
+    free(checkout);
+    free(policy);
+    return 0;
+}
+
+static void type(int code, const char *part, const char *const *argv)
+{
+    plumb_run(&outcome, checkout, argv, 0);
+    plumb_said(&outcome, code, part);
+}
+
+#define TYPE(code, part, ...)                                                                      \
+    type(code, part, (const char *const[]){__VA_ARGS__, "--policy", policy, NULL})
+
+static void kernels_of_a_submodule_are_built_and_judged(void **state)
+{
+    TYPE(0, "plain ", "list", "kernels");
+    TYPE(1, "SLOWER", "gate"); // the new commit of the submodule makes it loop twice
+    plumb_run(&outcome, checkout, (const char *const[]){"doctor", "--policy", policy, NULL}, 0);
+    plumb_said(&outcome, outcome.code, "ok        submodules   2, each with the commit");
+}
+
+static void missing_one_is_told_alike(void **state)
+{
+    static const char missing[] = "submodule 'third_party/lib' at commit ";
+    static const char typed[] = "`git submodule update --init --recursive third_party/lib`";
+    helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
+    TYPE(4, missing, "list", "kernels");
+    plumb_said(&outcome, 4, typed);
+    TYPE(4, missing, "gate");
+    plumb_said(&outcome, 4, typed);
+    TYPE(4, missing, "run");
+    plumb_said(&outcome, 4, typed);
+    TYPE(4, missing, "run", "HEAD~..HEAD");
+    TYPE(2, missing, "doctor");
+    plumb_said(&outcome, 2, typed);
+    // What failed for this is not kept as a failure of the commit.
+    helper_shell(scene, "clone", "git submodule --quiet update --init --recursive third_party/lib");
+    TYPE(0, "plain ", "list", "kernels");
+}
+
+// An older commit of a range is passed over, and tried again.
+static void range_goes_on_without_a_commit_that_lacks_one(void **state)
+{
+    helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
+    helper_shell(scene, "clone",
+                 "git submodule --quiet init && git config submodule.third_party/lib.url "
+                 "\"file://$PWD/../lib\" && git submodule --quiet update --depth 1 && "
+                 "git submodule --quiet update --init --recursive");
+    TYPE(0, "third_party/lib", "run", "ALL");
+    plumb_said(&outcome, 0, "is not on this machine");
+    helper_shell(scene, "clone", "git -C third_party/lib fetch -q --unshallow");
+    TYPE(0, "commit 1 of 2", "run", "ALL");
+    assert_null(strstr(outcome.output, "is not on this machine"));
+}
+
+static void policy_may_leave_one_out(void **state)
+{
+    helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
+    helper_submodules_policy(policy, "\twithout = third_party/lib\n");
+    TYPE(3, "twice.h", "list", "kernels");
+}
+
+static void failure_names_what_is_empty(void **state)
+{
+    helper_shell(scene, "clone", "git rm -q --cached .gitmodules && git commit -q -m nameless");
+    TYPE(3, "twice.h", "list", "kernels");
+    plumb_said(&outcome, 3, "'third_party/lib' is a submodule without a line in .gitmodules");
+    TYPE(3, "without a line in .gitmodules", "gate");
+    TYPE(3, "without a line in .gitmodules", "gate"); // from the cache too
+}
+
+// Whatever part of it is an input, and where .gitmodules alone changes.
+static void pinned_commit_is_part_of_the_builds_key(void **state)
+{
+    static const char *const inputs[] = {"third_party", "third_party/lib",
+                                         "third_party/lib/include", ""};
+    struct repository *repository;
+    struct arena arena = {0};
+    struct error err;
+    struct commit at[3];
+    helper_shell(scene, "clone", "git rm -q --cached .gitmodules && git commit -q -m nameless");
+    assert_int_equal(repository_open(&repository, checkout, &err), 0);
+    static const char *const revisions[] = {"HEAD~2", "HEAD~", "HEAD"};
+    for (size_t i = 0; i < ARRAY_COUNT(at); i++)
+        assert_int_equal(repository_commit(&at[i], repository, revisions[i], &arena, &err), 0);
+    const struct toolchain toolchain = {.text = "none"};
+    const struct builder builder = {.cache = scene, .toolchain = &toolchain};
+    for (size_t i = 0; i < ARRAY_COUNT(inputs); i++) {
+        char keys[3][OBJECT_ID_TEXT];
+        const struct recipe recipe = {
+            .inputs = &inputs[i], .input_count = 1, .command = "true", .outputs = "*.so"};
+        for (size_t k = 0; k < ARRAY_COUNT(at); k++)
+            assert_int_equal(build_key(keys[k], &builder, repository, at[k].id, &recipe, &err), 0);
+        assert_string_not_equal(keys[0], keys[1]);
+        assert_string_not_equal(keys[1], keys[2]);
+    }
+    struct path_list names;
+    assert_int_equal(repository_names(&names, repository, at[0].id, &inputs[2], 1, &arena, &err),
+                     0);
+    assert_non_null(strstr(names.submodules, " third_party/lib"));
+    repository_close(repository);
+    arena_free(&arena);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+    const struct CMUnitTest tests[] = {
+        TEST(kernels_of_a_submodule_are_built_and_judged),
+        TEST(missing_one_is_told_alike),
+        TEST(range_goes_on_without_a_commit_that_lacks_one),
+        TEST(policy_may_leave_one_out),
+        TEST(failure_names_what_is_empty),
+        TEST(pinned_commit_is_part_of_the_builds_key),
+    };
+    return cmocka_run_group_tests(tests, make, discard);
+}
