@@ -77,7 +77,8 @@ struct to_build bisection_step(const struct search *s, size_t i)
 {
     return (struct to_build){.commit = &s->commits[i],
                              .base = i > 0 && !s->toolchains ? &s->commits[0] : NULL,
-                             .toolchain = s->toolchains ? s->toolchains[i] : NULL};
+                             .toolchain = s->toolchains ? s->toolchains[i] : NULL,
+                             .may_lack = i > 0 && i + 1 < s->count};
 }
 
 static int build(const struct built **out, struct search *s, size_t i, struct error *err)

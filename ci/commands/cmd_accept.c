@@ -7,6 +7,7 @@
 #include "ci/settings/store_option.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -140,6 +141,31 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
                                   (long long)id, (int)a->options.words.count ? " matches" : "");
 }
 
+// A misspelt series would be an epoch of nothing. Another machine's store may know it, so it is
+// written all the same.
+static void tell_unknown(const struct arguments *a, struct context *context)
+{
+    struct series_entry *known;
+    struct error ignored; // without a store nothing is known
+    size_t count;
+    if (context_store(context, STORE_READ, &ignored) ||
+        store_list_series(&known, &count, context->store, &context->arena, &ignored))
+        return;
+    for (size_t i = 0; i < a->options.words.count; i++) {
+        const char *words = a->options.words.items[i];
+        const struct epoch pattern = {.series = whole_pattern(&context->arena, words)};
+        size_t k = 0;
+        while (k < count &&
+               !epoch_matches(&pattern, known[k].kernel, &known[k].problem, known[k].device_uuid))
+            k++;
+        if (k == count)
+            fprintf(stderr,
+                    "plumb: no series that is measured here matches '%.80s'; `plumb "
+                    "history` names them\n",
+                    words);
+    }
+}
+
 static int choose(struct epoch_list *out, const struct arguments *a, struct context *context,
                   struct error *err)
 {
@@ -156,6 +182,7 @@ static int choose(struct epoch_list *out, const struct arguments *a, struct cont
     }
     if (!a->has_level)
         return from_run(out, a, context, epoch, err);
+    tell_unknown(a, context);
     for (int i = 0; i < (int)a->options.words.count; i++) {
         epoch.series = whole_pattern(&context->arena, a->options.words.items[i]);
         add_epoch(out, &epoch);
@@ -189,6 +216,11 @@ static int accept_changes(const struct arguments *a, struct context *context, st
     if (context_open(context, &a->options, err))
         return -1;
     struct arena *arena = &context->arena;
+    if (!a->file && context_is_bare(context))
+        return error_set(err,
+                         "%s: a bare repository has no checkout to write to; give --file FILE, "
+                         "and commit it as " EPOCHS_PATH " of a clone",
+                         repository_directory(context->repository));
     const char *path = epochs_path(context, a->file);
     int status = choose(&list, a, context, err);
     if (status == 0)

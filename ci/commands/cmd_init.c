@@ -101,6 +101,8 @@ static bool is_missed(const struct init *init, const struct signature *s)
 {
     const enum callee callee = wanted(init);
     const enum callee other = callee == CALLEE_LAUNCHER ? CALLEE_KERNEL : CALLEE_HOST;
+    if (s->unnameable)
+        return true;
     return !s->understood && s->callee != CALLEE_HOST && s->callee != other &&
            (callee != CALLEE_CUTLASS || s->callee == callee);
 }
@@ -220,8 +222,12 @@ static int write_shims(struct init *init, struct signature *first, struct error 
     size_t others = 0;
     for (size_t i = 0; i < found->count && init->written < SHIMS_MAX; i++) {
         const struct signature *s = &found->items[i];
-        if (s->callee != wanted(init) || !s->understood || !is_first(init, i))
+        if (s->callee != wanted(init) || !s->understood)
             continue;
+        if (!is_first(init, i)) {
+            printf("left out: %.80s of %.120s: another kernel has its name\n", s->name, s->file);
+            continue;
+        }
         if (!like_first(first, s)) {
             others++;
             continue;
@@ -289,6 +295,7 @@ static int write_policy(const struct init *init, const char *folder, const struc
         .layout = first->layout,
         .with_cutlass = needs_cutlass(init),
         .cutlass = from->cutlass,
+        .cutlass_below = from->cutlass_below,
         .libraries = from->libraries,
         .inputs = from->inputs,
         .input_count = from->whole_tree ? 0 : from->input_count,
@@ -315,6 +322,8 @@ static void tell_next(const struct init *init)
                "    plumb list kernels        builds HEAD and shows what it found\n"
                "    plumb gate --base HEAD    compares HEAD with itself: all the same\n"
                "    plumb gate                after the next commit: HEAD with its parent\n");
+    if (needs_cutlass(init) && init->sources.missing)
+        printf("First: %s.\n", init->sources.missing);
     if (needs_cutlass(init) && !init->sources.cutlass)
         printf("CUTLASS itself is taken from $CUTLASS_PATH, /opt/cutlass without it.\n");
     if (cuda)
@@ -330,6 +339,12 @@ static int init_all(struct init *init, struct error *err)
     if (repository_open(&repository, a->options.repository ? a->options.repository : ".", err))
         return -1;
     const char *root = repository_directory(repository);
+    if (!a->outside && repository_is_bare(repository)) {
+        error_set(err, "%s: a bare repository has no checkout to write to; give --outside DIR",
+                  root);
+        repository_close(repository);
+        return -1;
+    }
     char *top = a->outside ? xstrdup(a->outside) : xprintf("%s/ci", root);
     init->folder = a->outside ? xprintf("%s/overlay", top) : xstrdup(top);
     char *kernels = NULL;

@@ -3,6 +3,7 @@
 // plumb run: measures commits one by one, oldest first, and skips what is known.
 #include "ci/command.h"
 #include "ci/commands/output.h"
+#include "ci/commands/run_tally.h"
 #include "ci/commands/toolchain_names.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/known.h"
@@ -147,12 +148,6 @@ static int conclude_known(const struct answer *answer, struct run *last, struct 
     return 0;
 }
 
-// What came of all commits, beside their runs.
-struct tally {
-    struct answer *answer; // NULL: it is printed
-    size_t known, left;    // commits
-};
-
 // Reports of several toolchains lie in folders of their names.
 static const char *out_of(struct context *context, const struct arguments *a,
                           const struct toolchain *toolchain)
@@ -171,7 +166,7 @@ struct waiting {
     struct measured items[TOGETHER];
     size_t count;
     struct run last; // that was told
-    struct tally *tally;
+    struct run_tally *tally;
 };
 
 static int tell(struct waiting *w, struct measured *m, struct context *context,
@@ -212,24 +207,12 @@ static int measure(struct waiting *w, const struct to_build *what, struct contex
         (void)tell_all(w, context, a, &before); // they need not wait for what fails
         return -1;
     }
+    run_tally_add(w->tally, m, context);
     if (!a->options.dry_run)
         return ++w->count == TOGETHER ? tell_all(w, context, a, err) : 0;
     const int status = output_plan(w->tally->answer, &m->run, context, anew_of(a), err);
     run_free(&m->run);
     return status;
-}
-
-static void say_left(struct tally *tally, size_t commits, size_t measured, size_t left)
-{
-    tally->known += commits - measured - left;
-    tally->left += left;
-    if (!tally->answer && left)
-        printf("--seconds: %zu of %zu commits are left; the same command goes on\n", left, commits);
-    else if (!tally->answer && commits == 0)
-        printf("nothing to do: the range holds no commits\n");
-    else if (!tally->answer && !measured)
-        printf("nothing to do: %zu %s measured already\n", commits,
-               plural(commits, "commit is", "commits are"));
 }
 
 // Whether a commit waits whose tree is this one's: what was measured of it is this one's too.
@@ -248,6 +231,7 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
 {
     struct commit_list commits;
     const char *by = w->toolchain->name;
+    const size_t before = w->tally->before;
     size_t measured = 0, left = 0;
     bool known = false; // the newest one
     struct to_build what = {.toolchain = w->toolchain};
@@ -257,6 +241,7 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
         what.commit = &commits.items[i];
         known = false;
         const bool is_last = i + 1 == commits.count;
+        what.may_lack = !is_last;
         if (!anew_of(a) &&
             (is_last ? run_known_newest : run_known)(&known, context, &what, false, err))
             return -1;
@@ -276,7 +261,8 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     }
     if (tell_all(w, context, a, err))
         return -1;
-    say_left(w->tally, commits.count, measured, left);
+    run_tally_say_left(w->tally, commits.count, measured, left);
+    run_tally_say_before(w->tally, context, before);
     return known && !a->options.dry_run
                ? conclude_known(w->tally->answer, &w->last, context, &what, err)
                : 0;
@@ -293,7 +279,7 @@ static int severity(enum conclusion conclusion)
     return of[conclusion];
 }
 
-static int run_toolchains(enum conclusion *out, struct tally *tally, struct context *context,
+static int run_toolchains(enum conclusion *out, struct run_tally *tally, struct context *context,
                           const struct arguments *a, struct error *err)
 {
     static const char *const alone[] = {TOOLCHAIN_DEFAULT};
@@ -323,7 +309,7 @@ static int run_toolchains(enum conclusion *out, struct tally *tally, struct cont
     return 0;
 }
 
-static int open_and_run(enum conclusion *out, struct tally *tally, struct context *context,
+static int open_and_run(enum conclusion *out, struct run_tally *tally, struct context *context,
                         const struct arguments *a, struct error *err)
 {
     const char *folder = a->options.dry_run ? NULL : a->options.out;
@@ -350,7 +336,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     if (a->options.words.count)
         a->selection.range = a->options.words.items[0];
     struct answer kept, *answer = answer_if(&kept, a->json, a->options.dry_run ? "series" : "runs");
-    struct tally tally = {.answer = answer};
+    struct run_tally tally = {.answer = answer};
     const int status = open_and_run(out, &tally, context, a, err);
     if (answer && status == 0) {
         struct json *whole = answer_whole(answer);

@@ -51,6 +51,10 @@ static int write_site(struct context *context, struct site_data *data, const str
     if (!epochs && context->repository)
         epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                               repository_directory(context->repository));
+    if (!epochs)
+        fprintf(stderr,
+                "plumb: of which repository this store is is not known, so nothing counts as "
+                "accepted; give -C DIR, or --epochs FILE\n");
     if (has_policy(context) && context_policy(context, "", &unread))
         fprintf(stderr, "plumb: %s; its addresses are not used\n", unread.text);
     data->site.commit_url = a->commit_url ? a->commit_url : context->policy.commit_url;

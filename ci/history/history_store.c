@@ -4,6 +4,7 @@
 // one series does not come through here.
 #include "ci/history/history_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,10 @@ int history_store(struct context *context, const struct history_request *request
         if (!epochs && context->repository)
             epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                                   repository_directory(context->repository));
+        if (!epochs)
+            fprintf(stderr,
+                    "plumb: of which repository this store is is not known, so nothing counts as "
+                    "accepted; give -C DIR, or --epochs FILE\n");
         wanted.repository = context->repository;
         status = load(&set, accuracy, &wanted, context->store, epochs, request->format, err);
     }

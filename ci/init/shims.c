@@ -303,6 +303,9 @@ static void add_inputs(struct buffer *out, const struct shim_policy *policy)
 {
     for (size_t i = 0; i < policy->input_count; i++)
         buffer_printf(out, "\tinput = \"%s\"\n", policy->inputs[i]);
+    if (policy->input_count && policy->with_cutlass && policy->cutlass_below)
+        buffer_printf(out, "\tinput = \"%s/include\"\n\tinput = \"%s/tools/util/include\"\n",
+                      policy->cutlass, policy->cutlass);
     if (policy->input_count && !policy->outside)
         buffer_puts(out, policy->form == FORM_PLAN
                              ? "\tinput = ci/plans\n"

@@ -41,6 +41,7 @@ struct shim_policy {
     const char *layout;        // as in PLUMB_TN
     bool with_cutlass;         // sources name its headers
     const char *cutlass;       // folder in the tree that holds CUTLASS; NULL: $CUTLASS_PATH
+    bool cutlass_below;        // that is a submodule: what builds need of it is an input
     const char *libraries;     // to link, such as " -lcublas"
     const char *const *inputs; // none: the whole tree
     size_t input_count;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { SOURCES_MAX = 2000, LIBRARIES = 5 };
 
@@ -43,6 +44,8 @@ static void add_input(struct sources *sources, const char *path, struct arena *a
         sources->inputs[sources->input_count++] = top;
 }
 
+static const char unquotable[] = " \t\n\"'\\$`;&|<>()";
+
 // The folder above include/cutlass/cutlass.h, "." at the top; NULL: there is none, or its name
 // would not survive the policy's quotes.
 static const char *find_cutlass(const struct path_list *names, struct arena *arena)
@@ -55,10 +58,37 @@ static const char *find_cutlass(const struct path_list *names, struct arena *are
             continue;
         if (length == tail)
             return ".";
-        if (path[length - tail - 1] == '/' && !strpbrk(path, " \t\n\"'\\$`;&|<>()"))
+        if (path[length - tail - 1] == '/' && !strpbrk(path, unquotable))
             return arena_strndup(arena, path, length - tail - 1);
     }
     return NULL;
+}
+
+// The same in the submodules. One that is called so and cannot be looked into may be it too.
+static void find_cutlass_below(struct sources *out, const struct repository *repository,
+                               const char *commit, const char *submodules, struct arena *arena)
+{
+    for (const char *line = submodules; *line && !out->cutlass; line += strcspn(line, "\n") + 1) {
+        const char *path = strchr(line, ' '); // "ID PATH", unless the path has line ends
+        if (!path++)
+            return;
+        const char *own = arena_strndup(arena, path, strcspn(path, "\n"));
+        const char *slash = strrchr(own, '/'), *name = slash ? slash + 1 : own;
+        char *text;
+        size_t size;
+        struct error err;
+        if (strpbrk(own, unquotable))
+            continue;
+        if (repository_read(&text, &size, repository, commit,
+                            arena_printf(arena, "%s/include/cutlass/cutlass.h", own), &err) == 0) {
+            out->cutlass = own;
+            free(text);
+        } else if (strcasecmp(name, "cutlass") == 0 && strstr(err.text, "is not on this machine")) {
+            out->cutlass = own;
+            out->missing = arena_strdup(arena, err.text);
+        }
+        out->cutlass_below = out->cutlass != NULL;
+    }
 }
 
 // A source of somebody else's, of which no kernel is looked for.
@@ -66,6 +96,15 @@ static bool is_foreign(const struct sources *sources, const char *path)
 {
     const size_t length = sources->cutlass ? strlen(sources->cutlass) : 0;
     return length && strncmp(path, sources->cutlass, length) == 0 && path[length] == '/';
+}
+
+static void refuse_from(struct signature_list *found, size_t first)
+{
+    for (size_t i = first; i < found->count; i++) {
+        found->items[i].unnameable = found->items[i].understood;
+        found->items[i].understood = false;
+        found->items[i].why = "its path has a character that no #include can have";
+    }
 }
 
 int sources_read(struct sources *out, const struct repository *repository, struct arena *arena,
@@ -81,6 +120,8 @@ int sources_read(struct sources *out, const struct repository *repository, struc
     if (repository_names(&names, repository, head.id, NULL, 0, arena, err))
         return -1;
     out->cutlass = find_cutlass(&names, arena);
+    if (!out->cutlass)
+        find_cutlass_below(out, repository, head.id, names.submodules, arena);
     size_t read = 0;
     for (size_t i = 0; i < names.count && read < SOURCES_MAX; i++) {
         const char *path = names.items[i];
@@ -93,9 +134,12 @@ int sources_read(struct sources *out, const struct repository *repository, struc
         if (!searched || is_foreign(out, path) ||
             repository_read(&text, &size, repository, head.id, path, &none))
             continue;
+        const size_t before = out->found.count;
         signatures_find(&out->found, path, text, arena);
         if (strstr(path, ".cu"))
             cutlass_find(&out->found, path, text, arena);
+        if (strpbrk(path, "\"\\<>\n"))
+            refuse_from(&out->found, before);
         out->names_cutlass |= strstr(text, "\"cutlass/") || strstr(text, "<cutlass/");
         for (size_t l = 0; l < LIBRARIES; l++)
             links[l] |= strstr(text, libraries[l].header) != NULL;

@@ -18,6 +18,8 @@ struct sources {
     const char *libraries; // to link, such as " -lcublas"
     bool names_cutlass;    // some include its headers
     const char *cutlass;   // the folder of CUTLASS in the tree, or NULL: not there
+    bool cutlass_below;    // it is a submodule
+    const char *missing;   // the submodule that may be CUTLASS is not on this machine: what to type
 };
 
 // Strings live in the arena. A repository without a commit has no sources.

@@ -135,6 +135,55 @@ static void choice_says_which_type_it_is_for(void **state)
     plumb_said(&outcome, 0, "512x512x512:fp32 tile ");
 }
 
+static void failure_of_both_sides_is_told_once(void **state)
+{
+    const char *commit = repo.ids[REPO_UNBUILDABLE];
+    TYPE("gate", "--base", commit, "--head", commit, "--policy", repo.policy);
+    plumb_said(&outcome, 3, "BROKEN: commit ");
+    assert_int_equal(helper_occurrences(outcome.output, "unbuilt  "), 1);
+    assert_null(strstr(outcome.output, "nor does its base"));
+}
+
+// Most of a history is older than the policy, and than shims.
+static void commits_before_the_policy_are_told_of_overlays(void **state)
+{
+    TYPE("run", repo.ids[REPO_UNBUILDABLE], "--policy", repo.policy);
+    plumb_said(&outcome, 3, "1 commit does not build and has no ci/plumb.cfg; what such commits");
+    plumb_said(&outcome, 3, "`plumb init --outside DIR`, --overlay DIR");
+}
+
+static void accepted_level_of_an_unknown_series_is_told(void **state)
+{
+    TYPE("run", "HEAD", "--policy", repo.policy, "--quiet");
+    TYPE("accept", "--level", "3%", "--who", "T", "-m", "why", "-n", "simpel*");
+    plumb_said(&outcome, 0, "no series that is measured here matches 'simpel*'");
+    TYPE("accept", "--level", "3%", "--who", "T", "-m", "why", "-n", "simple*");
+    plumb_said(&outcome, 0, "would be added");
+    assert_null(strstr(outcome.output, "no series that"));
+}
+
+// A store where plumb puts it is its repository's, from wherever it is asked.
+static void store_knows_what_its_repository_accepted(void **state)
+{
+    char *copy = xprintf("%s/copy.db", repo.directory), *command;
+    char *folder = xprintf("%s/baselines", repo.directory);
+    TYPE("run", "HEAD", "--policy", repo.policy, "--quiet");
+    command = xprintf("mkdir -p '%s' && echo nonsense >'%s/epochs.txt' && cp '%s/.plumb/store.db' "
+                      "'%s'",
+                      folder, folder, repo.directory, copy);
+    assert_int_equal(system(command), 0);
+    char *own = xprintf("%s/.plumb/store.db", repo.directory);
+    plumb_run(&outcome, "/", (const char *const[]){"history", "--store", own, NULL}, 0);
+    plumb_said(&outcome, 4, "epochs.txt"); // read, and refused
+    plumb_run(&outcome, "/", (const char *const[]){"history", "--store", copy, NULL}, 0);
+    plumb_said(&outcome, 0, "give -C DIR, or --epochs FILE");
+    helper_discard(folder);
+    free(folder);
+    free(command);
+    free(own);
+    free(copy);
+}
+
 static void policy_has_to_be_committed_before_a_gate(void **state)
 {
     char *folder = xprintf("%s/ci", repo.directory), *path = xprintf("%s/plumb.cfg", folder);
@@ -176,6 +225,10 @@ int main(void)
         cmocka_unit_test(selection_that_leaves_nothing_is_told),
         cmocka_unit_test(static_gate_of_a_host_says_why_not),
         cmocka_unit_test(choice_says_which_type_it_is_for),
+        cmocka_unit_test(failure_of_both_sides_is_told_once),
+        cmocka_unit_test(commits_before_the_policy_are_told_of_overlays),
+        cmocka_unit_test(accepted_level_of_an_unknown_series_is_told),
+        cmocka_unit_test(store_knows_what_its_repository_accepted),
         cmocka_unit_test(policy_has_to_be_committed_before_a_gate),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

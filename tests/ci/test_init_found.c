@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `plumb init` finds in repositories as they come, and what it says of the rest: CUTLASS as a
+// submodule, two functions of one name, names that no #include can have, no checkout at all.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_submodules.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *scene, *checkout;
+static struct plumb_outcome outcome;
+
+static int make(void **state)
+{
+    scene = helper_submodules();
+    checkout = xprintf("%s/own", scene);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    helper_shell(scene, ".", "rm -rf own && git init -q -b main own && mkdir own/src");
+    return 0;
+}
+
+static int discard(void **state)
+{
+    helper_discard(scene);
+    free(scene);
+    free(checkout);
+    return 0;
+}
+
+static void init(const char *part)
+{
+    plumb_run(&outcome, checkout, (const char *const[]){"init", NULL}, 0);
+    plumb_said(&outcome, 0, part);
+}
+
+static const char tall[] =
+    "cat >src/tall.cu <<'END'\n#include \"cutlass/gemm/device/gemm.h\"\n"
+    "using R = cutlass::layout::RowMajor;\n"
+    "using Gemm = cutlass::gemm::device::Gemm<float, R, float, R, float, R>;\nEND\n"
+    "git add src && git commit -q -m tall\n";
+
+static void cutlass_is_found_in_a_submodule(void **state)
+{
+    helper_shell(scene, ".",
+                 "rm -rf cutlass && git init -q -b main cutlass && cp -r '" TEST_DATA
+                 "/cutlass/include' cutlass && git -C cutlass add . && "
+                 "git -C cutlass commit -q -m cutlass");
+    helper_shell(scene, "own", tall);
+    helper_shell(scene, "own",
+                 "git submodule --quiet add \"$PWD/../cutlass\" 3rdparty/cutlass && "
+                 "git commit -q -m cutlass");
+    init("shims/tall.cu");
+    assert_null(strstr(outcome.output, "CUTLASS_PATH"));
+    assert_null(strstr(outcome.output, "First: "));
+    char *policy = xprintf("%s/ci/plumb.cfg", checkout);
+    assert_true(helper_says(policy, "export CUTLASS=3rdparty/cutlass; "));
+    assert_true(helper_says(policy, "\tinput = \"3rdparty/cutlass/include\"\n"));
+    helper_shell(scene, "own", "git add ci && git commit -q -m plumb");
+    if (access("/usr/local/cuda/bin/nvcc", X_OK) == 0) {
+        plumb_run(&outcome, checkout, (const char *const[]){"list", "kernels", NULL}, 0);
+        plumb_said(&outcome, 0, "tall ");
+    }
+    // Without it, as after a plain `git clone`.
+    helper_shell(scene, ".",
+                 "rm -rf own/ci && git -C own submodule --quiet deinit --all -f && "
+                 "rm -rf own/.git/modules");
+    init("First: submodule '3rdparty/cutlass' at commit ");
+    plumb_said(&outcome, 0, "`git submodule update --init --recursive 3rdparty/cutlass`");
+    assert_true(helper_says(policy, "export CUTLASS=3rdparty/cutlass; "));
+    free(policy);
+}
+
+static void what_gets_no_shim_is_told(void **state)
+{
+    static const char body[] = "void gemm(int m, int n, int k, const float *a, const float *b, "
+                               "float *c) {}";
+    char *words = xprintf("echo '%s' >src/one.c; echo '%s' >src/two.c; echo '%s' >'src/a\"b.c'\n"
+                          "sed -i s/gemm/quoted/ 'src/a\"b.c'; git add .; git commit -q -m three",
+                          body, body, body);
+    helper_shell(scene, "own", words);
+    init("left out: gemm of src/two.c: another kernel has its name");
+    plumb_said(&outcome, 0, "not understood: quoted of src/a\"b.c: its path has a character");
+    free(words);
+}
+
+static void bare_repository_has_nothing_to_write_to(void **state)
+{
+    helper_shell(scene, "own", tall);
+    helper_shell(scene, ".", "rm -rf bare.git && git clone -q --bare own bare.git");
+    char *bare = xprintf("%s/bare.git", scene);
+    plumb_run(&outcome, bare, (const char *const[]){"init", NULL}, 0);
+    plumb_said(&outcome, 4, "has no checkout to write to; give --outside DIR");
+    assert_false(helper_exists(bare, "ci"));
+    plumb_run(&outcome, bare,
+              (const char *const[]){"accept", "--level", "3%", "--who", "T", "-m", "x", "k*", NULL},
+              0);
+    plumb_said(&outcome, 4, "has no checkout to write to; give --file FILE");
+    assert_false(helper_exists(bare, "baselines"));
+    plumb_run(&outcome, bare, (const char *const[]){"init", "--outside", "../beside", NULL}, 0);
+    plumb_said(&outcome, 0, "../beside/plumb.cfg");
+    free(bare);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+    const struct CMUnitTest tests[] = {
+        TEST(cutlass_is_found_in_a_submodule),
+        TEST(what_gets_no_shim_is_told),
+        TEST(bare_repository_has_nothing_to_write_to),
+    };
+    return cmocka_run_group_tests(tests, make, discard);
+}
