@@ -25,14 +25,30 @@ void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit);
 // It lies in the checkout of another repository and came with its commit, files, configuration and
 // all; unless the outer one is the user's own.
 bool git_is_brought(git_repository *git);
-// The tree of a commit given by full id. Caller frees.
+// The root tree of a commit, or of a submodule of it, and how errors name it.
+struct git_root {
+    git_tree *tree;
+    const char *commit; // the outermost
+    const char *within; // path of the submodule; "" in none
+};
+
+// As export goes no deeper and through no more files, nothing else does.
+enum { GIT_DEPTH_MAX = 128, GIT_ENTRIES_MAX = 1000000 };
+
+// The tree of a commit given by full id. Caller frees. -1 too when it has a name twice or out of
+// order, as of the next two.
 int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
                 struct error *err);
+// The tree at a path below the root. Caller frees.
+int git_sound_tree(git_tree **out, const struct git_root *root, const git_oid *id, const char *path,
+                   struct error *err);
+int git_check_tree(const git_tree *tree, const char *commit, const char *within, const char *path,
+                   struct error *err);
 // "./a/b/" is a/b, as people write it; "" and "." are the whole tree. Caller frees.
 char *git_plain_path(const char *path);
 // *out stays NULL when the path, a plain one, is not in the tree. Of a path in a submodule it is
 // the submodule, and *rest the part that is in it, else "". Caller frees the entry.
-int git_find_way(git_tree_entry **out, const char **rest, const git_tree *tree, const char *path,
-                 struct error *err);
+int git_find_way(git_tree_entry **out, const char **rest, const struct git_root *root,
+                 const char *path, struct error *err);
 
 #endif

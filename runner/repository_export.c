@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 128, ENTRIES_MAX = 1000000, SUBMODULES_MAX = 1000 };
+enum { SUBMODULES_MAX = 1000 };
 
 static bool bad_name(const char *name)
 {
@@ -24,10 +24,10 @@ static bool bad_name(const char *name)
            strcasecmp(name, ".git") == 0;
 }
 
-static int export_tree(struct export_job *job, int at, const git_tree *tree, const char *folder,
-                       int depth);
-static int export_path(struct export_job *job, int root, const git_tree *tree, const char *path,
-                       int depth, size_t *found);
+static int export_tree(struct export_job *job, int at, const struct git_root *root,
+                       const git_tree *tree, const char *folder, int depth);
+static int export_path(struct export_job *job, int top, const struct git_root *root,
+                       const char *path, int depth, size_t *found);
 
 // The policy says that the build needs nothing of it.
 static bool left_out(const struct export_job *job, const char *path)
@@ -50,28 +50,28 @@ static int export_submodule(struct export_job *job, int at, const git_oid *commi
 {
     const struct submodule_level *outer = job->level;
     struct submodule_level inner = {0};
-    git_tree *tree = NULL;
+    struct git_root root = {.commit = job->commit};
     if (left_out(job, path))
         return 0;
     if (++job->submodules > SUBMODULES_MAX)
         return export_refuse(job, path, "is one submodule too many");
-    int result = submodule_enter(&inner, &tree, outer, path, commit, job->err);
+    int result = submodule_enter(&inner, &root, outer, path, commit, job->err);
     if (result == SUBMODULE_NAMELESS) { // git leaves its folder empty too
         export_see(&job->told.nameless, job, "", path);
         result = 0;
     } else if (result == 0) {
         job->level = &inner;
-        result = export_path(job, at, tree, rest, depth, found);
+        result = export_path(job, at, &root, rest, depth, found);
         job->level = outer;
     }
-    git_tree_free(tree);
+    git_tree_free(root.tree);
     submodule_leave(&inner);
     return result;
 }
 
 // What is in a folder that was made for it. folder: where the entry is, with a final '/', or "".
-static int export_below(struct export_job *job, int at, const git_tree_entry *entry,
-                        const char *folder, int depth)
+static int export_below(struct export_job *job, int at, const struct git_root *root,
+                        const git_tree_entry *entry, const char *folder, int depth)
 {
     git_tree *tree = NULL;
     size_t found = 0;
@@ -79,11 +79,11 @@ static int export_below(struct export_job *job, int at, const git_tree_entry *en
     char *path = xprintf("%s%s", folder, git_tree_entry_name(entry));
     if (git_tree_entry_type(entry) != GIT_OBJECT_TREE) {
         result = export_submodule(job, at, git_tree_entry_id(entry), path, "", depth, &found);
-    } else if (git_tree_lookup(&tree, job->level->git, git_tree_entry_id(entry))) {
-        result = error_set(job->err, "exporting %.12s: %s", job->commit, git_words());
     } else {
         char *below = xprintf("%s/", path);
-        result = export_tree(job, at, tree, below, depth);
+        result = git_sound_tree(&tree, root, git_tree_entry_id(entry), path, job->err);
+        if (result == 0)
+            result = export_tree(job, at, root, tree, below, depth);
         free(below);
     }
     git_tree_free(tree);
@@ -92,33 +92,33 @@ static int export_below(struct export_job *job, int at, const git_tree_entry *en
 }
 
 // depth: of the directory `at` below the export's root.
-static int export_entry(struct export_job *job, int at, const git_tree_entry *entry,
-                        const char *folder, int depth)
+static int export_entry(struct export_job *job, int at, const struct git_root *root,
+                        const git_tree_entry *entry, const char *folder, int depth)
 {
     const char *name = git_tree_entry_name(entry);
     if (bad_name(name))
         return export_refuse(job, name, "is not a name a file may have");
-    if (++job->entries > ENTRIES_MAX)
+    if (++job->entries > GIT_ENTRIES_MAX)
         return export_refuse(job, name, "is one file too many");
     if (git_tree_entry_type(entry) == GIT_OBJECT_BLOB)
         return job->look ? 0 : export_blob(job, at, entry, folder, depth);
-    if (depth >= DEPTH_MAX)
+    if (depth >= GIT_DEPTH_MAX)
         return export_refuse(job, name, "is too deep");
     int fd = job->look ? -1 : export_folder(job, at, name);
     if (fd < 0 && !job->look)
         return fd == -2 ? EXPORT_REFUSED : -1;
-    int result = export_below(job, fd, entry, folder, depth + 1);
+    int result = export_below(job, fd, root, entry, folder, depth + 1);
     if (fd >= 0)
         close(fd);
     return result;
 }
 
-static int export_tree(struct export_job *job, int at, const git_tree *tree, const char *folder,
-                       int depth)
+static int export_tree(struct export_job *job, int at, const struct git_root *root,
+                       const git_tree *tree, const char *folder, int depth)
 {
     int result = 0;
     for (size_t i = 0; result == 0 && i < git_tree_entrycount(tree); i++)
-        result = export_entry(job, at, git_tree_entry_byindex(tree, i), folder, depth);
+        result = export_entry(job, at, root, git_tree_entry_byindex(tree, i), folder, depth);
     return result;
 }
 
@@ -136,17 +136,17 @@ static bool covered(char *const *paths, size_t count, size_t index)
     return false;
 }
 
-// The whole tree, or what is at the path, below the folder `root` of the tree, which is so deep.
-static int export_path(struct export_job *job, int root, const git_tree *tree, const char *path,
-                       int depth, size_t *found)
+// The whole tree, or what is at the path, into the open folder of the tree, which is so deep.
+static int export_path(struct export_job *job, int top, const struct git_root *root,
+                       const char *path, int depth, size_t *found)
 {
     const char *rest;
     git_tree_entry *entry = NULL;
     if (!*path) {
         ++*found;
-        return export_tree(job, root, tree, "", depth);
+        return export_tree(job, top, root, root->tree, "", depth);
     }
-    if (git_find_way(&entry, &rest, tree, path, job->err))
+    if (git_find_way(&entry, &rest, root, path, job->err))
         return -1;
     if (!entry)
         return 0;
@@ -156,12 +156,12 @@ static int export_path(struct export_job *job, int root, const git_tree *tree, c
     char *folder = xstrdup(own), *last = strrchr(folder, '/');
     (last ? last + 1 : folder)[0] = '\0';
     char *way = *rest ? xprintf("%s/", own) : xstrdup(own);
-    int at = job->look ? -1 : export_parent(job, root, way, &depth), result = -1;
+    int at = job->look ? -1 : export_parent(job, top, way, &depth), result = -1;
     const bool ready = at >= 0 || job->look;
     if (ready && *rest)
         result = export_submodule(job, at, git_tree_entry_id(entry), own, rest, depth, found);
     else if (ready)
-        result = (++*found, export_entry(job, at, entry, folder, depth));
+        result = (++*found, export_entry(job, at, root, entry, folder, depth));
     if (at >= 0)
         close(at);
     free(way);
@@ -171,17 +171,18 @@ static int export_path(struct export_job *job, int root, const git_tree *tree, c
     return result;
 }
 
-static int export_paths(struct export_job *job, int root, const git_tree *tree,
-                        const char *const *paths, size_t count)
+static int export_paths(struct export_job *job, int top, git_tree *tree, const char *const *paths,
+                        size_t count)
 {
     char **plain = xcalloc(count + 1, sizeof(*plain));
+    const struct git_root root = {tree, job->commit, ""};
     size_t used = count ? count : 1, found = 0;
     for (size_t i = 0; i < used; i++)
         plain[i] = git_plain_path(count ? paths[i] : "");
     int result = 0;
     for (size_t i = 0; result == 0 && i < used; i++) {
         if (!covered(plain, used, i))
-            result = export_path(job, root, tree, plain[i], 0, &found);
+            result = export_path(job, top, &root, plain[i], 0, &found);
     }
     if (result == 0 && found == 0)
         result = export_refuse(job, plain[0],

@@ -8,69 +8,13 @@
 
 enum { READ_MAX = 1 << 20 };
 
-int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
-                struct error *err)
-{
-    git_oid id;
-    git_commit *found = NULL;
-    if (git_oid_fromstr(&id, commit) || git_commit_lookup(&found, repository->git, &id) ||
-        git_commit_tree(out, found)) {
-        git_commit_free(found);
-        return error_set(err, "%s: commit %.40s: %s", repository->directory, commit, git_words());
-    }
-    git_commit_free(found);
-    return 0;
-}
-
-char *git_plain_path(const char *path)
-{
-    while (strncmp(path, "./", 2) == 0)
-        path += 2;
-    char *copy = xstrdup(strcmp(path, ".") == 0 ? "" : path);
-    size_t length = strlen(copy);
-    while (length > 0 && copy[length - 1] == '/')
-        copy[--length] = '\0';
-    return copy;
-}
-
-// The submodule that the path leads into.
-static git_tree_entry *submodule_on_way(const char **rest, const git_tree *tree, const char *path)
-{
-    git_tree_entry *entry = NULL;
-    for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
-        char *before = xprintf("%.*s", (int)(at - path), path);
-        const int code = git_tree_entry_bypath(&entry, tree, before);
-        free(before);
-        if (code)
-            return NULL;
-        if (git_tree_entry_type(entry) == GIT_OBJECT_COMMIT) {
-            *rest = at + 1;
-            return entry;
-        }
-        git_tree_entry_free(entry);
-    }
-    return NULL;
-}
-
-int git_find_way(git_tree_entry **out, const char **rest, const git_tree *tree, const char *path,
-                 struct error *err)
-{
-    const int code = git_tree_entry_bypath(out, tree, path);
-    *rest = "";
-    if (code == GIT_ENOTFOUND)
-        *out = submodule_on_way(rest, tree, path);
-    else if (code)
-        return error_set(err, "%s: %s", path, git_words());
-    return 0;
-}
-
 // As people write the path; of one in a submodule the submodule.
-static int find_entry(git_tree_entry **out, const git_tree *tree, const char *path,
+static int find_entry(git_tree_entry **out, const struct git_root *root, const char *path,
                       struct error *err)
 {
     const char *rest;
     char *plain = git_plain_path(path);
-    const int code = git_find_way(out, &rest, tree, plain, err);
+    const int code = git_find_way(out, &rest, root, plain, err);
     free(plain);
     return code;
 }
@@ -82,8 +26,9 @@ int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *reposi
     git_tree_entry *entry = NULL;
     if (git_tree_of(&tree, repository, commit, err))
         return -1;
+    const struct git_root root = {tree, commit, ""};
     char *plain = git_plain_path(path);
-    int result = *plain ? find_entry(&entry, tree, plain, err) : 0;
+    int result = *plain ? find_entry(&entry, &root, plain, err) : 0;
     if (result == 0) {
         out[0] = '\0';
         if (!*plain)
@@ -101,7 +46,8 @@ int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *reposi
 
 struct naming {
     struct path_list *list;
-    size_t capacity;
+    const struct git_root *root;
+    size_t capacity, entries;
     const char *below; // "a/b/", or "" for the whole tree
     struct arena *arena;
 };
@@ -121,35 +67,59 @@ static void add_name(struct naming *naming, const char *folder, const char *name
     }
 }
 
-static int visit_entry(const char *folder, const git_tree_entry *entry, void *data)
+// folder: below the path that is asked for, with a final '/', or "".
+static int name_below(struct naming *naming, const git_tree *tree, const char *folder, int depth,
+                      struct error *err)
 {
-    if (git_tree_entry_type(entry) != GIT_OBJECT_TREE)
-        add_name(data, folder, git_tree_entry_name(entry), entry);
-    return 0;
+    const struct git_root *root = naming->root;
+    int result = 0;
+    if (depth > GIT_DEPTH_MAX)
+        return error_set(err, "commit %.12s: '%.200s' is too deep", root->commit, folder);
+    for (size_t i = 0; result == 0 && i < git_tree_entrycount(tree); i++) {
+        const git_tree_entry *entry = git_tree_entry_byindex(tree, i);
+        const char *name = git_tree_entry_name(entry);
+        git_tree *inner = NULL;
+        if (++naming->entries > GIT_ENTRIES_MAX)
+            return error_set(err, "commit %.12s: '%.200s%.200s' is one file too many", root->commit,
+                             folder, name);
+        if (git_tree_entry_type(entry) != GIT_OBJECT_TREE) {
+            add_name(naming, folder, name, entry);
+            continue;
+        }
+        char *path = xprintf("%s%s%s", naming->below, folder, name);
+        char *below = xprintf("%s%s/", folder, name);
+        result = git_sound_tree(&inner, root, git_tree_entry_id(entry), path, err);
+        if (result == 0)
+            result = name_below(naming, inner, below, depth + 1, err);
+        git_tree_free(inner);
+        free(below);
+        free(path);
+    }
+    return result;
 }
 
-static int name_path(struct naming *naming, const struct repository *repository,
-                     const git_tree *tree, const char *path, struct error *err)
+static int name_path(struct naming *naming, const char *path, struct error *err)
 {
+    const struct git_root *root = naming->root;
     git_tree_entry *entry = NULL;
     git_tree *folder = NULL;
-    int code = 0;
-    if (!*path) {
-        code = git_tree_walk(tree, GIT_TREEWALK_PRE, visit_entry, naming);
-    } else if (find_entry(&entry, tree, path, err)) {
+    int result = 0;
+    naming->below = "";
+    if (!*path)
+        return name_below(naming, root->tree, "", 0, err);
+    if (find_entry(&entry, root, path, err))
         return -1;
-    } else if (entry && git_tree_entry_type(entry) != GIT_OBJECT_TREE) {
+    if (entry && git_tree_entry_type(entry) != GIT_OBJECT_TREE) {
         add_name(naming, "", path, entry);
     } else if (entry) {
         naming->below = arena_printf(naming->arena, "%s/", path);
-        code = git_tree_lookup(&folder, repository->git, git_tree_entry_id(entry));
-        if (code == 0)
-            code = git_tree_walk(folder, GIT_TREEWALK_PRE, visit_entry, naming);
-        naming->below = "";
+        result = git_sound_tree(&folder, root, git_tree_entry_id(entry), path, err);
+        if (result == 0)
+            result = name_below(naming, folder, "", 0, err);
     }
     git_tree_free(folder);
     git_tree_entry_free(entry);
-    return code ? error_set(err, "%s: %s", path, git_words()) : 0;
+    return result;
 }
 
 int repository_names(struct path_list *out, const struct repository *repository, const char *commit,
@@ -158,16 +128,17 @@ int repository_names(struct path_list *out, const struct repository *repository,
 {
     static const char *const whole[] = {""};
     struct path_list list = {.submodules = ""};
-    struct naming naming = {.list = &list, .below = "", .arena = arena};
     git_tree *tree = NULL;
     int result = git_tree_of(&tree, repository, commit, err);
+    const struct git_root root = {tree, commit, ""};
+    struct naming naming = {.list = &list, .root = &root, .arena = arena};
     if (path_count == 0) {
         paths = whole;
         path_count = 1;
     }
     for (size_t i = 0; result == 0 && i < path_count; i++) {
         char *plain = git_plain_path(paths[i]);
-        result = name_path(&naming, repository, tree, plain, err);
+        result = name_path(&naming, plain, err);
         free(plain);
     }
     git_tree_free(tree);
@@ -213,15 +184,16 @@ done:
 }
 
 // path: a plain one, of the level; the label is how errors name it.
-static int read_path(char **out, size_t *size, struct submodule_level *level, const git_tree *tree,
-                     const char *path, const char *label, struct error *err)
+static int read_path(char **out, size_t *size, struct submodule_level *level,
+                     const struct git_root *root, const char *path, const char *label,
+                     struct error *err)
 {
     git_tree_entry *entry = NULL;
-    git_tree *inner_tree = NULL;
+    struct git_root inner_root = {.commit = root->commit};
     struct submodule_level inner = {0};
     const char *rest;
     int result = -1;
-    if (git_find_way(&entry, &rest, tree, path, err))
+    if (git_find_way(&entry, &rest, root, path, err))
         return -1;
     const git_filemode_t mode = entry ? git_tree_entry_filemode(entry) : GIT_FILEMODE_UNREADABLE;
     if (!entry) {
@@ -229,14 +201,14 @@ static int read_path(char **out, size_t *size, struct submodule_level *level, co
     } else if (*rest) {
         char *own = xprintf("%.*s", (int)(rest - path) - 1, path);
         // Of inner levels they are read already.
-        const int end = *level->path ? 0 : submodule_names(level, tree, err);
+        const int end = *level->path ? 0 : submodule_names(level, root->tree, err);
         result =
             end ? end
-                : submodule_enter(&inner, &inner_tree, level, own, git_tree_entry_id(entry), err);
+                : submodule_enter(&inner, &inner_root, level, own, git_tree_entry_id(entry), err);
         if (result == SUBMODULE_NAMELESS)
             error_set(err, "%s: .gitmodules does not name the submodule", label);
         if (result == 0)
-            result = read_path(out, size, &inner, inner_tree, rest, label, err);
+            result = read_path(out, size, &inner, &inner_root, rest, label, err);
         result = result ? -1 : 0;
         free(own);
     } else if (mode != GIT_FILEMODE_BLOB && mode != GIT_FILEMODE_BLOB_EXECUTABLE) {
@@ -244,7 +216,7 @@ static int read_path(char **out, size_t *size, struct submodule_level *level, co
     } else {
         result = read_blob(out, size, level->git, git_tree_entry_id(entry), label, err);
     }
-    git_tree_free(inner_tree);
+    git_tree_free(inner_root.tree);
     submodule_leave(&inner);
     git_tree_entry_free(entry);
     return result;
@@ -258,8 +230,9 @@ int repository_read(char **out, size_t *size, const struct repository *repositor
     if (git_tree_of(&tree, repository, commit, err))
         return -1;
     submodule_top(&level, repository);
+    const struct git_root root = {tree, commit, ""};
     char *plain = git_plain_path(path), *label = xprintf("%.12s:%s", commit, path);
-    const int result = read_path(out, size, &level, tree, plain, label, err);
+    const int result = read_path(out, size, &level, &root, plain, label, err);
     free(label);
     free(plain);
     submodule_leave(&level);

@@ -249,7 +249,7 @@ static int say_lacking(const struct submodule_level *out, const struct submodule
 
 // ---- going in
 
-static int tree_of(git_tree **tree, git_repository *git, const git_oid *id, const char *path,
+static int tree_of(struct git_root *root, git_repository *git, const git_oid *id, const char *path,
                    struct error *err)
 {
     git_object *object = NULL;
@@ -259,10 +259,10 @@ static int tree_of(git_tree **tree, git_repository *git, const git_oid *id, cons
     else if (git_object_type(object) != GIT_OBJECT_COMMIT)
         result = (error_set(err, "submodule '%.200s' is pinned to what is no commit", path),
                   EXPORT_REFUSED);
-    else if (git_object_peel((git_object **)tree, object, GIT_OBJECT_TREE))
+    else if (git_object_peel((git_object **)&root->tree, object, GIT_OBJECT_TREE))
         error_set(err, "submodule '%.200s': %s", path, git_words());
     else
-        result = 0;
+        result = git_check_tree(root->tree, root->commit, path, "", err);
     git_object_free(object);
     return result;
 }
@@ -282,7 +282,7 @@ static int open_objects(struct submodule_level *out, const struct submodule_leve
     return result;
 }
 
-int submodule_enter(struct submodule_level *out, git_tree **tree,
+int submodule_enter(struct submodule_level *out, struct git_root *root,
                     const struct submodule_level *level, const char *path, const git_oid *commit,
                     struct error *err)
 {
@@ -299,8 +299,9 @@ int submodule_enter(struct submodule_level *out, git_tree **tree,
     out->work = level->work ? xprintf("%s/%s", level->work, path) : NULL;
     int result = open_objects(out, level, name, commit, err);
     if (result == 0)
-        result = tree_of(tree, out->git, commit, out->path, err);
+        result = tree_of(root, out->git, commit, out->path, err);
     if (result == 0)
-        result = submodule_names(out, *tree, err);
+        result = submodule_names(out, root->tree, err);
+    root->within = out->path;
     return result;
 }

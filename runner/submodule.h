@@ -36,8 +36,8 @@ void submodule_top(struct submodule_level *out, const struct repository *reposit
 // Reads .gitmodules of the level's root tree.
 int submodule_names(struct submodule_level *level, const git_tree *root, struct error *err);
 // Goes into the submodule at `path` of the level, pinned to `commit`, and gives its tree, which the
-// caller frees.
-int submodule_enter(struct submodule_level *out, git_tree **tree,
+// caller frees, and whose outermost commit the caller has set. It is valid as long as the level.
+int submodule_enter(struct submodule_level *out, struct git_root *root,
                     const struct submodule_level *level, const char *path, const git_oid *commit,
                     struct error *err);
 void submodule_leave(struct submodule_level *level);

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tree made by hand that holds a name twice, or out of order, is read by nothing: of two folders
+// one reader would find the first, and another go through both.
+#include "runner/repository.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/helper_submodules.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *scene; // with `clone`, whose submodule third_party/lib is checked out
+static struct error err;
+
+static int set_up(void **state)
+{
+    scene = helper_submodules();
+    helper_shell(scene, ".", "git clone -q --recursive top clone");
+    return git_libgit2_init() < 1;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(scene);
+    free(scene);
+    return 0;
+}
+
+// ---- made byte by byte
+
+struct raw {
+    git_repository *git;
+    git_odb *odb;
+    char bytes[1024];
+    size_t size;
+};
+
+static void open_raw(struct raw *raw, const char *folder)
+{
+    char *path = xprintf("%s/clone/%s", scene, folder);
+    *raw = (struct raw){0};
+    assert_int_equal(git_repository_open(&raw->git, path), 0);
+    assert_int_equal(git_repository_odb(&raw->odb, raw->git), 0);
+    free(path);
+}
+
+static void close_raw(struct raw *raw)
+{
+    git_odb_free(raw->odb);
+    git_repository_free(raw->git);
+}
+
+static void add(struct raw *raw, const char *mode, const char *name, const git_oid *id)
+{
+    const int length = snprintf(raw->bytes + raw->size, 100, "%s %s", mode, name);
+    raw->size += (size_t)length + 1;
+    memcpy(raw->bytes + raw->size, id->id, GIT_OID_RAWSZ);
+    raw->size += GIT_OID_RAWSZ;
+}
+
+static git_oid file(struct raw *raw, const char *text)
+{
+    git_oid id;
+    assert_int_equal(git_odb_write(&id, raw->odb, text, strlen(text), GIT_OBJECT_BLOB), 0);
+    return id;
+}
+
+static git_oid tree(struct raw *raw)
+{
+    git_oid id;
+    assert_int_equal(git_odb_write(&id, raw->odb, raw->bytes, raw->size, GIT_OBJECT_TREE), 0);
+    raw->size = 0;
+    return id;
+}
+
+static git_oid folder_of(struct raw *raw, const char *name, const char *text)
+{
+    const git_oid id = file(raw, text);
+    add(raw, "100644", name, &id);
+    return tree(raw);
+}
+
+static void commit(char out[OBJECT_ID_TEXT], struct raw *raw, const git_oid *root)
+{
+    char id[OBJECT_ID_TEXT];
+    git_oid made;
+    char *text = xprintf("tree %s\nauthor T <t@e> 1700000000 +0000\n"
+                         "committer T <t@e> 1700000000 +0000\n\nx\n",
+                         git_oid_tostr(id, sizeof(id), root));
+    assert_int_equal(git_odb_write(&made, raw->odb, text, strlen(text), GIT_OBJECT_COMMIT), 0);
+    git_oid_tostr(out, OBJECT_ID_TEXT, &made);
+    free(text);
+}
+
+// ---- all ways to read it
+
+static void says(int result, const char *id, const char *words)
+{
+    char *expected = xprintf("commit %.12s: its tree has %s, so what is in it depends", id, words);
+    assert_int_equal(result, -1);
+    if (!strstr(err.text, expected))
+        fail_msg("%s\n%s", expected, err.text);
+    free(expected);
+    err.text[0] = '\0';
+}
+
+static int export(const struct repository *repository, const char *id, const char *path)
+{
+    char *out = xprintf("%s/out", scene);
+    const int result = repository_export(NULL, repository, id, &path, path ? 1 : 0,
+                                         &helper_any_memory, out, &err);
+    assert_false(helper_exists(scene, "out"));
+    free(out);
+    return result;
+}
+
+// input: a folder at or above the broken one; below: a file of it.
+static void nothing_reads(const char *id, const char *input, const char *below, const char *words)
+{
+    char *where = xprintf("%s/clone", scene), *text = NULL, out[OBJECT_ID_TEXT];
+    size_t size;
+    struct repository *repository;
+    struct arena arena = {0};
+    struct path_list names;
+    assert_int_equal(repository_open(&repository, where, &err), 0);
+    says(export(repository, id, NULL), id, words);
+    says(export(repository, id, input), id, words);
+    says(export(repository, id, below), id, words);
+    says(repository_submodules(&size, repository, id, NULL, 0, &helper_any_memory, &err), id,
+         words);
+    says(repository_names(&names, repository, id, NULL, 0, &arena, &err), id, words);
+    says(repository_names(&names, repository, id, &input, 1, &arena, &err), id, words);
+    says(repository_path_id(out, repository, id, below, &err), id, words);
+    says(repository_read(&text, &size, repository, id, below, &err), id, words);
+    arena_free(&arena);
+    repository_close(repository);
+    free(where);
+}
+
+static void folder_that_is_there_twice_is_refused(void **state)
+{
+    struct raw raw;
+    char id[OBJECT_ID_TEXT];
+    open_raw(&raw, "");
+    const git_oid first = folder_of(&raw, "a.c", "one"), second = folder_of(&raw, "b.c", "two");
+    add(&raw, "40000", "src", &first);
+    add(&raw, "40000", "src", &second);
+    const git_oid root = tree(&raw);
+    commit(id, &raw, &root);
+    nothing_reads(id, "src", "src/b.c", "'src' twice");
+    close_raw(&raw);
+}
+
+static void file_that_is_there_twice_is_refused_below_too(void **state)
+{
+    struct raw raw;
+    char id[OBJECT_ID_TEXT];
+    open_raw(&raw, "");
+    const git_oid first = file(&raw, "one"), second = file(&raw, "two");
+    add(&raw, "100644", "a.c", &first);
+    add(&raw, "100644", "a.c", &second);
+    const git_oid inner = tree(&raw);
+    add(&raw, "40000", "inner", &inner);
+    const git_oid src = tree(&raw);
+    add(&raw, "40000", "src", &src);
+    const git_oid root = tree(&raw);
+    commit(id, &raw, &root);
+    nothing_reads(id, "src", "src/inner/a.c", "'src/inner/a.c' twice");
+    close_raw(&raw);
+}
+
+// Git's order puts "src-x" between them.
+static void file_and_folder_of_one_name_are_refused(void **state)
+{
+    struct raw raw;
+    char id[OBJECT_ID_TEXT];
+    open_raw(&raw, "");
+    const git_oid text = file(&raw, "one"), folder = folder_of(&raw, "a.c", "two");
+    add(&raw, "100644", "src", &text);
+    add(&raw, "100644", "src-x", &text);
+    add(&raw, "40000", "src", &folder);
+    const git_oid root = tree(&raw);
+    commit(id, &raw, &root);
+    nothing_reads(id, "src", "src/a.c", "'src' twice");
+    close_raw(&raw);
+}
+
+// A lookup that halves the tree would not find `src`, and an export would write it.
+static void name_out_of_its_place_is_refused(void **state)
+{
+    struct raw raw;
+    char id[OBJECT_ID_TEXT];
+    open_raw(&raw, "");
+    const git_oid text = file(&raw, "one"), folder = folder_of(&raw, "a.c", "two");
+    add(&raw, "40000", "src", &folder);
+    add(&raw, "100644", "ci", &text);
+    const git_oid root = tree(&raw);
+    commit(id, &raw, &root);
+    nothing_reads(id, "src", "src/a.c", "'ci' out of order");
+    close_raw(&raw);
+}
+
+static void submodule_with_such_a_tree_is_refused(void **state)
+{
+    struct raw raw;
+    char pinned[OBJECT_ID_TEXT], where[64];
+    open_raw(&raw, ".git/modules/third_party/lib");
+    const git_oid first = folder_of(&raw, "a.h", "one"), second = folder_of(&raw, "b.h", "two");
+    for (int deep = 0; deep < 2; deep++) {
+        add(&raw, "40000", "include", &first);
+        add(&raw, "40000", "include", &second);
+        git_oid root = tree(&raw);
+        if (deep) {
+            add(&raw, "40000", "down", &root);
+            root = tree(&raw);
+        }
+        commit(pinned, &raw, &root);
+        char *words = xprintf("git update-index --cacheinfo 160000,%s,third_party/lib && "
+                              "git commit -qm pinned",
+                              pinned);
+        helper_shell(scene, "clone", words);
+        char *id = helper_shell_says(scene, "clone", "git rev-parse HEAD");
+        char *directory = xprintf("%s/clone", scene), *text = NULL;
+        size_t size;
+        struct repository *repository;
+        assert_int_equal(repository_open(&repository, directory, &err), 0);
+        snprintf(where, sizeof(where), "third_party/lib/%sinclude", deep ? "down/" : "");
+        char *file_below = xprintf("%s/b.h", where), *twice = xprintf("'%s' twice", where);
+        says(export(repository, id, NULL), id, twice);
+        says(export(repository, id, file_below), id, twice);
+        says(repository_read(&text, &size, repository, id, file_below, &err), id, twice);
+        says(repository_submodules(&size, repository, id, NULL, 0, &helper_any_memory, &err), id,
+             twice);
+        repository_close(repository);
+        free(twice);
+        free(file_below);
+        free(directory);
+        free(id);
+        free(words);
+    }
+    close_raw(&raw);
+}
+
+// A tower of folders, each with ten times the one below it, is gone through by nobody to its end.
+static void tree_that_is_too_large_has_no_names(void **state)
+{
+    struct raw raw;
+    char id[OBJECT_ID_TEXT], name[2] = "";
+    struct repository *repository;
+    struct arena arena = {0};
+    struct path_list names;
+    open_raw(&raw, "");
+    git_oid inner = folder_of(&raw, "a.c", "one");
+    for (int level = 0; level < 10; level++) {
+        for (name[0] = '0'; name[0] <= '9'; name[0]++)
+            add(&raw, "40000", name, &inner);
+        inner = tree(&raw);
+    }
+    commit(id, &raw, &inner);
+    char *where = xprintf("%s/clone", scene);
+    assert_int_equal(repository_open(&repository, where, &err), 0);
+    assert_int_equal(repository_names(&names, repository, id, NULL, 0, &arena, &err), -1);
+    assert_non_null(strstr(err.text, "is one file too many"));
+    repository_close(repository);
+    arena_free(&arena);
+    free(where);
+    close_raw(&raw);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folder_that_is_there_twice_is_refused),
+        cmocka_unit_test(file_that_is_there_twice_is_refused_below_too),
+        cmocka_unit_test(file_and_folder_of_one_name_are_refused),
+        cmocka_unit_test(name_out_of_its_place_is_refused),
+        cmocka_unit_test(submodule_with_such_a_tree_is_refused),
+        cmocka_unit_test(tree_that_is_too_large_has_no_names),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
