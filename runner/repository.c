@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens a repository and finds single commits in it. Ranges are in repository_select.c, files of a
-// commit in repository_files.c and repository_export.c.
+// Opens a repository and reads single commits of it. What revisions mean is in
+// repository_revision.c, ranges are in repository_select.c, files of a commit in repository_files.c
+// and repository_export.c.
 #include "runner/repository.h"
 
 #include "runner/graph.h"
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char fetch_more[] = "this is a shallow clone: git fetch --unshallow";
 
 // libgit2 fetches nothing, so what a partial clone left out is missing for good, whatever is asked.
 const char *git_words(void)
@@ -142,38 +141,6 @@ void content_id(char out[OBJECT_ID_TEXT], const void *bytes, size_t size)
     git_oid_tostr(out, OBJECT_ID_TEXT, &id);
 }
 
-static bool is_shallow(const struct repository *repository)
-{
-    return git_repository_is_shallow(repository->git) == 1;
-}
-
-int git_resolve(git_commit **out, const struct repository *repository, const char *revision,
-                struct error *err)
-{
-    git_object *object = NULL, *commit = NULL;
-    int code = git_revparse_single(&object, repository->git, revision);
-    if (code == 0)
-        code = git_object_peel(&commit, object, GIT_OBJECT_COMMIT);
-    git_object_free(object);
-    if (code == 0) {
-        *out = (git_commit *)commit;
-        return 0;
-    }
-    const bool unborn = git_repository_head_unborn(repository->git) == 1;
-    if (git_repository_is_empty(repository->git) == 1 || (unborn && strcmp(revision, "HEAD") == 0))
-        return error_set(err, "%s: the repository has no commit yet", repository->directory);
-    if (object)
-        return error_set(err, "%s: is not a commit", revision);
-    if (is_shallow(repository))
-        return error_set(err, "%s: no such revision in %s; %s", revision, repository->directory,
-                         fetch_more);
-    if (code == GIT_EAMBIGUOUS)
-        return error_set(err, "%s: several objects of %s begin so; give more digits", revision,
-                         repository->directory);
-    return error_set(err, "%s: no such revision in %s; `git log --all --oneline` shows commits",
-                     revision, repository->directory);
-}
-
 void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit)
 {
     static const char name[] = "\nparent ";
@@ -251,9 +218,9 @@ int repository_parent(struct commit *out, const struct repository *repository,
     git_oid id;
     git_commit *parent = NULL;
     if (git_oid_fromstr(&id, commit->parent) || git_commit_lookup(&parent, repository->git, &id)) {
-        if (is_shallow(repository))
+        if (git_is_shallow(repository))
             return error_set(err, "the parent of commit %.12s is not here; %s", commit->id,
-                             fetch_more);
+                             git_fetch_more);
         return error_set(err, "the parent %.12s of commit %.12s: %s", commit->parent, commit->id,
                          git_words());
     }
@@ -308,7 +275,7 @@ int repository_merge_base(struct commit *out, const struct repository *repositor
     const struct graph_node *best = best_common(&graph);
     if (!best) {
         error_set(err, "%s and %s have no common commit%s%s", a, b, graph.cut ? "; " : "",
-                  graph.cut ? fetch_more : "");
+                  graph.cut ? git_fetch_more : "");
         goto done;
     }
     char id[OBJECT_ID_TEXT];

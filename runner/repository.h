@@ -58,8 +58,10 @@ int repository_refuse_brought(const char *path, enum brought what, struct error 
 int repository_user(char **name, char **mail, const struct repository *repository,
                     struct arena *arena, struct error *err);
 
-// One commit by any revision git understands (HEAD, v1.2, abc123, main~3). The error says when the
-// repository has no commit yet, and when a shallow clone may be why a revision is not there.
+// One commit by any revision git understands (HEAD, v1.2, abc123, main~3). A short name that is a
+// tag's and a branch's, or one that digits of an id look like, is refused unless all are one
+// commit; refs/heads/main and its like are that reference only. The error says when the repository
+// has no commit yet, and when a shallow clone may be why a revision is not there.
 int repository_commit(struct commit *out, const struct repository *repository, const char *revision,
                       struct arena *arena, struct error *err);
 // The first parent. A root has none: -1, as has the edge of a shallow clone (the text says how to

@@ -116,7 +116,8 @@ int git_find_way(git_tree_entry **out, const char **rest, const struct git_root 
         git_tree *inner = NULL;
         if (entry && (!*part || type == GIT_OBJECT_COMMIT)) {
             *rest = part;
-            result = git_tree_entry_dup(out, entry) ? error_set(err, "%s: %s", way, git_words()) : 0;
+            result =
+                git_tree_entry_dup(out, entry) ? error_set(err, "%s: %s", way, git_words()) : 0;
             part = "";
         } else if (type == GIT_OBJECT_TREE) {
             result = git_sound_tree(&inner, root, git_tree_entry_id(entry), way, err);

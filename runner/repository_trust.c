@@ -73,15 +73,13 @@ void repository_trusted(struct repository_trust *out, const struct repository *r
                                            "upstream/master", "origin/main", "origin/master"};
     *out = (struct repository_trust){.own = configured(repository) || !has_remote(repository)};
     for (size_t i = 0; !out->own && i < ARRAY_COUNT(branches); i++) {
-        git_commit *commit = NULL;
-        struct error ignored;
+        git_oid commit;
         char name[64];
         snprintf(name, sizeof(name), "refs/remotes/%s", branches[i]);
-        if (git_resolve(&commit, repository, name, &ignored))
+        if (git_named_commit(&commit, repository, name))
             continue;
-        git_oid_tostr(out->commit, sizeof(out->commit), git_commit_id(commit));
+        git_oid_tostr(out->commit, sizeof(out->commit), &commit);
         out->branch = branches[i];
-        git_commit_free(commit);
         return;
     }
 }

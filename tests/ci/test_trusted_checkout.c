@@ -124,6 +124,40 @@ static void base_that_nobody_accepted_is_confined(void **state)
     add_remote(repo.ids[REPO_START]);
 }
 
+static void shell(const char *words)
+{
+    char *line = xprintf("cd '%s' && %s", repo.directory, words);
+    assert_int_equal(system(line), 0);
+    free(line);
+}
+
+// The name of a tag begins where it likes; git finds it by a short name that looks whole.
+static void tag_is_no_branch_of_a_remote(void **state)
+{
+    char id[OBJECT_ID_TEXT];
+    const char *parent = repo.ids[REPO_FASTER];
+    const struct helper_file file = {"ci/plumb.cfg", hostile, 0};
+    helper_repo_commit(id, repo.directory, "tagged", &parent, 1, 103, "policy\n", &file, 1);
+    add_remote(repo.ids[REPO_START]);
+    shell("git tag refs/remotes/upstream/HEAD tagged");
+    list();
+    assert_null(strstr(outcome.output, "secret"));
+    assert_non_null(strstr(outcome.output, "is not that of a trusted branch"));
+    shell("git tag -d refs/remotes/upstream/HEAD >/dev/null");
+}
+
+static void base_that_a_tag_is_called_too_ends_a_gate(void **state)
+{
+    const char *gate[] = {"gate", "--base", "main", "--merge-base", NULL};
+    const char *range[] = {"run", "main..docs", NULL};
+    shell("git tag main docs");
+    plumb_run(&outcome, repo.directory, gate, 0);
+    plumb_said(&outcome, 4, "type the whole name, for instance refs/heads/main");
+    plumb_run(&outcome, repo.directory, range, 0);
+    plumb_said(&outcome, 4, "type the whole name, for instance refs/heads/main");
+    shell("git tag -d main >/dev/null");
+}
+
 #define COMMIT "git -c user.name=t -c user.email=t@example.org commit -qm x"
 
 // A link may lead to files that are somebody's, and a store or cache may say anything.
@@ -252,6 +286,8 @@ int main(void)
         cmocka_unit_test(policy_of_the_trusted_branch_counts),
         cmocka_unit_test(user_may_say_that_a_checkout_is_theirs),
         cmocka_unit_test(base_that_nobody_accepted_is_confined),
+        cmocka_unit_test(tag_is_no_branch_of_a_remote),
+        cmocka_unit_test(base_that_a_tag_is_called_too_ends_a_gate),
         cmocka_unit_test(what_plumb_keeps_cannot_come_from_a_commit),
         cmocka_unit_test(nothing_is_written_through_links_or_believed_that_came_with_a_commit),
         cmocka_unit_test(repository_in_a_commit_is_none),

@@ -111,8 +111,8 @@ static void says(int result, const char *id, const char *words)
 static int export(const struct repository *repository, const char *id, const char *path)
 {
     char *out = xprintf("%s/out", scene);
-    const int result = repository_export(NULL, repository, id, &path, path ? 1 : 0,
-                                         &helper_any_memory, out, &err);
+    const int result =
+        repository_export(NULL, repository, id, &path, path ? 1 : 0, &helper_any_memory, out, &err);
     assert_false(helper_exists(scene, "out"));
     free(out);
     return result;
