@@ -107,6 +107,31 @@ static void a_gate_in_parts_says_what_one_machine_says(void **state)
     expect(0, "test \"$(plumb report --list --store ../main.db | wc -l)\" = 1");
 }
 
+// What git itself would follow: parents that a clone gives a commit, tags before branches.
+static void base_is_the_one_that_plumb_would_take(void **state)
+{
+    static const char *const lies[] = {
+        "git replace -g HEAD HEAD~2",
+        "echo $(git rev-parse HEAD HEAD~2) >.git/info/grafts",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(lies); i++) {
+        expect(0, "git rev-parse HEAD~1 >../base");
+        expect(0, lies[i]);
+        expect(0, "test \"$(git rev-parse HEAD~1)\" != \"$(cat ../base)\"");
+        expect(0, "fleet gate $O && rm -rf ../kept && mv ../fleet ../kept");
+        expect(0, "git config --file ../kept/fleet.cfg --get-all fleet.argument | "
+                  "grep -q \"$(cat ../base)\"");
+        expect(0, "rm -f .git/info/grafts && git replace -d $(git rev-parse HEAD) || :");
+    }
+    expect(0, "git branch -f side HEAD~1 && git tag side HEAD");
+    expect(4, "fleet gate --base side $O");
+    assert_non_null(strstr(said, "type the whole name, for instance refs/heads/side"));
+    expect(0, "git tag -d side && git tag refs/heads/gone HEAD~1");
+    expect(4, "fleet gate --base refs/heads/gone $O");
+    assert_non_null(strstr(said, "refs/heads/gone: there is no such commit"));
+    expect(0, "git tag -d refs/heads/gone && git branch -D side");
+}
+
 static void who_calls_it_wrong_is_told_what_is_wrong(void **state)
 {
     expect(0, "sh " TEST_SOURCE "/ci/fleet --help");
@@ -206,6 +231,7 @@ static void what_is_wrong_is_said_before_anything_is_handed_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(base_is_the_one_that_plumb_would_take, fresh),
         cmocka_unit_test_setup(a_gate_in_parts_says_what_one_machine_says, fresh),
         cmocka_unit_test_setup(who_calls_it_wrong_is_told_what_is_wrong, fresh),
         cmocka_unit_test_setup(lost_tasks_leave_a_gate_incomplete_until_they_are_done_again, fresh),
