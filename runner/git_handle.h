@@ -40,8 +40,8 @@ struct git_root {
 // As export goes no deeper and through no more files, nothing else does.
 enum { GIT_DEPTH_MAX = 128, GIT_ENTRIES_MAX = 1000000 };
 
-// The tree of a commit given by full id. Caller frees. -1 too when it has a name twice or out of
-// order, as of the next two.
+// The tree of a commit given by full id. Caller frees. -1 too when it has a name twice, out of
+// order or with a slash, as of the next two.
 int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
                 struct error *err);
 // The tree at a path below the root. Caller frees.

@@ -39,18 +39,36 @@ static const char *misplaced_name(const git_tree *tree)
     return NULL;
 }
 
+// Of a path it would look like a file in a folder.
+static const char *name_of_parts(const git_tree *tree)
+{
+    for (size_t i = 0; i < git_tree_entrycount(tree); i++) {
+        const char *name = git_tree_entry_name(git_tree_entry_byindex(tree, i));
+        if (strchr(name, '/'))
+            return name;
+    }
+    return NULL;
+}
+
 int git_check_tree(const git_tree *tree, const char *commit, const char *within, const char *path,
                    struct error *err)
 {
-    const char *twice = double_name(tree), *name = twice ? twice : misplaced_name(tree);
+    const char *how = "twice", *name = double_name(tree);
+    if (!name) {
+        how = "as one name";
+        name = name_of_parts(tree);
+    }
+    if (!name) {
+        how = "out of order";
+        name = misplaced_name(tree);
+    }
     if (!name)
         return 0;
     return error_set(err,
                      "commit %.12s: its tree has '%.200s%s%.200s%s%.200s' %s, so what is in it "
                      "depends on who reads it; no git program makes such a tree: commit those "
                      "files anew",
-                     commit, within, *within ? "/" : "", path, *path ? "/" : "", name,
-                     twice ? "twice" : "out of order");
+                     commit, within, *within ? "/" : "", path, *path ? "/" : "", name, how);
 }
 
 int git_sound_tree(git_tree **out, const struct git_root *root, const git_oid *id, const char *path,

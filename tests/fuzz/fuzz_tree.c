@@ -222,6 +222,19 @@ static void make_commit(char out[OBJECT_ID_TEXT], const uint8_t *bytes, size_t s
 
 static const char *const paths[PATHS] = {"kernels", ".", "./a/", "ci/plumb.cfg", ".plumb", "a/b"};
 
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+// What one lookup finds is what another lists.
+static void check_names(const struct path_list *names)
+{
+    qsort(names->items, names->count, sizeof(*names->items), compare_names);
+    for (size_t i = 1; i < names->count; i++)
+        must(strcmp(names->items[i - 1], names->items[i]) != 0, "a name is there twice");
+}
+
 static void read_commit(const char *id)
 {
     struct arena arena = {0};
@@ -233,7 +246,8 @@ static void read_commit(const char *id)
     size_t size;
     if (repository_commit(&commit, repository, id, &arena, &err) == 0)
         must(commit.summary && commit.author, "a commit without words");
-    repository_names(&names, repository, id, NULL, 0, &arena, &err);
+    if (repository_names(&names, repository, id, NULL, 0, &arena, &err) == 0)
+        check_names(&names);
     repository_names(&names, repository, id, paths, PATHS, &arena, &err);
     repository_changes(&changes, repository, plain_commit, id, &arena, &err);
     for (size_t i = 0; i < PATHS; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tree made by hand that holds a name twice, or out of order, is read by nothing: of two folders
-// one reader would find the first, and another go through both.
+// A tree made by hand that holds a name twice, out of order or with a slash is read by nothing: of
+// two folders one reader would find the first, and another go through both.
 #include "runner/repository.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
@@ -204,6 +204,21 @@ static void name_out_of_its_place_is_refused(void **state)
     close_raw(&raw);
 }
 
+// The folder `src` has nothing to do with it.
+static void name_with_a_slash_is_refused(void **state)
+{
+    struct raw raw;
+    char id[OBJECT_ID_TEXT];
+    open_raw(&raw, "");
+    const git_oid text = file(&raw, "one"), folder = folder_of(&raw, "a.c", "two");
+    add(&raw, "40000", "src", &folder);
+    add(&raw, "100644", "src/b.c", &text);
+    const git_oid root = tree(&raw);
+    commit(id, &raw, &root);
+    nothing_reads(id, "src", "src/b.c", "'src/b.c' as one name");
+    close_raw(&raw);
+}
+
 static void submodule_with_such_a_tree_is_refused(void **state)
 {
     struct raw raw;
@@ -278,6 +293,7 @@ int main(void)
         cmocka_unit_test(file_that_is_there_twice_is_refused_below_too),
         cmocka_unit_test(file_and_folder_of_one_name_are_refused),
         cmocka_unit_test(name_out_of_its_place_is_refused),
+        cmocka_unit_test(name_with_a_slash_is_refused),
         cmocka_unit_test(submodule_with_such_a_tree_is_refused),
         cmocka_unit_test(tree_that_is_too_large_has_no_names),
     };
