@@ -113,7 +113,7 @@ static void test_a_short_k_is_loaded_at_once(void **state)
                     assert_true(columns == 64 || columns == 128);
                     assert_true(k * bytes <= 384);
                     const int tiles = (m + 63) / 64 * ((n + 127) / 128);
-                    assert_true(tiles <= 768 || (tiles <= 2560 && k <= 33 && n * bytes % 16 != 0));
+                    assert_true(tiles <= 768 || (tiles <= 40000 && k <= 33 && n * bytes % 16 != 0));
                     assert_true(n * bytes % 16 == 0 || bytes == 2 || columns == 64);
                 }
     assert_int_equal(short_columns(300, 4096, 7, 4), 64);
@@ -128,8 +128,61 @@ static void test_a_short_k_is_loaded_at_once(void **state)
     assert_int_equal(short_columns(1009, 1013, 33, 4), 64);
     assert_int_equal(short_columns(1009, 1013, 97, 4), 0);
     assert_int_equal(short_columns(4001, 5003, 33, 2), 128);
+    assert_int_equal(short_columns(12000, 12001, 33, 2), 128);
     assert_int_equal(short_columns(4001, 5003, 34, 2), 0);
     assert_int_equal(short_columns(4001, 5000, 33, 2), 0);
+}
+
+// Blocks of outer.cuh: every element of C in one block's part of one row, whatever its rows begin
+// at (outer_gemm() in outer.cuh), and at least two blocks for each SM where there are so many rows.
+static void test_the_blocks_of_an_outer_product_hold_every_row_once(void **state)
+{
+    static const int edges[] = {16, 17, 300, 517, 1009, 2048, 4001, 6000};
+    (void)state;
+    for (int bytes = 2; bytes <= 4; bytes += 2)
+        for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+            for (int n = 500; n < 9000; n += 1 + n / 5)
+                for (int k = 1; k <= most_outer_k; k += 3) {
+                    const int columns = 16 / bytes, m = edges[i];
+                    const int rows = outer_rows(m, n, k, bytes);
+                    assert_true(rows == 8 || rows == 16 || rows == 32 || rows == 64);
+                    const int chunks = (m + rows * columns - 1) / (rows * columns);
+                    assert_true(chunks * rows * columns >= m);
+                    const int parts = (n + 2 * columns - 2) / columns;
+                    for (int group = 0; group < columns; group++) {
+                        const int off = group * (n % columns) % columns;
+                        // Its first row's vectors lie at multiples of 16 bytes, and reach its end.
+                        assert_int_equal((group * n - off) % columns, 0);
+                        assert_true(parts * columns - off >= n);
+                    }
+                    assert_true(rows == 8 ||
+                                columns * ((n + 128 * columns - 1) / (128 * columns)) * chunks >=
+                                    256);
+                }
+}
+
+// Where it was measured to be faster, and where not.
+static void test_an_outer_product_is_for_a_large_c(void **state)
+{
+    (void)state;
+    assert_true(takes_outer(6000, 6001, 2, 2) && takes_outer(6000, 6001, 16, 2));
+    assert_true(takes_outer(6000, 6001, 2, 4) && takes_outer(8192, 8192, 7, 4));
+    assert_true(takes_outer(8192, 8192, 8, 2) && !takes_outer(8192, 8192, 9, 2));
+    assert_true(!takes_outer(8192, 8192, 8, 4) && !takes_outer(6000, 6001, 17, 2));
+    assert_true(takes_outer(2001, 3001, 9, 2) && !takes_outer(2001, 3001, 11, 2));
+    assert_true(takes_outer(1009, 1013, 1, 2) && !takes_outer(1009, 1013, 2, 2));
+    // Blocks would write little of a row, or there would be few.
+    assert_true(!takes_outer(6000000, 3, 2, 2) && !takes_outer(9, 60000, 2, 4));
+}
+
+// A K of whole 16 bytes too, where slabs of the copy engine are slower.
+static void test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny(void **state)
+{
+    (void)state;
+    assert_true(loads_words(2001, 3001, 32, 2) && !loads_words(2001, 3001, 40, 2));
+    assert_true(loads_words(1000, 1000, 8, 2) && !loads_words(1000, 1000, 16, 2));
+    assert_true(loads_words(300, 4096, 12, 4) && !loads_words(300, 4096, 16, 4));
+    assert_true(!loads_words(1, 3001, 8, 2));
 }
 
 // Each element once, and words at their multiples.
@@ -154,6 +207,9 @@ int main(void)
         cmocka_unit_test(test_few_rows_and_a_long_k_are_copied_in_chunks),
         cmocka_unit_test(test_shifted_words_follow_each_other),
         cmocka_unit_test(test_a_short_k_is_loaded_at_once),
+        cmocka_unit_test(test_the_blocks_of_an_outer_product_hold_every_row_once),
+        cmocka_unit_test(test_an_outer_product_is_for_a_large_c),
+        cmocka_unit_test(test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny),
         cmocka_unit_test(test_a_ragged_row_is_stored_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which products of a K that is no multiple of 16 bytes are copied as they are (loose.cuh,
-// short.cuh, shifted.cuh), where the words of a slab go, and in what words ragged rows of C are
-// stored (ragged_rows.cuh). In C, so that tests hold it where there is no GPU.
+// short.cuh, outer.cuh, shifted.cuh), where the words of a slab go, and in what words ragged rows
+// of C are stored (ragged_rows.cuh). In C, so that tests hold it where there is no GPU.
 #ifndef PLUMB_LOOSE_H
 #define PLUMB_LOOSE_H
 
@@ -83,11 +83,11 @@ LOOSE_INLINE uint32_t shifted_place(uint32_t row, uint32_t word, uint32_t shift,
 
 // Columns of a tile of 64 rows where a K of at most three slabs is loaded word by word at once
 // (short.cuh); 0: the problem is better done in another way. As measured, up to 768 tiles. Where
-// rows of C are no multiple of 16 bytes, more of them (of a K of up to 33), and 128 columns of BF16
-// are faster once not every tile of 64 has an SM of its own.
+// rows of C are no multiple of 16 bytes, any number of them (of a K of up to 33), and 128 columns
+// of BF16 are faster once not every tile of 64 has an SM of its own.
 LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t bytes)
 {
-    const int32_t slab = 128, most_tiles = 768, most_ragged_tiles = 2560, sms = 132;
+    const int32_t slab = 128, most_tiles = 768, most_ragged_tiles = 40000, sms = 132;
     const int32_t two_waves = 264;
     const int64_t rows = (m + 63) / 64, tiles = rows * ((n + 127) / 128);
     const int32_t ragged = n * bytes % 16 != 0;
@@ -96,6 +96,62 @@ LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t byte
     if (ragged)
         return bytes == 2 && rows * ((n + 63) / 64) > sms ? 128 : 64;
     return tiles > two_waves && k > 16 ? 128 : 64;
+}
+
+// A K of whole 16 bytes that is loaded word by word nonetheless (short.cuh), for it is too short
+// for the copy engine's slabs of 128 bytes to be worth their making: up to 33 where rows of C are
+// no multiple of 16 bytes, else up to 12 (longer ones as fast or slower).
+LOOSE_INLINE int32_t loads_words(int64_t m, int64_t n, int64_t k, int32_t bytes)
+{
+    return m > 1 && k <= (n * bytes % 16 ? 33 : 12);
+}
+
+// The longest K that outer.cuh takes.
+enum { most_outer_k = 16 };
+
+// The longest K with which C is best written by outer.cuh; 0: none. As measured, by C's size and
+// whether its rows are whole 16 bytes, which others then store by the copy engine. Blocks write
+// 128 x 16 bytes of a row, so C has at least half of that.
+LOOSE_INLINE int32_t outer_longest_k(int64_t m, int64_t n, int32_t bytes)
+{
+    const int64_t most_edge = 1 << 22;
+    const int32_t ragged = n * bytes % 16 != 0;
+    const double millions = 1e-6 * (double)m * (double)n;
+    if (m < 16 || n * bytes < 1000 || m > most_edge || n > most_edge)
+        return 0;
+    if (bytes == 2 && ragged)
+        return millions < 1.5 ? 1 : millions < 4 ? 7 : millions < 16 ? 9 : millions < 28 ? 12 : 16;
+    if (bytes == 2)
+        return millions < 2.5 ? 1 : millions < 12 ? 3 : millions < 40 ? 5 : 8;
+    if (ragged && millions < 4)
+        return millions < 1.5 ? 2 : 3;
+    if (ragged)
+        return millions < 12 ? 5 : millions < 28 ? 13 : 16;
+    return millions < 12 ? 2 : millions < 40 ? 5 : 13;
+}
+
+// In FP32 with rows of C of whole 16 bytes, a K of 8 or 12 is better left to the copy engine.
+LOOSE_INLINE int32_t takes_outer(int64_t m, int64_t n, int64_t k, int32_t bytes)
+{
+    const int32_t whole = bytes == 4 && n % 4 == 0 && k % 4 == 0 && k > 4;
+    return !whole && k <= outer_longest_k(m, n, bytes);
+}
+
+// Rows of C that a block of outer.cuh writes. Each block reads its part of B anew; but where C does
+// not stay in L2, blocks of few rows, which lie closer together, write faster. At least two blocks
+// for each SM, if there are so many.
+LOOSE_INLINE int32_t outer_rows(int64_t m, int64_t n, int64_t k, int32_t bytes)
+{
+    const int64_t columns = 16 / bytes, wanted = 256, in_cache = 48000000;
+    const int64_t wide = columns * ((n + 128 * columns - 1) / (128 * columns));
+    int32_t rows = 64;
+    if (m * n * bytes > in_cache && bytes == 2)
+        rows = k <= 3 ? 8 : k <= 5 ? 16 : k <= 12 ? 32 : 64;
+    else if (m * n * bytes > in_cache)
+        rows = k <= 5 ? 8 : k <= 12 ? 16 : 64;
+    while (rows > 8 && wide * ((m + columns * rows - 1) / (columns * rows)) < wanted)
+        rows /= 2;
+    return rows;
 }
 
 // Part of a row of 2-byte elements, in whole words of 4 bytes: the element before the first whole

@@ -3,7 +3,8 @@
 // Selector kernels: one name, a table of configurations with their costs (costs_*.cuh), and per
 // problem the one that the cost model (cost.h) ranks first, with no trial run. A K that no
 // configuration takes is padded first (padded.cuh), or read as it is: at m = 1 (gemv_ragged.cuh),
-// where K is short (short.cuh), and in TF32 where rows are few (loose.cuh, shifted.cuh).
+// where K is short (short.cuh; outer.cuh, whatever K's multiple), and in TF32 where rows are few
+// (loose.cuh, shifted.cuh).
 // About 100 tiles of BF16 with rows in the middle of sectors have a way of their own (allied.cuh).
 #ifndef PLUMB_SELECT_CUH
 #define PLUMB_SELECT_CUH
@@ -15,6 +16,7 @@
 #include "cost.h"
 #include "gemv_ragged.cuh"
 #include "loose.cuh"
+#include "outer.cuh"
 #include "shifted.cuh"
 #include "short.cuh"
 #include "space.cuh"
@@ -77,11 +79,15 @@ template <class type> static const ragged_way *find_way(const plumb_problem &pro
     if constexpr (type::dtype == PLUMB_BF16)
         if (const ragged_way *way = find_allied<type>(problem))
             return way;
+    if constexpr (type::dtype == PLUMB_BF16 || type::dtype == PLUMB_TF32) {
+        if (const ragged_way *way = find_outer<type>(problem))
+            return way;
+        if (is_ragged<type>(problem) || loads_words(problem.m, problem.n, problem.k, type::bytes))
+            if (const ragged_way *way = find_short<type>(problem))
+                return way;
+    }
     if (!is_ragged<type>(problem))
         return nullptr;
-    if constexpr (type::dtype == PLUMB_BF16 || type::dtype == PLUMB_TF32)
-        if (const ragged_way *way = find_short<type>(problem))
-            return way;
     if constexpr (type::dtype == PLUMB_TF32) {
         const ragged_way *way = find_loose<type>(problem);
         return way ? way : find_shifted<type>(problem);
