@@ -32,8 +32,8 @@ static void test_names_become_the_macros_that_make_them(void **state)
     prints("bf16-64x64-w1x1-s10-m8-coop-spread", "SPREAD_ROW(type, 64, 64, 1, 1, 10, m, 8, coop)");
     prints("e4m3-16x64-w1x1-s16-n8-promote-swapped-spread",
            "SWAPPED_SPREAD_ROW(type, 16, 64, 1, 1, 16, n, 8, promote)");
-    prints("bf16-64x64-w1x1-c1x1-s4-e2-m1-wide-brief",
-           "BRIEF_ROW(type, 64, 64, 1, 1, 1, 1, 4, 2, m, 1, wide)");
+    prints("bf16-64x64-w1x1-c1x1-s4-e2-m4-wide-brief",
+           "BRIEF_ROW(type, 64, 64, 1, 1, 1, 1, 4, 2, m, 4, wide)");
     prints("e4m3-32x64-w1x1-k2-s8-n8-promote-swapped-split",
            "SWAPPED_SPLIT_PROMOTED_ROW(type, 32, 64, 1, 1, 2, 8, n, 8)");
     prints("e4m3-16x64-w1x1-c1x1-s8-n8-promote_twin-swapped",

@@ -9,7 +9,7 @@ using shape = tiled<bf16, allied_tiling>;
 
 static const plumb_kernel kernel = {"bf16-allied",
                                     "one tile per block, in clusters that end without meeting",
-                                    brief_traits<shape>(allied_stages),
+                                    brief_traits<shape>(allied_stages, PLUMB_RASTER_M, 1),
                                     supports_allied<shape>,
                                     nullptr,
                                     nullptr,

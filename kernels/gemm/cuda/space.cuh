@@ -108,22 +108,23 @@ constexpr plumb_kernel stream_row(const char *name)
                group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages         \
                             "-e" #ring "-" #raster #group "-" #how "-stream")
 
-template <class c, int stages> constexpr plumb_kernel brief_row(const char *name)
+template <class c, int stages, int raster, int group>
+constexpr plumb_kernel brief_row(const char *name)
 {
     static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
     return {name,
             "one tile per block, soon begun",
-            brief_traits<c>(stages),
+            brief_traits<c>(stages, raster, group),
             supports_brief<c>,
             nullptr,
             nullptr,
-            launch_brief_row<c, stages>};
+            launch_brief_row<c, stages, raster, group>};
 }
 
 #define BRIEF_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                  \
-    brief_row<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, how, ring), stages>(                      \
-        #type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-e" #ring            \
-              "-" #raster #group "-" #how "-brief")
+    brief_row<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, how, ring), stages, raster_##raster,      \
+              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages          \
+                           "-e" #ring "-" #raster #group "-" #how "-brief")
 
 template <class c, int stages, int raster, int group>
 constexpr plumb_kernel spread_row(const char *name)

@@ -27,9 +27,9 @@
 // One tile per block, soon begun.
 //   B(bm, bn, wm, wn, cm, cn, stages, epilogue pieces, raster, group, mode)
 #define PLUMB_SPACE_BRIEF(B)                                                                       \
-    B(64, 64, 1, 1, 1, 1, 4, 2, m, 1, wide)                                                        \
-    B(64, 96, 1, 1, 1, 1, 5, 2, m, 1, wide)                                                        \
-    B(64, 128, 1, 1, 1, 1, 4, 2, m, 1, wide)
+    B(64, 64, 1, 1, 1, 1, 4, 2, m, 4, wide)                                                        \
+    B(64, 96, 1, 1, 1, 1, 5, 2, m, 4, wide)                                                        \
+    B(64, 128, 1, 1, 1, 1, 4, 2, m, 4, wide)
 
 #define PLUMB_SPACE_STREAM(K)                                                                      \
     K(64, 64, 1, 1, 1, 1, 10, 2, m, 8, coop)                                                       \
