@@ -45,7 +45,8 @@ static size_t settled_column(const struct levels *levels, size_t code, size_t p)
     return level_known(levels, code) || at > p ? SIZE_MAX : at;
 }
 
-// The first column that is not zero in the row at position p.
+// The first column that is not zero in the row at position p, or would not be if no link were set
+// aside: the inverse is asked about the codes of those, too (levels_fit_chance).
 static size_t first_column(const struct levels *levels, size_t p)
 {
     const struct level_factor *f = levels->factor;
@@ -58,7 +59,9 @@ static size_t first_column(const struct levels *levels, size_t p)
         first = column < first ? column : first;
     }
     for (size_t end = f->first[f->code[p]]; end != LEVEL_NO_LINK; end = f->next[end]) {
-        const size_t column = column_of(levels, end, p);
+        const struct level_link *link = &f->links[end / 2];
+        const size_t other = end % 2 ? link->from : link->to;
+        const size_t column = level_known(levels, other) ? p : f->at[other];
         first = column < first ? column : first;
     }
     return first;

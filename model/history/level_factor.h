@@ -9,6 +9,7 @@
 struct level_factor {
     // Links, and for each code those that end at it: first[code], then next[2 link + end].
     struct level_link *links;
+    double *doubt; // of each, the variance that it has besides while it is doubted
     size_t *next, *first;
     size_t link_room, code_room, next_room;
     // Components: a code's parent in its tree; of a root, its mark.

@@ -26,7 +26,7 @@ static inline double told_variance(const struct told *t, struct unseen u)
 }
 
 struct unseen level_weighed_with(const struct levels *levels);
-// False: the link is in no loop. *weight and *residual are set if it is in use.
+// False: the link is in no loop, or does not fit. *weight and *residual are set if it does.
 bool level_tell(struct told *out, double *weight, double *residual, const struct levels *levels,
                 size_t link);
 

@@ -52,9 +52,10 @@ void levels_free(struct levels *levels)
     if (!levels)
         return;
     struct level_factor *f = levels->factor;
-    void *const all[] = {f->links,   f->next, f->first,      f->parent,    f->root_mark, f->at,
-                         f->code,    f->hub,  f->begin,      f->offset,    f->value,     f->right,
-                         f->inverse, f,       levels->level, levels->mark, levels->fit,  levels};
+    void *const all[] = {f->links,      f->doubt,     f->next,     f->first,   f->parent,
+                         f->root_mark,  f->at,        f->code,     f->hub,     f->begin,
+                         f->offset,     f->value,     f->right,    f->inverse, f,
+                         levels->level, levels->mark, levels->fit, levels};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         free(all[i]);
 }
@@ -146,9 +147,11 @@ void levels_add(struct levels *levels, const struct level_link *link)
     size_t fit_room = f->link_room;
     levels->fit = xgrow(levels->fit, levels->links, &fit_room, sizeof(*levels->fit));
     f->links = xgrow(f->links, levels->links, &f->link_room, sizeof(*f->links));
+    f->doubt = xrealloc(f->doubt, f->link_room, sizeof(*f->doubt));
     f->next = xrealloc(f->next, 2 * f->link_room, sizeof(*f->next));
     const size_t at = levels->links++;
     f->links[at] = *link;
+    f->doubt[at] = 0;
     levels->fit[at] = LINK_FITS;
     f->next[2 * at] = f->first[link->from];
     f->first[link->from] = 2 * at;
@@ -184,7 +187,8 @@ double level_weight(const struct levels *levels, size_t link)
 {
     const struct level_link *l = &levels->factor->links[link];
     const double change = levels->weighed_unlike * level_change(l);
-    return 1 / (l->error * l->error + levels->weighed * levels->weighed + change * change);
+    return 1 / (l->error * l->error + levels->weighed * levels->weighed + change * change +
+                levels->factor->doubt[link]);
 }
 
 // ---- solving ----

@@ -62,9 +62,9 @@ void levels_free(struct levels *levels); // NULL is no harm
 // (levels_settle.c). Weights, misfits and the levels of all other codes stay as they were when they
 // were settled.
 enum { SETTLED_ERRORS = 16, SETTLED_CHANGES = 8 };
-struct settled_sums {          // over settled links that are in a loop (levels_close.c)
+struct settled_sums {          // over settled links that fit and are in a loop (levels_close.c)
     size_t count;              // of them
-    double square, loops;      // sum w r^2, and of redundancy, of links that are not doubted
+    double square, loops;      // sum w r^2, and of redundancy
     double pairs, any, change; // what their variances are made of over what they were weighed
                                // with: s^2, 1 and d^2 over v
     double redundancy;         // of all of them
@@ -119,7 +119,7 @@ double levels_reach(const struct levels *levels, double confidence);
 // Needs a close.
 double levels_link_chance(const struct levels *levels, size_t link, double errors);
 // How often chance lets a good link miss what all others say of its codes by as much as this one
-// does, or more; 1 where no others say anything. Needs a close.
+// does, or more; 1 where no others say anything, 0 for one that is doubted. Needs a close.
 double levels_fit_chance(const struct levels *levels, size_t link);
 
 #endif

@@ -40,11 +40,14 @@ double levels_link_chance(const struct levels *levels, size_t link, double error
     return tail(degrees_of(levels, &levels->factor->links[link]), errors);
 }
 
-// A link that was set aside is not among those that say where its codes are.
+// A link that was set aside is not among those that say where its codes are. Of one that is
+// doubted, the others that are doubted with it say little now; what they said was beyond chance.
 double levels_fit_chance(const struct levels *levels, size_t link)
 {
     const struct level_link *l = &levels->factor->links[link];
     const double r = l->log_ratio - (levels->level[l->to] - levels->level[l->from]);
+    if (levels->fit[link] == LINK_DOUBTED)
+        return 0;
     const double w = level_weight(levels, link);
     level_invert(levels);
     const double h = w * level_variance(levels, l->from, l->to);

@@ -25,6 +25,7 @@ static struct levels *settled_part(const struct levels *levels, size_t links)
     for (size_t i = 0; i < links; i++) {
         levels_add(part, &levels->factor->links[i]);
         part->fit[i] = levels->fit[i];
+        part->factor->doubt[i] = levels->factor->doubt[i];
     }
     part->weighed = levels->weighed;
     part->weighed_unlike = levels->weighed_unlike;

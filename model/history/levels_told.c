@@ -18,7 +18,7 @@ bool level_tell(struct told *out, double *weight, double *residual, const struct
                 size_t link)
 {
     const struct level_link *l = &levels->factor->links[link];
-    if (levels->fit[link] == LINK_ASIDE)
+    if (levels->fit[link] != LINK_FITS)
         return false;
     const double w = level_weight(levels, link);
     const double r = l->log_ratio - (levels->level[l->to] - levels->level[l->from]);
@@ -58,12 +58,11 @@ void level_settle_sums(struct levels_settled *out, const struct levels *levels, 
         struct settled_sums *s = &out->sums;
         if (!level_tell(&t, &w, &r, levels, i))
             continue;
-        const bool doubted = levels->fit[i] == LINK_DOUBTED;
         const double share = t.redundancy / told_variance(&t, at);
         struct settled_told *kind = kind_of(s, &t);
         s->count++;
-        s->square += doubted ? 0 : w * r * r;
-        s->loops += doubted ? 0 : t.redundancy;
+        s->square += w * r * r;
+        s->loops += t.redundancy;
         s->pairs += share * t.pairs;
         s->any += share;
         s->change += share * t.change;

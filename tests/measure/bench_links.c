@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_links [CODES [gates]]: what histories by links say where the truth is known. Series of
-// CODES codes (100 when not said), 12,000 codes a row, each linked with those 1, 8 and 64 codes
-// before it as a plain run does it (ci/gate/linking_doubts.c), 32 codes at once; `gates`: each link
-// a whole gate. One in 50 is 0.4 to 2.4 % slower or faster than the one before. A gate's pairs
-// scatter by 0.4 %, its processes by 0.03 %, and every link misses by what pairs cannot see, drawn
-// once for each: of this SD, with normal tails or those of Student's t, and here and there a
+// bench_links [CODES [links|gates [SEED]]]: what histories by links say where the truth is known.
+// Series of CODES codes (100 when not said), 12,000 codes a row, each linked with those 1, 8 and 64
+// codes before it as a plain run does it (ci/gate/linking_doubts.c), 32 codes at once; `gates`:
+// each link a whole gate. One in 50 is 0.4 to 2.4 % slower or faster than the one before. A gate's
+// pairs scatter by 0.4 %, its processes by 0.03 %, and every link misses by what pairs cannot see,
+// drawn once for each: of this SD, with normal tails or those of Student's t, and here and there a
 // misfit.
 //
 // A row says how many in 10,000 links of equal codes the gate called slower or faster, and how many
@@ -44,6 +44,8 @@ static const struct nature natures[] = {
     {"0.1 %, tails of t", 0.001, 0, 0, true},
     {"0.1 %, misfits: 1 in 100 of 1 %", 0.001, 0.01, 0.01, false},
     {"0.1 %, misfits: 3 in 100 of 3 %", 0.001, 0.03, 0.03, false},
+    {"0.1 %, misfits: 5 in 100 of 1 %", 0.001, 0.05, 0.01, false},
+    {"0.1 %, misfits: 5 in 100 of 3 %", 0.001, 0.05, 0.03, false},
 };
 
 struct counts {
@@ -226,14 +228,14 @@ static void run_series(struct simulation *s)
     levels_free(s->levels);
 }
 
-static void print_row(const struct nature *is, size_t codes, bool gates)
+static void print_row(const struct nature *is, size_t codes, bool gates, uint64_t seed)
 {
     struct simulation *s = xcalloc(1, sizeof(*s));
     *s = (struct simulation){.is = is,
                              .codes = codes,
                              .gates = gates,
                              .policy = gate_policy_default("cuda", 183e3),
-                             .random = {2026},
+                             .random = {seed},
                              .discoveries = {.q = gate_defaults.q}};
     for (size_t i = 0; i < CODES_A_ROW / codes; i++)
         run_series(s);
@@ -252,17 +254,19 @@ static void print_row(const struct nature *is, size_t codes, bool gates)
 
 int main(int argc, char **argv)
 {
-    int64_t codes = 100;
-    const bool gates = argc == 3 && strcmp(argv[2], "gates") == 0;
-    if (argc > 3 || (argc == 3 && !gates) ||
+    int64_t codes = 100, seed = 2026;
+    const bool gates = argc > 2 && strcmp(argv[2], "gates") == 0;
+    if (argc > 4 || (argc > 2 && !gates && strcmp(argv[2], "links") != 0) ||
+        (argc > 3 && parse_int64(&seed, argv[3])) ||
         (argc > 1 && (parse_int64(&codes, argv[1]) || codes < 2 || codes > CODES_MOST))) {
-        fprintf(stderr, "bench_links [CODES [gates]]: a number from 2 to %d\n", CODES_MOST);
+        fprintf(stderr, "bench_links [CODES [links|gates [SEED]]]: a number from 2 to %d\n",
+                CODES_MOST);
         return 1;
     }
     puts("| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
          "neighbours 95, 99 % | levels 95, 99 % | "
          "pairs, processes a link |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     for (size_t i = 0; i < ARRAY_COUNT(natures); i++)
-        print_row(&natures[i], (size_t)codes, gates);
+        print_row(&natures[i], (size_t)codes, gates, (uint64_t)seed);
     return 0;
 }

@@ -42,8 +42,8 @@ static void long_history_is_weighed_once(void **state)
 
 static void misclosure_of_a_long_history_is_that_of_all_its_loops(void **state)
 {
-    const double all = sqrt((1244 * 0.001 * 0.001 + 256 * 0.003 * 0.003) / 1500);
-    struct levels *levels = long_history(0.001, 0.003);
+    const double all = sqrt((1244 * 0.001 * 0.001 + 256 * 0.002 * 0.002) / 1500);
+    struct levels *levels = long_history(0.001, 0.002);
     assert_true(levels->rounds > 1);
     assert_true(fabs(levels->misclosure - all) < 0.1 * all);
     levels_free(levels);
