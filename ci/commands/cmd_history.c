@@ -29,6 +29,9 @@ static const struct command_option own_options[] = {
                 request.wanted.comparisons),
     OPTION_COUNT("points", "N", "Only the newest N points of each series [all]",
                  request.wanted.points, 10, 10000000),
+    OPTION_TEXT("toolchain", 0, "NAME",
+                "Instead: the times by this toolchain of the policy (`plumb run --toolchain`)",
+                request.wanted.toolchain),
     OPTION_FLAG("accuracy", 0,
                 "Instead: how good the models were, commit by commit, and when bias or MAPE moved",
                 request.accuracy),
@@ -47,6 +50,8 @@ static int check(void *arguments, struct error *err)
         return error_set(err,
                          "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
                          a->options.words.items[0]);
+    if (a->request.wanted.toolchain && a->request.wanted.comparisons)
+        return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
     return a->column && !a->csv ? error_set(err, "--column belongs to --csv FILE") : 0;
 }
 
@@ -140,7 +145,8 @@ const struct command command_history = {
         "its "
         "interval knows what loops of links do not add up to, and it stays. What is judged is kept "
         "in the store, so that the next time only what is new is; "
-        "a store that cannot be written, --points or --comparisons does without.\n\nIn a CSV file "
+        "a store that cannot be written, --points, --comparisons or --toolchain does "
+        "without.\n\nIn a CSV file "
         "every value counts, in the order of the file; an empty cell, NA, NaN or - is a missing "
         "value; tabs or semicolons may stand for the commas. `index` counts values from 0, missing "
         "ones too, and is the first value at the "

@@ -150,10 +150,11 @@ static int add_device(struct finding *f, struct store *store, const char *uuid, 
     struct series_entry *entries;
     struct driver_steps drivers = {0};
     const struct history_wanted wanted = {.device = uuid};
+    const struct history_query all = {0};
     size_t known;
     int status = 0;
     if (store_list_series(&entries, &known, store, f->arena, err) ||
-        history_common_mode(&mode, store, entries, known, uuid, 0, f->arena, err))
+        history_common_mode(&mode, store, entries, known, uuid, &all, f->arena, err))
         return -1;
     changepoints_find(&moved, mode.shifts, mode.count, NULL);
     if (moved.count)

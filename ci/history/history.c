@@ -63,13 +63,12 @@ static int by_run(const void *left, const void *right)
 }
 
 static int add_control(struct shifts *all, struct store *store, const struct series_entry *entry,
-                       size_t limit, struct error *err)
+                       const struct history_query *query, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     struct arena arena = {0};
-    const struct history_query query = {.limit = limit};
     struct stored_points stored;
-    int status = store_points(&stored, store, &series, &query, &arena, err);
+    int status = store_points(&stored, store, &series, query, &arena, err);
     if (status == 0 && stored.count) {
         double *values = values_of(&stored, history_predicted(&stored), &arena);
         double *work = arena_copy(&arena, values, stored.count * sizeof(*work));
@@ -105,7 +104,7 @@ static void settle(struct common_mode *out, struct shifts *all, struct arena *ar
 
 int history_common_mode(struct common_mode *out, struct store *store,
                         const struct series_entry *series, size_t count, const char *device_uuid,
-                        size_t limit, struct arena *arena, struct error *err)
+                        const struct history_query *query, struct arena *arena, struct error *err)
 {
     struct common_mode made = {.device_uuid = device_uuid};
     struct shifts all = {0};
@@ -113,7 +112,7 @@ int history_common_mode(struct common_mode *out, struct store *store,
     for (size_t i = 0; status == 0 && i < count && made.controls < CONTROLS_MOST; i++) {
         if (!series[i].control || strcmp(series[i].device_uuid, device_uuid) != 0)
             continue;
-        status = add_control(&all, store, &series[i], limit, err);
+        status = add_control(&all, store, &series[i], query, err);
         made.controls++;
     }
     if (status == 0 && made.controls >= CONTROLS_FEWEST)

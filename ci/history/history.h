@@ -24,11 +24,10 @@ struct common_mode {
     double *shifts; // median over the controls of log(value / the control's own median)
     size_t count;
 };
-// At most 8 of the device's control series are read, the newest `limit` points (0: all). In the
-// arena.
+// At most 8 of the device's control series are read, the points of the query. In the arena.
 int history_common_mode(struct common_mode *out, struct store *store,
                         const struct series_entry *series, size_t count, const char *device_uuid,
-                        size_t limit, struct arena *arena, struct error *err);
+                        const struct history_query *query, struct arena *arena, struct error *err);
 
 struct history_options {
     const struct epoch_list *epochs; // NULL: none

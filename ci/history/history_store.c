@@ -63,8 +63,11 @@ int history_store(struct context *context, const struct history_request *request
     struct accuracy_history collected = {0}, *accuracy = request->accuracy ? &collected : NULL;
     struct history_wanted wanted = request->wanted;
     struct history_set set = {0};
+    if (wanted.toolchain && strcmp(wanted.toolchain, TOOLCHAIN_DEFAULT) == 0)
+        wanted.toolchain = NULL;
     int status = store_option_open_kept(context, context->options,
-                                        !wanted.comparisons && !wanted.points, &wanted.keeps, err);
+                                        !wanted.comparisons && !wanted.points && !wanted.toolchain,
+                                        &wanted.keeps, err);
     if (status == 0) {
         const char *epochs = request->epochs;
         if (!epochs && context->repository)
@@ -77,6 +80,12 @@ int history_store(struct context *context, const struct history_request *request
         wanted.repository = context->repository;
         status = load(&set, accuracy, &wanted, context->store, epochs, request->format, err);
     }
+    if (status == 0 && wanted.toolchain && set.count == 0 && set.known)
+        status =
+            error_set(err,
+                      "%s: none of its %zu series that match has times by toolchain '%s'; what "
+                      "compiles to the same bytes as by another is measured once",
+                      store_path(context->store), set.known, wanted.toolchain);
     if (status == 0)
         status = print(&set, accuracy, request->format, store_path(context->store), err);
     history_free(&set);

@@ -66,6 +66,8 @@ static void table_now(const struct series_history *s)
     const struct interval now = found.size;
     if (!isfinite(now.low) || (found.linked && !s->epoch)) // that is the level, said before
         return;
+    if (s->stored.count == 0 && !found.linked)
+        return;
     char *reason = plain_line(s->epoch ? s->epoch->reason : "");
     printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(now.value),
            percent(now.low), percent(now.high),

@@ -44,7 +44,8 @@ static void keep_wanted(struct history_set *set, const struct history_wanted *wa
 {
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
-        if (!history_selects(wanted, set->series[i].series))
+        const struct series_history *s = &set->series[i];
+        if (!history_selects(wanted, s->series) || (wanted->toolchain && s->stored.count == 0))
             continue;
         if (set->judgements)
             set->judgements[count] = set->judgements[i];
@@ -90,7 +91,8 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     history_attribute(set->series, set->count);
     if (l->wanted->accuracy)
         accuracy_history_settle(l->wanted->accuracy);
-    if (history_devices(set->series, set->count, l->store, &set->arena, err))
+    if (!l->wanted->toolchain &&
+        history_devices(set->series, set->count, l->store, &set->arena, err))
         return -1;
     keep_wanted(set, l->wanted);
     if (l->wanted->levels)

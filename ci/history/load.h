@@ -15,9 +15,10 @@ struct history_wanted {
     const char *kernel, *problem, *device; // globs; NULL: all
     bool comparisons;                      // also the heads of gates, bisections and studies
     size_t points;                         // newest ones of each series; 0: all
+    const char *toolchain; // the times by this one, without links; NULL: the default's history
     // What is judged is kept in the store (opened for writing), and only what is new is judged.
-    // Needs all points and no comparisons. A store that takes nothing (full, or busy for long) is
-    // complained of on standard error and does not stop it.
+    // Needs all points of the default toolchain and no comparisons. A store that takes nothing
+    // (full, or busy for long) is complained of on standard error and does not stop it.
     bool keeps;
     bool levels; // the level of every code too
     // Whose line of first parents accepted changes are placed on (ci/settings/epochs_line.h); NULL:

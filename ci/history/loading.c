@@ -106,8 +106,10 @@ static int find_common_mode(const struct common_mode **out, struct loader *l, co
             return 0;
         }
     }
+    const struct history_query query = {.limit = l->all->wanted->points,
+                                        .toolchain = l->all->wanted->toolchain};
     if (history_common_mode(&set->common[set->device_count], l->store, l->all->entries, set->known,
-                            uuid, l->all->wanted->points, &set->arena, err))
+                            uuid, &query, &set->arena, err))
         return -1;
     *out = &set->common[set->device_count++];
     return 0;
@@ -190,14 +192,15 @@ static int load_one(struct loader *l, size_t index, struct error *err)
     int status = 0;
     options.epochs = &set->epochs;
     options.keeps = wanted->keeps;
-    options.query =
-        (struct history_query){.limit = wanted->points, .comparisons = wanted->comparisons};
+    options.query = (struct history_query){.limit = wanted->points,
+                                           .comparisons = wanted->comparisons,
+                                           .toolchain = wanted->toolchain};
     if (options.keeps)
         status = history_kept_find(s, &kept, &found, l->store, entry, &options, &scratch, &l->found,
                                    err);
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
-    if (status == 0)
+    if (status == 0 && !wanted->toolchain) // links are the history of the default's codes
         status = load_links(s, l, entry, &scratch, err);
     if (status == 0) {
         if (wanted->accuracy && history_selects(wanted, entry))

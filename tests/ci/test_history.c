@@ -19,10 +19,12 @@ static struct series_history *look(struct store *store, const struct epoch_list 
     struct series_entry *entries;
     struct common_mode around;
     struct history_options options = history_defaults;
+    const struct history_query all_points = {0};
     options.epochs = epochs;
     assert_int_equal(store_list_series(&entries, &count, store, &scratch.arena, &err), 0);
-    assert_int_equal(
-        history_common_mode(&around, store, entries, count, "GPU-1", 0, &scratch.arena, &err), 0);
+    assert_int_equal(history_common_mode(&around, store, entries, count, "GPU-1", &all_points,
+                                         &scratch.arena, &err),
+                     0);
     assert_int_equal(count, KERNELS);
     struct series_history *all = arena_alloc(&scratch.arena, count * sizeof(*all));
     for (size_t i = 0; i < count; i++) {

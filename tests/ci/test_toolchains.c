@@ -154,6 +154,14 @@ static void toolchains_of_a_matrix_have_histories_of_their_own(void **state)
     assert_int_equal(points("another"), 0);
     plumb(argv, 0, "nothing to do: 1 commit is measured already");
     assert_int_equal(points("plain"), 2);
+    const char *plain[] = {"history", "--toolchain", "plain", NULL};
+    plumb(plain, 0, "2 of 2 series: too few points");
+    const char *json[] = {"history", "--toolchain", "plain", "--format", "json", NULL};
+    plumb(json, 0, "\"points\":1");
+    const char *again[] = {"history", "--toolchain", "again", NULL};
+    plumb(again, 4, "has times by toolchain 'again'");
+    const char *both[] = {"history", "--toolchain", "plain", "--comparisons", NULL};
+    plumb(both, 4, "leave --toolchain out");
 }
 
 static void bisection_walks_toolchains(void **state)
