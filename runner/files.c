@@ -133,17 +133,20 @@ static uint64_t size_at(int at, const char *name, int depth)
     struct stat status;
     if (fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW))
         return 0;
-    if (!S_ISDIR(status.st_mode) || depth > DEPTH_MAX)
+    if (!S_ISDIR(status.st_mode))
         return (uint64_t)status.st_blocks * 512;
+    if (depth > DEPTH_MAX)
+        return FILES_TOO_DEEP;
     DIR *directory = open_directory(at, name);
     uint64_t bytes = (uint64_t)status.st_blocks * 512;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+    for (struct dirent *entry;
+         directory && bytes < FILES_TOO_DEEP && (entry = readdir(directory));) {
         if (!is_dots(entry->d_name))
             bytes += size_at(dirfd(directory), entry->d_name, depth + 1);
     }
     if (directory)
         closedir(directory);
-    return bytes;
+    return bytes < FILES_TOO_DEEP ? bytes : FILES_TOO_DEEP;
 }
 
 uint64_t files_size(const char *path)

@@ -11,7 +11,9 @@ int files_make_directory(const char *path, struct error *err);
 // Removes a file or a whole directory; symbolic links are removed, not followed, and directories
 // without permissions are opened first. Not there is fine.
 int files_remove(const char *path, struct error *err);
-// Bytes of all files below a directory; what cannot be read counts as nothing.
+// Bytes of all files below a directory; what cannot be read counts as nothing. Folders that are
+// more than 128 deep are not looked into, and count as more than any disk has.
+#define FILES_TOO_DEEP ((uint64_t)1 << 50)
 uint64_t files_size(const char *path);
 
 // A text of at most `most` bytes; NULL when it is not there, no regular file (links are not

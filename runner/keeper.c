@@ -170,8 +170,10 @@ static bool wait_child(int *status, enum process_excess *excess, pid_t child, st
     for (;;) {
         pid_t ended;
         while ((ended = waitpid(-1, status, WNOHANG)) > 0) {
-            if (ended == child)
-                return true;
+            if (ended != child)
+                continue;
+            *excess = watch_last(watch);
+            return true;
         }
         siginfo_t info;
         int signal_number = sigtimedwait(waited, &info, wanted ? &moment : NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds up threads and memory of the keeper's descendants from /proc, and the size of folders; leads
-// descendants aside from who measures.
+// Adds up threads and memory of the keeper's descendants from /proc, and the size of folders and of
+// what descendants hold open that has no name in them any more; leads descendants aside from who
+// measures.
 #include "runner/watch.h"
 
 #include "runner/files.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,9 +159,70 @@ static enum process_excess look_at_processes(struct watch *watch)
                                                                     : PROCESS_WITHIN;
 }
 
-static enum process_excess look_at_folders(const struct process_limits *limits)
+// ---- disk
+
+struct file {
+    ino_t number;
+    uint64_t bytes;
+};
+struct file_list {
+    dev_t device;
+    struct file *items;
+    size_t count, capacity;
+};
+
+static int by_number(const void *left, const void *right)
 {
+    const struct file *a = left, *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void add_unlinked(struct file_list *files, pid_t pid)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
+    DIR *open = opendir(path);
+    for (struct dirent *entry; open && (entry = readdir(open));) {
+        if (fstatat(dirfd(open), entry->d_name, &status, 0) || !S_ISREG(status.st_mode) ||
+            status.st_nlink > 0 || status.st_dev != files->device)
+            continue;
+        files->items = xgrow(files->items, files->count, &files->capacity, sizeof(*files->items));
+        files->items[files->count++] =
+            (struct file){status.st_ino, (uint64_t)status.st_blocks * 512};
+    }
+    if (open)
+        closedir(open);
+}
+
+// Files that have no name any more and are still open, on the disk of the first folder, each once.
+static uint64_t unlinked_bytes(const struct watch *watch)
+{
+    struct seen_list list = {0};
+    struct file_list files = {0};
+    struct stat folder;
     uint64_t bytes = 0;
+    if (stat(watch->limits->folders[0], &folder))
+        return 0;
+    files.device = folder.st_dev;
+    read_all(&list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (is_below(&list, &list.items[i], watch->keeper))
+            add_unlinked(&files, list.items[i].pid);
+    }
+    if (files.count)
+        qsort(files.items, files.count, sizeof(*files.items), by_number);
+    for (size_t i = 0; i < files.count; i++)
+        bytes += i && files.items[i].number == files.items[i - 1].number ? 0 : files.items[i].bytes;
+    free(files.items);
+    free(list.items);
+    return bytes;
+}
+
+static enum process_excess look_at_disk(const struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    uint64_t bytes = limits->folders[0] ? unlinked_bytes(watch) : 0;
     for (size_t i = 0; i < ARRAY_COUNT(limits->folders) && limits->folders[i]; i++)
         bytes += files_size(limits->folders[i]);
     return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : PROCESS_WITHIN;
@@ -200,8 +263,13 @@ enum process_excess watch_look(struct watch *watch)
     }
     from_s = now_s();
     if (found == PROCESS_WITHIN && limits->disk_bytes && from_s >= watch->next_disk_s) {
-        found = look_at_folders(limits);
+        found = look_at_disk(watch);
         watch->next_disk_s = next(from_s, least_s);
     }
     return found;
+}
+
+enum process_excess watch_last(const struct watch *watch)
+{
+    return watch->limits->disk_bytes ? look_at_disk(watch) : PROCESS_WITHIN;
 }

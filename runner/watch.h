@@ -28,5 +28,7 @@ bool watch_wanted(const struct watch *watch);
 // PROCESS_WITHIN otherwise. A look that takes long is taken seldom: never more than a twentieth of
 // the time.
 enum process_excess watch_look(struct watch *watch);
+// Looks once more when the child has ended, at what stays: on the disk.
+enum process_excess watch_last(const struct watch *watch);
 
 #endif

@@ -241,6 +241,19 @@ static void process_limits_of_all_together_hold(void **state)
         {"for i in 1 2 3; do head -c 3000000 /dev/zero >$i; done; sleep 60",
          {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
+        // Deeper than is looked into.
+        {"rm -f ?; for i in $(seq 150); do mkdir d; cd d; done; sleep 60",
+         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         PROCESS_TOO_MUCH_DISK},
+        // Without a name.
+        {"rm -rf d; for i in 1 2 3; do exec 7<&- 7>n 8<&7; rm n; head -c 3000000 /dev/zero >&7; "
+         "sh -c 'sleep 60' & done; wait",
+         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         PROCESS_TOO_MUCH_DISK},
+        // Ended before anybody looks again.
+        {"rm -f n; sleep 0.2; fallocate -l 9000000 n",
+         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         PROCESS_TOO_MUCH_DISK},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         const char *argv[] = {"sh", "-c", cases[i].script, NULL};
