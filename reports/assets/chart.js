@@ -321,12 +321,13 @@
 
   Chart.prototype.obey = function (values) {
     var self = this, names = (values["with"] || "").split(",").filter(Boolean).slice(0, MOST - 1);
-    function place(commit) {
-      var p = self.pointsOf(self.first).find(function (q) { return q.commit.slice(0, 10) === commit; });
-      return p ? p.at : null;
+    // The first or the last point of a commit, which may have been measured again.
+    function place(commit, last) {
+      var own = self.pointsOf(self.first).filter(function (q) { return q.commit.slice(0, 10) === commit; });
+      return own.length ? own[last ? own.length - 1 : 0].at : null;
     }
     function all() {
-      var from = place(values.from), to = place(values.to), at = place(values.at);
+      var from = place(values.from), to = place(values.to, true), at = place(values.at);
       var range = from === null || to === null || to <= from ? null : [from - 0.5, to + 0.5];
       return self.show(range).then(function () { if (at !== null) self.pick(at); });
     }

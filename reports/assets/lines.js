@@ -38,12 +38,15 @@
     };
   }
 
-  // Where a commit lies on the axis, which counts the points of the first line: at its own point, or
-  // by its time between two.
+  // Where a commit lies on the axis, which counts the points of the first line: at its own point, the
+  // first of several, or by its time between two.
   function placeOf(axis, commit, time) {
     if (!axis.byCommit) {
       axis.byCommit = new Map();
-      axis.points.forEach(function (p) { axis.byCommit.set(p.commit.slice(0, 10), p.at); });
+      axis.points.forEach(function (p) {
+        var id = p.commit.slice(0, 10);
+        if (!axis.byCommit.has(id)) axis.byCommit.set(id, p.at);
+      });
     }
     var exact = axis.byCommit.get(commit.slice(0, 10));
     if (exact !== undefined) return exact;

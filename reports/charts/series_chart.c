@@ -171,9 +171,10 @@ size_t series_place(const struct series_chart *c, const char *commit, int64_t ti
     const struct history *h = c->history;
     size_t before = 0;
     for (size_t i = 0; i < h->count; i++) {
-        if (h->points[i].time_s == time_s && strcmp(h->points[i].commit, commit) == 0)
+        const struct history_point *p = &h->points[i];
+        if (p->commit[0] == commit[0] && strcmp(p->commit, commit) == 0)
             return place_of(c, i);
-        if (h->points[i].time_s <= time_s)
+        if (p->time_s <= time_s)
             before = i;
     }
     return place_of(c, before);

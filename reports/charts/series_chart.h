@@ -59,7 +59,7 @@ void series_marks(struct markup *m, const struct series_chart *chart, const stru
 // Below an axis over commits: the days of the first and the last.
 void series_dates(struct markup *m, const struct history *history, double y);
 bool series_is_timed(const struct history *history); // false: of links alone
-// The index of the point with this commit, of that time, or of the newest shown that is not later.
+// The index of the first point with this commit, or of the newest shown that is not later.
 size_t series_place(const struct series_chart *chart, const char *commit, int64_t time_s);
 const char *series_mark_name(enum chart_mark_kind kind);
 

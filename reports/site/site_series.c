@@ -33,8 +33,10 @@ static void change_row(struct site_page *p, const struct site_change *c)
     markup_end(m);
     page_cell(m, "began in", "nowrap", NAN, false);
     if (c->linked) {
-        markup_text(m, "this commit, side by side with ");
+        // Which may be its parent, or many commits before: then it began with one of them.
+        markup_text(m, "after ");
         site_commit(p, c->first_commit);
+        markup_text(m, ", side by side with it");
     } else if (c->commits > 1) {
         site_commit(p, c->first_commit);
         markup_text(m, " .. ");

@@ -98,6 +98,22 @@ runChecks({
     await again.close();
   },
 
+  // A commit that was measured again has several points: all of them stay in sight, and its level
+  // begins with the first.
+  async address_keeps_every_point_of_a_commit(open) {
+    const page = await drawn(open);
+    if (!page) return;
+    await page.evaluate(CHART + ".show([1380.5, 1450.5])");
+    await page.until(CHART + ".full");
+    const of = "(" + CHART + ".pointsOf(" + CHART + ".first).filter(p => p.at >= 1448 && p.at <= 1450))";
+    await page.evaluate(of + ".forEach((p, i, all) => { p.commit = all[0].commit; })");
+    await page.evaluate(CHART + ".show([1380.5, 1450.5])");
+    const values = "Object.fromEntries(new URLSearchParams(location.hash.replace(/^#[^&]*&/, '')))";
+    assert.deepStrictEqual(await page.evaluate(CHART + ".obey(" + values + ").then(() => " + CHART + ".range)"), [1380.5, 1450.5]);
+    assert.strictEqual(await page.evaluate("plumbLines.placeOf({ points: " + of + " }, " + of + "[0].commit, 0)"), 1448);
+    await page.close();
+  },
+
   async points_lead_to_their_commit_and_run(open, folder) {
     const page = await drawn(open);
     if (!page) return;

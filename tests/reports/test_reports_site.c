@@ -346,6 +346,22 @@ static void chart_survives_gaps_and_nonsense(void **state)
     buffer_free(&out);
 }
 
+// Many commits have one second, as a rebase leaves them; points then have times that were moved
+// apart, and a commit that was measured again has two.
+static void a_commit_is_placed_at_its_first_point_whatever_its_time(void **state)
+{
+    struct history_point points[] = {{"a", 100, 1, 0, 0, false},
+                                     {"b", 101, 1, 0, 0, false},
+                                     {"c", 102, 1, 0, 0, false},
+                                     {"c", 103, 1, 0, 0, false}};
+    struct history h = {.points = points, .count = ARRAY_COUNT(points)};
+    const struct series_chart chart = {.history = &h};
+    assert_int_equal(series_place(&chart, "a", 100), 0);
+    assert_int_equal(series_place(&chart, "b", 100), 1);
+    assert_int_equal(series_place(&chart, "c", 100), 2);
+    assert_int_equal(series_place(&chart, "not shown", 101), 1);
+}
+
 #define site_test(name)                                                                            \
     cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
 
@@ -370,6 +386,7 @@ int main(void)
         cmocka_unit_test(unwritable_folder_is_named),
         cmocka_unit_test(thinning_keeps_extremes_order_and_the_newest),
         cmocka_unit_test(chart_survives_gaps_and_nonsense),
+        cmocka_unit_test(a_commit_is_placed_at_its_first_point_whatever_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
