@@ -133,12 +133,13 @@ static uint64_t size_at(int at, const char *name, int depth)
     struct stat status;
     if (fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW))
         return 0;
+    const uint64_t blocks = (uint64_t)status.st_blocks * 512;
+    uint64_t bytes = blocks > FILES_LEAST ? blocks : FILES_LEAST;
     if (!S_ISDIR(status.st_mode))
-        return (uint64_t)status.st_blocks * 512;
+        return bytes;
     if (depth > DEPTH_MAX)
         return FILES_TOO_DEEP;
     DIR *directory = open_directory(at, name);
-    uint64_t bytes = (uint64_t)status.st_blocks * 512;
     for (struct dirent *entry;
          directory && bytes < FILES_TOO_DEEP && (entry = readdir(directory));) {
         if (!is_dots(entry->d_name))

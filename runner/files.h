@@ -12,8 +12,10 @@ int files_make_directory(const char *path, struct error *err);
 // without permissions are opened first. Not there is fine.
 int files_remove(const char *path, struct error *err);
 // Bytes of all files below a directory; what cannot be read counts as nothing. Folders that are
-// more than 128 deep are not looked into, and count as more than any disk has.
+// more than 128 deep are not looked into, and count as more than any disk has. An empty file counts
+// too, for a disk holds only so many.
 #define FILES_TOO_DEEP ((uint64_t)1 << 50)
+#define FILES_LEAST    ((uint64_t)4096)
 uint64_t files_size(const char *path);
 
 // A text of at most `most` bytes; NULL when it is not there, no regular file (links are not

@@ -47,8 +47,9 @@ int git_tree_of(git_tree **out, const struct repository *repository, const char 
 // The tree at a path below the root. Caller frees.
 int git_sound_tree(git_tree **out, const struct git_root *root, const git_oid *id, const char *path,
                    struct error *err);
-int git_check_tree(const git_tree *tree, const char *commit, const char *within, const char *path,
-                   struct error *err);
+// The tree of that id, which errors say is at `where` in the commit.
+int git_load_tree(git_tree **out, git_repository *git, const git_oid *id, const char *commit,
+                  const char *where, struct error *err);
 // "./a/b/" is a/b, as people write it; "" and "." are the whole tree. Caller frees.
 char *git_plain_path(const char *path);
 // *out stays NULL when the path, a plain one, is not in the tree. Of a path in a submodule it is

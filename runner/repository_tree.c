@@ -50,8 +50,8 @@ static const char *name_of_parts(const git_tree *tree)
     return NULL;
 }
 
-int git_check_tree(const git_tree *tree, const char *commit, const char *within, const char *path,
-                   struct error *err)
+static int check_tree(const git_tree *tree, const char *commit, const char *where,
+                      struct error *err)
 {
     const char *how = "twice", *name = double_name(tree);
     if (!name) {
@@ -65,24 +65,43 @@ int git_check_tree(const git_tree *tree, const char *commit, const char *within,
     if (!name)
         return 0;
     return error_set(err,
-                     "commit %.12s: its tree has '%.200s%s%.200s%s%.200s' %s, so what is in it "
-                     "depends on who reads it; no git program makes such a tree: commit those "
-                     "files anew",
-                     commit, within, *within ? "/" : "", path, *path ? "/" : "", name, how);
+                     "commit %.12s: its tree has '%.300s%s%.200s' %s, so what is in it depends on "
+                     "who reads it; no git program makes such a tree: commit those files anew",
+                     commit, where, *where ? "/" : "", name, how);
+}
+
+int git_load_tree(git_tree **out, git_repository *git, const git_oid *id, const char *commit,
+                  const char *where, struct error *err)
+{
+    enum { TREE_BYTES_MAX = 64 << 20 }; // as a million files have: it is read into memory whole
+    git_odb *odb = NULL;
+    git_tree *tree = NULL;
+    git_object_t type;
+    size_t size = 0;
+    int result = -1;
+    if (git_repository_odb(&odb, git) || git_odb_read_header(&size, &type, odb, id))
+        error_set(err, "commit %.12s: '%.300s': %s", commit, where, git_words());
+    else if (size > TREE_BYTES_MAX)
+        error_set(err, "commit %.12s: '%.300s': a folder with too many files", commit, where);
+    else if (git_tree_lookup(&tree, git, id))
+        error_set(err, "commit %.12s: '%.300s': %s", commit, where, git_words());
+    else
+        result = check_tree(tree, commit, where, err);
+    git_odb_free(odb);
+    if (result)
+        git_tree_free(tree);
+    else
+        *out = tree;
+    return result;
 }
 
 int git_sound_tree(git_tree **out, const struct git_root *root, const git_oid *id, const char *path,
                    struct error *err)
 {
-    git_tree *tree = NULL;
-    if (git_tree_lookup(&tree, git_tree_owner(root->tree), id))
-        return error_set(err, "commit %.12s: '%.200s': %s", root->commit, path, git_words());
-    if (git_check_tree(tree, root->commit, root->within, path, err)) {
-        git_tree_free(tree);
-        return -1;
-    }
-    *out = tree;
-    return 0;
+    char *where = *root->within ? xprintf("%s/%s", root->within, path) : xstrdup(path);
+    const int code = git_load_tree(out, git_tree_owner(root->tree), id, root->commit, where, err);
+    free(where);
+    return code;
 }
 
 int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
@@ -90,19 +109,12 @@ int git_tree_of(git_tree **out, const struct repository *repository, const char 
 {
     git_oid id;
     git_commit *found = NULL;
-    git_tree *tree = NULL;
-    int result = -1;
-    if (git_oid_fromstr(&id, commit) || git_commit_lookup(&found, repository->git, &id) ||
-        git_commit_tree(&tree, found))
-        error_set(err, "%s: commit %.40s: %s", repository->directory, commit, git_words());
-    else
-        result = git_check_tree(tree, commit, "", "", err);
+    if (git_oid_fromstr(&id, commit) || git_commit_lookup(&found, repository->git, &id))
+        return error_set(err, "%s: commit %.40s: %s", repository->directory, commit, git_words());
+    const int code =
+        git_load_tree(out, repository->git, git_commit_tree_id(found), commit, "", err);
     git_commit_free(found);
-    if (result)
-        git_tree_free(tree);
-    else
-        *out = tree;
-    return result;
+    return code;
 }
 
 char *git_plain_path(const char *path)

@@ -259,10 +259,9 @@ static int tree_of(struct git_root *root, git_repository *git, const git_oid *id
     else if (git_object_type(object) != GIT_OBJECT_COMMIT)
         result = (error_set(err, "submodule '%.200s' is pinned to what is no commit", path),
                   EXPORT_REFUSED);
-    else if (git_object_peel((git_object **)&root->tree, object, GIT_OBJECT_TREE))
-        error_set(err, "submodule '%.200s': %s", path, git_words());
     else
-        result = git_check_tree(root->tree, root->commit, path, "", err);
+        result = git_load_tree(&root->tree, git, git_commit_tree_id((git_commit *)object),
+                               root->commit, path, err);
     git_object_free(object);
     return result;
 }

@@ -3,6 +3,7 @@
 // A tree made by hand that holds a name twice, out of order or with a slash is read by nothing: of
 // two folders one reader would find the first, and another go through both.
 #include "runner/repository.h"
+#include "tests/helpers/helper_claimed.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_submodules.h"
@@ -286,6 +287,28 @@ static void tree_that_is_too_large_has_no_names(void **state)
     close_raw(&raw);
 }
 
+// It would be read into memory whole.
+static void tree_of_gigabytes_is_not_read(void **state)
+{
+    struct raw raw;
+    char id[OBJECT_ID_TEXT], out[OBJECT_ID_TEXT];
+    git_oid large;
+    struct repository *repository;
+    char *where = xprintf("%s/clone", scene);
+    helper_claim(where, (uint64_t)3 << 30);
+    open_raw(&raw, "");
+    git_oid_fromstr(&large, HELPER_CLAIMED);
+    add(&raw, "40000", "src", &large);
+    const git_oid root = tree(&raw);
+    commit(id, &raw, &root);
+    assert_int_equal(repository_open(&repository, where, &err), 0);
+    assert_int_equal(repository_path_id(out, repository, id, "src/a.c", &err), -1);
+    assert_non_null(strstr(err.text, "'src': a folder with too many files"));
+    repository_close(repository);
+    free(where);
+    close_raw(&raw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +319,7 @@ int main(void)
         cmocka_unit_test(name_with_a_slash_is_refused),
         cmocka_unit_test(submodule_with_such_a_tree_is_refused),
         cmocka_unit_test(tree_that_is_too_large_has_no_names),
+        cmocka_unit_test(tree_of_gigabytes_is_not_read),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

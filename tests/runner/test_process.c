@@ -250,8 +250,12 @@ static void process_limits_of_all_together_hold(void **state)
          "sh -c 'sleep 60' & done; wait",
          {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
+        // Empty, but many.
+        {"mkdir e; cd e; seq 3000 | xargs touch; sleep 60",
+         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         PROCESS_TOO_MUCH_DISK},
         // Ended before anybody looks again.
-        {"rm -f n; sleep 0.2; fallocate -l 9000000 n",
+        {"rm -rf e n; sleep 0.2; fallocate -l 9000000 n",
          {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
          PROCESS_TOO_MUCH_DISK},
     };
