@@ -80,14 +80,28 @@ static double unit_sum(enum dtype in)
     }
 }
 
+double check_farthest(double k)
+{
+    double low = 0, high = 1;
+    for (int i = 0; i < 60; i++) {
+        const double x = 0.5 * (low + high), rest = 1 - x * x;
+        if (k * x * x / rest + 0.5 * k * log1p(-x * x) < 32)
+            low = x;
+        else
+            high = x;
+    }
+    return sqrt(k) * low / (1 - low * low);
+}
+
 double check_tolerance(const struct problem *p)
 {
-    const double k = (double)p->k;
+    const double k = (double)p->k, far = check_farthest(k);
     if (p->in == DTYPE_INT8)
         return 0;
-    double rounding = 8 * (unit_out(p->out) + (p->in == DTYPE_TF32 ? 0x1p-10 : 0));
-    double sum = unit_sum(p->in) * (8 * sqrt(k) + k / 8);
-    return p->epilogue == EPILOGUE_DUAL_SILU ? 6 * rounding + 12 * sum : rounding + sum;
+    const double unit = unit_out(p->out) + (p->in == DTYPE_TF32 ? 0x1p-10 : 0);
+    const double sum = unit_sum(p->in) * (8 * sqrt(k) + k / 8);
+    return p->epilogue == EPILOGUE_DUAL_SILU ? 0.75 * far * far * unit + 1.5 * far * sum
+                                             : far * unit + sum;
 }
 
 struct check_strides check_strides(const struct problem *p)

@@ -6,8 +6,12 @@
 // Scale. Inputs are standard normal (inputs.h; fp8 after its scale), so an element of C = A B is
 // normal with standard deviation s = sqrt(k); of silu(A B1) * (A B2) the scale is k.
 //
-// Tolerance, of |c - reference| / s, largest over all elements (about 6 s is the largest |c|):
-//     8 (u_out + u_in) + u_acc (8 sqrt(k) + k / 8)
+// Tolerance, of |c - reference| / s, largest over all elements:
+//     far (u_out + u_in) + u_acc (8 sqrt(k) + k / 8)
+//   far    |c| / s that one element in 1e14 exceeds: 8 for a long k. A sum of few products of two
+//          normal numbers has heavier tails than a normal number: 34 for k = 1, 22 for k = 3. By
+//          Chernoff's bound, P(c > t) <= exp(-x t) (1 - x^2)^(-k/2) for each x in (0, 1), with the
+//          moment generating function of such a product; best at t = k x / (1 - x^2)
 //   u_out  unit roundoff of the output type, 2^-p for p significant bits (2^-8 for bf16)
 //   u_in   2^-10 for TF32, whose hardware drops the lower mantissa bits of both inputs; else 0
 //   u_acc  2^-24 for FP32 inputs; 2^-23 for tensor cores, which truncate; 2^-14 for fp8, whose
@@ -15,7 +19,7 @@
 //          sqrt(k) (N. Higham, T. Mary, SIAM J. Sci. Comput. 41(5), 2019: with high probability a
 //          small multiple of sqrt(k) u); truncation has a bias besides, which grows like k over the
 //          terms that one instruction adds exactly: k / 8 bounds it for all of them.
-// Dual-silu multiplies two such numbers of up to 6 s: 48 (u_out + u_in) + 12 times the last term.
+// Dual-silu multiplies two such numbers: 3/4 far^2 (u_out + u_in) + 3/2 far times the last term.
 //
 // It still finds every wrong index: leaving out one of k products moves some element by several
 // standard normal products, 10 / sqrt(k) s or more over a whole matrix.
@@ -32,6 +36,8 @@ double check_scale(const struct problem *problem);
 // The scale of each operand's tensor, of e2m1; so that the product's size is 1.
 double check_tensor_scale(const struct problem *problem);
 double check_tolerance(const struct problem *problem);
+// The `far` of a k of at least 1.
+double check_farthest(double k);
 
 // Where elements lie (kernels/kernel.h, gemm/host/host.h): A(i,l) = a[i * a_row + l * a_col],
 // B(l,j) = b[l * b_row + j * b_col].

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tolerance of an output lets every right result pass, whatever k is, and no wrong index.
+#include "kernels/device/check.h"
+#include "kernels/device/inputs.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+
+static struct problem of(const char *text)
+{
+    struct problem problem;
+    struct error err;
+    assert_int_equal(problem_parse(&problem, text, &err), 0);
+    return problem;
+}
+
+static double as(const struct problem *p, double value)
+{
+    const struct inputs_format format = inputs_format((int)p->out);
+    return (double)inputs_decode(format, inputs_encode(format, (float)value));
+}
+
+// Of so few products some are far more than eight times their usual size, and rounding them is
+// further off than eight units of it.
+static void results_that_are_rounded_once_are_right_whatever_k_is(void **state)
+{
+    (void)state;
+    const char *const all[] = {"600x600x1:bf16-bf16:tn", "600x600x2:bf16-bf16:nn",
+                               "600x600x3:fp16-fp16:tn", "600x600x64:bf16-bf16:nt",
+                               "600x600x4096:bf16-bf16:tn"};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        const struct problem p = of(all[i]);
+        const double scale = check_scale(&p), most = check_farthest((double)p.k) * scale;
+        struct comparison found = {0};
+        for (double value = 0; value < most; value += most / 10000)
+            check_value(&found, as(&p, value), value, scale, check_tolerance(&p), 0, 0);
+        assert_int_equal(found.wrong, 0);
+    }
+}
+
+static void a_wrong_index_is_found_whatever_k_is(void **state)
+{
+    (void)state;
+    const char *const all[] = {"40x40x1:bf16-bf16:tn", "40x40x3:bf16-bf16:tn",
+                               "40x40x64:bf16-bf16:tn", "40x40x4096:bf16-bf16:tn"};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        const struct problem p = of(all[i]);
+        struct comparison found = {0};
+        for (int64_t at = 0; at < p.m * p.n; at++) {
+            const int64_t row = at / p.n, col = at % p.n;
+            const double next = check_element(&p, 1, row, (col + 1) % p.n);
+            check_value(&found, as(&p, next), check_element(&p, 1, row, col), check_scale(&p),
+                        check_tolerance(&p), row, col);
+        }
+        assert_true(found.wrong > (uint64_t)(p.m * p.n) / 2);
+    }
+}
+
+// The bound itself, and that it is eight units for a long k.
+static void far_is_where_chernoffs_bound_is_one_in_1e14(void **state)
+{
+    (void)state;
+    assert_true(fabs(check_farthest(1e9) - 8) < 1e-3);
+    for (double k = 1; k < 1e6; k *= 3) {
+        const double t = check_farthest(k) * sqrt(k);
+        double least = 0; // of log P(c > t) over x
+        for (double x = 0; x < 1; x += 1e-5)
+            least = fmin(least, -x * t - 0.5 * k * log1p(-x * x));
+        assert_true(fabs(least + 32) < 0.01);
+        assert_true(check_farthest(k) > check_farthest(3 * k));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_that_are_rounded_once_are_right_whatever_k_is),
+        cmocka_unit_test(a_wrong_index_is_found_whatever_k_is),
+        cmocka_unit_test(far_is_where_chernoffs_bound_is_one_in_1e14),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
