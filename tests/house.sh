@@ -4,7 +4,7 @@
 # house.sh ROOT: the figures that keep the house in order, each of them 0. It reads the sources as
 # text, so it is quick and needs no compiler; layering.cmake holds the walls between the folders.
 #
-#   1. functions over 70 lines, files over 400 lines
+#   1. functions over 70 lines
 #   2. files that do not say at their beginning what they are
 #   3. public functions that only tests call, or that only their own file calls
 #   4. words in the sources beside those that the project has for its things
@@ -23,15 +23,13 @@ sources() { # sources FOLDER...
 }
 
 lengths='
-FNR == 1 { if (lines > 400) print file ": " lines " lines, over 400"; file = FILENAME; begun = 0 }
+FNR == 1 { begun = 0 }
 /^[{]/ { begun = FNR }
 /^[}]/ && begun {
     if (FNR - begun + 1 > 70)
         print FILENAME ":" begun ": a function of " FNR - begun + 1 " lines, over 70"
     begun = 0
-}
-{ lines = FNR }
-END { if (lines > 400) print file ": " lines " lines, over 400" }'
+}'
 
 openings='
 FNR == 1 { at = 2 }
