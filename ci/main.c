@@ -46,7 +46,8 @@ static void print_version(void)
            PLUMB_CUDA_VERSION, repository_library(), store_library());
 }
 
-// The children need no word from here: their keepers end them when we are gone (runner/process.h).
+// The children need no word from here: their keepers end them when we are gone
+// (runner/child/process.h).
 static void stopped(int number)
 {
     static const char text[] = "plumb: stopped by a signal; what is stored stays, and the same "

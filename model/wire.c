@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lines of the protocol between `plumb` and `bench`, written and read. Who says what, and when, is
-// in runner/measure.c and kernels/bench/bench.c.
+// in runner/bench/measure.c and kernels/bench/bench.c.
 #include "model/wire.h"
 
 #include <inttypes.h>

@@ -25,7 +25,11 @@ set(walls
   "kernels/examples/cuda: kernels kernels/examples"
   "kernels/gemm/cuda:    kernels"
 
-  "runner:               model model/*"
+  "runner/child:         model"
+  "runner/git:           runner/child model"
+  "runner/code:          runner/child runner/git runner/build runner/bench model model/plan"
+  "runner/build:         runner/child runner/git model"
+  "runner/bench:         runner/child runner/code model model/record"
 
   "baselines:            model model/*"
   "baselines/exchange:   baselines baselines/kept model model/*"
@@ -49,7 +53,7 @@ set(walls
   "ci/commands:          ci ci/init ci/plan ci/settings ci/gate ci/history ci/study ci/site others"
   "ci:                   ci/settings others")
 # What `others` stands for in ci/: every other room but kernels/.
-set(others "model model/* runner baselines baselines/kept reports reports/*")
+set(others "model model/* runner/* baselines baselines/kept reports reports/*")
 
 # 2. Headers that the build writes stand in these folders.
 set(written "ci/commands.inc ci" "ci/commit.inc ci" "baselines/migrations.inc baselines" "kernels/devices.inc kernels"

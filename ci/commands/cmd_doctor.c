@@ -6,8 +6,8 @@
 #include "ci/commands/answer.h"
 #include "ci/commands/doctor_devices.h"
 #include "ci/settings/plain.h"
-#include "runner/health.h"
-#include "runner/sandbox.h"
+#include "runner/bench/health.h"
+#include "runner/child/sandbox.h"
 
 #include <inttypes.h>
 #include <stdio.h>

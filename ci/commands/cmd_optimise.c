@@ -8,7 +8,7 @@
 #include "ci/settings/text_file.h"
 #include "model/config.h"
 #include "model/predict/parts/pipeline_optimise.h"
-#include "runner/files.h"
+#include "runner/child/files.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
 #include "ci/commands/launch_print.h"
 #include "ci/plan/skeleton.h"
 #include "ci/settings/text_file.h"
-#include "runner/code_id.h"
-#include "runner/plan_file.h"
+#include "runner/code/code_id.h"
+#include "runner/code/plan_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "ci/commands/launch_print.h"
 #include "ci/settings/text_file.h"
 #include "model/record/record.h"
-#include "runner/plan_file.h"
-#include "runner/record.h"
+#include "runner/bench/record.h"
+#include "runner/code/plan_file.h"
 
 #include <errno.h>
 #include <limits.h>

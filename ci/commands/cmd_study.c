@@ -10,7 +10,7 @@
 #include "ci/settings/store_option.h"
 #include "ci/study/study_joining.h"
 #include "model/gate/study.h"
-#include "runner/files.h"
+#include "runner/child/files.h"
 
 #include <errno.h>
 #include <math.h>

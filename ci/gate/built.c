@@ -4,8 +4,8 @@
 // are. Nothing is measured here.
 #include "ci/gate/built.h"
 #include "ci/gate/listing.h"
-#include "runner/build_errors.h"
-#include "runner/log.h"
+#include "runner/build/build_errors.h"
+#include "runner/child/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,8 @@ static void fill_failure(struct built *built, const struct build *build, struct 
 const char *built_first_error(const struct build_failure *failure, struct arena *arena)
 {
     const struct build_error *first = failure->count ? &failure->errors[0] : NULL;
-    // After it the reason says what was built otherwise than it is in a checkout (runner/build.c).
+    // After it the reason says what was built otherwise than it is in a checkout
+    // (runner/build/build.c).
     const char *seen = strstr(failure->reason, "; ");
     if (first && first->file[0] && first->line)
         return arena_printf(arena, "%s:%u: %s%s", first->file, first->line, first->text,

@@ -4,7 +4,7 @@
 // means is said in explain.c and static_gate.c.
 #include "ci/gate/code_facts.h"
 
-#include "runner/plan_file.h"
+#include "runner/code/plan_file.h"
 
 #include <stdlib.h>
 #include <string.h>

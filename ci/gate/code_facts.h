@@ -7,8 +7,8 @@
 
 #include "ci/gate/built.h"
 #include "model/predict/parts/occupancy.h"
-#include "runner/code_id.h"
-#include "runner/disassembly.h"
+#include "runner/code/code_id.h"
+#include "runner/code/disassembly.h"
 
 // ptxas's notes that a kernel lost performance it was written for: C7508, C7510, C7511, C7515 (of
 // wgmma.mma_async that is serialised, and setmaxnreg that is ignored).

@@ -4,7 +4,7 @@
 // nothing; what it complains of is for a person to mend in the policy.
 #include "ci/gate/coverage.h"
 
-#include "runner/plan_file.h"
+#include "runner/code/plan_file.h"
 
 #include <string.h>
 

@@ -30,7 +30,7 @@
 
 #include "ci/settings/policy.h"
 #include "model/gate/gate.h"
-#include "runner/measure.h"
+#include "runner/bench/measure.h"
 
 enum { VISITS_MOST = 16 };
 

@@ -3,8 +3,8 @@
 // Asks a bench child what is in each library, and reads plans here, for they have no code that
 // would run.
 #include "ci/gate/listing.h"
-#include "runner/code_id.h"
-#include "runner/plan_file.h"
+#include "runner/code/code_id.h"
+#include "runner/code/plan_file.h"
 
 #include <stdlib.h>
 #include <string.h>

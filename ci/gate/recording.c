@@ -5,9 +5,9 @@
 #include "ci/gate/recording.h"
 
 #include "model/text.h"
-#include "runner/files.h"
-#include "runner/plan_file.h"
-#include "runner/record.h"
+#include "runner/bench/record.h"
+#include "runner/child/files.h"
+#include "runner/code/plan_file.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "ci/history/accuracy_history.h"
 #include "ci/history/history_kept.h"
 #include "reports/report.h"
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 
 struct history_wanted {
     const char *kernel, *problem, *device; // globs; NULL: all

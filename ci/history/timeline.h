@@ -6,7 +6,7 @@
 #define PLUMB_TIMELINE_H
 
 #include "baselines/kept/event.h"
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 
 struct timeline_place {
     const char *id;

@@ -6,7 +6,7 @@
 #define PLUMB_INIT_SOURCES_H
 
 #include "ci/init/signatures.h"
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 
 enum { INPUTS_MAX = 24 };
 

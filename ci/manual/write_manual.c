@@ -4,7 +4,7 @@
 // where /usr/share has them.
 #include "ci/manual/manual.h"
 #include "reports/report.h"
-#include "runner/files.h"
+#include "runner/child/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include "baselines/store.h"
 #include "ci/settings/policy.h"
 #include "ci/settings/progress.h"
-#include "runner/build.h"
-#include "runner/measure.h"
+#include "runner/bench/measure.h"
+#include "runner/build/build.h"
 
 struct report_events; // reports/report.h
 

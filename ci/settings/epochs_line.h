@@ -7,7 +7,7 @@
 #define PLUMB_EPOCHS_LINE_H
 
 #include "baselines/epoch.h"
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 
 // Changes the commit of the epochs that name none of the line of `head` (a revision), but whose
 // block came into EPOCHS_PATH on it. What the repository cannot tell stays: it has no such

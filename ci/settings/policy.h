@@ -41,7 +41,7 @@
 
 #include "model/config.h"
 #include "model/result.h"
-#include "runner/build.h"
+#include "runner/build/build.h"
 
 enum { UNITS_MOST = 16 };
 

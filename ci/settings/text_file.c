@@ -2,7 +2,7 @@
 //
 // Reads and writes files as a whole. What is in them is not its business.
 #include "ci/settings/text_file.h"
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #define PLUMB_CI_STUDY_H
 
 #include "model/gate/gate.h"
-#include "runner/measure.h"
+#include "runner/bench/measure.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 // Puts records in the place of the libraries that a study compares.
 #include "ci/study/study_sources.h"
 #include "model/text.h"
-#include "runner/record.h"
+#include "runner/bench/record.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 // results or hang lie between good and bad.
 // Label: measured
 #include "baselines/store.h"
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb doctor` says what each fact of a GPU means, told by a made nvidia-smi, and works without.
-#include "runner/files.h"
+#include "runner/child/files.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/test.h"

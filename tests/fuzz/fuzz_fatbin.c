@@ -2,9 +2,9 @@
 //
 // A library and the fat binaries in it, a fat binary or a cubin by itself: sections, segments,
 // symbols and cubins, with what the code id and the static gate read of them.
-#include "runner/code_id.h"
-#include "runner/code_read.h"
-#include "runner/fatbin.h"
+#include "runner/code/code_id.h"
+#include "runner/code/code_read.h"
+#include "runner/code/fatbin.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

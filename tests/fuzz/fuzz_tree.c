@@ -8,8 +8,8 @@
 //     raw BYTES                   commit BYTES          (as they are, into the tree or the commit)
 // with %XX for any byte in NAME, CONTENT and BYTES.
 #include "model/buffer.h"
-#include "runner/files.h"
-#include "runner/git_handle.h"
+#include "runner/child/files.h"
+#include "runner/git/git_handle.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

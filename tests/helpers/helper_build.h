@@ -5,7 +5,7 @@
 #ifndef PLUMB_HELPER_BUILD_H
 #define PLUMB_HELPER_BUILD_H
 
-#include "runner/build.h"
+#include "runner/build/build.h"
 #include "tests/helpers/helper_repo.h"
 
 struct helper_builds {

@@ -5,7 +5,7 @@
 #ifndef PLUMB_HELPER_FAKE_BENCH_H
 #define PLUMB_HELPER_FAKE_BENCH_H
 
-#include "runner/measure.h"
+#include "runner/bench/measure.h"
 
 // The program is copied, since a test may take its device away or put files beside it.
 struct fake_bench {

@@ -3,7 +3,7 @@
 // Scratch folders and files, for tests that cannot go on without them.
 #include "tests/helpers/helper_files.h"
 
-#include "runner/files.h"
+#include "runner/child/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

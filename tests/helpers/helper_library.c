@@ -2,8 +2,8 @@
 //
 // Makes libraries, cubins and fat binaries for tests of code ids, without nvcc.
 #include "tests/helpers/helper_library.h"
-#include "runner/code_id.h"
-#include "runner/process.h"
+#include "runner/child/process.h"
+#include "runner/code/code_id.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

@@ -12,7 +12,7 @@
 #ifndef PLUMB_HELPER_REPO_H
 #define PLUMB_HELPER_REPO_H
 
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 #include "tests/helpers/helper_files.h"
 
 enum helper_commit {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a build gives: libraries, or a reason that is the commit's own or the machine's.
-#include "runner/build.h"
+#include "runner/build/build.h"
 #include "tests/helpers/helper_build.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

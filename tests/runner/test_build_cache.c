@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One key is built once, by whoever comes first, and killed builders leave no trace in the cache.
-#include "runner/build.h"
-#include "runner/build_cache.h"
+#include "runner/build/build.h"
+#include "runner/build/build_cache.h"
 #include "tests/helpers/helper_build.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

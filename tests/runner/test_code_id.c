@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A code id sees what runs and nothing else. Hostile files are in test_code_id_hostile.c.
-#include "runner/code_id.h"
-#include "runner/log.h"
-#include "runner/process.h"
+#include "runner/child/log.h"
+#include "runner/child/process.h"
+#include "runner/code/code_id.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/test.h"

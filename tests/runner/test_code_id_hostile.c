@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Damaged libraries and fat binaries: no crash, no silence about a changed byte.
-#include "runner/code_id.h"
-#include "runner/fatbin.h"
+#include "runner/code/code_id.h"
+#include "runner/code/fatbin.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A library's id covers what it can load beside itself, and no more of the build than that.
-#include "runner/code_id.h"
+#include "runner/code/code_id.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/test.h"

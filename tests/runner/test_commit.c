@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opening a repository, and what is read of one commit: revisions, parents, files, changes.
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

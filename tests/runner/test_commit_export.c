@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Exports hold the committed bytes, leave the repository alone, and nothing hostile leaves them.
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 #include "tests/helpers/helper_claimed.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

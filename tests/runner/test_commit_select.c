@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which commits a range names, in which order, and where branches left each other.
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

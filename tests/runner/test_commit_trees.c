@@ -2,7 +2,7 @@
 //
 // A tree made by hand that holds a name twice, out of order or with a slash is read by nothing: of
 // two folders one reader would find the first, and another go through both.
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 #include "tests/helpers/helper_claimed.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"

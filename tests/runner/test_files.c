@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Folders are removed whole, and nothing beside them.
-#include "runner/files.h"
+#include "runner/child/files.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

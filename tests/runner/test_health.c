@@ -2,8 +2,8 @@
 //
 // Facts about a machine are read as they stand in a made /proc and /sys, and from a made
 // nvidia-smi; what is not there is unknown.
-#include "runner/files.h"
-#include "runner/health.h"
+#include "runner/bench/health.h"
+#include "runner/child/files.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is kept of a long log: its beginning and its end.
-#include "runner/log.h"
-#include "runner/process.h"
+#include "runner/child/log.h"
+#include "runner/child/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_process.h"
 #include "tests/helpers/test.h"

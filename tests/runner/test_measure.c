@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Driving the bench child: how it starts, what it lists, what it passes on.
-#include "runner/measure.h"
+#include "runner/bench/measure.h"
 #include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/test.h"
 

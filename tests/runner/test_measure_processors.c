@@ -2,8 +2,8 @@
 //
 // Each bench that measures is told a core that no other has, on a made machine of four cores: one
 // socket of two with unit 0 of the device, one with unit 1.
-#include "runner/files.h"
-#include "runner/measure.h"
+#include "runner/bench/measure.h"
+#include "runner/child/files.h"
 #include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"

@@ -2,7 +2,7 @@
 //
 // Series in the bench child: samples arrive whole, and whatever the child does wrong is data about
 // the kernel, not a failure of the run.
-#include "runner/measure.h"
+#include "runner/bench/measure.h"
 #include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/test.h"
 

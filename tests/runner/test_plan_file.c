@@ -2,8 +2,8 @@
 //
 // Plans with their cubins: what goes together, what the record of a problem holds, what counts for
 // the code id, and what is refused by name.
-#include "runner/code_id.h"
-#include "runner/plan_file.h"
+#include "runner/code/code_id.h"
+#include "runner/code/plan_file.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/test.h"

@@ -2,8 +2,8 @@
 //
 // Children run to their end: how it is told, what they inherit, which limits hold, and that nothing
 // outlives them.
-#include "runner/log.h"
-#include "runner/process.h"
+#include "runner/child/log.h"
+#include "runner/child/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_process.h"
 #include "tests/helpers/test.h"

@@ -2,7 +2,7 @@
 //
 // What only computes keeps away from the processor that somebody measures on, also where that
 // begins while it runs, and has it back afterwards.
-#include "runner/process.h"
+#include "runner/child/process.h"
 #include "tests/helpers/helper_process.h"
 #include "tests/helpers/test.h"
 

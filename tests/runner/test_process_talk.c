@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Children that are talked with in lines, and every way in which they stop answering.
-#include "runner/process.h"
+#include "runner/child/process.h"
 #include "tests/helpers/helper_process.h"
 #include "tests/helpers/test.h"
 

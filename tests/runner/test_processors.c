@@ -2,8 +2,8 @@
 //
 // Cores for those that measure, on a made machine: no two have the same one, whoever asks, a core
 // is left for all else, and what only computes keeps away.
-#include "runner/files.h"
-#include "runner/processors.h"
+#include "runner/child/files.h"
+#include "runner/child/processors.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

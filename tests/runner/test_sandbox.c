@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a build can and cannot do inside the sandbox.
-#include "runner/log.h"
-#include "runner/process.h"
-#include "runner/sandbox.h"
+#include "runner/child/log.h"
+#include "runner/child/process.h"
+#include "runner/child/sandbox.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How much memory may be taken, in made /proc and /sys trees.
-#include "runner/files.h"
-#include "runner/spare_memory.h"
+#include "runner/build/spare_memory.h"
+#include "runner/child/files.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

@@ -3,7 +3,7 @@
 // A submodule is exported at the commit that is pinned, from objects that the repository itself has
 // here; where they are not, what is said brings them; and what a commit says of its submodules
 // leads nowhere else.
-#include "runner/repository.h"
+#include "runner/git/repository.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_submodules.h"

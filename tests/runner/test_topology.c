@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cores and what lies near a device, as a made /sys says them.
-#include "runner/files.h"
-#include "runner/topology.h"
+#include "runner/child/files.h"
+#include "runner/child/topology.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

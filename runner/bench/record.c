@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The launches come over the wire from a process that runs foreign code, so each line is parsed as
+// the hostile text it is. The device code comes from the library's file: every cubin that has an
+// entry point which a launch names. What a library loads from elsewhere, compresses, or leaves to
+// the driver's compiler has no cubin here, and is refused by name.
+#include "runner/bench/record.h"
+
+#include "model/record/record.h"
+#include "runner/bench/bench_talk.h"
+#include "runner/code/code_read.h"
+#include "runner/code/fatbin.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RECORD_IMAGES = 64 };
+static const double record_limit_s = 60;
+
+// ---- what bench tells ----
+
+struct telling {
+    struct record record;
+    struct arena *arena;
+    bool begun, ended;
+};
+
+static int take_head(struct record *out, const struct wire_record *line, struct error *err)
+{
+    int64_t version, workspace;
+    const char *note = wire_text(line, "note");
+    if (wire_int(&version, line, "version", 1, RECORD_VERSION, err) ||
+        wire_int(&workspace, line, "workspace", 0, INT64_MAX / 4, err))
+        return -1;
+    bench_clean(out->note, sizeof(out->note), note ? note : "");
+    out->version = (int)version;
+    out->workspace_bytes = (uint64_t)workspace;
+    return 0;
+}
+
+static int take_line(void *context, const struct wire_record *line, struct error *err)
+{
+    struct telling *t = context;
+    if (!t->begun && strcmp(line->name, "record") == 0) {
+        t->begun = true;
+        return take_head(&t->record, line, err);
+    }
+    if (!t->begun || t->ended)
+        return bench_unexpected(line, err);
+    if (strcmp(line->name, "end") == 0) {
+        t->ended = true;
+        return 0;
+    }
+    return record_take_line(&t->record, line, t->arena, err);
+}
+
+static int ask(struct bench_outcome *out, struct telling *t, struct bench *bench,
+               const struct bench_series *series, struct error *err)
+{
+    struct wire_line line;
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, series->problem);
+    wire_begin(&line, "record");
+    wire_add_text(&line, "kernel", series->kernel);
+    wire_add_text(&line, "problem", problem);
+    wire_add_text(&line, "head", series->head);
+    wire_add_int(&line, "seed", 0);
+    if (series->pin)
+        wire_add_text(&line, "pin", series->pin);
+    if (bench_exchange(out, bench, &line, record_limit_s, take_line, t, err))
+        return -1;
+    if (out->state == MEASURED_OK && (!t->ended || !t->record.launch_count)) {
+        out->state = MEASURED_CRASHED;
+        snprintf(out->detail, sizeof(out->detail), "broke the protocol: no whole record");
+    } else if (out->refused) {
+        out->state = MEASURED_UNSUPPORTED;
+    }
+    return 0;
+}
+
+// ---- the device code ----
+
+static bool has_function(const struct elf_image *cubin, const char *name)
+{
+    const struct elf_section *table = elf_symbols(cubin);
+    struct elf_symbol symbol;
+    for (uint64_t i = 0; table && elf_symbol(&symbol, cubin, table, i); i++) {
+        if (symbol.type == STT_FUNC && symbol.section != SHN_UNDEF &&
+            strcmp(symbol.name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Adds the cubin if a launch needs it; *covered has a bit for each launch that has its function.
+static void consider(struct record *record, bool *covered, const struct fatbin_entry *entry)
+{
+    struct elf_image cubin;
+    bool needed = false;
+    if (entry->kind != FATBIN_CUBIN || record->image_count == RECORD_IMAGES ||
+        elf_open(&cubin, entry->bytes, entry->size))
+        return;
+    for (size_t i = 0; i < record->launch_count; i++) {
+        const struct record_launch *launch = &record->launches[i];
+        if (launch->kind == RECORD_KERNEL && has_function(&cubin, launch->function))
+            covered[i] = needed = true;
+    }
+    elf_close(&cubin);
+    if (needed)
+        record->images[record->image_count++] = (struct record_image){entry->bytes, entry->size};
+}
+
+static int find_images(struct bench_outcome *out, struct record *record,
+                       const struct code_file *file, struct arena *arena)
+{
+    struct elf_image library;
+    bool *covered = arena_alloc(arena, record->launch_count * sizeof(*covered));
+    record->images = arena_alloc(arena, RECORD_IMAGES * sizeof(*record->images));
+    if (elf_open(&library, file->bytes, file->size) == 0) {
+        for (size_t s = 0; s < library.section_count; s++) {
+            const struct elf_section *section = &library.sections[s];
+            struct fatbin_entry entry;
+            size_t at = 0;
+            if (!section->bytes || strcmp(section->name, ".nv_fatbin") != 0)
+                continue;
+            while (fatbin_next(&entry, &at, section->bytes, section->size))
+                consider(record, covered, &entry);
+        }
+        elf_close(&library);
+    }
+    for (size_t i = 0; i < record->launch_count; i++) {
+        const struct record_launch *launch = &record->launches[i];
+        if (launch->kind == RECORD_MEMSET || covered[i])
+            continue;
+        out->state = MEASURED_UNSUPPORTED;
+        snprintf(out->detail, sizeof(out->detail),
+                 "the library's file has no machine code of %.200s: it is compressed (build with "
+                 "-Xfatbin=-compress=false), left to the driver's compiler, or another library's",
+                 launch->function);
+        return -1;
+    }
+    return 0;
+}
+
+// ---- the file ----
+
+int record_save(const struct record *record, const char *path, struct error *err)
+{
+    char *temporary = xprintf("%s.%ld", path, (long)getpid());
+    FILE *file = fopen(temporary, "we");
+    struct buffer text = {0};
+    int status = -1;
+    record_print(&text, record);
+    const bool whole = file && fwrite(text.bytes, 1, text.length, file) == text.length;
+    buffer_free(&text);
+    if (!file || fclose(file) || !whole || rename(temporary, path)) {
+        error_set(err, "%s: %s", path, strerror(errno));
+        unlink(temporary);
+    } else {
+        status = 0;
+    }
+    free(temporary);
+    return status;
+}
+
+int record_write(struct bench_outcome *out, const char *path, struct bench *bench,
+                 const struct bench_series *series, struct error *err)
+{
+    struct arena arena = {0};
+    struct telling t = {.arena = &arena};
+    struct code_file file = {0};
+    int status = -1;
+    t.record.problem = *series->problem;
+    if (!text_copy(t.record.kernel, sizeof(t.record.kernel), series->kernel))
+        return error_set(err, "'%.80s...' is no kernel's name", series->kernel);
+    if (ask(out, &t, bench, series, err))
+        goto done;
+    status = 0;
+    if (out->state != MEASURED_OK)
+        goto done;
+    status = code_read(&file, series->head, err);
+    if (status == 0 && find_images(out, &t.record, &file, &arena) == 0)
+        status = record_save(&t.record, path, err);
+done:
+    code_close(&file);
+    arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes a record of one kernel of a library: its launches as a sandboxed bench tells them, its
+// device code as it stands in the library's file. Neither runs here.
+#ifndef PLUMB_RUNNER_RECORD_H
+#define PLUMB_RUNNER_RECORD_H
+
+#include "model/record/record.h"
+#include "runner/bench/measure.h"
+
+// `bench` runs the library's host code: it should time nothing else. Writes the file at once, or
+// not at all. 0 with out->state MEASURED_OK; another state when the kernel cannot be recorded, with
+// the reason in out->detail; -1: the device is gone, or the file cannot be written.
+int record_write(struct bench_outcome *out, const char *path, struct bench *bench,
+                 const struct bench_series *series, struct error *err);
+// Writes a record that is whole, at once or not at all.
+int record_save(const struct record *record, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes, measures and removes folders with foreign files in them, without following a link.
+#include "runner/child/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Foreign trees may be arbitrarily deep; each level costs a descriptor and some stack.
+enum { DEPTH_MAX = 128 };
+
+int files_make_directory(const char *path, struct error *err)
+{
+    char *copy = xstrdup(path);
+    int result = 0;
+    for (char *slash = strchr(copy + 1, '/'); result == 0; slash = strchr(slash + 1, '/')) {
+        if (slash)
+            *slash = '\0';
+        if (mkdir(copy, 0777) && errno != EEXIST)
+            result = error_set(err, "%s: cannot make the directory: %s", copy, strerror(errno));
+        if (!slash)
+            break;
+        *slash = '/';
+    }
+    struct stat status;
+    if (result == 0 && (stat(path, &status) || !S_ISDIR(status.st_mode)))
+        result = error_set(err, "%s: is not a directory", path);
+    free(copy);
+    return result;
+}
+
+static DIR *open_directory(int at, const char *name)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(at, name, flags);
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+        fd = openat(at, name, flags);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !directory)
+        close(fd);
+    return directory;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+// What is too deep to be entered is moved up to the top, and is looked at from there.
+struct removal {
+    int top; // descriptor of the outermost folder; -1: not in it yet
+    size_t moved;
+};
+
+static int move_up(struct removal *removal, int at, const char *name)
+{
+    char aside[40];
+    do
+        snprintf(aside, sizeof(aside), "moved-%zu", removal->moved++);
+    while (renameat2(at, name, removal->top, aside, RENAME_NOREPLACE) && errno == EEXIST);
+    struct stat status;
+    return fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) ? 0 : -1; // it must be gone
+}
+
+static int remove_at(struct removal *removal, int at, const char *name, int depth);
+
+// 0, or -1 with errno of the first failure.
+static int empty(struct removal *removal, DIR *directory, int depth)
+{
+    int result = 0;
+    fchmod(dirfd(directory), 0700); // without write permission its entries cannot be removed
+    for (struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+        if (!is_dots(entry->d_name))
+            result = remove_at(removal, dirfd(directory), entry->d_name, depth + 1);
+    }
+    return result;
+}
+
+static int remove_at(struct removal *removal, int at, const char *name, int depth)
+{
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM && errno != EACCES)
+        return -1;
+    if (unlinkat(at, name, AT_REMOVEDIR) == 0)
+        return 0;
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES)
+        return -1;
+    const int denied = fchmodat(at, name, 0700, 0); // a folder that is moved is written to
+    (void)denied;                                   // then moving it fails, and says why
+    if (depth > DEPTH_MAX)
+        return move_up(removal, at, name);
+    DIR *directory = open_directory(at, name);
+    if (!directory)
+        return -1;
+    const bool outermost = removal->top < 0;
+    size_t moved;
+    int result, failure;
+    if (outermost)
+        removal->top = dirfd(directory);
+    do { // once more for what was moved up meanwhile
+        moved = removal->moved;
+        rewinddir(directory);
+        result = empty(removal, directory, depth);
+        failure = errno;
+    } while (outermost && result == 0 && removal->moved > moved);
+    if (outermost)
+        removal->top = -1;
+    closedir(directory);
+    if (result == 0)
+        return unlinkat(at, name, AT_REMOVEDIR);
+    errno = failure;
+    return -1;
+}
+
+int files_remove(const char *path, struct error *err)
+{
+    struct removal removal = {.top = -1};
+    if (remove_at(&removal, AT_FDCWD, path, 0))
+        return error_set(err, "%s: cannot remove: %s", path, strerror(errno));
+    return 0;
+}
+
+static uint64_t size_at(int at, const char *name, int depth)
+{
+    struct stat status;
+    if (fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW))
+        return 0;
+    const uint64_t blocks = (uint64_t)status.st_blocks * 512;
+    uint64_t bytes = blocks > FILES_LEAST ? blocks : FILES_LEAST;
+    if (!S_ISDIR(status.st_mode))
+        return bytes;
+    if (depth > DEPTH_MAX)
+        return FILES_TOO_DEEP;
+    DIR *directory = open_directory(at, name);
+    for (struct dirent *entry;
+         directory && bytes < FILES_TOO_DEEP && (entry = readdir(directory));) {
+        if (!is_dots(entry->d_name))
+            bytes += size_at(dirfd(directory), entry->d_name, depth + 1);
+    }
+    if (directory)
+        closedir(directory);
+    return bytes < FILES_TOO_DEEP ? bytes : FILES_TOO_DEEP;
+}
+
+uint64_t files_size(const char *path)
+{
+    return size_at(AT_FDCWD, path, 0);
+}
+
+// Without waiting for a writer when it is a pipe.
+static int open_regular(struct stat *status, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, status) || !S_ISREG(status->st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        fd = -1;
+    }
+    return fd;
+}
+
+char *files_read(const char *path, size_t most)
+{
+    struct stat status;
+    char *text = NULL;
+    int fd = open_regular(&status, path);
+    if (fd < 0)
+        return NULL;
+    if (status.st_size >= 0 && (uint64_t)status.st_size <= most) {
+        size_t size = (size_t)status.st_size, used = 0;
+        ssize_t got = 1;
+        text = xcalloc(size + 1, 1);
+        while (used < size && got > 0) {
+            got = read(fd, text + used, size - used);
+            used += got > 0 ? (size_t)got : 0;
+        }
+        if (used != size || memchr(text, '\0', size)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    close(fd);
+    return text;
+}
+
+static int copy_bytes(int to, int from)
+{
+    char bytes[65536];
+    ssize_t got;
+    while ((got = read(from, bytes, sizeof(bytes))) > 0) {
+        for (ssize_t done = 0, wrote; done < got; done += wrote) {
+            wrote = write(to, bytes + done, (size_t)(got - done));
+            if (wrote < 0)
+                return -1;
+        }
+    }
+    return got < 0 ? -1 : 0;
+}
+
+int files_copy(const char *from, const char *to, struct error *err)
+{
+    struct stat status;
+    int source = open_regular(&status, from), target = -1, result = -1;
+    if (source < 0)
+        return error_set(err, "%s: cannot be copied: %s", from, strerror(errno));
+    target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  status.st_mode & 0111 ? 0777 : 0666);
+    if (target >= 0)
+        result = copy_bytes(target, source);
+    if (target >= 0 && close(target))
+        result = -1;
+    if (result)
+        error_set(err, "%s: cannot be copied to %s: %s", from, to, strerror(errno));
+    close(source);
+    return result;
+}
+
+bool files_own(char *out, const char *name)
+{
+    static const char *const places[] = {"/../libexec/plumbline/", "/"};
+    enum { PLACE_MOST = 80 };
+    const ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - PLACE_MOST);
+    out[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(out, '/');
+    for (size_t i = 0; slash && i < ARRAY_COUNT(places); i++) {
+        snprintf(slash, PLACE_MOST, "%s%.40s", places[i], name);
+        if (access(out, R_OK) == 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is shown inside is listed, not what is hidden: a home, a key store or a socket that nobody
+// thought of is then not there. Of /etc only what linkers and compilers read.
+#include "runner/child/sandbox.h"
+
+#include "runner/child/log.h"
+#include "runner/child/process.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const mode_names[] = {"auto", "require", "off"};
+
+int sandbox_mode_parse(enum sandbox_mode *out, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(mode_names); i++) {
+        if (strcmp(mode_names[i], name) == 0) {
+            *out = (enum sandbox_mode)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+enum { BACKGROUND = 20 }; // weight of a build; others have 100
+
+struct words {
+    const char **items;
+    size_t count, capacity;
+};
+
+static void add(struct words *words, const char *word)
+{
+    words->items = xgrow(words->items, words->count, &words->capacity, sizeof(*words->items));
+    words->items[words->count++] = word;
+    words->items = xgrow(words->items, words->count, &words->capacity, sizeof(*words->items));
+    words->items[words->count] = NULL;
+}
+
+static void add_bind(struct words *words, const char *how, const char *from, const char *to)
+{
+    add(words, how);
+    add(words, from);
+    add(words, to);
+}
+
+static const char *const roots[] = {"/usr",   "/bin",    "/sbin", "/lib",       "/lib32",
+                                    "/lib64", "/libx32", "/opt",  "/nix/store", "/gnu/store"};
+
+// A folder of the system, read-only, from below `where`. Where /bin and its like are links into
+// /usr, they stay links.
+static void add_root(struct words *words, const char *where, const char *root, struct arena *arena)
+{
+    char target[PATH_MAX];
+    const char *from = arena_printf(arena, "%s%s", where, root);
+    ssize_t length = readlink(from, target, sizeof(target) - 1);
+    if (length > 0)
+        add_bind(words, "--symlink", arena_strndup(arena, target, (size_t)length), root);
+    else
+        add_bind(words, "--ro-bind-try", from, root);
+}
+
+// Nothing of this machine: it is all the image's.
+static void add_image(struct words *words, const char *image, struct arena *arena)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
+        add_root(words, image, roots[i], arena);
+    add_root(words, image, "/etc", arena);
+}
+
+static void add_system(struct words *words, struct arena *arena)
+{
+    static const char *const etc[] = {"/etc/alternatives", "/etc/ld.so.cache",  "/etc/ld.so.conf",
+                                      "/etc/ld.so.conf.d", "/etc/localtime",    "/etc/passwd",
+                                      "/etc/group",        "/etc/nsswitch.conf"};
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
+        add_root(words, "", roots[i], arena);
+    for (size_t i = 0; i < ARRAY_COUNT(etc); i++)
+        add_bind(words, "--ro-bind-try", etc[i], etc[i]);
+}
+
+// The driver's nodes, after --dev, which would hide them. /sys tells CUDA where the GPU sits.
+static void add_gpu(struct words *words, struct arena *arena)
+{
+    DIR *dev = opendir("/dev");
+    for (struct dirent *entry; dev && (entry = readdir(dev));) {
+        if (strncmp(entry->d_name, "nvidia", 6) == 0 || strcmp(entry->d_name, "dxg") == 0) {
+            const char *path = arena_printf(arena, "/dev/%s", entry->d_name);
+            add_bind(words, "--dev-bind-try", path, path);
+        }
+    }
+    if (dev)
+        closedir(dev);
+    add_bind(words, "--ro-bind-try", "/sys", "/sys");
+}
+
+// The command behind them, and all of it in the arena.
+static const char *const *close_words(struct words *words, const char *const *argv,
+                                      struct arena *arena)
+{
+    add(words, "--");
+    for (; *argv; argv++)
+        add(words, *argv);
+    const char **kept = arena_copy(arena, words->items, (words->count + 1) * sizeof(*kept));
+    free(words->items);
+    return kept;
+}
+
+static void add_environment(struct words *words, const char *const *env, struct arena *arena)
+{
+    for (; env && *env; env++) {
+        const char *equals = strchr(*env, '=');
+        assert(equals && equals > *env);
+        add_bind(words, "--setenv", arena_strndup(arena, *env, (size_t)(equals - *env)),
+                 equals + 1);
+    }
+}
+
+static const char *const *wrap(const char *program, const struct sandbox_view *view,
+                               const char *const *argv, struct arena *arena)
+{
+    static const char *const fixed[] = {
+        "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"};
+    struct words words = {0};
+    add(&words, program);
+    for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
+        add(&words, fixed[i]);
+    if (view->root)
+        add_image(&words, view->root, arena);
+    else
+        add_system(&words, arena);
+    add(&words, "--proc");
+    add(&words, "/proc");
+    add(&words, "--dev");
+    add(&words, "/dev");
+    static const char *const memory[] = {"/tmp", "/dev/shm"}; // and so bounded
+    for (size_t i = 0; i < ARRAY_COUNT(memory); i++) {
+        add_bind(&words, "--size", "1073741824", "--tmpfs");
+        add(&words, memory[i]);
+    }
+    if (view->gpu)
+        add_gpu(&words, arena);
+    for (size_t i = 0; i < view->bind_count; i++) {
+        const struct sandbox_bind *bind = &view->binds[i];
+        add_bind(&words, bind->writable ? "--bind" : "--ro-bind", bind->from, bind->to);
+    }
+    // /dev and the root are memory too: nothing is written there once everything hangs below them.
+    add_bind(&words, "--remount-ro", "/dev", "--remount-ro");
+    add(&words, "/");
+    add_environment(&words, view->env, arena);
+    add(&words, "--chdir");
+    add(&words, view->directory ? view->directory : "/tmp");
+    return close_words(&words, argv, arena);
+}
+
+// systemd-run makes the scope, and becomes the command in it.
+static const char *const *in_scope(const char *scope, const struct sandbox_view *view,
+                                   const char *const *argv, struct arena *arena)
+{
+    static const char *const fixed[] = {"--scope", "--quiet", "--collect"};
+    struct words words = {0};
+    add(&words, "systemd-run");
+    add(&words, scope);
+    for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
+        add(&words, fixed[i]);
+    if (view->memory_bytes) {
+        add(&words, "--property");
+        add(&words, arena_printf(arena, "MemoryMax=%llu", (unsigned long long)view->memory_bytes));
+    }
+    if (view->tasks) {
+        add(&words, "--property");
+        add(&words, arena_printf(arena, "TasksMax=%u", view->tasks));
+    }
+    if (view->background) {
+        add(&words, "--property");
+        add(&words, arena_printf(arena, "CPUWeight=%d", BACKGROUND));
+    }
+    return close_words(&words, argv, arena);
+}
+
+const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
+                                const char *const *argv, struct arena *arena)
+{
+    if (!sandbox->active)
+        return argv;
+    argv = wrap(sandbox->program, view, argv, arena);
+    if (sandbox->scope)
+        return in_scope(sandbox->scope, view, argv, arena);
+    const struct group_limits limits = {{[GROUP_MEMORY] = view->memory_bytes,
+                                         [GROUP_TASKS] = view->tasks,
+                                         [GROUP_CPU] = view->background ? BACKGROUND : 0}};
+    return sandbox->grouped ? group_argv(&sandbox->group, &limits, argv, arena) : argv;
+}
+
+const char *const *sandbox_environment(const struct sandbox *sandbox, struct arena *arena)
+{
+    static const char *const names[] = {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"};
+    const char **env = arena_alloc(arena, (ARRAY_COUNT(names) + 1) * sizeof(*env));
+    size_t used = 0;
+    for (size_t i = 0; sandbox->scope && i < ARRAY_COUNT(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value)
+            env[used++] = arena_printf(arena, "%s=%s", names[i], value);
+    }
+    return env;
+}
+
+// Runs `true` in an empty sandbox; what bubblewrap says goes into `said`.
+static int try_once(struct process_result *result, char **said, struct error *err)
+{
+    static const char *const command[] = {"true", NULL};
+    static const char *const empty[] = {NULL};
+    struct arena arena = {0};
+    struct sandbox_view view = {0};
+    struct process_plan plan = {
+        .argv = wrap("bwrap", &view, command, &arena),
+        .env = empty,
+        .log_bytes = 4096,
+        .limits = {.wall_s = 20},
+    };
+    int code = process_capture(result, said, &plan, err);
+    arena_free(&arena);
+    return code;
+}
+
+static bool works(char reason[512])
+{
+    struct process_result result;
+    struct error err;
+    char *said = NULL, ending[64];
+    if (try_once(&result, &said, &err)) {
+        snprintf(reason, 512, "%.400s", err.text);
+    } else if (result.end != PROCESS_EXITED || result.code != 0) {
+        said[strcspn(said, "\n")] = '\0';
+        process_describe(ending, sizeof(ending), &result);
+        snprintf(reason, 512, "bubblewrap does not work here: %s", *said ? said : ending);
+    } else {
+        reason[0] = '\0';
+    }
+    free(said);
+    return !reason[0];
+}
+
+// Runs `true` by these words. False, and the first line of what was said, when it does not end
+// well.
+static bool tries(const struct sandbox *sandbox, const char *const *argv, char said_first[256])
+{
+    struct arena arena = {0};
+    const struct process_plan plan = {.argv = argv,
+                                      .env = sandbox_environment(sandbox, &arena),
+                                      .log_bytes = 4096,
+                                      .limits = {.wall_s = 20}};
+    struct process_result result;
+    struct error err = {""};
+    char *said = NULL;
+    const bool started = process_capture(&result, &said, &plan, &err) == 0;
+    const bool ok = started && result.end == PROCESS_EXITED && result.code == 0;
+    snprintf(said_first, 256, "%.200s", said ? said : err.text);
+    said_first[strcspn(said_first, "\n")] = '\0';
+    free(said);
+    arena_free(&arena);
+    return ok;
+}
+
+static const char *const nothing[] = {"true", NULL};
+
+static bool find_scope(struct sandbox *sandbox, char why[256])
+{
+    const struct sandbox_view view = {.memory_bytes = (uint64_t)1 << 30, .tasks = 64};
+    struct arena arena = {0};
+    sandbox->scope = geteuid() == 0 ? "--system" : "--user";
+    if (!tries(sandbox, in_scope(sandbox->scope, &view, nothing, &arena), why))
+        sandbox->scope = NULL;
+    arena_free(&arena);
+    return sandbox->scope != NULL;
+}
+
+static bool find_group(struct sandbox *sandbox, char why[256])
+{
+    const struct group_limits limits = {
+        {[GROUP_MEMORY] = (uint64_t)1 << 30, [GROUP_TASKS] = 64, [GROUP_CPU] = BACKGROUND}};
+    struct arena arena = {0};
+    struct error err;
+    if (group_here(&sandbox->group, &err))
+        snprintf(why, 256, "%.200s", err.text);
+    else
+        sandbox->grouped =
+            tries(sandbox, group_argv(&sandbox->group, &limits, nothing, &arena), why);
+    arena_free(&arena);
+    return sandbox->grouped;
+}
+
+static void find_limits(struct sandbox *sandbox)
+{
+    char scope[256], group[256];
+    if (!find_scope(sandbox, scope) && !find_group(sandbox, group))
+        snprintf(sandbox->no_group, sizeof(sandbox->no_group), "systemd-run: %.200s; %.200s", scope,
+                 group);
+}
+
+int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err)
+{
+    struct sandbox sandbox = {.program = "bwrap"};
+    if (mode == SANDBOX_OFF)
+        text_copy(sandbox.reason, sizeof(sandbox.reason), "switched off");
+    else
+        sandbox.active = works(sandbox.reason);
+    if (sandbox.active)
+        find_limits(&sandbox);
+    if (mode == SANDBOX_REQUIRE && !sandbox.active)
+        return error_set(err,
+                         "no sandbox, but it is required: %s; install bubblewrap and allow user "
+                         "namespaces, or, where the code is your own, set sandbox = auto",
+                         sandbox.reason);
+    *out = sandbox;
+    return 0;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Code id: a hash of what a library executes, not of what it was written as. Two libraries with one
+// code id run the same machine code on the same constants, called through the same imports; a
+// change of comments, names, debug information, build id or compile path leaves it alone. It may
+// say "different" where nothing that matters changed, never "same" where something did.
+//
+// The id is that of the whole module: functions of one linked library call each other without a
+// trace in the file, and unused code beside a kernel moves its time by up to 0.4 %. Hence the rule
+// of one kernel per module.
+//
+// Host part: all bytes the loader maps, and where; not the build id.
+// CUDA part: for each embedded cubin the code, constants, initialised data and launch attributes of
+// every kernel, and the names of functions and variables; whatever is not a readable cubin
+// (compressed, PTX) is hashed byte for byte. A cubin that is a file counts in the same way.
+//
+// Files come from foreign builds: every offset and size is checked; a file that is no ELF library,
+// or lies about itself, is hashed whole.
+#ifndef PLUMB_CODE_ID_H
+#define PLUMB_CODE_ID_H
+
+#include "model/result.h"
+
+// 0, -1 when the file cannot be read, or 1 when it is none that can have an id: larger than 1 GiB,
+// or no file. That is the fault of who made it.
+int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
+
+// The ids of one build's libraries, all in `folder`, an absolute path without links. A library can
+// load what lies beside it. So its id covers besides itself each file of the folder that is no
+// library of these: what it links by $ORIGIN, cubins, tables. Of the other libraries it covers
+// those that it names (to link or to open them), and that those name. Statements (BUILD_STATEMENT)
+// do not count. Where nothing else counts, the id is code_id()'s. 0, -1 or 1 as above.
+int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
+             const char *folder, struct error *err);
+
+// What one device function needs, read from the cubin: the static gate's facts.
+struct code_function {
+    const char *name;        // mangled, as in the cubin
+    char architecture[16];   // "sm_90"
+    int32_t registers;       // per thread
+    int32_t stack_bytes;     // per thread: local memory, spills included
+    int32_t shared_bytes;    // static, per block; with what sm_90 and later reserve
+    int32_t constant_bytes;  // bank 0: parameters included
+    int32_t parameter_bytes; // of the launch
+    int32_t max_threads;     // from __launch_bounds__, 0 = not given
+    uint64_t code_bytes;     // of machine code
+    // Width of all instructions that load or store local memory, spills among them, as ptxas -v
+    // counts spills; 0: none.
+    uint32_t local_load_bytes, local_store_bytes;
+};
+struct code_function_list {
+    struct code_function *items; // sorted by architecture, then name
+    size_t count;
+    bool complete; // false: some embedded code was compressed or PTX and could not be read
+};
+// A host-only library gives an empty, complete list; of a plan (runner/code/plan_file.h) it is its
+// cubins' functions.
+int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
+                   struct error *err);
+
+#endif
