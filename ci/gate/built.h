@@ -15,8 +15,8 @@ const char *built_recipe(struct context *context, const struct toolchain *toolch
 // What is built, and by what.
 struct to_build {
     const struct commit *commit;
-    const struct commit *base; // what a gate trusts, when `commit` is its head
-                               // (runner/build/build.h); NULL: `commit` is trusted
+    const struct commit *base;         // what a gate trusts, when `commit` is its head
+                                       // (runner/build/build.h); NULL: `commit` is trusted
     const struct toolchain *toolchain; // NULL: the context's default
     bool may_lack; // one of many commits: it counts as unbuildable, and is not kept as such, when
                    // a submodule's commit is not on this machine
