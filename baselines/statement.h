@@ -22,7 +22,7 @@ struct store {
     enum store_mode mode;
     bool batch;
     bool runs_open;
-    int runs; // descriptor of run_lock.c
+    int runs; // descriptor of store_open.c
     sqlite3_stmt *statements[STATEMENT_COUNT];
 };
 

@@ -2,7 +2,7 @@
 //
 // Builds, and the question "is there anything left to do for this commit?".
 #include "baselines/content.h"
-#include "baselines/load.h"
+#include "baselines/rows.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Is the file whole, and how much is in it?
-#include "baselines/migration.h"
 #include "baselines/pack.h"
+#include "baselines/store_open.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 // known must be what is known; what was merged must be readable; all steps are one transaction, and
 // what merging made for itself is gone afterwards.
 #include "baselines/link.h"
-#include "baselines/migration.h"
 #include "baselines/range.h"
 #include "baselines/statement.h"
+#include "baselines/store_open.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,17 +1,169 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opening: is it ours, is it our version, is it whole, and only then prepare and use it.
-#include "baselines/migration.h"
-#include "baselines/run_lock.h"
+#include "baselines/store_open.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { STORE_APPLICATION_ID = 0x706c756d }; // "plum", PRAGMA application_id
+
+// ---- locks on the unfinished runs: they say whose a run is; SQLite guards the database ----
+
+bool run_lock_claim(struct store *store, int64_t run_id)
+{
+    // Of the open file, not of the process: closing another handle of this store keeps it.
+    struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run_id, .l_len = 1};
+    if (!store->runs_open) {
+        char *path = xprintf("%s-runs", store->path);
+        store->runs = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        store->runs_open = store->runs >= 0;
+        free(path);
+    }
+    return !store->runs_open || fcntl(store->runs, F_OFD_SETLK, &byte) == 0 ||
+           (errno != EAGAIN && errno != EACCES);
+}
+
+static void run_lock_close(struct store *store)
+{
+    if (store->runs_open)
+        close(store->runs);
+    store->runs_open = false;
+}
+
+// ---- migrations: the newest schema, and no other tables than they make ----
+
+#define X(name) extern const unsigned char migration_##name[];
+#include "baselines/migrations.inc"
+#undef X
+
+#define X(name) migration_##name,
+static const unsigned char *const migrations[] = {
+#include "baselines/migrations.inc"
+};
+#undef X
+
+int migration_count(void)
+{
+    return (int)ARRAY_COUNT(migrations);
+}
+
+static const char *migration_sql(int index)
+{
+    return (const char *)migrations[index];
+}
+
+int migration_pragma(int64_t *out, struct store *store, const char *sql, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    int64_t value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    int status = code == SQLITE_ROW ? 0 : store_fail(store, err);
+    sqlite3_finalize(statement);
+    if (status == 0)
+        *out = value;
+    return status;
+}
+
+static int run_script(struct store *store, const char *sql, struct error *err)
+{
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) ? store_fail(store, err) : 0;
+}
+
+// Another process may have migrated between our look at the version and our lock: look again.
+static int apply_next(bool *more, struct store *store, struct error *err)
+{
+    int64_t version;
+    char stamp[128];
+    if (run_script(store, "BEGIN IMMEDIATE", err))
+        return -1;
+    if (migration_pragma(&version, store, "PRAGMA user_version", err))
+        goto undo;
+    if (version >= migration_count()) {
+        *more = false;
+        return run_script(store, "COMMIT", err);
+    }
+    snprintf(stamp, sizeof(stamp), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+             STORE_APPLICATION_ID, (int)version + 1);
+    if (run_script(store, migration_sql((int)version), err) || run_script(store, stamp, err))
+        goto undo;
+    *more = true;
+    return 0;
+undo:
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+}
+
+// Applies what is missing, each migration in one transaction with its version number.
+static int migration_apply(struct store *store, struct error *err)
+{
+    bool more = true;
+    while (more) {
+        if (apply_next(&more, store, err))
+            return -1;
+    }
+    return 0;
+}
+
+// The schema as one text; NULL on failure. The caller frees.
+static char *schema_text(sqlite3 *db)
+{
+    sqlite3_stmt *statement = NULL;
+    char *text = NULL;
+    const char *sql = "SELECT group_concat(type || ' ' || name || ' ' || tbl_name || ' ' || "
+                      "ifnull(sql, ''), char(10)) FROM (SELECT * FROM sqlite_schema WHERE name "
+                      "NOT LIKE 'sqlite~_stat%' ESCAPE '~' ORDER BY type, name)";
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+        text = xstrdup((const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return text;
+}
+
+static char *expected_schema(void)
+{
+    sqlite3 *db = NULL;
+    char *text = NULL;
+    bool made = sqlite3_open(":memory:", &db) == SQLITE_OK;
+    for (int i = 0; made && i < migration_count(); i++)
+        made = sqlite3_exec(db, migration_sql(i), NULL, NULL, NULL) == SQLITE_OK;
+    if (made)
+        text = schema_text(db);
+    sqlite3_close(db);
+    return text;
+}
+
+// Fails unless the file's schema is, text by text, what the migrations make: no view, trigger or
+// table of other origin is ever run. Indexes SQLite makes for itself and ANALYZE's tables may be
+// there.
+static int migration_verify(struct store *store, struct error *err)
+{
+    static char *expected; // running all migrations takes milliseconds: once per process
+    expected = expected ? expected : expected_schema();
+    char *found = schema_text(store->db);
+    int status = 0;
+    if (!expected)
+        status = error_set(err, "this program's migrations do not run; it is built wrongly");
+    else if (!found && sqlite3_errcode(store->db) != SQLITE_DONE &&
+             sqlite3_errcode(store->db) != SQLITE_OK && sqlite3_errcode(store->db) != SQLITE_ROW)
+        status = store_fail(store, err);
+    else if (!found || strcmp(found, expected) != 0)
+        status = error_set(err,
+                           "store %s: its tables are not those of version %d; another program "
+                           "changed them, restore a copy",
+                           store->path, migration_count());
+    free(found);
+    return status;
+}
 
 // No row of ours comes near this; a hostile one is refused instead of filling the memory.
 enum { STORE_LENGTH_LIMIT = 64 << 20 };

@@ -3,7 +3,7 @@
 // Making a store smaller. Deleting a row makes SQLite look for rows that refer to it, a whole scan
 // where there is no index; so references are switched off, the order of the steps keeps them right,
 // and they are checked before the end.
-#include "baselines/migration.h"
+#include "baselines/store_open.h"
 
 #include <assert.h>
 #include <string.h>

@@ -20,17 +20,6 @@ typedef void export_run(FILE *file, const struct export_filter *filter, const st
                         const char *uid);
 int export_runs(struct store *store, const struct export_filter *filter, FILE *file,
                 export_run *put, struct error *err);
-// A line of a JSON export, {"what":{...}}, put together in memory and then written whole.
-struct export_line {
-    struct buffer text;
-    struct json json; // into `text`
-};
-struct json *export_begin(struct export_line *line, const char *what);
-void export_end(struct export_line *line, FILE *file);
-// As json_text(), but NULL is "".
-void export_text(struct json *json, const char *name, const char *text);
-// The commit; null when its id is "".
-void export_commit(struct json *json, const char *name, const struct commit *commit);
 struct link_owner { // whose link it is
     const char *kernel, *problem;
     struct device device;
@@ -43,16 +32,5 @@ int export_each_link(struct store *store, const struct export_filter *filter, FI
 // spreadsheet would take it for a formula; a number, empty when it is not known.
 void export_cell(struct buffer *out, const char *text);
 void export_real_cell(struct buffer *out, double value, bool known);
-int export_links(struct store *store, const struct export_filter *filter, FILE *file,
-                 struct error *err);
-// Of the whole history: none where runs or a kernel are asked for.
-int export_events(struct store *store, const struct export_filter *filter, FILE *file,
-                  struct error *err);
-int export_profiles(struct store *store, const struct export_filter *filter, FILE *file,
-                    struct error *err);
-int export_epochs(struct store *store, const struct export_filter *filter, FILE *file,
-                  struct error *err);
-int export_builds(struct store *store, const struct export_filter *filter, FILE *file,
-                  struct error *err);
 
 #endif

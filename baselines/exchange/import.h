@@ -52,23 +52,9 @@ void import_stand_in(struct measurement *m, struct arena *arena, double time_ns,
 bool import_is_object_id(const char *text); // 7 to 64 lower-case hexadecimal digits
 bool import_is_code(const char *text);      // one word of at most 64 bytes; none is fine
 
-// Of JSON: what is missing in `node` is 0 or fp32; out of range is left as it was.
-void import_traits(struct traits *out, const struct node *node);
-// Lines of JSON that are no runs and no results, saved as they come.
-int import_build(struct import *in, const struct node *node, struct arena *arena,
-                 struct error *err);
-int import_profile(struct import *in, const struct node *node, struct error *err);
-int import_epoch(struct import *in, const struct node *node, struct error *err);
-// False: not a commit. null is one without an id. Strings live in the arena.
-bool import_commit(struct commit *out, const struct node *node, struct arena *arena);
 // Adds it, unless it is here already; the series' device gets its names.
 int import_put_link(struct import *in, const struct series *series, const struct device *device,
                     const struct link *link, struct error *err);
-int import_link(struct import *in, const struct node *node, struct arena *arena, struct error *err);
-int import_event(struct import *in, const struct node *node, struct arena *arena,
-                 struct error *err);
-// Of the run before it.
-int import_study(struct import *in, const struct node *node, struct error *err);
 
 int import_json(struct import *in, const char *text, size_t length, struct error *err);
 int import_csv(struct import *in, const char *text, size_t length, struct error *err);
@@ -87,9 +73,5 @@ int import_pytest(struct import *in, const struct node *file, const char *text, 
                   struct error *err);
 int import_cutlass(struct import *in, const char *text, size_t length, struct error *err);
 int import_ncu(struct import *in, const char *text, size_t length, struct error *err);
-
-// What a file is, by its content. -1: nothing that is read here.
-int import_detect(enum import_format *out, const char *name, const char *text, size_t length,
-                  struct error *err);
 
 #endif

@@ -1,173 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Importing: one batch, so that a refused line leaves the store as it was.
-#include "baselines/content.h"
+// Importing: which form a file has, and its reader. All is one batch, so that a refused line leaves
+// the store as it was.
+#include "baselines/exchange/foreign.h"
 #include "baselines/exchange/import.h"
-#include "baselines/range.h"
-#include "baselines/save.h"
-#include "model/text.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { IMPORT_LIMIT = 1 << 30 }; // bytes of one file
 
-void import_where(char out[IMPORT_WHERE], const struct import *in)
+// ---- what a file is, by its content ----
+
+// The line at `at` without its end.
+static size_t line_length(const char *text, size_t length, size_t at)
 {
-    snprintf(out, IMPORT_WHERE, "%.200s:%zu", in->name, in->line);
+    const char *end = memchr(text + at, '\n', length - at);
+    return end ? (size_t)(end - (text + at)) : length - at;
 }
 
-int import_blame(const struct import *in, struct error *err)
+// Our own JSON is one object with one member per line; another tool's file is one object.
+static int detect_json(enum import_format *out, const char *name, const char *text, size_t length,
+                       size_t at, struct error *err)
 {
-    struct error cause = *err;
-    return error_set(err, "%.200s:%zu: %.700s", in->name, in->line, cause.text);
-}
-
-int import_refuse(const struct import *in, const char *what, struct error *err)
-{
-    return error_set(err, "%.200s:%zu: %s", in->name, in->line, what);
-}
-
-void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
-{
-    // Two hashes: from the usual start, and from one more step of it.
-    uint64_t hash[2] = {HASH_START, hash_text(HASH_START, "")};
-    for (size_t i = 0; i < count; i++) {
-        hash[0] = hash_text(hash[0], texts[i]);
-        hash[1] = hash_text(hash[1], texts[i]);
-    }
-    snprintf(uid, STORE_UID_TEXT, "%016llx%016llx", (unsigned long long)hash[0],
-             (unsigned long long)hash[1]);
-}
-
-struct sample import_sample(double time_ns, double clock_hz, uint32_t pair)
-{
-    return (struct sample){.time_ns = time_ns,
-                           .clock_hz = clock_hz,
-                           .launches = 1,
-                           .pair = pair,
-                           .role = ROLE_HEAD,
-                           .temperature_c = INT16_MIN,
-                           .power_mw = -1};
-}
-
-void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz)
-{
-    m->samples = arena_alloc(arena, sizeof(*m->samples));
-    m->samples[0] = import_sample(time_ns, clock_hz, 0);
-    m->count = 1;
-    m->state = MEASURED_OK;
-}
-
-bool import_is_object_id(const char *text)
-{
-    size_t length = strlen(text);
-    return length >= 7 && length < OBJECT_ID_TEXT && strspn(text, "0123456789abcdef") == length;
-}
-
-bool import_is_code(const char *text)
-{
-    for (const char *c = text; *c; c++) {
-        if ((unsigned char)*c <= ' ' || *c == 0x7f)
-            return false;
-    }
-    return strlen(text) < OBJECT_ID_TEXT;
-}
-
-// A run of that uid is the same run only if it began as this one did.
-static int check_known(struct import *in, int64_t id, struct error *err)
-{
-    struct run known;
-    if (store_load_run(&known, in->store, id, err))
-        return import_blame(in, err);
-    const struct run *run = &in->run;
-    // An imported run begins when it is imported, unless its table says when.
-    const bool same =
-        known.kind == run->kind && (run->kind == RUN_IMPORT || known.started_s == run->started_s) &&
-        strcmp(known.base.id, run->base.id) == 0 && strcmp(known.head.id, run->head.id) == 0 &&
-        strcmp(run_toolchain(&known, ROLE_BASE), run_toolchain(run, ROLE_BASE)) == 0 &&
-        strcmp(run_toolchain(&known, ROLE_HEAD), run_toolchain(run, ROLE_HEAD)) == 0;
-    in->known = known.finished_s > 0 && known.kind != RUN_IMPORT;
-    run_free(&known);
-    return same ? 0 : import_refuse(in, "this run is here with another beginning", err);
-}
-
-static int check_run(const struct import *in, struct error *err)
-{
-    const struct run *run = &in->run;
-    bool sound = range_is_time(run->started_s) && range_is_time(run->finished_s) &&
-                 range_is_time(run->base.time_s) && range_is_time(run->head.time_s);
-    for (size_t i = 0; i < run->device_count; i++)
-        sound = sound && range_is_name(run->devices[i].uuid, IMPORT_WHERE);
-    return sound
-               ? 0
-               : import_refuse(in, "a time beyond the year 9999, or a device without a name", err);
-}
-
-int import_begin(struct import *in, const char *uid, struct error *err)
-{
-    int64_t id;
-    in->known = false;
-    if (check_run(in, err))
-        return -1;
-    if (statement_get(&id, in->store, err, SQL_FIND_RUN, CELLS(TEXT(uid))))
-        return import_blame(in, err);
-    if (id && check_known(in, id, err))
-        return -1;
-    if (!id) {
-        if (save_run(&id, in->store, &in->run, uid, err))
-            return import_blame(in, err);
-        in->added.runs++;
-    }
-    in->run.id = id;
-    in->open = true;
-    return 0;
-}
-
-// Already here: its facts are the same, and conclusions made since may be newer.
-static int is_there(bool *out, struct import *in, const struct result *result, struct error *err)
-{
-    const struct series series = {result->kernel, &result->problem,
-                                  in->run.devices[result->device].uuid};
-    int64_t key, there = 0;
-    if (content_find_series(&key, in->store, &series, err) ||
-        (key &&
-         statement_get(&there, in->store, err, SQL_FIND_RESULT, CELLS(INT(in->run.id), INT(key)))))
-        return -1;
-    *out = there != 0;
-    return 0;
-}
-
-int import_result(struct import *in, const struct result *result, struct error *err)
-{
-    bool there;
-    assert(in->open);
-    if (is_there(&there, in, result, err))
-        return import_blame(in, err);
-    if (there)
-        return 0;
-    if (in->known)
-        return import_refuse(in, "a result that the finished run of this uid does not have here",
-                             err);
-    if (!range_is_name(result->kernel, sizeof(result->kernel)))
-        return import_refuse(in, "a kernel's name is 1 to 200 bytes of UTF-8 without control bytes",
-                             err);
-    if (store_save_result(in->store, &in->run, result, err))
-        return import_blame(in, err);
-    in->added.measurements++;
-    return 0;
-}
-
-int import_end(struct import *in, struct error *err)
-{
+    static const struct {
+        const char *first, *second;
+        enum import_format format;
+    } tools[] = {{"devices", "benchmarks", IMPORT_NVBENCH},
+                 {"context", "benchmarks", IMPORT_GOOGLE},
+                 {"machine_info", "benchmarks", IMPORT_PYTEST}};
+    struct arena arena = {0};
+    const struct node *file;
+    struct error ignored;
     int status = 0;
-    if (in->open && in->run.finished_s && !in->known)
-        status = save_finish(in->store, &in->run, in->run.finished_s, err);
-    run_free(&in->run);
-    in->open = false;
+    const size_t line = line_length(text, length, at);
+    if (node_parse(&file, text + at, line, name, &arena, &ignored) == 0 && file->count == 1) {
+        *out = IMPORT_JSON;
+    } else if (node_parse(&file, text, length, name, &arena, &ignored)) {
+        // Broken, or broken lines of ours: their reader says where.
+        *out = IMPORT_JSON;
+    } else {
+        status = -1;
+        for (size_t i = 0; status && i < ARRAY_COUNT(tools); i++) {
+            if (node_member(file, tools[i].first) && node_member(file, tools[i].second)) {
+                *out = tools[i].format;
+                status = 0;
+            }
+        }
+        if (status)
+            error_set(err, "%.200s: JSON of no tool that is read; `plumb help import` lists them",
+                      name);
+    }
+    arena_free(&arena);
     return status;
 }
+
+static int import_detect(enum import_format *out, const char *name, const char *text, size_t length,
+                         struct error *err)
+{
+    size_t first = 0;
+    while (first < length && strchr(" \t\r\n", text[first]) && text[first])
+        first++;
+    if (first < length && text[first] == '{')
+        return detect_json(out, name, text, length, first, err);
+    // Tools print other lines before their table.
+    for (size_t at = 0; at < length; at += line_length(text, length, at) + 1) {
+        if (foreign_heads(text, length, at, "\"ID\",")) {
+            *out = IMPORT_NCU;
+            return 0;
+        }
+        if (foreign_heads(text, length, at, "Problem,Provider,")) {
+            *out = IMPORT_CUTLASS;
+            return 0;
+        }
+    }
+    for (size_t at = 0; at < length; at += line_length(text, length, at) + 1) {
+        const size_t line = line_length(text, length, at);
+        if (line == 0 || text[at] == '#' || text[at] == '\r')
+            continue;
+        if (!memchr(text + at, ',', line))
+            break;
+        *out = import_heads_links(text + at, line) ? IMPORT_LINKS : IMPORT_CSV;
+        return 0;
+    }
+    return error_set(err, "%.200s: of no form that is read; `plumb help import` lists them", name);
+}
+
+// ---- reading it ----
 
 static int read_all(char **out, size_t *length, FILE *file, const char *name, struct error *err)
 {

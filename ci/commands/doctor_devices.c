@@ -4,7 +4,7 @@
 #include "ci/commands/doctor_devices.h"
 #include "ci/settings/plain.h"
 
-#include "baselines/kept/device_state.h"
+#include "baselines/store_device.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/sick.h"
 

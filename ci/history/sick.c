@@ -5,7 +5,7 @@
 // events name, and no sickness.
 #include "ci/history/sick.h"
 
-#include "baselines/kept/device_state.h"
+#include "baselines/store_device.h"
 #include "model/history/sickness.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 //
 // Which of the policy's devices are here, and which stand for those that are not. A bench is
 // started on each once, only to ask.
-#include "baselines/kept/device_state.h"
+#include "baselines/store_device.h"
 #include "ci/settings/context.h"
 #include "ci/settings/profile.h"
 

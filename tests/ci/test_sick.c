@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GPUs that are sick by their controls: found in made stores, taken out, named and brought back.
-#include "baselines/kept/device_state.h"
+#include "baselines/store_device.h"
 #include "ci/history/sick.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_plumb.h"

@@ -2,7 +2,7 @@
 //
 // The store stands in a file, the empty one beside it in memory.
 #include "tests/fuzz/one_store.h"
-#include "baselines/migration.h"
+#include "baselines/store_open.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pool.h"

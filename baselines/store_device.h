@@ -2,8 +2,9 @@
 //
 // Devices that were taken out, and who brought them back: entries that are added and never changed,
 // of which the newest counts.
-#ifndef PLUMB_DEVICE_STATE_H
-#define PLUMB_DEVICE_STATE_H
+
+#ifndef PLUMB_BASELINES_STORE_DEVICE_H
+#define PLUMB_BASELINES_STORE_DEVICE_H
 
 #include "baselines/store.h"
 
@@ -13,12 +14,15 @@ struct device_entry_state {
     const char *who; // "plumb" for the tool itself
     const char *why;
 };
+
 // *found: the newest entry of a device that was ever taken out. In the arena.
 int store_device_state(struct device_entry_state *out, bool *found, struct store *store,
                        const char *uuid, struct arena *arena, struct error *err);
+
 // How many plain runs on the device began at `since_s` or later and have ended.
 int store_device_runs(int64_t *out, struct store *store, const char *uuid, int64_t since_s,
                       struct error *err);
+
 // Adds an entry of a device that the store knows; -1 when it does not.
 int store_set_device_state(struct store *store, const char *uuid,
                            const struct device_entry_state *state, struct error *err);
@@ -30,6 +34,7 @@ struct control_failures {
     size_t controls;      // of the run
     const char *examples; // "KERNEL PROBLEM", of the first; "" none
 };
+
 int store_control_failures(struct control_failures *out, struct store *store, const char *uuid,
                            struct arena *arena, struct error *err);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events kept and read back.
-#include "baselines/content.h"
 #include "baselines/kept/event.h"
+#include "baselines/content.h"
 
 #include <string.h>
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the readers of files share: who is blamed, runs that are begun and ended, and results that
+// are there already.
+#include "baselines/exchange/import.h"
+
+#include "baselines/content.h"
+#include "baselines/range.h"
+#include "baselines/rows.h"
+#include "model/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+void import_where(char out[IMPORT_WHERE], const struct import *in)
+{
+    snprintf(out, IMPORT_WHERE, "%.200s:%zu", in->name, in->line);
+}
+
+int import_blame(const struct import *in, struct error *err)
+{
+    struct error cause = *err;
+    return error_set(err, "%.200s:%zu: %.700s", in->name, in->line, cause.text);
+}
+
+int import_refuse(const struct import *in, const char *what, struct error *err)
+{
+    return error_set(err, "%.200s:%zu: %s", in->name, in->line, what);
+}
+
+void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
+{
+    // Two hashes: from the usual start, and from one more step of it.
+    uint64_t hash[2] = {HASH_START, hash_text(HASH_START, "")};
+    for (size_t i = 0; i < count; i++) {
+        hash[0] = hash_text(hash[0], texts[i]);
+        hash[1] = hash_text(hash[1], texts[i]);
+    }
+    snprintf(uid, STORE_UID_TEXT, "%016llx%016llx", (unsigned long long)hash[0],
+             (unsigned long long)hash[1]);
+}
+
+struct sample import_sample(double time_ns, double clock_hz, uint32_t pair)
+{
+    return (struct sample){.time_ns = time_ns,
+                           .clock_hz = clock_hz,
+                           .launches = 1,
+                           .pair = pair,
+                           .role = ROLE_HEAD,
+                           .temperature_c = INT16_MIN,
+                           .power_mw = -1};
+}
+
+void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz)
+{
+    m->samples = arena_alloc(arena, sizeof(*m->samples));
+    m->samples[0] = import_sample(time_ns, clock_hz, 0);
+    m->count = 1;
+    m->state = MEASURED_OK;
+}
+
+bool import_is_object_id(const char *text)
+{
+    size_t length = strlen(text);
+    return length >= 7 && length < OBJECT_ID_TEXT && strspn(text, "0123456789abcdef") == length;
+}
+
+bool import_is_code(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return false;
+    }
+    return strlen(text) < OBJECT_ID_TEXT;
+}
+
+// A run of that uid is the same run only if it began as this one did.
+static int check_known(struct import *in, int64_t id, struct error *err)
+{
+    struct run known;
+    if (store_load_run(&known, in->store, id, err))
+        return import_blame(in, err);
+    const struct run *run = &in->run;
+    // An imported run begins when it is imported, unless its table says when.
+    const bool same =
+        known.kind == run->kind && (run->kind == RUN_IMPORT || known.started_s == run->started_s) &&
+        strcmp(known.base.id, run->base.id) == 0 && strcmp(known.head.id, run->head.id) == 0 &&
+        strcmp(run_toolchain(&known, ROLE_BASE), run_toolchain(run, ROLE_BASE)) == 0 &&
+        strcmp(run_toolchain(&known, ROLE_HEAD), run_toolchain(run, ROLE_HEAD)) == 0;
+    in->known = known.finished_s > 0 && known.kind != RUN_IMPORT;
+    run_free(&known);
+    return same ? 0 : import_refuse(in, "this run is here with another beginning", err);
+}
+
+static int check_run(const struct import *in, struct error *err)
+{
+    const struct run *run = &in->run;
+    bool sound = range_is_time(run->started_s) && range_is_time(run->finished_s) &&
+                 range_is_time(run->base.time_s) && range_is_time(run->head.time_s);
+    for (size_t i = 0; i < run->device_count; i++)
+        sound = sound && range_is_name(run->devices[i].uuid, IMPORT_WHERE);
+    return sound
+               ? 0
+               : import_refuse(in, "a time beyond the year 9999, or a device without a name", err);
+}
+
+int import_begin(struct import *in, const char *uid, struct error *err)
+{
+    int64_t id;
+    in->known = false;
+    if (check_run(in, err))
+        return -1;
+    if (statement_get(&id, in->store, err, SQL_FIND_RUN, CELLS(TEXT(uid))))
+        return import_blame(in, err);
+    if (id && check_known(in, id, err))
+        return -1;
+    if (!id) {
+        if (save_run(&id, in->store, &in->run, uid, err))
+            return import_blame(in, err);
+        in->added.runs++;
+    }
+    in->run.id = id;
+    in->open = true;
+    return 0;
+}
+
+// Already here: its facts are the same, and conclusions made since may be newer.
+static int is_there(bool *out, struct import *in, const struct result *result, struct error *err)
+{
+    const struct series series = {result->kernel, &result->problem,
+                                  in->run.devices[result->device].uuid};
+    int64_t key, there = 0;
+    if (content_find_series(&key, in->store, &series, err) ||
+        (key &&
+         statement_get(&there, in->store, err, SQL_FIND_RESULT, CELLS(INT(in->run.id), INT(key)))))
+        return -1;
+    *out = there != 0;
+    return 0;
+}
+
+int import_result(struct import *in, const struct result *result, struct error *err)
+{
+    bool there;
+    assert(in->open);
+    if (is_there(&there, in, result, err))
+        return import_blame(in, err);
+    if (there)
+        return 0;
+    if (in->known)
+        return import_refuse(in, "a result that the finished run of this uid does not have here",
+                             err);
+    if (!range_is_name(result->kernel, sizeof(result->kernel)))
+        return import_refuse(in, "a kernel's name is 1 to 200 bytes of UTF-8 without control bytes",
+                             err);
+    if (store_save_result(in->store, &in->run, result, err))
+        return import_blame(in, err);
+    in->added.measurements++;
+    return 0;
+}
+
+int import_end(struct import *in, struct error *err)
+{
+    int status = 0;
+    if (in->open && in->run.finished_s && !in->known)
+        status = save_finish(in->store, &in->run, in->run.finished_s, err);
+    run_free(&in->run);
+    in->open = false;
+    return status;
+}

@@ -1,0 +1,1181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A store as lines of JSON, written and read: complete, one object per line, readable by a person
+// and by git. Results belong to the run line before them. README.md describes the forms.
+
+#include "baselines/content.h"
+#include "baselines/exchange/export.h"
+#include "baselines/exchange/import.h"
+#include "baselines/kept/event.h"
+#include "baselines/link.h"
+#include "baselines/range.h"
+#include "baselines/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- runs, written ----
+
+// A line, {"what":{...}}, put together in memory and then written whole.
+struct export_line {
+    struct buffer text;
+    struct json json; // into `text`
+};
+
+static struct json *export_begin(struct export_line *line, const char *what)
+{
+    line->text = (struct buffer){0};
+    line->json = (struct json){.out = &line->text};
+    json_begin(&line->json, NULL, '{');
+    json_begin(&line->json, what, '{');
+    return &line->json;
+}
+
+static void export_end(struct export_line *line, FILE *file)
+{
+    json_end(&line->json, '}');
+    json_end(&line->json, '}');
+    json_newline(&line->json);
+    fwrite(line->text.bytes, 1, line->text.length, file);
+    buffer_free(&line->text);
+}
+
+// As json_text(), but NULL is "".
+static void export_text(struct json *json, const char *name, const char *text)
+{
+    json_text(json, name, text ? text : "");
+}
+
+// The commit; null when its id is "".
+static void export_commit(struct json *json, const char *name, const struct commit *c)
+{
+    if (!c->id[0]) {
+        json_text(json, name, NULL);
+        return;
+    }
+    json_begin(json, name, '{');
+    export_text(json, "id", c->id);
+    export_text(json, "tree", c->tree);
+    export_text(json, "parent", c->parent);
+    export_text(json, "summary", c->summary);
+    export_text(json, "author", c->author);
+    json_int(json, "time_s", c->time_s);
+    json_end(json, '}');
+}
+
+static void put_device(struct json *json, const struct device *d)
+{
+    json_begin(json, NULL, '{');
+    export_text(json, "kind", d->kind);
+    export_text(json, "uuid", d->uuid);
+    export_text(json, "name", d->name);
+    export_text(json, "driver", d->driver);
+    export_text(json, "runtime", d->runtime);
+    export_text(json, "profile", d->profile);
+    json_end(json, '}');
+}
+
+static void put_self_test(struct json *json, const struct self_test *t)
+{
+    json_begin(json, "self_test", '{');
+    json_int(json, "series", t->series);
+    json_int(json, "alarms", t->alarms);
+    json_number(json, "worst_log_evidence", t->worst_log_evidence);
+    json_bool(json, "void", t->void_run);
+    json_end(json, '}');
+}
+
+static void put_unbuilt(struct json *json, const char *name, const struct build_failure *f)
+{
+    if (!f->reason)
+        return;
+    char *errors = unbuilt_errors_text(f);
+    json_begin(json, name, '{');
+    export_text(json, "reason", f->reason);
+    export_text(json, "log", f->log);
+    export_text(json, "errors", errors);
+    json_end(json, '}');
+    free(errors);
+}
+
+static void put_run(FILE *file, const struct run *run, const char *uid)
+{
+    struct export_line line;
+    struct json *json = export_begin(&line, "run");
+    export_text(json, "uid", uid);
+    export_text(json, "kind", run_kind_name(run->kind));
+    json_int(json, "started_s", run->started_s);
+    json_int(json, "finished_s", run->finished_s);
+    export_text(json, "tool_version", run->tool_version);
+    export_text(json, "repository", run->repository);
+    export_text(json, "policy", run->policy);
+    export_commit(json, "base", &run->base);
+    export_commit(json, "head", &run->head);
+    if (run->toolchain[ROLE_BASE])
+        export_text(json, "base_toolchain", run->toolchain[ROLE_BASE]);
+    if (run->toolchain[ROLE_HEAD])
+        export_text(json, "head_toolchain", run->toolchain[ROLE_HEAD]);
+    json_begin(json, "devices", '[');
+    for (size_t i = 0; i < run->device_count; i++)
+        put_device(json, &run->devices[i]);
+    json_end(json, ']');
+    put_self_test(json, &run->self_test);
+    put_unbuilt(json, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
+    put_unbuilt(json, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
+    json_int(json, "conclusion", run->conclusion);
+    export_text(json, "headline", run->headline);
+    export_end(&line, file);
+}
+
+// A column: one number when all samples agree, else an array.
+static void put_column(struct json *json, const char *name, const struct measurement *m,
+                       double (*get)(const struct sample *))
+{
+    bool equal = true;
+    for (size_t i = 1; i < m->count; i++)
+        equal = equal && get(&m->samples[i]) == get(&m->samples[0]);
+    if (equal) {
+        json_number(json, name, get(&m->samples[0]));
+        return;
+    }
+    json_begin(json, name, '[');
+    for (size_t i = 0; i < m->count; i++)
+        json_number(json, NULL, get(&m->samples[i]));
+    json_end(json, ']');
+}
+
+// Every field of a sample as a double: all are exact in one.
+#define X(field, low, high)                                                                        \
+    static double get_##field(const struct sample *s)                                              \
+    {                                                                                              \
+        return (double)s->field;                                                                   \
+    }
+
+SAMPLE_COLUMNS(X)
+
+#undef X
+
+static void put_samples(struct json *json, const struct measurement *m)
+{
+    json_begin(json, "samples", '{');
+    json_int(json, "count", (int64_t)m->count);
+#define X(field, low, high) put_column(json, #field, m, get_##field);
+    SAMPLE_COLUMNS(X)
+#undef X
+    json_end(json, '}');
+}
+
+static void put_measurement(struct json *json, const char *name, const struct measurement *m)
+{
+    char seed[24];
+    if (m->state == MEASURED_NOT_TAKEN) {
+        json_text(json, name, NULL);
+        return;
+    }
+    snprintf(seed, sizeof(seed), "%" PRIu64, m->seed); // text: 64 bits do not fit JSON's habits
+    json_begin(json, name, '{');
+    export_text(json, "state", measurement_state_name(m->state));
+    json_number(json, "max_error", m->max_error);
+    json_number(json, "tolerance", m->tolerance);
+    export_text(json, "regime", m->regime);
+    export_text(json, "detail", m->detail);
+    export_text(json, "seed", seed);
+    if (m->count)
+        put_samples(json, m);
+    json_end(json, '}');
+}
+
+static void put_prediction(struct json *json, const struct prediction *p)
+{
+    if (!p->model)
+        return;
+    json_begin(json, "prediction", '{');
+    export_text(json, "model", p->model);
+    export_text(json, "version", p->version);
+    json_bool(json, "feasible", p->feasible);
+    if (!p->feasible)
+        export_text(json, "why", p->why);
+    json_number(json, "time_ns", p->time_ns);
+    json_number(json, "clock_hz", p->clock_hz);
+    json_number(json, "clock_exponent", p->clock_exponent);
+    json_number(json, "band", p->band);
+    export_text(json, "bound", bound_name(p->bound));
+    content_write_parts(json, "parts", p);
+    json_end(json, '}');
+}
+
+static void put_verdict(struct json *json, const struct verdict *v)
+{
+    if (!v->sentence)
+        return;
+    json_begin(json, "verdict", '{');
+    export_text(json, "model", v->model);
+    export_text(json, "version", v->version);
+    export_text(json, "kind", verdict_kind_name(v->kind));
+    export_text(json, "cause", cause_name(v->cause));
+    json_number(json, "log_ratio", v->log_ratio.value);
+    json_number(json, "lower", v->log_ratio.low);
+    json_number(json, "upper", v->log_ratio.high);
+    json_number(json, "confidence", v->confidence);
+    json_number(json, "log_evidence", v->log_evidence);
+    json_number(json, "margin", v->margin);
+    json_int(json, "pairs", v->pairs);
+    json_int(json, "processes", v->processes);
+    json_number(json, "gpu_s", v->gpu_s);
+    json_number(json, "detectable", v->detectable > 0 ? v->detectable : NAN);
+    export_text(json, "sentence", v->sentence);
+    if (v->explanation)
+        export_text(json, "explanation", v->explanation);
+    json_end(json, '}');
+}
+
+static void put_result(FILE *file, const struct result *r)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    struct export_line line;
+    struct json *json = export_begin(&line, "result");
+    export_text(json, "kernel", r->kernel);
+    export_text(json, "problem", problem);
+    json_int(json, "device", (int64_t)r->device);
+    content_write_traits(json, "traits", &r->traits);
+    export_text(json, "base_code", r->base_code);
+    export_text(json, "head_code", r->head_code);
+    json_bool(json, "control", r->control);
+    json_bool(json, "reused", r->reused);
+    put_measurement(json, "base", &r->base);
+    put_measurement(json, "head", &r->head);
+    put_prediction(json, &r->prediction);
+    put_verdict(json, &r->verdict);
+    export_end(&line, file);
+}
+
+static void put_study(FILE *file, const struct study_result *s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    struct export_line line;
+    struct json *json = export_begin(&line, "study");
+    export_text(json, "kind", study_kind_name(s->kind));
+    export_text(json, "kernel", s->kernel);
+    export_text(json, "problem", problem);
+    json_int(json, "device", (int64_t)s->device);
+#define X(name) json_int(json, #name, s->name);
+    STUDY_COUNTS(X)
+#undef X
+#define X(name) json_number(json, #name, s->name);
+    STUDY_REALS(X)
+#undef X
+    export_end(&line, file);
+}
+
+static void put_whole_run(FILE *file, const struct export_filter *filter, const struct run *run,
+                          const char *uid)
+{
+    put_run(file, run, uid);
+    for (size_t i = 0; i < run->count; i++) {
+        if (!filter->kernel || strcmp(filter->kernel, run->results[i].kernel) == 0)
+            put_result(file, &run->results[i]);
+    }
+    for (size_t i = 0; i < run->study_count; i++) {
+        if (!filter->kernel || strcmp(filter->kernel, run->studies[i].kernel) == 0)
+            put_study(file, &run->studies[i]);
+    }
+}
+
+int export_runs(struct store *store, const struct export_filter *filter, FILE *file,
+                export_run *put, struct error *err)
+{
+    struct arena arena = {0};
+    struct run_entry *entries = NULL;
+    size_t count = 0;
+    bool found = filter->run_id == 0;
+    int status = store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, err);
+    // Oldest first, so that what is reused comes before who reuses it.
+    for (size_t i = count; status == 0 && i > 0 && !ferror(file); i--) {
+        struct run run;
+        const struct run_entry *entry = &entries[i - 1];
+        if (filter->run_id ? entry->id != filter->run_id : entry->finished_s == 0)
+            continue;
+        found = true;
+        status = store_load_run(&run, store, entry->id, err);
+        if (status == 0) {
+            put(file, filter, &run, entry->uid);
+            run_free(&run);
+        }
+    }
+    arena_free(&arena);
+    if (status == 0 && !found)
+        status = error_set(err, "store %s: has no run %lld; `plumb report --list` shows them",
+                           store->path, (long long)filter->run_id);
+    return status;
+}
+
+// ---- profiles, epochs and builds, written ----
+
+static int put_figures(struct json *json, struct store *store, int64_t profile, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_FIGURES, CELLS(INT(profile)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        json_begin(json, NULL, '[');
+        export_text(json, NULL, (const char *)sqlite3_column_text(row, 0));
+        json_number(json, NULL, row_real(row, 1));
+        export_text(json, NULL, (const char *)sqlite3_column_text(row, 2));
+        json_end(json, ']');
+    }
+    return status;
+}
+
+static int export_profiles(struct store *store, const struct export_filter *filter, FILE *file,
+                           struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LIST_PROFILES, CELLS(INT(filter->run_id)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        struct export_line line;
+        struct json *json = export_begin(&line, "profile");
+        export_text(json, "name", (const char *)sqlite3_column_text(row, 1));
+        json_int(json, "measured_s", row_int(row, 2));
+        export_text(json, "kind", (const char *)sqlite3_column_text(row, 3));
+        export_text(json, "uuid", (const char *)sqlite3_column_text(row, 4));
+        export_text(json, "device", (const char *)sqlite3_column_text(row, 5));
+        json_begin(json, "figures", '[');
+        if (put_figures(json, store, row_int(row, 0), err)) {
+            buffer_free(&line.text);
+            sqlite3_reset(row);
+            return -1;
+        }
+        json_end(json, ']');
+        export_end(&line, file);
+    }
+    return status;
+}
+
+static int export_epochs(struct store *store, const struct export_filter *filter, FILE *file,
+                         struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LIST_EPOCHS, CELLS(INT(filter->run_id)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        struct export_line line;
+        struct json *json = export_begin(&line, "epoch");
+        export_text(json, "series", (const char *)sqlite3_column_text(row, 0));
+        export_text(json, "commit", (const char *)sqlite3_column_text(row, 1));
+        json_number(json, "level", row_real(row, 2));
+        if (row_int(row, 6))
+            json_bool(json, "removed", true);
+        export_text(json, "reason", (const char *)sqlite3_column_text(row, 3));
+        export_text(json, "who", (const char *)sqlite3_column_text(row, 4));
+        json_int(json, "when_s", row_int(row, 5));
+        export_end(&line, file);
+    }
+    return status;
+}
+
+static void put_build(FILE *file, const struct commit *commit, const struct build_record *build)
+{
+    struct export_line line;
+    struct json *json = export_begin(&line, "build");
+    export_text(json, "commit", commit->id);
+    export_text(json, "tree", commit->tree);
+    export_text(json, "parent", commit->parent);
+    export_text(json, "summary", commit->summary);
+    export_text(json, "author", commit->author);
+    json_int(json, "time_s", commit->time_s);
+    export_text(json, "content", build->content);
+    export_text(json, "recipe", build->recipe);
+    export_text(json, "state", measurement_state_name(build->state));
+    export_text(json, "detail", build->detail);
+    json_begin(json, "kernels", '[');
+    for (size_t i = 0; i < build->count; i++) {
+        json_begin(json, NULL, '{');
+        export_text(json, "name", build->kernels[i].name);
+        export_text(json, "code", build->kernels[i].code);
+        content_write_traits(json, "traits", &build->kernels[i].traits);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    export_end(&line, file);
+}
+
+static int export_builds(struct store *store, const struct export_filter *filter, FILE *file,
+                         struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LIST_BUILDS, CELLS(INT(filter->run_id)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        struct arena arena = {0};
+        struct commit commit;
+        struct build_record build;
+        int failed = content_load_commit(&commit, store, row_int(row, 0), &arena, err) ||
+                     load_build(&build, store, row_int(row, 1), &arena, err);
+        if (!failed)
+            put_build(file, &commit, &build);
+        arena_free(&arena);
+        if (failed) {
+            sqlite3_reset(row);
+            return -1;
+        }
+    }
+    return status;
+}
+
+// False: not a commit. null is one without an id. Strings live in the arena.
+static bool import_commit(struct commit *out, const struct node *node, struct arena *arena)
+{
+    *out = (struct commit){.summary = "", .author = ""};
+    if (!node || node->type != NODE_OBJECT)
+        return true; // null: there is none
+    bool fits = text_copy(out->id, sizeof(out->id), node_text(node, "id", "")) &&
+                text_copy(out->tree, sizeof(out->tree), node_text(node, "tree", "")) &&
+                text_copy(out->parent, sizeof(out->parent), node_text(node, "parent", ""));
+    out->summary = arena_strdup(arena, node_text(node, "summary", ""));
+    out->author = arena_strdup(arena, node_text(node, "author", ""));
+    out->time_s = node_int(node, "time_s", 0);
+    return fits && import_is_object_id(out->id) && range_is_time(out->time_s);
+}
+
+// ---- links: a line stands for itself, for the run that measured it may have been pruned ----
+
+static void put_link(FILE *file, const struct link_owner *owner, const struct link *l)
+{
+    struct export_line line;
+    struct json *json = export_begin(&line, "link");
+    export_text(json, "run", l->uid);
+    export_text(json, "kernel", owner->kernel);
+    export_text(json, "problem", owner->problem);
+    export_text(json, "kind", owner->device.kind);
+    export_text(json, "uuid", owner->device.uuid);
+    export_text(json, "device", owner->device.name);
+    export_text(json, "base_code", l->base_code);
+    export_text(json, "head_code", l->head_code);
+    export_commit(json, "base", &l->base);
+    export_commit(json, "head", &l->head);
+    export_text(json, "tool_version", l->tool_version);
+    json_int(json, "made_s", l->made_s);
+    json_int(json, "back", l->back);
+    export_text(json, "verdict", verdict_kind_name(l->kind));
+    json_number(json, "log_ratio", l->log_ratio);
+    json_number(json, "error", l->error);
+    json_number(json, "log_evidence", l->log_evidence);
+    json_int(json, "pairs", l->pairs);
+    json_int(json, "processes", l->processes);
+    export_end(&line, file);
+}
+
+static int put_series(struct store *store, FILE *file, const char *uid,
+                      const struct link_owner *owner, export_link *put, struct arena *arena,
+                      struct error *err)
+{
+    struct problem problem;
+    struct error ignored;
+    struct link *links;
+    size_t count;
+    if (problem_parse(&problem, owner->problem, &ignored))
+        return store_damaged(store, "a problem", err);
+    const struct series series = {owner->kernel, &problem, owner->device.uuid};
+    if (store_links(&links, &count, store, &series, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (!uid[0] || strcmp(links[i].uid, uid) == 0)
+            put(file, owner, &links[i]);
+    }
+    return 0;
+}
+
+int export_each_link(struct store *store, const struct export_filter *filter, FILE *file,
+                     export_link *put, struct error *err)
+{
+    struct arena arena = {0};
+    const char *uid = "";
+    sqlite3_stmt *row;
+    int status = 0;
+    if (filter->run_id) {
+        row = statement_bind(store, SQL_RUN_UID, CELLS(INT(filter->run_id)));
+        if (statement_step(store, row, err) < 0)
+            return -1;
+        uid = row_text(row, 0, &arena);
+        sqlite3_reset(row);
+    }
+    row = statement_bind(store, SQL_LINKED_SERIES, NULL, 0);
+    while (status == 0 && (status = statement_step(store, row, err)) > 0) {
+        const struct link_owner owner = {row_text(row, 0, &arena),
+                                         row_text(row, 1, &arena),
+                                         {.kind = row_text(row, 2, &arena),
+                                          .uuid = row_text(row, 3, &arena),
+                                          .name = row_text(row, 4, &arena)}};
+        status = filter->kernel && strcmp(filter->kernel, owner.kernel) != 0
+                     ? 0
+                     : put_series(store, file, uid, &owner, put, &arena, err);
+        if (status == 0)
+            continue;
+        sqlite3_reset(row);
+        break;
+    }
+    arena_free(&arena);
+    return status < 0 ? -1 : 0;
+}
+
+static int export_links(struct store *store, const struct export_filter *filter, FILE *file,
+                        struct error *err)
+{
+    return export_each_link(store, filter, file, put_link, err);
+}
+
+int import_put_link(struct import *in, const struct series *series, const struct device *device,
+                    const struct link *link, struct error *err)
+{
+    int64_t key;
+    if (content_device(&key, in->store, device, err) ||
+        store_save_link(in->store, series, link, err))
+        return import_blame(in, err);
+    in->added.links += sqlite3_changes64(in->store->db); // 0: it is here already
+    return 0;
+}
+
+static bool whole(uint32_t *out, const struct node *node, const char *name, int64_t least,
+                  int64_t most)
+{
+    const int64_t value = node_int(node, name, -1);
+    *out = (uint32_t)value;
+    return value >= least && value <= most;
+}
+
+static int import_link(struct import *in, const struct node *node, struct arena *arena,
+                       struct error *err)
+{
+    const struct device device = {.kind = node_text(node, "kind", ""),
+                                  .uuid = node_text(node, "uuid", ""),
+                                  .name = node_text(node, "device", "")};
+    const char *base = node_text(node, "base_code", ""), *head = node_text(node, "head_code", "");
+    struct link link = {.tool_version = node_text(node, "tool_version", ""),
+                        .made_s = node_int(node, "made_s", 0),
+                        .log_ratio = node_real(node, "log_ratio", NAN),
+                        .error = node_real(node, "error", NAN),
+                        .log_evidence = node_real(node, "log_evidence", NAN)};
+    struct problem problem;
+    struct error ignored;
+    char kernel[KERNEL_NAME_TEXT];
+    const bool sound =
+        device.uuid[0] && text_copy(kernel, sizeof(kernel), node_text(node, "kernel", "")) &&
+        kernel[0] && problem_parse(&problem, node_text(node, "problem", ""), &ignored) == 0 &&
+        import_is_code(base) && import_is_code(head) &&
+        text_copy(link.base_code, sizeof(link.base_code), base) &&
+        text_copy(link.head_code, sizeof(link.head_code), head) &&
+        text_copy(link.uid, sizeof(link.uid), node_text(node, "run", "")) &&
+        import_commit(&link.base, node_member(node, "base"), arena) &&
+        import_commit(&link.head, node_member(node, "head"), arena) &&
+        verdict_kind_parse(&link.kind, node_text(node, "verdict", "")) == 0 &&
+        whole(&link.back, node, "back", 0, LINK_BACK_MOST) &&
+        whole(&link.pairs, node, "pairs", 1, UINT32_MAX) &&
+        whole(&link.processes, node, "processes", 1, 65535) && link_sound(&link);
+    if (!sound)
+        return import_refuse(in,
+                             "a link has a run, kernel, problem, uuid, two codes and commits, a "
+                             "verdict and figures in range",
+                             err);
+    const struct series series = {kernel, &problem, device.uuid};
+    return import_put_link(in, &series, &device, &link, err);
+}
+
+// ---- events: what was reported, the series that it touches, and what the tool said became of it.
+// A person's word is in the epochs, which have lines of their own. ----
+
+static int put_change(struct json *json, struct store *store, const struct stored_event_change *c,
+                      struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_NAME_SERIES, CELLS(INT(c->series)));
+    const int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status < 0 ? -1 : store_damaged(store, "a series of an event", err);
+    json_begin(json, NULL, '{');
+    export_text(json, "kernel", (const char *)sqlite3_column_text(row, 0));
+    export_text(json, "problem", (const char *)sqlite3_column_text(row, 1));
+    export_text(json, "kind", (const char *)sqlite3_column_text(row, 2));
+    export_text(json, "uuid", (const char *)sqlite3_column_text(row, 3));
+    export_text(json, "device", (const char *)sqlite3_column_text(row, 4));
+    export_text(json, "first", c->first);
+    export_text(json, "last", c->last);
+    json_number(json, "log_ratio", c->log_ratio);
+    json_number(json, "log_evidence", c->log_evidence);
+    json_end(json, '}');
+    sqlite3_reset(row);
+    return 0;
+}
+
+static int put_event(FILE *file, struct store *store, const struct stored_event *e,
+                     struct error *err)
+{
+    struct export_line line;
+    struct json *json = export_begin(&line, "event");
+    export_text(json, "name", e->name);
+    export_text(json, "cause", attribution_name(e->cause));
+    export_text(json, "what", e->what);
+    export_text(json, "culprit", e->culprit);
+    json_begin(json, "changes", '[');
+    for (size_t i = 0; i < e->change_count; i++) {
+        if (put_change(json, store, &e->changes[i], err)) {
+            buffer_free(&line.text);
+            return -1;
+        }
+    }
+    json_end(json, ']');
+    json_begin(json, "entries", '[');
+    for (size_t i = 0; i < e->entry_count; i++) {
+        const struct event_entry *n = &e->entries[i];
+        json_begin(json, NULL, '{');
+        export_text(json, "state", event_state_name(n->state));
+        json_int(json, "when_s", n->when_s);
+        export_text(json, "who", n->who);
+        export_text(json, "why", n->why);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    export_end(&line, file);
+    return 0;
+}
+
+// Of the whole history: none where runs or a kernel are asked for.
+static int export_events(struct store *store, const struct export_filter *filter, FILE *file,
+                         struct error *err)
+{
+    struct arena arena = {0};
+    struct stored_event *events;
+    size_t count = 0;
+    if (filter->run_id || filter->kernel) // they are of the whole history
+        return 0;
+    int status = store_load_events(&events, &count, store, &arena, err);
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = put_event(file, store, &events[i], err);
+    arena_free(&arena);
+    return status;
+}
+
+// ---- reading ----
+
+static bool is_id(char out[OBJECT_ID_TEXT], const char *text)
+{
+    return text_copy(out, OBJECT_ID_TEXT, text) && import_is_object_id(text);
+}
+
+// *sound is false: not a change.
+static int read_change(struct stored_event_change *out, bool *sound, struct store *store,
+                       const struct node *node, struct error *err)
+{
+    const struct device device = {.kind = node_text(node, "kind", ""),
+                                  .uuid = node_text(node, "uuid", ""),
+                                  .name = node_text(node, "device", "")};
+    const char *kernel = node_text(node, "kernel", "");
+    struct problem problem;
+    struct error ignored;
+    int64_t key;
+    out->log_ratio = node_real(node, "log_ratio", NAN);
+    out->log_evidence = node_real(node, "log_evidence", NAN);
+    *sound = range_is_name(device.uuid, IMPORT_WHERE) && range_is_name(kernel, KERNEL_NAME_TEXT) &&
+             problem_parse(&problem, node_text(node, "problem", ""), &ignored) == 0 &&
+             is_id(out->first, node_text(node, "first", "")) &&
+             is_id(out->last, node_text(node, "last", "")) && fabs(out->log_ratio) <= 50 &&
+             isfinite(out->log_evidence);
+    const struct series series = {kernel, &problem, device.uuid};
+    return *sound && (content_device(&key, store, &device, err) ||
+                      content_kernel(&key, store, kernel, err) ||
+                      content_series(&out->series, store, &series, key, err))
+               ? -1
+               : 0;
+}
+
+// What the tool itself says; nothing else is kept in a store.
+static bool read_entry(struct event_entry *out, const struct node *node)
+{
+    *out = (struct event_entry){.when_s = node_int(node, "when_s", 0),
+                                .who = node_text(node, "who", ""),
+                                .why = node_text(node, "why", "")};
+    return event_state_parse(&out->state, node_text(node, "state", "")) == 0 &&
+           (out->state == EVENT_NEW || out->state == EVENT_CONFIRMED || out->state == EVENT_FIXED ||
+            out->state == EVENT_WITHDRAWN) &&
+           range_is_time(out->when_s) && range_is_name(out->who, IMPORT_WHERE) &&
+           (!out->why[0] || range_is_name(out->why, 4096));
+}
+
+static int read_event(struct stored_event *out, bool *sound, struct store *store,
+                      const struct node *node, struct arena *arena, struct error *err)
+{
+    const struct node *changes = node_member(node, "changes");
+    const struct node *entries = node_member(node, "entries");
+    const char *culprit = node_text(node, "culprit", "");
+    out->what = node_text(node, "what", "");
+    *sound = text_copy(out->name, sizeof(out->name), node_text(node, "name", "")) &&
+             range_is_name(out->name, sizeof(out->name)) &&
+             attribution_parse(&out->cause, node_text(node, "cause", "")) == 0 &&
+             out->cause != ATTRIBUTION_NONE && (!culprit[0] || is_id(out->culprit, culprit)) &&
+             (!out->what[0] || range_is_name(out->what, 4096)) && changes &&
+             changes->type == NODE_ARRAY && entries && entries->type == NODE_ARRAY;
+    if (!*sound)
+        return 0;
+    out->changes = arena_alloc(arena, (changes->count + 1) * sizeof(*out->changes));
+    out->entries = arena_alloc(arena, (entries->count + 1) * sizeof(*out->entries));
+    for (const struct node *at = changes->children; at && *sound; at = at->next) {
+        if (read_change(&out->changes[out->change_count++], sound, store, at, err))
+            return -1;
+    }
+    for (const struct node *at = entries->children; at && *sound; at = at->next)
+        *sound = read_entry(&out->entries[out->entry_count++], at);
+    return 0;
+}
+
+// As in merging: of an event that is here already only entries are new.
+static int save_event(struct import *in, struct stored_event *e, struct error *err)
+{
+    struct store *store = in->store;
+    if (statement_get(&e->key, store, err, SQL_FIND_EVENT, CELLS(TEXT(e->name))))
+        return -1;
+    if (!e->key) {
+        if (store_save_event(store, e, err))
+            return -1;
+        in->added.events++;
+    }
+    for (size_t i = 0; i < e->entry_count; i++) {
+        if (store_add_event_entry(store, e->key, &e->entries[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+static int import_event(struct import *in, const struct node *node, struct arena *arena,
+                        struct error *err)
+{
+    struct stored_event event = {0};
+    bool sound;
+    if (read_event(&event, &sound, in->store, node, arena, err))
+        return import_blame(in, err);
+    if (!sound)
+        return import_refuse(in,
+                             "an event has a name, a cause, changes with series, commits and "
+                             "sizes, and entries with state, time and who",
+                             err);
+    return save_event(in, &event, err) ? import_blame(in, err) : 0;
+}
+
+// ---- all of it, written ----
+
+int store_export_json(struct store *store, const struct export_filter *filter, FILE *file,
+                      struct error *err)
+{
+    fputs("{\"plumb\":{\"export\":1,\"tool_version\":\"" PLUMB_VERSION "\"}}\n", file);
+    if (export_profiles(store, filter, file, err) || export_epochs(store, filter, file, err) ||
+        export_builds(store, filter, file, err))
+        return -1;
+    return export_runs(store, filter, file, put_whole_run, err) ||
+                   export_links(store, filter, file, err) || export_events(store, filter, file, err)
+               ? -1
+               : 0;
+}
+
+// ---- builds, profiles, epochs and studies, read ----
+
+// What is missing is 0 or fp32; what is out of range is left as it was.
+static void import_traits(struct traits *out, const struct node *node)
+{
+    dtype_parse(&out->in, node_text(node, "in", "fp32"));
+    dtype_parse(&out->out, node_text(node, "out", "fp32"));
+    dtype_parse(&out->acc, node_text(node, "acc", "fp32"));
+#define X(name)                                                                                    \
+    int64_t name = node_int(node, #name, 0);                                                       \
+    if (name >= INT32_MIN && name <= INT32_MAX)                                                    \
+        out->name = (int32_t)name;
+    TRAITS(X)
+#undef X
+}
+
+static int import_build(struct import *in, const struct node *node, struct arena *arena,
+                        struct error *err)
+{
+    const struct node *kernels = node_member(node, "kernels");
+    struct build_record build = {.content = node_text(node, "content", ""),
+                                 .recipe = node_text(node, "recipe", ""),
+                                 .detail = node_text(node, "detail", ""),
+                                 .count = kernels ? kernels->count : 0};
+    struct commit commit = {.summary = node_text(node, "summary", ""),
+                            .author = node_text(node, "author", ""),
+                            .time_s = node_int(node, "time_s", 0)};
+    bool sound = text_copy(commit.id, sizeof(commit.id), node_text(node, "commit", "")) &&
+                 text_copy(commit.tree, sizeof(commit.tree), node_text(node, "tree", "")) &&
+                 text_copy(commit.parent, sizeof(commit.parent), node_text(node, "parent", "")) &&
+                 import_is_object_id(commit.id) && range_is_time(commit.time_s) &&
+                 build.content[0] &&
+                 measurement_state_parse(&build.state, node_text(node, "state", "")) == 0 &&
+                 (build.state == MEASURED_OK || build.state == MEASURED_UNBUILDABLE);
+    build.kernels = arena_alloc(arena, build.count * sizeof(*build.kernels));
+    const struct node *at = kernels ? kernels->children : NULL;
+    for (size_t i = 0; sound && at && i < build.count; i++, at = at->next) {
+        struct build_kernel *k = &build.kernels[i];
+        const char *code = node_text(at, "code", "");
+        sound = text_copy(k->name, sizeof(k->name), node_text(at, "name", "")) &&
+                range_is_name(k->name, sizeof(k->name)) && import_is_code(code) && code[0] &&
+                text_copy(k->code, sizeof(k->code), code);
+        import_traits(&k->traits, node_member(at, "traits"));
+    }
+    if (!sound)
+        return import_refuse(in, "a build has a commit, a content, a state and kernels with codes",
+                             err);
+    if (store_record_build(in->store, &commit, &build, err))
+        return import_blame(in, err);
+    in->added.builds++;
+    return 0;
+}
+
+static int import_profile(struct import *in, const struct node *node, struct error *err)
+{
+    const struct device device = {.kind = node_text(node, "kind", ""),
+                                  .uuid = node_text(node, "uuid", ""),
+                                  .name = node_text(node, "device", "")};
+    struct gpu gpu = {.name = node_text(node, "name", "")};
+    const struct node *list = node_member(node, "figures");
+    int64_t measured_s = node_int(node, "measured_s", 0);
+    if (!range_is_name(device.uuid, IMPORT_WHERE) || measured_s <= 0 || !range_is_time(measured_s))
+        return import_refuse(in, "a profile has a uuid and the time it was measured", err);
+    const struct node *at = list && list->type == NODE_ARRAY ? list->children : NULL;
+    for (; at; at = at->next) {
+        const struct node *name = at->children, *value = name ? name->next : NULL;
+        const struct node *source = value ? value->next : NULL;
+        struct figure *figure =
+            name && name->type == NODE_TEXT ? gpu_figure(&gpu, name->text) : NULL;
+        if (figure && source && source->type == NODE_TEXT)
+            *figure = (struct figure){node_value(value), ORIGIN_CALIBRATED, source->text};
+    }
+    if (save_profile(in->store, &device, &gpu, measured_s, err))
+        return import_blame(in, err);
+    in->added.profiles++;
+    return 0;
+}
+
+static int import_epoch(struct import *in, const struct node *node, struct error *err)
+{
+    struct epoch epoch = {.series = node_text(node, "series", ""),
+                          .level = node_real(node, "level", NAN),
+                          .removed = node_bool(node, "removed", false),
+                          .reason = node_text(node, "reason", ""),
+                          .who = node_text(node, "who", ""),
+                          .when_s = node_int(node, "when_s", 0)};
+    const struct epoch_list list = {.epochs = &epoch, .count = 1};
+    struct arena arena = {0};
+    char *text;
+    bool sound = text_copy(epoch.commit, sizeof(epoch.commit), node_text(node, "commit", "")) &&
+                 epoch_format(&text, &epoch, &arena, err) == 0;
+    arena_free(&arena);
+    if (!sound)
+        return import_refuse(in, "an epoch has series, commit, level, reason, who and when_s", err);
+    if (store_save_epochs(in->store, &list, err))
+        return import_blame(in, err);
+    in->added.epochs++;
+    return 0;
+}
+
+static int import_study(struct import *in, const struct node *node, struct error *err)
+{
+    struct study_result study = {.kind = STUDY_AA};
+    const int64_t device = node_int(node, "device", -1);
+    struct error ignored;
+    bool sound = in->open && device >= 0 && (uint64_t)device < in->run.device_count &&
+                 text_copy(study.kernel, sizeof(study.kernel), node_text(node, "kernel", "")) &&
+                 range_is_name(study.kernel, sizeof(study.kernel)) &&
+                 problem_parse(&study.problem, node_text(node, "problem", ""), &ignored) == 0 &&
+                 study_kind_parse(&study.kind, node_text(node, "kind", "")) == 0;
+#define X(name)                                                                                    \
+    const int64_t name = node_int(node, #name, -1);                                                \
+    sound = sound && name >= 0 && name <= UINT32_MAX;                                              \
+    study.name = sound ? (uint32_t)name : 0;
+    STUDY_COUNTS(X)
+#undef X
+#define X(name) study.name = node_real(node, #name, NAN);
+    STUDY_REALS(X)
+#undef X
+    if (!sound || !study_sound(&study))
+        return import_refuse(in, "a study has kind, kernel, problem, device and counts that add up",
+                             err);
+    if (in->known)
+        return 0; // what was found of it is here
+    study.device = (size_t)device;
+    struct run run = in->run;
+    run.studies = &study;
+    run.study_count = 1;
+    return store_save_study(in->store, &run, err) ? import_blame(in, err) : 0;
+}
+
+static bool read_unbuilt(struct run *run, enum sample_role role, const struct node *node)
+{
+    struct build_failure *f = &run->unbuilt[role];
+    if (!node || node->type != NODE_OBJECT)
+        return true; // it builds
+    f->reason = arena_strdup(&run->arena, node_text(node, "reason", ""));
+    f->log = arena_strdup(&run->arena, node_text(node, "log", ""));
+    return unbuilt_errors_parse(f, node_text(node, "errors", ""), &run->arena);
+}
+
+static void read_devices(struct run *run, const struct node *list)
+{
+    size_t count = list && list->type == NODE_ARRAY ? list->count : 0;
+    run->devices = arena_alloc(&run->arena, count * sizeof(*run->devices));
+    run->device_count = count;
+    const struct node *node = count ? list->children : NULL;
+    for (size_t i = 0; i < count; i++, node = node->next) {
+        const char *names[] = {"kind", "uuid", "name", "driver", "runtime", "profile"};
+        const char *texts[ARRAY_COUNT(names)];
+        for (size_t k = 0; k < ARRAY_COUNT(names); k++)
+            texts[k] = arena_strdup(&run->arena, node_text(node, names[k], ""));
+        run->devices[i] =
+            (struct device){texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]};
+    }
+}
+
+static bool devices_sound(const struct run *run)
+{
+    for (size_t i = 0; i < run->device_count; i++) {
+        if (!run->devices[i].uuid[0])
+            return false;
+    }
+    return run->device_count > 0;
+}
+
+// False: it is no name of a toolchain.
+static bool read_toolchain(struct run *run, enum sample_role role, const char *name)
+{
+    if (name && !toolchain_name_sound(name))
+        return false;
+    run->toolchain[role] = name ? arena_strdup(&run->arena, name) : NULL;
+    return true;
+}
+
+static int read_run(struct import *in, const struct node *node, struct error *err)
+{
+    struct run run = {0};
+    const char *uid = node_text(node, "uid", "");
+    const struct node *test = node_member(node, "self_test");
+    int64_t conclusion = node_int(node, "conclusion", -1);
+    if (import_end(in, err))
+        return -1;
+    bool sound = strlen(uid) == STORE_UID_TEXT - 1 && strspn(uid, "0123456789abcdef") == 32 &&
+                 run_kind_parse(&run.kind, node_text(node, "kind", "")) == 0 &&
+                 conclusion >= CONCLUDE_OK && conclusion <= CONCLUDE_FAILED &&
+                 import_commit(&run.base, node_member(node, "base"), &run.arena) &&
+                 import_commit(&run.head, node_member(node, "head"), &run.arena) &&
+                 node_int(node, "started_s", 0) > 0 && node_int(node, "finished_s", -1) >= 0;
+    run.started_s = node_int(node, "started_s", 0);
+    run.finished_s = node_int(node, "finished_s", 0);
+    run.tool_version = arena_strdup(&run.arena, node_text(node, "tool_version", ""));
+    run.repository = arena_strdup(&run.arena, node_text(node, "repository", ""));
+    run.policy = arena_strdup(&run.arena, node_text(node, "policy", ""));
+    run.headline = arena_strdup(&run.arena, node_text(node, "headline", ""));
+    run.conclusion = sound ? (enum conclusion)conclusion : CONCLUDE_FAILED;
+    run.self_test = (struct self_test){
+        (uint32_t)node_int(test, "series", 0), (uint32_t)node_int(test, "alarms", 0),
+        node_real(test, "worst_log_evidence", 0), node_bool(test, "void", false)};
+    sound = sound && read_toolchain(&run, ROLE_BASE, node_text(node, "base_toolchain", NULL)) &&
+            read_toolchain(&run, ROLE_HEAD, node_text(node, "head_toolchain", NULL));
+    sound = sound && read_unbuilt(&run, ROLE_BASE, node_member(node, "base_unbuilt")) &&
+            read_unbuilt(&run, ROLE_HEAD, node_member(node, "head_unbuilt"));
+    read_devices(&run, node_member(node, "devices"));
+    in->run = run;
+    if (!sound || !devices_sound(&run))
+        return import_refuse(in, "a run needs uid, kind, times, conclusion, commits and devices",
+                             err);
+    return import_begin(in, uid, err);
+}
+
+// One column of `count` values: a number for all, or an array of that many.
+static bool read_column(double *out, size_t count, const struct node *samples, const char *name,
+                        double low, double high)
+{
+    const struct node *node = node_member(samples, name);
+    bool array = node && node->type == NODE_ARRAY;
+    if (array && node->count != count)
+        return false;
+    const struct node *at = array ? node->children : node;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = node_value(at);
+        if (!(out[i] >= low && out[i] <= high))
+            return false;
+        at = array ? at->next : at;
+    }
+    return true;
+}
+
+static bool read_samples(struct measurement *m, const struct node *node, struct arena *arena)
+{
+    enum { SAMPLES_LIMIT = 1 << 17 };
+    int64_t count = node_int(node, "count", -1);
+    if (!node)
+        return true;
+    if (count < 1 || count > SAMPLES_LIMIT)
+        return false;
+    m->count = (size_t)count;
+    m->samples = arena_alloc(arena, m->count * sizeof(*m->samples));
+    double *column = xcalloc(m->count, sizeof(*column));
+    bool sound = true;
+#define X(field, low, high)                                                                        \
+    sound = sound && read_column(column, m->count, node, #field, low, high);                       \
+    for (size_t i = 0; sound && i < m->count; i++)                                                 \
+        m->samples[i].field = (__typeof__(m->samples->field))column[i];
+    SAMPLE_COLUMNS(X)
+#undef X
+    free(column);
+    return sound;
+}
+
+static bool read_measurement(struct measurement *out, const struct node *node, struct arena *arena)
+{
+    struct measurement m = {.regime = "", .detail = ""};
+    *out = m;
+    if (!node || node->type != NODE_OBJECT)
+        return true;
+    if (measurement_state_parse(&m.state, node_text(node, "state", "")) ||
+        m.state == MEASURED_NOT_TAKEN)
+        return false;
+    m.max_error = node_real(node, "max_error", NAN);
+    m.tolerance = node_real(node, "tolerance", NAN);
+    m.regime = node_text(node, "regime", "");
+    m.detail = node_text(node, "detail", "");
+    m.seed = strtoull(node_text(node, "seed", "0"), NULL, 10);
+    if (!read_samples(&m, node_member(node, "samples"), arena) ||
+        (m.state == MEASURED_OK && m.count == 0))
+        return false;
+    *out = m;
+    return true;
+}
+
+static bool read_prediction(struct prediction *out, const struct node *node)
+{
+    struct prediction p = {.model = node_text(node, "model", NULL),
+                           .version = node_text(node, "version", ""),
+                           .feasible = node_bool(node, "feasible", true),
+                           .why = node_text(node, "why", ""),
+                           .time_ns = node_real(node, "time_ns", 0),
+                           .clock_hz = node_real(node, "clock_hz", 0),
+                           .clock_exponent = node_real(node, "clock_exponent", 0),
+                           .band = node_real(node, "band", 0)};
+    const char *bound = node_text(node, "bound", "unknown");
+    const struct node *parts = node_member(node, "parts");
+    if (!node)
+        return true;
+    while (p.bound < BOUNDS && strcmp(bound_name(p.bound), bound) != 0)
+        p.bound++;
+    const struct node *part = parts && parts->type == NODE_ARRAY ? parts->children : NULL;
+    for (; part && p.part_count < PREDICTION_PARTS; part = part->next) {
+        if (part->type != NODE_ARRAY || part->count != 2 || part->children->type != NODE_TEXT)
+            return false;
+        p.parts[p.part_count++] =
+            (struct prediction_part){part->children->text, node_value(part->children->next)};
+    }
+    *out = p;
+    return p.model && p.bound < BOUNDS;
+}
+
+static bool read_verdict(struct verdict *out, const struct node *node)
+{
+    struct verdict v = {.log_ratio = {node_real(node, "log_ratio", NAN),
+                                      node_real(node, "lower", NAN), node_real(node, "upper", NAN)},
+                        .confidence = node_real(node, "confidence", 0),
+                        .log_evidence = node_real(node, "log_evidence", 0),
+                        .margin = node_real(node, "margin", 0),
+                        .pairs = (uint32_t)node_int(node, "pairs", 0),
+                        .processes = (uint32_t)node_int(node, "processes", 0),
+                        .gpu_s = node_real(node, "gpu_s", 0),
+                        .detectable = node_real(node, "detectable", NAN),
+                        .sentence = node_text(node, "sentence", ""),
+                        .explanation = node_text(node, "explanation", NULL),
+                        .model = node_text(node, "model", ""),
+                        .version = node_text(node, "version", "")};
+    if (!node)
+        return true;
+    if (verdict_kind_parse(&v.kind, node_text(node, "kind", "")) ||
+        cause_parse(&v.cause, node_text(node, "cause", "")))
+        return false;
+    *out = v;
+    return true;
+}
+
+static int read_result(struct import *in, const struct node *node, struct arena *arena,
+                       struct error *err)
+{
+    struct result r = {0};
+    int64_t device = node_int(node, "device", -1);
+    const char *base = node_text(node, "base_code", ""), *head = node_text(node, "head_code", "");
+    if (!in->open)
+        return import_refuse(in, "a result before its run", err);
+    if (!text_copy(r.kernel, sizeof(r.kernel), node_text(node, "kernel", "")) || !r.kernel[0])
+        return import_refuse(in, "a result's kernel is 1 to 200 bytes", err);
+    if (problem_parse(&r.problem, node_text(node, "problem", ""), err))
+        return import_blame(in, err);
+    if (device < 0 || (size_t)device >= in->run.device_count)
+        return import_refuse(in, "a result's device is not one of its run", err);
+    if (!import_is_code(base) || !import_is_code(head))
+        return import_refuse(in, "a code id is one word of at most 64 bytes", err);
+    r.device = (size_t)device;
+    text_copy(r.base_code, sizeof(r.base_code), base);
+    text_copy(r.head_code, sizeof(r.head_code), head);
+    r.control = node_bool(node, "control", false);
+    r.reused = node_bool(node, "reused", false);
+    import_traits(&r.traits, node_member(node, "traits"));
+    if (!read_measurement(&r.base, node_member(node, "base"), arena) ||
+        !read_measurement(&r.head, node_member(node, "head"), arena))
+        return import_refuse(in, "a measurement has a state and columns of samples in range", err);
+    if (!read_prediction(&r.prediction, node_member(node, "prediction")) ||
+        !read_verdict(&r.verdict, node_member(node, "verdict")))
+        return import_refuse(in, "a prediction or verdict this version does not know", err);
+    return import_result(in, &r, err);
+}
+
+static int read_line(struct import *in, const struct node *line, struct arena *arena,
+                     struct error *err)
+{
+    const struct node *node = line->type == NODE_OBJECT ? line->children : NULL;
+    if (!node || node->type != NODE_OBJECT)
+        return import_refuse(in, "a line is one object such as {\"run\":{...}}", err);
+    if (strcmp(node->name, "run") == 0)
+        return read_run(in, node, err);
+    if (strcmp(node->name, "result") == 0)
+        return read_result(in, node, arena, err);
+    if (strcmp(node->name, "study") == 0)
+        return import_study(in, node, err);
+    if (strcmp(node->name, "build") == 0)
+        return import_build(in, node, arena, err);
+    if (strcmp(node->name, "profile") == 0)
+        return import_profile(in, node, err);
+    if (strcmp(node->name, "epoch") == 0)
+        return import_epoch(in, node, err);
+    if (strcmp(node->name, "link") == 0)
+        return import_link(in, node, arena, err);
+    if (strcmp(node->name, "event") == 0)
+        return import_event(in, node, arena, err);
+    if (strcmp(node->name, "plumb") != 0)
+        return import_refuse(
+            in, "neither plumb, run, result, study, link, event, build, profile nor epoch", err);
+    if (node_int(node, "export", 0) != 1)
+        return import_refuse(in, "an export of another version; install a newer plumb", err);
+    return 0;
+}
+
+int import_json(struct import *in, const char *text, size_t length, struct error *err)
+{
+    const char *end = text + length;
+    int status = 0;
+    for (in->line = 1; status == 0 && text < end; in->line++) {
+        char where[IMPORT_WHERE];
+        struct arena arena = {0};
+        const struct node *line = NULL;
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t bytes = (size_t)((stop ? stop : end) - text);
+        import_where(where, in);
+        if (bytes > 0)
+            status = node_parse(&line, text, bytes, where, &arena, err) ||
+                             read_line(in, line, &arena, err)
+                         ? -1
+                         : 0;
+        arena_free(&arena);
+        text = stop ? stop + 1 : end;
+    }
+    return status;
+}

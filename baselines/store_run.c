@@ -1,0 +1,1012 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run in the store: saved, loaded and found.
+//
+// First the run is saved, then each result in a transaction of its own, then its end: what was
+// saved before a kill is there afterwards. What a row says is checked when it is read, for it may
+// come from another machine's file.
+
+#include "baselines/content.h"
+#include "baselines/pack.h"
+#include "baselines/rows.h"
+#include "baselines/statement.h"
+#include "baselines/store_open.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+// ---- why a run's commits do not build ----
+
+// The errors are one text, a line each: file, line and what was
+// said, with tabs between; none of the three holds a tab or a newline.
+
+char *unbuilt_errors_text(const struct build_failure *failure)
+{
+    char *text = xstrdup("");
+    for (size_t i = 0; i < failure->count; i++) {
+        const struct build_error *e = &failure->errors[i];
+        char *longer = xprintf("%s%s\t%u\t%s\n", text, e->file, e->line, e->text);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+// Cuts the next piece off, up to `end`; NULL when it is not there.
+static const char *piece(const char **at, char end, struct arena *arena)
+{
+    const char *from = *at, *to = strchr(from, end);
+    if (!to)
+        return NULL;
+    *at = to + 1;
+    return arena_strndup(arena, from, (size_t)(to - from));
+}
+
+bool unbuilt_errors_parse(struct build_failure *out, const char *text, struct arena *arena)
+{
+    size_t most = 0;
+    for (const char *c = text; *c; c++)
+        most += *c == '\n';
+    struct build_error *errors = arena_alloc(arena, most * sizeof(*errors));
+    size_t count = 0;
+    for (const char *at = text; *at; count++) {
+        const char *file = piece(&at, '\t', arena);
+        const char *line = file ? piece(&at, '\t', arena) : NULL;
+        const char *said = line ? piece(&at, '\n', arena) : NULL;
+        int64_t number;
+        if (!said || count == most || parse_int64(&number, line) || number < 0 ||
+            number > UINT32_MAX)
+            return false;
+        errors[count] = (struct build_error){file, (uint32_t)number, said};
+    }
+    out->errors = errors;
+    out->count = count;
+    return true;
+}
+
+static int save_unbuilt(struct store *store, const struct run *run, struct error *err)
+{
+    int status = 0;
+    for (int role = ROLE_BASE; status == 0 && role <= ROLE_HEAD; role++) {
+        const struct build_failure *f = &run->unbuilt[role];
+        if (!f->reason)
+            continue;
+        char *errors = unbuilt_errors_text(f);
+        status = statement_run(
+            store, err, SQL_PUT_UNBUILT,
+            CELLS(INT(run->id), INT(role), TEXT(f->reason), TEXT(f->log), TEXT(errors)));
+        free(errors);
+    }
+    return status;
+}
+
+static int load_unbuilt(struct run *run, struct store *store, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_UNBUILT, CELLS(INT(run->id)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        struct build_failure f = {row_text(row, 1, &run->arena), row_text(row, 2, &run->arena),
+                                  NULL, 0};
+        const int64_t role = row_int(row, 0);
+        const char *errors = row_text(row, 3, &run->arena);
+        if (role < ROLE_BASE || role > ROLE_HEAD || !f.reason ||
+            !unbuilt_errors_parse(&f, errors, &run->arena)) {
+            status = store_damaged(store, "why a commit does not build", err);
+            break;
+        }
+        run->unbuilt[role] = f;
+    }
+    sqlite3_reset(row);
+    return status < 0 ? -1 : 0;
+}
+
+// ---- studies: what a device's gates were worth when they were counted ----
+
+bool study_sound(const struct study_result *s)
+{
+    const uint64_t verdicts = (uint64_t)s->slower + s->faster + s->same + s->undecided + s->broken;
+    return verdicts == s->gates && s->first_alarms <= s->gates;
+}
+
+static int save_row(struct store *store, const struct run *run, const struct study_result *s,
+                    struct error *err)
+{
+    const struct series series = {s->kernel, &s->problem, run->devices[s->device].uuid};
+    int64_t kernel, key;
+    if (content_kernel(&kernel, store, s->kernel, err) ||
+        content_series(&key, store, &series, kernel, err))
+        return -1;
+    return statement_run(store, err, SQL_PUT_STUDY,
+                         CELLS(INT(run->id), INT(key), TEXT(study_kind_name(s->kind)),
+                               INT(s->gates), INT(s->first_alarms), INT(s->slower), INT(s->faster),
+                               INT(s->same), INT(s->undecided), INT(s->broken), REAL(s->pairs),
+                               REAL(s->time_ns), REAL(s->log_ratio), REAL(s->pair_sd),
+                               REAL(s->detectable), REAL(s->gpu_s), REAL(s->wall_s)));
+}
+
+static int save_study(struct store *store, const struct run *run, struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < run->study_count; i++)
+        status = save_row(store, run, &run->studies[i], err);
+    return status;
+}
+
+int store_save_study(struct store *store, const struct run *run, struct error *err)
+{
+    assert(run->id > 0);
+    if (transaction_begin(store, err))
+        return -1;
+    return transaction_end(store, save_study(store, run, err), err);
+}
+
+static uint32_t small(sqlite3_stmt *row, int column, bool *sound)
+{
+    const int64_t value = row_int(row, column);
+    *sound &= value >= 0 && value <= UINT32_MAX;
+    return *sound ? (uint32_t)value : 0;
+}
+
+static int read_row(void *item, const struct row_list *list, struct error *err)
+{
+    const struct run *run = list->given;
+    sqlite3_stmt *row = list->row;
+    struct arena arena = {0};
+    struct error ignored;
+    struct study_result s = {.device = run->device_count};
+    const char *uuid = row_text(row, 2, &arena);
+    bool sound = row_copy(s.kernel, sizeof(s.kernel), row, 0) &&
+                 problem_parse(&s.problem, row_text(row, 1, &arena), &ignored) == 0 &&
+                 study_kind_parse(&s.kind, row_text(row, 3, &arena)) == 0;
+    for (size_t i = 0; i < run->device_count; i++) {
+        if (strcmp(run->devices[i].uuid, uuid) == 0)
+            s.device = i;
+    }
+    int column = 4;
+#define X(name) s.name = small(row, column++, &sound);
+    STUDY_COUNTS(X)
+#undef X
+#define X(name) s.name = row_real(row, column++);
+    STUDY_REALS(X)
+#undef X
+    arena_free(&arena);
+    if (!sound || s.device == run->device_count || !study_sound(&s))
+        return store_damaged(list->store, "a study", err);
+    *(struct study_result *)item = s;
+    return 0;
+}
+
+// Fills run->studies; the run's id, devices and arena are there.
+static int load_study(struct run *run, struct store *store, struct error *err)
+{
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LOAD_STUDY, CELLS(INT(run->id))),
+                            .arena = &run->arena,
+                            .given = run};
+    if (statement_list(&list, sizeof(*run->studies), read_row, err))
+        return -1;
+    run->studies = list.items;
+    run->study_count = list.count;
+    return 0;
+}
+
+static int count_alarms(struct alarm_count *out, sqlite3_stmt *row, struct store *store,
+                        struct error *err)
+{
+    const int status = statement_step(store, row, err);
+    if (status < 0)
+        return -1;
+    const int64_t gates = status ? row_int(row, 0) : 0, alarms = status ? row_int(row, 1) : 0;
+    sqlite3_reset(row);
+    if (gates < 0 || alarms < 0 || alarms > gates)
+        return store_damaged(store, "counts of false alarms", err);
+    *out = (struct alarm_count){(uint64_t)gates, (uint64_t)alarms};
+    return 0;
+}
+
+int store_false_alarms(struct alarm_count *studies, struct alarm_count *self_tests,
+                       struct store *store, const char *device_uuid, struct error *err)
+{
+    struct alarm_count of_studies, of_tests;
+    if (count_alarms(&of_studies, statement_bind(store, SQL_STUDY_ALARMS, CELLS(TEXT(device_uuid))),
+                     store, err) ||
+        count_alarms(&of_tests, statement_bind(store, SQL_SELF_ALARMS, CELLS(TEXT(device_uuid))),
+                     store, err))
+        return -1;
+    *studies = of_studies;
+    *self_tests = of_tests;
+    return 0;
+}
+
+int store_series_false_alarms(struct alarm_count *out, struct store *store,
+                              const struct series *series, struct error *err)
+{
+    int64_t key;
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    return count_alarms(out, statement_bind(store, SQL_STUDY_SERIES_ALARMS, CELLS(INT(key))), store,
+                        err);
+}
+
+// ---- saving ----
+
+static int random_uid(char uid[STORE_UID_TEXT], struct error *err)
+{
+    unsigned char bits[(STORE_UID_TEXT - 1) / 2];
+    if (getrandom(bits, sizeof(bits), 0) != (ssize_t)sizeof(bits))
+        return error_set(err, "the system gives no random bytes for a run's uid");
+    for (size_t i = 0; i < sizeof(bits); i++)
+        snprintf(uid + 2 * i, 3, "%02x", bits[i]);
+    return 0;
+}
+
+static int save_devices(struct store *store, int64_t run_id, const struct run *run,
+                        struct error *err)
+{
+    for (size_t i = 0; i < run->device_count; i++) {
+        const struct device *d = &run->devices[i];
+        int64_t device, driver, runtime, profile;
+        if (content_device(&device, store, d, err) ||
+            content_text(&driver, store, d->driver, err) ||
+            content_text(&runtime, store, d->runtime, err) ||
+            content_text(&profile, store, d->profile, err) ||
+            statement_run(
+                store, err, SQL_ADD_RUN_DEVICE,
+                CELLS(INT(run_id), INT(i), INT(device), INT(driver), INT(runtime), INT(profile))))
+            return -1;
+    }
+    return 0;
+}
+
+int save_run(int64_t *run_id, struct store *store, const struct run *run, const char *uid,
+             struct error *err)
+{
+    int64_t tool, repository, policy, base, head, toolchains[2] = {0};
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        if (run->toolchain[role] &&
+            content_text(&toolchains[role], store, run->toolchain[role], err))
+            return -1;
+    }
+    if (content_text(&tool, store, run->tool_version, err) ||
+        content_text(&repository, store, run->repository, err) ||
+        content_text(&policy, store, run->policy, err) ||
+        content_commit(&base, store, &run->base, err) ||
+        content_commit(&head, store, &run->head, err) ||
+        statement_run(store, err, SQL_ADD_RUN,
+                      CELLS(TEXT(uid), TEXT(run_kind_name(run->kind)), INT(run->started_s),
+                            INT(tool), INT(repository), INT(policy), KEY(base), KEY(head),
+                            INT(run->conclusion), TEXT(run->headline), KEY(toolchains[ROLE_BASE]),
+                            KEY(toolchains[ROLE_HEAD]))))
+        return -1;
+    *run_id = sqlite3_last_insert_rowid(store->db);
+    return save_devices(store, *run_id, run, err);
+}
+
+int store_begin_run(struct store *store, struct run *run, struct error *err)
+{
+    char uid[STORE_UID_TEXT];
+    int64_t run_id = 0;
+    assert(run->device_count > 0 && run->id == 0);
+    if (run->started_s == 0)
+        run->started_s = time(NULL);
+    if (random_uid(uid, err) || transaction_begin(store, err))
+        return -1;
+    int status = save_run(&run_id, store, run, uid, err);
+    if (status == 0)
+        run_lock_claim(store, run_id); // before another process can see that it is there
+    if (transaction_end(store, status, err))
+        return -1;
+    run->id = run_id;
+    return 0;
+}
+
+// What the rows of one result share.
+struct place {
+    int64_t run, series, kernel;
+    const char *driver; // of the device, in this run
+    bool plain, reused;
+    bool added;                              // a measurement or a prediction that was not there
+    int64_t commit[2], commit_s[2], code[2]; // by enum sample_role
+};
+
+static int find_sides(struct place *place, struct store *store, int64_t run_id, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_RUN_SIDES, CELLS(INT(run_id)));
+    int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status < 0 ? -1
+                          : error_set(err, "store %s: has no run %lld; begin it first", store->path,
+                                      (long long)run_id);
+    place->run = run_id;
+    place->plain = row_int(row, 0);
+    place->commit[ROLE_BASE] = row_int(row, 1);
+    place->commit_s[ROLE_BASE] = row_int(row, 2);
+    place->commit[ROLE_HEAD] = row_int(row, 3);
+    place->commit_s[ROLE_HEAD] = row_int(row, 4);
+    sqlite3_reset(row);
+    return 0;
+}
+
+// A file or a shard may say of a stored run what it is not.
+static int check_device(struct store *store, const struct run *run, const char *uuid,
+                        struct error *err)
+{
+    int64_t known;
+    if (statement_get(&known, store, err, SQL_RUN_HAS_DEVICE, CELLS(INT(run->id), TEXT(uuid))))
+        return -1;
+    return known ? 0
+                 : error_set(err, "store %s: its run %lld was not on device %.64s; not stored",
+                             store->path, (long long)run->id, uuid);
+}
+
+static int find_place(struct place *place, struct store *store, const struct run *run,
+                      const struct result *result, struct error *err)
+{
+    const struct series series = {result->kernel, &result->problem,
+                                  run->devices[result->device].uuid};
+    bool head_known = result->head_code[0] != '\0';
+    place->reused = result->reused;
+    place->driver = run->devices[result->device].driver;
+    if (find_sides(place, store, run->id, err) ||
+        check_device(store, run, series.device_uuid, err) ||
+        content_kernel(&place->kernel, store, result->kernel, err) ||
+        content_series(&place->series, store, &series, place->kernel, err))
+        return -1;
+    // The traits are the head's; the base's only when there is no head.
+    if (content_code(&place->code[ROLE_HEAD], store, place->kernel, result->head_code,
+                     &result->traits, err))
+        return -1;
+    return content_code(&place->code[ROLE_BASE], store, place->kernel, result->base_code,
+                        head_known ? NULL : &result->traits, err);
+}
+
+static int check_samples(const struct measurement *m, const char *kernel, struct error *err)
+{
+    if (m->state == MEASURED_OK && m->count == 0)
+        return error_set(err, "%s: a measurement that is ok has samples; not stored", kernel);
+    if (m->count > PACK_SAMPLES)
+        return error_set(err, "%s: %zu samples in one measurement, more than %d", kernel, m->count,
+                         PACK_SAMPLES);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct sample *s = &m->samples[i];
+        if (!(s->time_ns > 0 && s->time_ns <= SAMPLE_TIME_NS && s->clock_hz >= 0 &&
+              s->clock_hz <= SAMPLE_CLOCK_HZ))
+            return error_set(err, "%s: sample %zu has time %g ns and clock %g Hz; not stored",
+                             kernel, i, s->time_ns, s->clock_hz);
+    }
+    return 0;
+}
+
+static int add_samples(struct store *store, int64_t key, const struct measurement *m,
+                       struct error *err)
+{
+    unsigned char *packed;
+    size_t size;
+    pack_samples(&packed, &size, m->samples, m->count);
+    int status = statement_run(store, err, SQL_ADD_SAMPLES, CELLS(INT(key), BLOB(packed, size)));
+    free(packed);
+    return status;
+}
+
+static int add_measurement(int64_t *key, struct store *store, const struct place *place,
+                           enum sample_role role, const struct measurement *m, struct error *err)
+{
+    int64_t regime, detail;
+    double time_ns = m->state == MEASURED_OK ? measurement_time_ns(m) : 0;
+    double clock_hz = measurement_clock_hz(m);
+    if (!place->commit[role])
+        return error_set(err, "store %s: a measurement of no commit; name the run's %s commit",
+                         store->path, role == ROLE_BASE ? "base" : "head");
+    if (content_text(&regime, store, m->regime, err) ||
+        content_text(&detail, store, m->detail, err))
+        return -1;
+    if (statement_run(
+            store, err, SQL_ADD_MEASUREMENT,
+            CELLS(INT(place->run), INT(place->series), INT(role), INT(place->plain),
+                  INT(place->commit[role]), INT(place->commit_s[role]), KEY(place->code[role]),
+                  TEXT(measurement_state_name(m->state)), time_ns > 0 ? REAL(time_ns) : NOTHING,
+                  clock_hz > 0 ? REAL(clock_hz) : NOTHING, INT(m->count), REAL(m->max_error),
+                  REAL(m->tolerance), INT(m->seed), INT(regime), INT(detail))))
+        return -1;
+    *key = sqlite3_last_insert_rowid(store->db);
+    return m->count ? add_samples(store, *key, m, err) : 0;
+}
+
+// The measurement of one side: another run's if it is reused and stored, a new row, or none (0).
+static int place_measurement(int64_t *key, struct store *store, struct place *place,
+                             enum sample_role role, const struct measurement *m,
+                             const struct result *result, struct error *err)
+{
+    const char *code = role == ROLE_HEAD ? result->head_code : result->base_code;
+    *key = 0;
+    if (place->reused && code[0] &&
+        statement_get(key, store, err, SQL_FIND_MEASUREMENT,
+                      CELLS(INT(place->series), TEXT(code), m->regime ? TEXT(m->regime) : NOTHING,
+                            TEXT(place->driver), m->regime ? TEXT(m->regime) : NOTHING,
+                            INT(place->plain))))
+        return -1;
+    if (*key || m->state == MEASURED_NOT_TAKEN)
+        return 0;
+    if (check_samples(m, result->kernel, err))
+        return -1;
+    place->added = true;
+    return add_measurement(key, store, place, role, m, err);
+}
+
+static int save_facts(struct store *store, struct place *place, const struct result *result,
+                      struct error *err)
+{
+    int64_t there, base, head;
+    if (statement_get(&there, store, err, SQL_FIND_RESULT,
+                      CELLS(INT(place->run), INT(place->series))))
+        return -1;
+    if (there)
+        return 0;
+    if (place_measurement(&base, store, place, ROLE_BASE, &result->base, result, err) ||
+        place_measurement(&head, store, place, ROLE_HEAD, &result->head, result, err))
+        return -1;
+    struct pair_scale scale = content_pair_scale(&result->base, &result->head);
+    return statement_run(store, err, SQL_ADD_RESULT,
+                         CELLS(INT(place->run), INT(place->series), KEY(place->code[ROLE_BASE]),
+                               KEY(place->code[ROLE_HEAD]), INT(result->control),
+                               INT(result->reused), KEY(base), KEY(head), INT(scale.pairs),
+                               scale.pairs ? REAL(scale.sd) : NOTHING,
+                               scale.pairs ? REAL(scale.sd_mad) : NOTHING));
+}
+
+static char *parts_json(const struct prediction *p)
+{
+    struct buffer text = {0};
+    content_write_parts(&(struct json){.out = &text}, NULL, p);
+    return text.bytes;
+}
+
+// What a reused result is predicted is what its measurement was predicted when it was made, unless
+// the model is another by now: then nothing is kept again. Most results of most runs are reused.
+static int save_prediction(struct store *store, struct place *place, const struct prediction *p,
+                           struct error *err)
+{
+    int64_t model, known = 0;
+    if (!p->model)
+        return 0;
+    if (content_model(&model, store, p->model, p->version, err))
+        return -1;
+    char *parts = parts_json(p);
+    const struct cell why = p->feasible ? NOTHING : TEXT(p->why);
+    int status = 0;
+    if (place->reused)
+        status = statement_get(&known, store, err, SQL_PREDICTED_BEFORE,
+                               CELLS(INT(place->series), INT(place->run), INT(model), why,
+                                     REAL(p->time_ns), REAL(p->clock_hz), REAL(p->clock_exponent),
+                                     REAL(p->band), TEXT(bound_name(p->bound)), TEXT(parts)));
+    place->added |= !known;
+    if (status == 0 && !known)
+        status =
+            statement_run(store, err, SQL_PUT_PREDICTION,
+                          CELLS(INT(place->series), INT(place->run), INT(model), INT(time(NULL)),
+                                why, REAL(p->time_ns), REAL(p->clock_hz), REAL(p->clock_exponent),
+                                REAL(p->band), TEXT(bound_name(p->bound)), TEXT(parts)));
+    free(parts);
+    return status;
+}
+
+static int save_verdict(struct store *store, const struct place *place, const struct verdict *v,
+                        struct error *err)
+{
+    int64_t model;
+    if (!v->sentence)
+        return 0;
+    if (content_model(&model, store, v->model, v->version, err))
+        return -1;
+    return statement_run(store, err, SQL_PUT_VERDICT,
+                         CELLS(INT(place->series), INT(place->run), INT(model), INT(time(NULL)),
+                               TEXT(verdict_kind_name(v->kind)), TEXT(cause_name(v->cause)),
+                               REAL(v->log_ratio.value), REAL(v->log_ratio.low),
+                               REAL(v->log_ratio.high), REAL(v->confidence), REAL(v->log_evidence),
+                               REAL(v->margin), INT(v->pairs), INT(v->processes), REAL(v->gpu_s),
+                               TEXT(v->sentence), v->explanation ? TEXT(v->explanation) : NOTHING,
+                               v->detectable > 0 ? REAL(v->detectable) : NOTHING));
+}
+
+// Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date. A
+// result that names what was there before adds nothing to the past of a series.
+static int mark(struct store *store, const struct place *place, const struct result *result,
+                struct error *err)
+{
+    const bool nothing = place->reused && !place->added && !result->control;
+    if (!place->plain)
+        return 0;
+    if (!nothing && statement_run(store, err, SQL_MARK_SERIES,
+                                  CELLS(INT(place->series), INT(place->commit_s[ROLE_HEAD]))))
+        return -1;
+    return statement_run(store, err, SQL_FORGET_ACCURACY, CELLS(INT(place->run)));
+}
+
+static int save_result(struct store *store, const struct run *run, const struct result *result,
+                       struct error *err)
+{
+    struct place place = {0};
+    if (find_place(&place, store, run, result, err) || save_facts(store, &place, result, err) ||
+        save_prediction(store, &place, &result->prediction, err) ||
+        mark(store, &place, result, err))
+        return -1;
+    return save_verdict(store, &place, &result->verdict, err);
+}
+
+int store_save_result(struct store *store, const struct run *run, const struct result *result,
+                      struct error *err)
+{
+    assert(run->id > 0 && result->device < run->device_count);
+    if (transaction_begin(store, err))
+        return -1;
+    return transaction_end(store, save_result(store, run, result, err), err);
+}
+
+int save_finish(struct store *store, const struct run *run, int64_t finished_s, struct error *err)
+{
+    const struct self_test *t = &run->self_test;
+    if (statement_run(
+            store, err, SQL_FINISH_RUN,
+            CELLS(INT(run->id), INT(finished_s), INT(run->conclusion), TEXT(run->headline))) ||
+        save_unbuilt(store, run, err))
+        return -1;
+    if (t->series == 0 && !t->void_run)
+        return 0;
+    return statement_run(store, err, SQL_PUT_SELF_TEST,
+                         CELLS(INT(run->id), INT(t->series), INT(t->alarms),
+                               REAL(t->worst_log_evidence), INT(t->void_run)));
+}
+
+int store_finish_run(struct store *store, const struct run *run, struct error *err)
+{
+    assert(run->id > 0);
+    if (transaction_begin(store, err))
+        return -1;
+    int64_t finished_s = run->finished_s ? run->finished_s : time(NULL);
+    return transaction_end(store, save_finish(store, run, finished_s, err), err);
+}
+
+// ---- loading ----
+
+static const char *column_text(sqlite3_stmt *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+    return text ? (const char *)text : "";
+}
+
+static bool samples_sound(const struct sample *samples, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!(samples[i].time_ns > 0 && isfinite(samples[i].time_ns) && samples[i].clock_hz >= 0 &&
+              isfinite(samples[i].clock_hz)))
+            return false;
+    }
+    return true;
+}
+
+static int load_samples(struct measurement *m, struct store *store, sqlite3_stmt *row,
+                        struct arena *arena, struct error *err)
+{
+    int64_t count = row_int(row, 3);
+    double time_ns = row_real(row, 1), clock_hz = row_real(row, 2);
+    if (row_null(row, 9)) {
+        if (count == 0 || !(time_ns > 0))
+            return 0;
+        m->samples = arena_alloc(arena, sizeof(*m->samples));
+        m->samples[0] = (struct sample){.time_ns = time_ns,
+                                        .clock_hz = clock_hz > 0 ? clock_hz : 0,
+                                        .launches = 1,
+                                        .temperature_c = INT16_MIN,
+                                        .power_mw = -1};
+        m->count = 1;
+        return 0;
+    }
+    const void *bytes = sqlite3_column_blob(row, 9);
+    size_t size = (size_t)sqlite3_column_bytes(row, 9);
+    if (unpack_samples(&m->samples, &m->count, bytes, size, arena, err))
+        return store_damaged(store, "packed samples", err);
+    if ((int64_t)m->count != count || !samples_sound(m->samples, m->count))
+        return store_damaged(store, "samples that cannot be", err);
+    return 0;
+}
+
+int load_measurement(struct measurement *out, struct store *store, int64_t key, struct arena *arena,
+                     struct error *err)
+{
+    struct measurement m = {.detail = "", .regime = ""};
+    if (key) {
+        sqlite3_stmt *row = statement_bind(store, SQL_LOAD_MEASUREMENT, CELLS(INT(key)));
+        int status = statement_step(store, row, err);
+        if (status <= 0)
+            return status < 0 ? -1 : store_damaged(store, "a measurement is missing", err);
+        if (measurement_state_parse(&m.state, column_text(row, 0)) || m.state == MEASURED_NOT_TAKEN)
+            status = store_damaged(store, "a measurement's state", err);
+        m.max_error = row_real(row, 4);
+        m.tolerance = row_real(row, 5);
+        m.seed = (uint64_t)row_int(row, 6);
+        m.regime = row_text(row, 7, arena);
+        m.detail = row_text(row, 8, arena);
+        if (status > 0)
+            status = load_samples(&m, store, row, arena, err);
+        sqlite3_reset(row);
+        if (status < 0)
+            return -1;
+    }
+    *out = m;
+    return 0;
+}
+
+static int load_parts(struct prediction *p, struct store *store, const char *json,
+                      struct arena *arena, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_READ_PARTS, CELLS(TEXT(json)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        double time_ns = NAN;
+        if (p->part_count == PREDICTION_PARTS)
+            continue;
+        if (strcmp(column_text(row, 1), "null") != 0 && parse_double(&time_ns, column_text(row, 1)))
+            time_ns = NAN;
+        p->parts[p->part_count++] = (struct prediction_part){row_text(row, 0, arena), time_ns};
+    }
+    return status;
+}
+
+static int parse_bound(enum bound *out, const char *name)
+{
+    for (int i = 0; i < BOUNDS; i++) {
+        if (strcmp(bound_name((enum bound)i), name) == 0) {
+            *out = (enum bound)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static double known(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
+static int load_prediction(struct prediction *out, struct store *store, int64_t series,
+                           int64_t run_id, struct arena *arena, struct error *err)
+{
+    struct prediction p = {0};
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_PREDICTION, CELLS(INT(series), INT(run_id)));
+    int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status;
+    p.model = row_text(row, 0, arena);
+    p.version = row_text(row, 1, arena);
+    p.feasible = row_null(row, 2);
+    p.why = p.feasible ? NULL : row_text(row, 2, arena);
+    p.time_ns = known(row_real(row, 3));
+    p.clock_hz = known(row_real(row, 4));
+    p.clock_exponent = known(row_real(row, 5));
+    p.band = known(row_real(row, 6));
+    bool sound = parse_bound(&p.bound, column_text(row, 7)) == 0;
+    const char *parts = row_text(row, 8, arena);
+    sqlite3_reset(row);
+    if (!sound)
+        return store_damaged(store, "a prediction's bound", err);
+    if (load_parts(&p, store, parts, arena, err))
+        return -1;
+    *out = p;
+    return 0;
+}
+
+static int load_verdict(struct verdict *out, struct store *store, int64_t series, int64_t run_id,
+                        struct arena *arena, struct error *err)
+{
+    struct verdict v = {0};
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_VERDICT, CELLS(INT(series), INT(run_id)));
+    int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status;
+    v.model = row_text(row, 0, arena);
+    v.version = row_text(row, 1, arena);
+    bool sound = verdict_kind_parse(&v.kind, column_text(row, 2)) == 0 &&
+                 cause_parse(&v.cause, column_text(row, 3)) == 0;
+    v.log_ratio = (struct interval){row_real(row, 4), row_real(row, 5), row_real(row, 6)};
+    v.confidence = known(row_real(row, 7));
+    v.log_evidence = known(row_real(row, 8));
+    v.margin = known(row_real(row, 9));
+    v.pairs = (uint32_t)row_int(row, 10);
+    v.processes = (uint32_t)row_int(row, 11);
+    v.gpu_s = known(row_real(row, 12));
+    v.sentence = row_text(row, 13, arena);
+    v.explanation = row_text(row, 14, arena);
+    v.detectable = row_real(row, 15);
+    sqlite3_reset(row);
+    if (!sound)
+        return store_damaged(store, "a verdict's kind or cause", err);
+    *out = v;
+    return 0;
+}
+
+// What a row of RESULT_ROW refers to, kept while the row's statement is reset.
+struct references {
+    int64_t base, head, series;
+    const char *traits;
+};
+
+static int read_result(struct result *out, struct references *refs, struct store *store,
+                       sqlite3_stmt *row, struct arena *arena, struct error *err)
+{
+    struct error ignored;
+    bool sound = row_copy(out->kernel, sizeof(out->kernel), row, 0) &&
+                 problem_parse(&out->problem, column_text(row, 1), &ignored) == 0 &&
+                 !row_null(row, 2) && row_int(row, 2) >= 0 &&
+                 row_copy(out->base_code, sizeof(out->base_code), row, 3) &&
+                 row_copy(out->head_code, sizeof(out->head_code), row, 4);
+    if (!sound)
+        return store_damaged(store, "a result's kernel, problem or device", err);
+    out->device = (size_t)row_int(row, 2);
+    out->control = row_int(row, 6) != 0;
+    out->reused = row_int(row, 7) != 0;
+    *refs = (struct references){row_int(row, 8), row_int(row, 9), row_int(row, 10),
+                                row_text(row, 5, arena)};
+    return 0;
+}
+
+// Its own, or that of the run which measured what it shows.
+static int find_prediction(struct result *out, const struct references *refs, struct store *store,
+                           int64_t run_id, struct arena *arena, struct error *err)
+{
+    int64_t measured_by;
+    if (load_prediction(&out->prediction, store, refs->series, run_id, arena, err))
+        return -1;
+    if (out->prediction.model || !out->reused || !refs->head)
+        return 0;
+    if (statement_get(&measured_by, store, err, SQL_MEASURED_BY, CELLS(INT(refs->head))))
+        return -1;
+    return load_prediction(&out->prediction, store, refs->series, measured_by, arena, err);
+}
+
+static int complete_result(struct result *out, const struct references *refs, struct store *store,
+                           int64_t run_id, struct arena *arena, struct error *err)
+{
+    if (refs->traits && refs->traits[0] &&
+        content_load_traits(&out->traits, store, refs->traits, err))
+        return -1;
+    if (load_measurement(&out->base, store, refs->base, arena, err) ||
+        load_measurement(&out->head, store, refs->head, arena, err) ||
+        find_prediction(out, refs, store, run_id, arena, err))
+        return -1;
+    return load_verdict(&out->verdict, store, refs->series, run_id, arena, err);
+}
+
+int store_find_result(struct result *out, bool *found, struct store *store, int64_t run_id,
+                      const struct series *series, struct arena *arena, struct error *err)
+{
+    struct result result = {0};
+    struct references refs = {0};
+    int64_t key;
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_RESULT, CELLS(INT(run_id), INT(key)));
+    int status = statement_step(store, row, err);
+    if (status <= 0) {
+        if (status == 0)
+            *found = false;
+        return status;
+    }
+    status = read_result(&result, &refs, store, row, arena, err);
+    sqlite3_reset(row);
+    if (status || complete_result(&result, &refs, store, run_id, arena, err))
+        return -1;
+    *out = result;
+    *found = true;
+    return 0;
+}
+
+static int read_results(struct run *run, struct references *refs, size_t limit, struct store *store,
+                        struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_RESULTS, CELLS(INT(run->id)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0 && run->count < limit) {
+        struct result *result = &run->results[run->count];
+        status = read_result(result, &refs[run->count], store, row, &run->arena, err);
+        if (status == 0 && result->device >= run->device_count)
+            status = store_damaged(store, "a result's device", err);
+        if (status)
+            break;
+        run->count++;
+    }
+    sqlite3_reset(row);
+    return status < 0 ? -1 : 0;
+}
+
+static int load_results(struct run *run, struct store *store, struct error *err)
+{
+    int64_t count;
+    if (statement_get(&count, store, err, SQL_COUNT_RESULTS, CELLS(INT(run->id))))
+        return -1;
+    run->results = arena_alloc(&run->arena, (size_t)count * sizeof(*run->results));
+    struct references *refs = xcalloc((size_t)count, sizeof(*refs));
+    int status = read_results(run, refs, (size_t)count, store, err);
+    for (size_t i = 0; status == 0 && i < run->count; i++)
+        status = complete_result(&run->results[i], &refs[i], store, run->id, &run->arena, err);
+    free(refs);
+    return status;
+}
+
+static int load_devices(struct run *run, struct store *store, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_RUN_DEVICES, CELLS(INT(run->id)));
+    struct device *devices = NULL;
+    size_t count = 0;
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        devices = xrealloc(devices, count + 1, sizeof(*devices));
+        devices[count++] =
+            (struct device){row_text(row, 0, &run->arena), row_text(row, 1, &run->arena),
+                            row_text(row, 2, &run->arena), row_text(row, 3, &run->arena),
+                            row_text(row, 4, &run->arena), row_text(row, 5, &run->arena)};
+    }
+    run->devices = arena_copy(&run->arena, devices, count * sizeof(*devices));
+    run->device_count = count;
+    free(devices);
+    return status;
+}
+
+static int load_header(struct run *run, struct store *store, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_RUN, CELLS(INT(run->id)));
+    int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status < 0 ? -1
+                          : error_set(err,
+                                      "store %s: has no run %lld; `plumb report --list` "
+                                      "shows them",
+                                      store->path, (long long)run->id);
+    bool sound = run_kind_parse(&run->kind, column_text(row, 0)) == 0;
+    run->started_s = row_int(row, 1);
+    run->finished_s = row_int(row, 2);
+    run->tool_version = row_text(row, 3, &run->arena);
+    run->repository = row_text(row, 4, &run->arena);
+    run->policy = row_text(row, 5, &run->arena);
+    int64_t conclusion = row_int(row, 6);
+    run->headline = row_text(row, 7, &run->arena);
+    int64_t base = row_int(row, 8), head = row_int(row, 9);
+    run->self_test = (struct self_test){(uint32_t)row_int(row, 10), (uint32_t)row_int(row, 11),
+                                        known(row_real(row, 12)), row_int(row, 13) != 0};
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        const char *name = row_text(row, 15 + role, &run->arena);
+        run->toolchain[role] = name[0] ? name : NULL;
+    }
+    sqlite3_reset(row);
+    if (!sound || conclusion < CONCLUDE_OK || conclusion > CONCLUDE_FAILED)
+        return store_damaged(store, "a run's kind or conclusion", err);
+    run->conclusion = (enum conclusion)conclusion;
+    if (content_load_commit(&run->base, store, base, &run->arena, err))
+        return -1;
+    return content_load_commit(&run->head, store, head, &run->arena, err);
+}
+
+int store_load_run(struct run *out, struct store *store, int64_t run_id, struct error *err)
+{
+    struct run run = {.id = run_id};
+    if (load_header(&run, store, err) || load_devices(&run, store, err) ||
+        load_results(&run, store, err) || load_study(&run, store, err) ||
+        load_unbuilt(&run, store, err)) {
+        run_free(&run);
+        return -1;
+    }
+    *out = run;
+    return 0;
+}
+
+static const char *device_uuid(const void *list, size_t index)
+{
+    return ((const struct device *)list)[index].uuid;
+}
+
+int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, const struct run *like,
+                          struct error *err)
+{
+    int64_t key = 0;
+    bool mine = false;
+    char *devices = content_json_list(like->device_count, device_uuid, like->devices);
+    sqlite3_stmt *row = statement_bind(
+        store, SQL_RUN_UNFINISHED,
+        CELLS(TEXT(run_kind_name(like->kind)), TEXT(like->tool_version), TEXT(like->policy),
+              TEXT(like->base.id), TEXT(like->head.id), TEXT(devices),
+              TEXT(like->toolchain[ROLE_BASE]), TEXT(like->toolchain[ROLE_HEAD])));
+    int status = 0;
+    while (!mine && (status = statement_step(store, row, err)) > 0) {
+        key = row_int(row, 0);
+        mine = run_lock_claim(store, key);
+    }
+    sqlite3_reset(row);
+    free(devices);
+    if (status < 0)
+        return -1;
+    *found = mine;
+    if (mine)
+        *run_id = key;
+    return 0;
+}
+
+static const char *kind_text(int kind)
+{
+    assert(kind >= 0 && kind <= STORE_ALL_RUNS);
+    return kind == STORE_ALL_RUNS ? "" : run_kind_name((enum run_kind)kind);
+}
+
+int store_last_run(int64_t *run_id, struct store *store, int kind, struct error *err)
+{
+    return statement_get(run_id, store, err, SQL_LAST_RUN, CELLS(TEXT(kind_text(kind))));
+}
+
+int store_commit_run(int64_t *run_id, struct store *store, const char *commit,
+                     const char *toolchain, struct error *err)
+{
+    return statement_get(run_id, store, err, SQL_COMMIT_RUN,
+                         CELLS(TEXT(commit), TEXT(toolchain ? toolchain : "")));
+}
+
+static int read_entry(void *item, const struct row_list *list, struct error *err)
+{
+    struct run_entry *out = item;
+    sqlite3_stmt *row = list->row;
+    struct arena *arena = list->arena;
+    const char *kind = (const char *)sqlite3_column_text(row, 2);
+    int64_t conclusion = row_int(row, 7);
+    out->id = row_int(row, 0);
+    bool sound = row_copy(out->uid, sizeof(out->uid), row, 1) && kind &&
+                 run_kind_parse(&out->kind, kind) == 0 &&
+                 row_copy(out->base, sizeof(out->base), row, 5) &&
+                 row_copy(out->head, sizeof(out->head), row, 6) && conclusion >= CONCLUDE_OK &&
+                 conclusion <= CONCLUDE_FAILED;
+    out->started_s = row_int(row, 3);
+    out->finished_s = row_int(row, 4);
+    out->conclusion = (enum conclusion)conclusion;
+    out->headline = row_text(row, 8, arena);
+    out->summary = row_text(row, 9, arena);
+    out->author = row_text(row, 10, arena);
+    out->head_s = row_int(row, 11);
+    out->device_uuid = row_text(row, 12, arena);
+    out->toolchain[ROLE_BASE] = row_text(row, 13, arena);
+    out->toolchain[ROLE_HEAD] = row_text(row, 14, arena);
+    return sound ? 0 : store_damaged(list->store, "a run", err);
+}
+
+int store_list_runs(struct run_entry **out, size_t *count, struct store *store, int kind,
+                    size_t limit, struct arena *arena, struct error *err)
+{
+    const struct cell cells[] = {TEXT(kind_text(kind)), INT(limit ? (int64_t)limit : -1)};
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LIST_RUNS, cells, ARRAY_COUNT(cells)),
+                            .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_entry, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}
+
+int store_run_times(struct run_time **out, size_t *count, struct store *store, int64_t run_id,
+                    struct arena *arena, struct error *err)
+{
+    int64_t room;
+    size_t used = 0;
+    int status = 0;
+    if (statement_get(&room, store, err, SQL_COUNT_RESULTS, CELLS(INT(run_id))))
+        return -1;
+    struct run_time *times = arena_alloc(arena, (size_t)room * sizeof(*times));
+    sqlite3_stmt *row = statement_bind(store, SQL_RUN_TIMES, CELLS(INT(run_id)));
+    while ((status = statement_step(store, row, err)) > 0 && used < (size_t)room)
+        times[used++] = (struct run_time){row_int(row, 0), row_real(row, 1)};
+    sqlite3_reset(row);
+    if (status < 0)
+        return -1;
+    *out = times;
+    *count = used;
+    return 0;
+}
