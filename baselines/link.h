@@ -30,8 +30,6 @@ struct link {
 
 // What can be stored, and is ever handed out.
 bool link_sound(const struct link *link);
-// Of it, the three figures: within their ranges, and no NaN.
-bool link_figures_sound(double log_ratio, double error, double log_evidence);
 // The series' device must be known to the store. A link of this run and series is left as it is.
 int store_save_link(struct store *store, const struct series *series, const struct link *link,
                     struct error *err);

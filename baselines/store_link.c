@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-bool link_figures_sound(double log_ratio, double error, double log_evidence)
+// Of it, the three figures: within their ranges, and no NaN.
+static bool link_figures_sound(double log_ratio, double error, double log_evidence)
 {
     return fabs(log_ratio) <= 50 && error >= 1e-6 && error <= 50 && fabs(log_evidence) <= 1e9;
 }
