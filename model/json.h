@@ -3,7 +3,7 @@
 // A small JSON writer (RFC 8259): commas and quoting by itself, into a buffer. Numbers are written
 // with the fewest digits that read back as the same double; NaN and infinities become null.
 //
-// Texts keep every character, as a store must; reports/text/json.h writes those that people see.
+// Texts keep every character, as a store must; reports/text/clean.h writes those that people see.
 // What is read comes through a library (baselines/json_read.h): reading has to withstand hostile
 // input, writing does not, and no library writes these digits into a buffer. That library is linked
 // beside this file: no name here may be one of its own (json_string, json_integer).

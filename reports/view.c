@@ -4,7 +4,11 @@
 // judges nothing.
 #include "reports/view.h"
 
+#include "model/buffer.h"
 #include "model/gate/cause.h"
+#include "model/result.h"
+#include "reports/report.h"
+#include "reports/text/markup.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +17,7 @@
 #include <time.h>
 
 static const struct device no_device = {"", "", "unknown device", "", "", ""};
+
 static const struct report_series no_extra = {NAN, NULL, 0};
 
 static double positive(double value)
@@ -348,4 +353,70 @@ void view_throttle(char out[VIEW_TEXT], uint8_t bits)
              bits & THROTTLE_OTHER ? "other"
              : bits                ? ""
                                    : "none");
+}
+
+// ---- a commit that does not build ----
+
+void unbuilt_sentence(struct buffer *out, const struct run *run, enum sample_role role)
+{
+    const struct build_failure *f = &run->unbuilt[role];
+    if (!f->reason)
+        return;
+    buffer_printf(out, "%s %.10s does not build: %s", role == ROLE_BASE ? "base" : "commit",
+                  role == ROLE_BASE ? run->base.id : run->head.id, f->reason);
+    if (role == ROLE_BASE)
+        buffer_puts(out, "; there is nothing to compare with");
+}
+
+void unbuilt_error(struct buffer *out, const struct build_error *error)
+{
+    if (error->file[0] && error->line)
+        buffer_printf(out, "%s:%u: ", error->file, error->line);
+    buffer_puts(out, error->text);
+}
+
+void unbuilt_text(struct buffer *out, const struct run *run, enum sample_role role)
+{
+    const struct build_failure *f = &run->unbuilt[role];
+    if (!f->reason)
+        return;
+    unbuilt_sentence(out, run, role);
+    buffer_puts(out, "\n");
+    for (size_t i = 0; i < f->count; i++) {
+        unbuilt_error(out, &f->errors[i]);
+        buffer_puts(out, "\n");
+    }
+    if (f->log[0])
+        buffer_printf(out, "log: %s\n", f->log);
+}
+
+// ---- open events ----
+
+bool open_event_fails(const struct report_event *e)
+{
+    return e->state == EVENT_CONFIRMED && e->log_ratio > 0 &&
+           (e->cause == ATTRIBUTION_KERNEL || e->cause == ATTRIBUTION_NONE);
+}
+
+void open_events_title(struct buffer *out, const struct report_events *events)
+{
+    size_t fail = 0;
+    for (size_t i = 0; i < events->count; i++)
+        fail += open_event_fails(&events->items[i]);
+    if (!events->count) {
+        buffer_puts(out, "No event is open");
+        return;
+    }
+    buffer_printf(out, "%zu %s open", events->count,
+                  plural(events->count, "event is", "events are"));
+    if (fail)
+        buffer_printf(out, ", %zu of them slower by a kernel's change", fail);
+}
+
+void open_event_cause(struct buffer *out, const struct report_event *e)
+{
+    buffer_puts(out,
+                attribution_name(e->cause == ATTRIBUTION_NONE ? ATTRIBUTION_KERNEL : e->cause));
+    if (e->what && !strstr(e->sentence, e->what))
+        buffer_printf(out, ": %s", e->what);
 }

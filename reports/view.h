@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every report says of a series, worked out once: times, change, actual/predicted, whether it
-// fails the run, in which order people want to read it, and how numbers are written.
+// fails the run, in which order people want to read it, and how numbers are written; and the words
+// for what is not a series: a commit that does not build, and open events.
 #ifndef PLUMB_REPORTS_VIEW_H
 #define PLUMB_REPORTS_VIEW_H
 
@@ -69,5 +70,26 @@ void view_short_id(char out[VIEW_TEXT], const char *id); // first 10 digits
 const char *view_symbol(enum verdict_kind kind);         // a sign that needs no colour
 const char *view_conclusion(enum conclusion conclusion); // "regression"
 void view_throttle(char out[VIEW_TEXT], uint8_t bits);   // "power, thermal" or "none"
+
+// ---- a commit that does not build ----
+// Which one, what the tools said first, where all of it is. One row for the build, whatever it
+// holds: no kernel is to blame. Of a base that does not build it says that there is nothing to
+// compare with.
+
+// "commit 0123456789 does not build: exit status 1"; nothing where it builds. Untrusted text.
+void unbuilt_sentence(struct buffer *out, const struct run *run, enum sample_role role);
+// "kernels/plain.c:34: error: ..."
+void unbuilt_error(struct buffer *out, const struct build_error *error);
+// All of it: the sentence, a line for each error, the log's path.
+void unbuilt_text(struct buffer *out, const struct run *run, enum sample_role role);
+
+// ---- open events ----
+
+// Whether it is what people are to be told of: a kernel's, slower, and confirmed.
+bool open_event_fails(const struct report_event *event);
+// "2 events are open, 1 of them a kernel that is slower".
+void open_events_title(struct buffer *out, const struct report_events *events);
+// "kernel", or whose it was; and what it was, where the event's sentence does not say so.
+void open_event_cause(struct buffer *out, const struct report_event *event);
 
 #endif

@@ -38,9 +38,8 @@ set(walls
   "reports/text:         model"
   "reports:              reports/text model model/*"
   "reports/charts:       reports reports/text model model/*"
-  "reports/run:          reports reports/text reports/charts model model/*"
   "reports/site:         reports reports/text reports/charts model model/*"
-  "reports/formats:      reports reports/text reports/run model model/*"
+  "reports/formats:      reports reports/text reports/charts model model/*"
 
   "ci/settings:          others"
   "ci/gate:              ci/settings others"

@@ -8,7 +8,7 @@
 #ifndef PLUMB_ANSWER_H
 #define PLUMB_ANSWER_H
 
-#include "reports/text/json.h"
+#include "reports/text/clean.h"
 
 struct answer {
     struct buffer text;

@@ -6,7 +6,7 @@
 #include "ci/history/load.h"
 #include "ci/settings/plain.h"
 #include "ci/settings/text_file.h"
-#include "reports/run/unbuilt.h"
+#include "reports/view.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 // Accuracy over runs as a table, CSV or JSON. The figures are made in accuracy_history.c.
 #include "ci/history/accuracy_history.h"
 #include "ci/settings/plain.h"
-#include "reports/text/json.h"
+#include "reports/text/clean.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,6 @@
 #include "ci/settings/plain.h"
 #include "reports/text/clean.h"
 
-#include "reports/text/json.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

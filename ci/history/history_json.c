@@ -3,7 +3,7 @@
 // Everything that is known of stored series' histories as one JSON object. Names in a store are
 // untrusted text.
 #include "ci/history/history_store.h"
-#include "reports/text/json.h"
+#include "reports/text/clean.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Figures over many series: the forest plot's rows and the sorted curves.
+// Figures over many series (the rows of a forest plot, sorted curves), of one series (its samples,
+// pairs and prediction), and run by run.
 #include "reports/charts/charts.h"
 
+#include "model/gate/gate.h"
+#include "reports/charts/svg.h"
 #include "reports/text/page.h"
+#include "reports/view.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *chart_verdict_class(enum verdict_kind kind, bool is_environment)
 {
@@ -162,24 +167,32 @@ static size_t sort_points(struct curve_point *points, size_t count)
     return used;
 }
 
-enum { CURVE_WIDTH = 460, CURVE_HEIGHT = 240, LEFT = 54, RIGHT = 12, TOP = 12, BOTTOM = 34 };
+enum {
+    CURVE_WIDTH = 460,
+    CURVE_HEIGHT = 240,
+    CURVE_LEFT = 54,
+    CURVE_RIGHT = 12,
+    CURVE_UPPER = 12,
+    CURVE_LOWER = 34
+};
 
 static struct scale curve_x(size_t count)
 {
-    return (struct scale){-0.5, (double)count - 0.5, LEFT, CURVE_WIDTH - RIGHT};
+    return (struct scale){-0.5, (double)count - 0.5, CURVE_LEFT, CURVE_WIDTH - CURVE_RIGHT};
 }
 
 static void curve_caption(struct markup *m, size_t count)
 {
     char text[64];
     snprintf(text, sizeof(text), "%zu series, sorted", count);
-    svg_text(m, "tick", (LEFT + CURVE_WIDTH - RIGHT) / 2.0, CURVE_HEIGHT - 10, "middle", text);
+    svg_text(m, "tick", (CURVE_LEFT + CURVE_WIDTH - CURVE_RIGHT) / 2.0, CURVE_HEIGHT - 10, "middle",
+             text);
 }
 
 void chart_curve_change(struct markup *m, struct curve_point *points, size_t count)
 {
     size_t used = sort_points(points, count);
-    struct scale x = curve_x(used), y = {-0.005, 0.005, CURVE_HEIGHT - BOTTOM, TOP};
+    struct scale x = curve_x(used), y = {-0.005, 0.005, CURVE_HEIGHT - CURVE_LOWER, CURVE_UPPER};
     for (size_t i = 0; i < used; i++) {
         widen(&y, points[i].y.value);
         widen(&y, points[i].y.low);
@@ -190,7 +203,7 @@ void chart_curve_change(struct markup *m, struct curve_point *points, size_t cou
     scale_pad(&y, 0.06);
     svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT,
               "All series sorted by change, each with its interval");
-    svg_axis_left(m, &y, LEFT, CURVE_WIDTH - RIGHT, 100, " %");
+    svg_axis_left(m, &y, CURVE_LEFT, CURVE_WIDTH - CURVE_RIGHT, 100, " %");
     for (size_t i = 0; i < used; i++) {
         const struct curve_point *p = &points[i];
         char class[48];
@@ -219,8 +232,9 @@ static void ratio_grid(struct markup *m, const struct scale *y)
             continue;
         last = at;
         snprintf(label, sizeof(label), "%g", ratios[i]);
-        svg_line(m, ratios[i] == 1 ? "grid zero" : "grid", LEFT, at, CURVE_WIDTH - RIGHT, at);
-        svg_text(m, "tick", LEFT - 5, at + 4, "end", label);
+        svg_line(m, ratios[i] == 1 ? "grid zero" : "grid", CURVE_LEFT, at,
+                 CURVE_WIDTH - CURVE_RIGHT, at);
+        svg_text(m, "tick", CURVE_LEFT - 5, at + 4, "end", label);
     }
 }
 
@@ -228,14 +242,15 @@ static void ratio_grid(struct markup *m, const struct scale *y)
 void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count)
 {
     size_t used = sort_points(points, count);
-    struct scale x = curve_x(used), y = {log(0.9), log(1.1), CURVE_HEIGHT - BOTTOM, TOP};
+    struct scale x = curve_x(used),
+                 y = {log(0.9), log(1.1), CURVE_HEIGHT - CURVE_LOWER, CURVE_UPPER};
     for (size_t i = 0; i < used; i++)
         widen(&y, log(points[i].y.value));
     scale_pad(&y, 0.05);
     svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT,
               "All series sorted by measured time over predicted time");
     double high = scale_at(&y, log(1.1)), low = scale_at(&y, log(0.9));
-    svg_rect(m, "band", LEFT, high, CURVE_WIDTH - RIGHT - LEFT, low - high);
+    svg_rect(m, "band", CURVE_LEFT, high, CURVE_WIDTH - CURVE_RIGHT - CURVE_LEFT, low - high);
     ratio_grid(m, &y);
     for (size_t i = 0; i < used; i++)
         svg_marker(m, "v-point", SHAPE_DOT, scale_at(&x, (double)i),
@@ -251,4 +266,326 @@ void chart_figure(struct markup *m, const char *caption, struct curve_point *poi
     markup_element(m, "figcaption", NULL, caption);
     draw(m, points, count);
     markup_end(m);
+}
+
+// ---- one series: its samples, pairs and prediction ----------------------------------------------
+
+enum { SERIES_WIDTH = 380, SERIES_LEFT = 54, SERIES_RIGHT = 14 };
+
+static bool counts(const struct sample *s)
+{
+    return !s->excluded && s->time_ns > 0 && isfinite(s->time_ns);
+}
+
+// Times of the samples that count, sorted; the caller frees.
+static double *sorted_times(const struct measurement *m, size_t *used)
+{
+    double *times = xcalloc(m->count ? m->count : 1, sizeof(*times));
+    *used = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        if (counts(&m->samples[i]))
+            times[(*used)++] = m->samples[i].time_ns;
+    }
+    qsort(times, *used, sizeof(*times), rising_doubles);
+    return times;
+}
+
+// Dots over time, spread over the row by a fixed pattern so that equal times stay visible.
+static void draw_strip(struct markup *m, const char *class, const struct measurement *s,
+                       const struct scale *x, double y)
+{
+    struct buffer d = {0};
+    for (size_t i = 0; i < s->count; i++) {
+        if (!counts(&s->samples[i]) || !scale_covers(x, s->samples[i].time_ns))
+            continue;
+        double jitter = (double)(i * 7 % 11) - 5;
+        buffer_printf(&d, "M%.1f %.1fh0", scale_at(x, s->samples[i].time_ns), y + jitter * 1.3);
+    }
+    if (d.length > 0)
+        svg_path(m, class, d.bytes);
+    buffer_free(&d);
+}
+
+// Times beyond the scale are not drawn; the curve then ends short of the top, as it should.
+static void draw_cumulative(struct markup *m, const char *class, const double *times, size_t count,
+                            const struct scale *x, const struct scale *y)
+{
+    struct buffer d = {0};
+    buffer_printf(&d, "M%.1f %.1f", x->from, scale_at(y, 0));
+    for (size_t i = 0; i < count && times[i] <= x->high; i++)
+        buffer_printf(&d, "H%.1fV%.1f", scale_at(x, fmax(times[i], x->low)),
+                      scale_at(y, (double)(i + 1) / (double)count));
+    svg_path(m, class, d.bytes);
+    buffer_free(&d);
+}
+
+// From the 0 % to the 98 % point of both: a stall 30 % long must not squeeze the rest.
+static struct scale time_scale(const double *base, size_t base_count, const double *head,
+                               size_t head_count)
+{
+    struct scale x = {INFINITY, -INFINITY, SERIES_LEFT, SERIES_WIDTH - SERIES_RIGHT};
+    if (base_count > 0) {
+        x.low = base[0];
+        x.high = base[(base_count - 1) * 98 / 100];
+    }
+    if (head_count > 0) {
+        x.low = fmin(x.low, head[0]);
+        x.high = fmax(x.high, head[(head_count - 1) * 98 / 100]);
+    }
+    scale_pad(&x, 0.05);
+    return x;
+}
+
+void chart_samples(struct markup *m, const struct view *view)
+{
+    enum { HEIGHT = 236, STRIP = 22, CURVE_TOP = 92, CURVE_BOTTOM = 200 };
+    const struct result *r = view->result;
+    size_t base_count, head_count;
+    double factor = 1;
+    double *base = sorted_times(&r->base, &base_count), *head = sorted_times(&r->head, &head_count);
+    struct scale x = time_scale(base, base_count, head, head_count);
+    struct scale y = {0, 1, CURVE_BOTTOM, CURVE_TOP};
+    const char *unit = view_unit(x.high, &factor);
+    svg_begin(m, "chart", SERIES_WIDTH, HEIGHT,
+              "Samples of base and head, and their cumulative distributions");
+    svg_axis(m, &x, CURVE_BOTTOM, 8, factor, unit);
+    if (base_count > 0) {
+        svg_text(m, "tick", SERIES_LEFT - 6, STRIP + 4, "end", "base");
+        draw_strip(m, "dots base", &r->base, &x, STRIP);
+        draw_cumulative(m, "curve base", base, base_count, &x, &y);
+        svg_line(m, "mean base", scale_at(&x, view->base_ns), 8, scale_at(&x, view->base_ns), 38);
+    }
+    if (head_count > 0) {
+        svg_text(m, "tick", SERIES_LEFT - 6, STRIP + 44, "end", "head");
+        draw_strip(m, "dots head", &r->head, &x, STRIP + 40);
+        draw_cumulative(m, "curve head", head, head_count, &x, &y);
+        svg_line(m, "mean head", scale_at(&x, view->head_ns), 48, scale_at(&x, view->head_ns), 78);
+    }
+    svg_text(m, "tick", SERIES_LEFT - 6, CURVE_TOP + 8, "end", "100 %");
+    svg_text(m, "tick", SERIES_LEFT - 6, CURVE_BOTTOM, "end", "0 %");
+    svg_text(m, "tick", (SERIES_LEFT + SERIES_WIDTH - SERIES_RIGHT) / 2.0, HEIGHT - 4, "middle",
+             "time per launch; bars: trimmed means");
+    svg_end(m);
+    free(base);
+    free(head);
+}
+
+static struct scale ratio_scale(const struct gate_pair *pairs, size_t count, double margin)
+{
+    struct scale y = {-margin, margin, 164, 10};
+    double *sizes = xcalloc(count ? count : 1, sizeof(*sizes));
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = expm1(pairs[i].log_ratio);
+    qsort(sizes, count, sizeof(*sizes), rising_doubles);
+    if (count > 0) {
+        y.low = fmin(y.low, sizes[(count - 1) * 2 / 100]);
+        y.high = fmax(y.high, sizes[(count - 1) * 98 / 100]);
+    }
+    free(sizes);
+    scale_pad(&y, 0.08);
+    return y;
+}
+
+void chart_pairs(struct markup *m, const struct view *view)
+{
+    enum { HEIGHT = 200 };
+    const struct measurement *base = &view->result->base, *head = &view->result->head;
+    size_t most = base->count < head->count ? base->count : head->count;
+    struct arena arena = {0};
+    struct gate_pair *pairs = arena_alloc(&arena, (most + 1) * sizeof(*pairs));
+    size_t count = gate_pairs(pairs, base, head, &arena);
+    double margin = view->result->verdict.margin;
+    struct scale x = {-1, (double)count, SERIES_LEFT, SERIES_WIDTH - SERIES_RIGHT};
+    struct scale y = ratio_scale(pairs, count, margin);
+    struct buffer d = {0};
+    svg_begin(m, "chart", SERIES_WIDTH, HEIGHT, "Head over base of each pair, in the order taken");
+    svg_rect(m, "band", SERIES_LEFT, scale_at(&y, margin),
+             SERIES_WIDTH - SERIES_RIGHT - SERIES_LEFT,
+             scale_at(&y, -margin) - scale_at(&y, margin));
+    svg_axis_left(m, &y, SERIES_LEFT, SERIES_WIDTH - SERIES_RIGHT, 100, " %");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && pairs[i].process != pairs[i - 1].process)
+            svg_line(m, "border", scale_at(&x, (double)i - 0.5), y.to,
+                     scale_at(&x, (double)i - 0.5), y.from);
+        double ratio = expm1(pairs[i].log_ratio);
+        if (scale_covers(&y, ratio))
+            buffer_printf(&d, "M%.1f %.1fh0", scale_at(&x, (double)i), scale_at(&y, ratio));
+    }
+    if (d.length > 0)
+        svg_path(m, "dots head", d.bytes);
+    if (scale_covers(&y, view->change.value))
+        svg_line(m, "mean head", x.from, scale_at(&y, view->change.value), x.to,
+                 scale_at(&y, view->change.value));
+    svg_text(m, "tick", (SERIES_LEFT + SERIES_WIDTH - SERIES_RIGHT) / 2.0, HEIGHT - 12, "middle",
+             "pairs in the order taken; dashed: a fresh process");
+    svg_end(m);
+    buffer_free(&d);
+    arena_free(&arena);
+}
+
+static double parts_sum(const struct prediction *p)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->part_count; i++)
+        sum += p->parts[i].time_ns;
+    return sum;
+}
+
+static void draw_part(struct markup *m, const char *class, const char *name, double from, double to,
+                      const struct scale *x, double y)
+{
+    char time[VIEW_TEXT];
+    double left = scale_at(x, from), right = scale_at(x, to);
+    view_time(time, to - from);
+    svg_text(m, "tick", x->from - 6, y + 13, "end", name);
+    svg_rect(m, class, left, y + 3, fmax(right - left, 1), 13);
+    if (right < x->to - 60)
+        svg_text(m, "tick", right + 5, y + 13, "start", time);
+    else if (right - left > 60)
+        svg_text(m, strstr(class, "even") ? "tick even" : "tick inside", right - 5, y + 13, "end",
+                 time);
+    else
+        svg_text(m, "tick", left - 5, y + 13, "end", time);
+}
+
+// Parts that do not add up to the total (a roofline's two times overlap) all start at zero.
+void chart_parts(struct markup *m, const struct prediction *p, double measured_ns)
+{
+    double row = 20, height = ((double)p->part_count + 2) * row + 30, factor = 1;
+    double most = fmax(p->time_ns, isfinite(measured_ns) ? measured_ns : 0), at = 0, y = 4;
+    bool additive = fabs(parts_sum(p) - p->time_ns) <= 0.02 * p->time_ns;
+    for (size_t i = 0; i < p->part_count; i++)
+        most = fmax(most, p->parts[i].time_ns);
+    struct scale x = {0, most * 1.02, SERIES_LEFT + 56, SERIES_WIDTH - SERIES_RIGHT};
+    svg_begin(m, "chart", SERIES_WIDTH, height,
+              "The prediction's parts, its total, and the measured time");
+    const char *unit = view_unit(most, &factor);
+    svg_axis(m, &x, height - 22, 2, factor, unit);
+    for (size_t i = 0; i < p->part_count; i++, y += row) {
+        double from = additive ? at : 0;
+        draw_part(m, i % 2 ? "part even" : "part", p->parts[i].name, from,
+                  from + p->parts[i].time_ns, &x, y);
+        at += p->parts[i].time_ns;
+    }
+    draw_part(m, "part total", "predicted", 0, p->time_ns, &x, y);
+    if (isfinite(measured_ns))
+        draw_part(m, "part actual", "measured", 0, measured_ns, &x, y + row);
+    svg_end(m);
+}
+
+// ---- sparks, trends and timelines ---------------------------------------------------------------
+
+void chart_spark(struct markup *m, const double *values, size_t count, double span)
+{
+    enum { WIDTH = 104, ROW = 22 };
+    struct scale x = {0, count > 1 ? (double)count - 1 : 1, 2, WIDTH - 2};
+    struct scale y = {INFINITY, -INFINITY, ROW - 3, 3};
+    struct buffer path = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] > 0 && isfinite(values[i])) {
+            y.low = fmin(y.low, values[i]);
+            y.high = fmax(y.high, values[i]);
+        }
+    }
+    double middle = (y.low + y.high) / 2;
+    y.low = fmin(y.low, middle * (1 - span / 2));
+    y.high = fmax(y.high, middle * (1 + span / 2));
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] > 0 && isfinite(values[i]))
+            buffer_printf(&path, "%c%.0f %.1f", path.length ? 'L' : 'M', scale_at(&x, (double)i),
+                          scale_at(&y, values[i]));
+    }
+    if (path.length > 0) {
+        svg_begin(m, "forest", WIDTH, ROW, NULL);
+        svg_path(m, "curve head thin", path.bytes);
+        svg_end(m);
+    }
+    buffer_free(&path);
+}
+
+void chart_trend(struct markup *m, const struct chart_trend_axis *axis, const double *values,
+                 const int64_t *times_s, size_t count, const size_t *changes, size_t change_count)
+{
+    enum { WIDTH = 460, HEIGHT = 170, LEFT = 54, RIGHT = 14, TOP = 10, BOTTOM = 140, DOTS = 60 };
+    struct scale x = {-0.5, (double)count - 0.5, LEFT, WIDTH - RIGHT};
+    struct scale y = {axis->low, axis->high, BOTTOM, TOP};
+    struct buffer path = {0};
+    char first[VIEW_TEXT], last[VIEW_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        y.high = fmax(y.high, values[i] + 0.1 * fabs(values[i]));
+        y.low = fmin(y.low, values[i] - 0.1 * fabs(values[i]));
+    }
+    svg_begin(m, "chart", WIDTH, HEIGHT, axis->label);
+    svg_axis_left(m, &y, LEFT, WIDTH - RIGHT, axis->factor, axis->unit);
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(values[i]))
+            buffer_printf(&path, "%c%.1f %.1f", path.length ? 'L' : 'M', scale_at(&x, (double)i),
+                          scale_at(&y, values[i]));
+    }
+    if (path.length > 0)
+        svg_path(m, "curve head", path.bytes);
+    for (size_t i = 0; i < count && count <= DOTS; i++) {
+        if (isfinite(values[i]))
+            svg_marker(m, "v-point", SHAPE_DOT, scale_at(&x, (double)i), scale_at(&y, values[i]),
+                       2.5);
+    }
+    for (size_t i = 0; i < change_count; i++) {
+        double at = scale_at(&x, (double)changes[i] - 0.5);
+        svg_line(m, "change", at, TOP, at, BOTTOM);
+    }
+    view_date(first, count ? times_s[0] : 0);
+    view_date(last, count ? times_s[count - 1] : 0);
+    first[10] = last[10] = '\0';
+    svg_text(m, "tick", LEFT, HEIGHT - 10, "start", first);
+    svg_text(m, "tick", WIDTH - RIGHT, HEIGHT - 10, "end", last);
+    svg_end(m);
+    buffer_free(&path);
+}
+
+enum { LANES = 24, SPANS = 4000 };
+
+// Lanes in order of appearance; what comes after the 24th is left out.
+static size_t lanes_of(const struct chart_span *spans, size_t count, const char *lanes[LANES])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t l = 0;
+        while (l < used && strcmp(lanes[l], spans[i].lane) != 0)
+            l++;
+        if (l == used && used < LANES)
+            lanes[used++] = spans[i].lane;
+    }
+    return used;
+}
+
+void chart_timeline(struct markup *m, const struct chart_span *spans, size_t count)
+{
+    enum { WIDTH = 940, LEFT = 110, RIGHT = 14, ROW = 22, TOP = 4 };
+    const char *lanes[LANES];
+    size_t used = lanes_of(spans, count, lanes);
+    double bottom = TOP + (double)used * ROW, factor = 1;
+    struct scale x = {0, 1, LEFT, WIDTH - RIGHT};
+    for (size_t i = 0; i < count; i++)
+        x.high = isfinite(spans[i].end_ns) ? fmax(x.high, spans[i].end_ns) : x.high;
+    svg_begin(m, "chart wide", WIDTH, bottom + 24, "What each lane of the pipeline does over time");
+    const char *unit = view_unit(x.high, &factor);
+    svg_axis(m, &x, bottom, TOP, factor, unit);
+    for (size_t l = 0; l < used; l++)
+        svg_text(m, "tick", LEFT - 6, TOP + (double)l * ROW + 15, "end", lanes[l]);
+    for (size_t i = 0; i < count && i < SPANS; i++) {
+        size_t l = 0;
+        while (l < used && strcmp(lanes[l], spans[i].lane) != 0)
+            l++;
+        double from = scale_at(&x, spans[i].start_ns), to = scale_at(&x, spans[i].end_ns);
+        if (l == used || !(to >= from))
+            continue;
+        double y = TOP + (double)l * ROW;
+        svg_rect(m, i % 2 ? "part even" : "part", from, y + 3, fmax(to - from - 0.5, 0.5), ROW - 6);
+        if (to - from > 14.0 + 6.0 * (double)strlen(spans[i].label))
+            svg_text(m, i % 2 ? "tick even" : "tick inside", (from + to) / 2, y + 15, "middle",
+                     spans[i].label);
+    }
+    svg_end(m);
 }

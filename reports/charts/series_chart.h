@@ -12,7 +12,6 @@
 
 // The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
 enum { SERIES_CHART_POINTS = 600, SERIES_STILL_POINTS = 200 };
-enum { SERIES_CHART_WIDE = 940, SERIES_CHART_LEFT = 62, SERIES_CHART_RIGHT = 14 }; // pixels
 
 // A vertical line before the series' point `index`.
 enum chart_mark_kind {
@@ -51,14 +50,6 @@ struct chart_level {
 
 // Writes <div class="ts">; at least one point is needed.
 void series_chart(struct markup *m, const struct series_chart *chart);
-// The drawing of its levels (level_chart.c); at least one is needed.
-void level_chart(struct markup *m, const struct series_chart *chart);
-// Vertical lines, with their texts where there is room.
-void series_marks(struct markup *m, const struct series_chart *chart, const struct scale *x,
-                  double top, double bottom, bool texts);
-// Below an axis over commits: the days of the first and the last.
-void series_dates(struct markup *m, const struct history *history, double y);
-bool series_is_timed(const struct history *history); // false: of links alone
 // The index of the first point with this commit, or of the newest shown that is not later.
 size_t series_place(const struct series_chart *chart, const char *commit, int64_t time_s);
 const char *series_mark_name(enum chart_mark_kind kind);

@@ -6,12 +6,27 @@
 // In a command's message `%`, CR and LF are written %25, %0D, %0A; in a property also `:` and `,`
 // (docs.github.com, "Workflow commands for GitHub Actions"). Cleaned text has no CR and no ESC, and
 // a message is one line, so text from outside cannot start a command of its own.
-#include "reports/run/unbuilt.h"
-#include "reports/text/clean.h"
 #include "reports/view.h"
+
+#include "reports/text/clean.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+// A name of the repository itself: relative, without "..", fit to be shown beside a change.
+static bool is_in_repository(const struct build_error *error)
+{
+    const char *at = error->file;
+    if (!*at || *at == '/' || !error->line)
+        return false;
+    for (; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
+            return false;
+    }
+    return true;
+}
 
 enum { SHOWN = 10 };
 
@@ -78,7 +93,7 @@ static size_t put_unbuilt(struct buffer *out, const struct run *run, enum sample
     size_t count = 0;
     unbuilt_sentence(&sentence, run, role);
     for (size_t i = 0; role == ROLE_HEAD && i < f->count; i++) {
-        if (!unbuilt_is_in_repository(&f->errors[i]))
+        if (!is_in_repository(&f->errors[i]))
             continue;
         buffer_printf(out, "::%s file=", level);
         put_escaped(out, f->errors[i].file, true);

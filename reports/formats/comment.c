@@ -4,10 +4,8 @@
 // problem, and the commands that repeat, find or accept them. Short by construction: a bounded
 // number of rows of bounded cells, far below GitHub's 65,536 characters. The whole report is
 // summary.md.
-#include "reports/run/changes.h"
-#include "reports/run/unbuilt.h"
+#include "reports/changes.h"
 #include "reports/text/clean.h"
-#include "reports/text/markdown.h"
 #include "reports/view.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 // nanoseconds, clocks Hz, changes relative; an empty field is "not known". A text that a
 // spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV Injection").
 #include "reports/text/clean.h"
-#include "reports/text/json.h"
 #include "reports/view.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 // results.json for other tools: everything but the samples. Times are nanoseconds, clocks Hz,
 // changes relative (0.01 is 1 %); null is "not known". Fields are added, never renamed or removed;
 // `format` rises if that must ever break.
-#include "reports/text/json.h"
+#include "reports/text/clean.h"
 #include "reports/view.h"
 
 #include <math.h>

@@ -4,11 +4,8 @@
 // type next; beside it the events that are open; folded away all series (the worst first) and
 // where the figures come from.
 //
-// Untrusted text cannot leave its cell (reports/text/markdown.h).
-#include "reports/text/markdown.h"
-#include "reports/run/changes.h"
-#include "reports/run/open_events.h"
-#include "reports/run/unbuilt.h"
+// Untrusted text cannot leave its cell (reports/text/clean.h).
+#include "reports/changes.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 

@@ -210,7 +210,7 @@ struct site {
     void (*judge_accuracy)(void *context);
     // The times of runs[run], one per series, NaN = not measured.
     int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
-    // All of runs[run], for its verdicts (site_run_page.c says of which); the caller run_free()s
+    // All of runs[run], for its verdicts (site_runs.c says of which); the caller run_free()s
     // it. NULL: pages of runs show no verdicts.
     int (*load_run)(struct run *out, size_t run, void *context, struct error *err);
     void *context;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How good each model is, run by run, so that a model that got worse is caught as a kernel is.
+// accuracy.html carries a stamp of its inputs, for where the figures changed takes long to judge.
+#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
+
+#include "model/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -209,8 +213,8 @@ static void trend(struct site_page *p, size_t index)
     markup_end(p->m);
 }
 
-void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map,
-                        uint64_t stamp)
+static void accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map,
+                          uint64_t stamp)
 {
     char text[24];
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
@@ -237,4 +241,44 @@ void site_accuracy_page(struct buffer *html, struct buffer *json, const struct s
             trend(&p, i);
     }
     site_finish(&p, &page, html);
+}
+
+// All that the page of the models' accuracy is made of, but where their figures changed, which
+// follows from it.
+static uint64_t accuracy_stamp(const struct site *site)
+{
+    uint64_t hash = hash_text(hash_text(HASH_START, site->tool_version), page_version());
+    hash = hash_text(hash, site->repository);
+    hash = hash_bytes(hash, &site->made_s, sizeof(site->made_s));
+    hash = hash_bytes(hash, &site->accuracy_judge, sizeof(site->accuracy_judge));
+    for (size_t i = 0; i < site->accuracy_count; i++) {
+        const struct site_accuracy *a = &site->accuracy[i];
+        const struct device *device = &site->devices[a->device];
+        const char *const texts[] = {a->model,     a->version,  a->kernel, dtype_name(a->dtype),
+                                     device->uuid, device->name};
+        for (size_t k = 0; k < ARRAY_COUNT(texts); k++)
+            hash = hash_text(hash, texts[k]);
+        for (size_t k = 0; k < a->count; k++) {
+            const struct site_accuracy_point *p = &a->points[k];
+            const double values[] = {(double)p->time_s, (double)p->count, p->mape,
+                                     p->bias,           p->tau,           p->within};
+            hash = hash_bytes(hash_text(hash, p->commit), values, sizeof(values));
+        }
+    }
+    return hash;
+}
+
+int site_write_accuracy(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    const struct site *site = map->site;
+    const uint64_t stamp = accuracy_stamp(site);
+    struct buffer html = {0}, json = {0};
+    if (site_has_stamp(target, "", "accuracy", ".html", stamp)) {
+        target->written.unchanged += 2;
+        return 0;
+    }
+    if (site->judge_accuracy)
+        site->judge_accuracy(site->context);
+    accuracy_page(&html, &json, map, stamp);
+    return site_put_both(target, "", "accuracy", ".html", &html, &json, err);
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any two runs side by side. The page has the two newest that fit together; page.js loads others on
-// demand.
+// demand: compare/runs.js lists all runs, compare/N.js has the times of those with ids from
+// N * SITE_RUNS_PER_FILE on.
+//
+// Times are named by their series, not by a place in a table that is sorted anew every time, so a
+// file stays as it is once its runs are there.
+#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/text.h"
@@ -11,6 +16,93 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// ---- what the page loads ------------------------------------------------------------------------
+
+enum {
+    TIME_DIGITS = 6, // 1 ppm
+};
+
+// [id, kind, started_s, head, its summary, its time]
+static void put_run(struct json *j, const struct site_run *run)
+{
+    char head[VIEW_TEXT];
+    struct buffer summary = {0};
+    view_short_id(head, run->head);
+    clean_line(&summary, run->summary, SITE_SUMMARY);
+    json_newline(j);
+    json_begin(j, NULL, '[');
+    json_int(j, NULL, run->id);
+    json_clean(j, NULL, run_kind_name(run->kind));
+    json_int(j, NULL, run->started_s);
+    json_clean(j, NULL, head);
+    json_clean(j, NULL, summary.bytes ? summary.bytes : "");
+    json_time(j, NULL, run->commit_s);
+    json_end(j, ']');
+    buffer_free(&summary);
+}
+
+static void run_list(struct buffer *js, struct buffer *json, const struct site_map *map)
+{
+    struct json j = {.out = json};
+    json_begin(&j, NULL, '[');
+    for (size_t i = 0; i < map->site->run_count; i++) {
+        if (site_comparable(&map->site->runs[i]))
+            put_run(&j, &map->site->runs[i]);
+    }
+    json_end(&j, ']');
+    site_wrap(js, "plumbRuns", json);
+}
+
+static bool is_measured(const double *times_ns, size_t series, size_t index, size_t runs)
+{
+    for (size_t r = 0; r < runs; r++) {
+        if (times_ns[r * series + index] > 0)
+            return true;
+    }
+    return false;
+}
+
+// The series that any of the runs has, then each run's times in their order.
+void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
+                const struct site_run *const *runs, size_t count, const double *times_ns,
+                uint64_t stamp)
+{
+    struct json j = {.out = json};
+    size_t series = map->site->series_count, used = 0;
+    size_t *columns = xcalloc(series + 1, sizeof(*columns));
+    char text[32];
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
+    json_begin(&j, NULL, '{');
+    json_clean(&j, "stamp", text);
+    json_begin(&j, "series", '[');
+    for (size_t i = 0; i < series; i++) {
+        char name[SITE_ANCHOR];
+        if (!is_measured(times_ns, series, i, count))
+            continue;
+        columns[used++] = i;
+        site_series_name(name, map->site, i);
+        json_clean(&j, NULL, name);
+    }
+    json_end(&j, ']');
+    json_begin(&j, "runs", '[');
+    for (size_t r = 0; r < count; r++) {
+        json_newline(&j);
+        json_begin(&j, NULL, '{');
+        json_int(&j, "id", runs[r]->id);
+        json_begin(&j, "times_ns", '[');
+        for (size_t k = 0; k < used; k++) {
+            double time = times_ns[r * series + columns[k]];
+            json_rounded(&j, NULL, time > 0 ? time : NAN, TIME_DIGITS);
+        }
+        json_end(&j, ']');
+        json_end(&j, '}');
+    }
+    json_end(&j, ']');
+    json_end(&j, '}');
+    free(columns);
+    site_wrap(js, "plumbTimes", json);
+}
 
 enum {
     FIRST_CHOICE = 100,
@@ -72,6 +164,7 @@ static void figure_cell(struct markup *m, const char *label, double value, const
 // Which of two runs have a time of a series. In this order the table has them, and page.js sorts
 // so.
 enum share { IN_BOTH, ONLY_FIRST, ONLY_SECOND, IN_NEITHER, SHARES };
+
 static const char *const share_words[SHARES] = {"in both", "only in the first",
                                                 "only in the second", "in neither"};
 
@@ -188,7 +281,7 @@ static void write_choice(struct markup *m, const struct site *site, const struct
             continue;
         known++;
         if (shown < FIRST_CHOICE || &site->runs[i] == first || &site->runs[i] == second)
-            site_put_run(&j, &site->runs[i]);
+            put_run(&j, &site->runs[i]);
         shown++;
     }
     json_end(&j, ']');
@@ -268,8 +361,8 @@ static void write_comparison(struct site_page *p, const struct site_run *older,
     free(second);
 }
 
-int site_compare(struct buffer *html, struct buffer *json, const struct site_map *map,
-                 struct error *err)
+static int compare_page(struct buffer *html, struct buffer *json, const struct site_map *map,
+                        struct error *err)
 {
     const struct site *site = map->site;
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
@@ -296,4 +389,14 @@ int site_compare(struct buffer *html, struct buffer *json, const struct site_map
     free(before);
     free(after);
     return status;
+}
+
+int site_write_compare(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    struct buffer html = {0}, json = {0};
+    run_list(&html, &json, map);
+    if (site_put_both(target, "compare/", "runs", ".js", &html, &json, err) ||
+        compare_page(&html, &json, map, err))
+        return -1;
+    return site_put_both(target, "", "compare", ".html", &html, &json, err);
 }

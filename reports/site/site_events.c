@@ -2,7 +2,8 @@
 //
 // Events: one cause of change with the commits it began with and all series that it touches. One
 // row each, at the top of the overview and all of them in events.html; of very many the oldest are
-// on pages of their own, which stay as they are when more come.
+// on pages of their own, which stay as they are when more come. feed.xml is the same as an Atom
+// feed (RFC 4287).
 #include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
@@ -13,14 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { EVENTS_SHOWN = 12, EVENTS_PER_PAGE = 300 };
-
-// Nobody has decided yet, and nothing fixed it.
-static bool is_open(const struct site_event *e)
-{
-    return e->event->state == EVENT_NEW || e->event->state == EVENT_CONFIRMED;
-}
 
 size_t site_event_slower(const struct event *e)
 {
@@ -66,7 +62,7 @@ static void write_commits(struct site_page *p, const struct event *e)
         markup_text(p->m, e->what ? e->what : "-");
         return;
     }
-    site_commit(p, e->commits[0].id);
+    site_commit_link(p, e->commits[0].id);
     clean_line(&summary, e->commits[0].summary ? e->commits[0].summary : "", SITE_SUMMARY);
     markup_elementf(p->m, "span", NULL, " %s", summary.bytes ? summary.bytes : "");
     if (e->culprit_count > 1)
@@ -169,24 +165,6 @@ static void table(struct site_page *p, const struct site_event *const *events, s
     page_table_end(p->m);
 }
 
-// Newest first, so the first that touches a series is the newest.
-void site_find_open_events(struct site_map *map)
-{
-    const struct site *site = map->site;
-    map->event_of = xcalloc(site->series_count + 1, sizeof(*map->event_of));
-    map->event_counts = xcalloc(site->series_count + 1, sizeof(*map->event_counts));
-    for (size_t i = 0; i < site->series_count; i++)
-        map->event_of[i] = SIZE_MAX;
-    for (size_t i = 0; i < site->event_count; i++) {
-        const struct event *e = site->events[i].event;
-        for (size_t k = 0; is_open(&site->events[i]) && k < e->count; k++) {
-            const size_t series = e->changes[k].series;
-            if (map->event_counts[series]++ == 0)
-                map->event_of[series] = i;
-        }
-    }
-}
-
 void site_event_link(struct site_page *p, size_t series)
 {
     const struct site_map *map = p->map;
@@ -211,7 +189,7 @@ void site_open_events(struct site_page *p)
     const struct site_event **open = xcalloc(site->event_count + 1, sizeof(*open));
     size_t count = 0;
     for (size_t i = 0; i < site->event_count; i++) {
-        if (is_open(&site->events[i]))
+        if (site_event_is_open(&site->events[i]))
             open[count++] = &site->events[i];
     }
     markup_start(p->m, "section");
@@ -344,13 +322,105 @@ static int put_newest(struct site_target *target, const struct site_map *map, st
     return site_put_both(target, "", "events", ".html", &html, &json, err);
 }
 
+// ---- feed.xml -----------------------------------------------------------------------------------
+
+enum { ENTRIES = 100 };
+
+static void put_time(struct markup *m, const char *name, int64_t time_s)
+{
+    char text[32] = "1970-01-01T00:00:00Z";
+    struct tm tm;
+    time_t when = (time_t)time_s;
+    if (gmtime_r(&when, &tm))
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    markup_element(m, name, NULL, text);
+}
+
+// A name-based UUID in the form of RFC 9562's version 8: 122 bits of hash, the same every time.
+static void put_id(struct markup *m, const char *text)
+{
+    uint64_t high = hash_bytes(HASH_START, text, strlen(text));
+    uint64_t low = hash_bytes(high, "plumb", 5);
+    low = hash_bytes(low, text, strlen(text));
+    markup_elementf(m, "id", NULL, "urn:uuid:%08x-%04x-8%03x-%04x-%012llx", (unsigned)(high >> 32),
+                    (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xfff),
+                    (unsigned)(low >> 48 & 0x3fff) | 0x8000u,
+                    (unsigned long long)(low & 0xffffffffffffull));
+}
+
+static void put_link(struct markup *m, const char *base, const char *path, const char *rel)
+{
+    markup_start(m, "link");
+    markup_attr(m, "rel", rel);
+    markup_attrf(m, "href", "%s%s%s", base ? base : "",
+                 base && base[0] && base[strlen(base) - 1] != '/' ? "/" : "", path);
+    markup_end(m);
+}
+
+static void put_entry(struct markup *m, const struct site_map *map, const struct site_event *event)
+{
+    const struct event *e = event->event;
+    const struct event_entry *last = e->entry_count ? &e->entries[e->entry_count - 1] : NULL;
+    const struct event_commit *began = e->culprit_count ? &e->commits[0] : NULL;
+    const struct site_commit *commit = began ? site_find_commit(map, began->id) : NULL;
+    const int64_t began_s = began && began->time_s > 0 ? began->time_s : map->site->made_s;
+    struct buffer text = {0};
+    buffer_printf(&text, "%s: %s", event_state_name(e->state),
+                  event->sentence ? event->sentence : "");
+    markup_start(m, "entry");
+    put_id(m, e->name);
+    markup_element(m, "title", NULL, text.bytes);
+    put_time(m, "updated", last && last->when_s > 0 ? last->when_s : began_s);
+    buffer_free(&text);
+    if (commit)
+        buffer_printf(&text, "commit/%s.html", commit->slug);
+    else
+        buffer_printf(&text, "events.html#e-%s", event->slug);
+    put_link(m, map->site->site_url, text.bytes, "alternate");
+    buffer_free(&text);
+    buffer_printf(&text, "event %s, %zu series\nsince: %s%s\n%s", e->name, e->count,
+                  began ? began->id : "unknown",
+                  e->culprit_count > 1 ? " or another commit beside it" : "",
+                  last && last->why ? last->why : "");
+    markup_element(m, "summary", NULL, text.bytes);
+    markup_end(m);
+    buffer_free(&text);
+}
+
+static void write_feed(struct buffer *xml, const struct site_map *map)
+{
+    const struct site *site = map->site;
+    struct markup *m = markup_new(MARKUP_XML);
+    struct buffer name = {0};
+    buffer_printf(&name, "plumb events: %s", site->repository ? site->repository : "");
+    markup_start(m, "feed");
+    markup_attr(m, "xmlns", "http://www.w3.org/2005/Atom");
+    put_id(m, name.bytes);
+    markup_element(m, "title", NULL, name.bytes);
+    put_time(m, "updated", site->made_s);
+    put_link(m, site->site_url, "feed.xml", "self");
+    put_link(m, site->site_url, "index.html", "alternate");
+    markup_start(m, "author");
+    markup_element(m, "name", NULL, "plumb");
+    markup_end(m);
+    for (size_t i = 0; i < site->event_count && i < ENTRIES; i++)
+        put_entry(m, map, &site->events[i]);
+    markup_end(m);
+    markup_finish(m, xml);
+    buffer_free(&name);
+}
+
 int site_write_events(struct site_target *target, const struct site_map *map, struct error *err)
 {
     const size_t pages = older_pages(map->site);
     struct site_map own = *map;
+    struct buffer xml = {0};
     if (pages && (site_make_folder(target->directory, "/events", err) ||
                   site_jobs(target, map->site, pages, write_older, &own, err) ||
                   put_places(target, map->site, err)))
         return -1;
-    return put_newest(target, map, err);
+    if (put_newest(target, map, err))
+        return -1;
+    write_feed(&xml, map);
+    return site_put(target, "", "feed", ".xml", &xml, err);
 }

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing the site's files: each whole, and only when it differs from what is there.
+// Writing the site's files, each whole and only when it differs from what is there; and doing the
+// jobs that make them, each by whichever thread is free.
 #include "reports/site/site_files.h"
 
+#include "model/buffer.h"
 #include "reports/report.h"
+#include "reports/site/site.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+// Calls `one` for each of so many jobs, on as many threads as the site has contexts; each has its
+// own `target` and `context`. -1: one failed, and those that were not begun were left.
+typedef int site_job(struct site_target *target, void *context, size_t job, void *all,
+                     struct error *err);
 
 // At most `most` bytes of the file; false when there is none.
 static bool read_start(struct buffer *out, const char *path, size_t most)
@@ -105,4 +114,73 @@ bool site_has_stamp(const struct site_target *target, const char *folder, const 
     free(path);
     free(page);
     return found;
+}
+
+// ---- jobs ---------------------------------------------------------------------------------------
+
+struct jobs {
+    site_job *one;
+    void *all;
+    size_t count;
+    atomic_size_t next;
+    atomic_bool failed;
+};
+
+struct worker {
+    struct jobs *jobs;
+    void *context;
+    struct site_target target;
+    int status;
+    struct error err;
+};
+
+static void work(void *context)
+{
+    struct worker *w = context;
+    struct jobs *jobs = w->jobs;
+    while (w->status == 0 && !atomic_load(&jobs->failed)) {
+        const size_t job = atomic_fetch_add(&jobs->next, 1);
+        if (job >= jobs->count)
+            return;
+        w->status = jobs->one(&w->target, w->context, job, jobs->all, &w->err);
+    }
+    atomic_store(&jobs->failed, true);
+}
+
+static void add(struct site_written *to, const struct site_written *from)
+{
+    to->pages += from->pages;
+    to->unchanged += from->unchanged;
+    to->loaded += from->loaded;
+    to->loaded_runs += from->loaded_runs;
+    to->loaded_points += from->loaded_points;
+}
+
+int site_jobs(struct site_target *target, const struct site *site, size_t count, site_job *one,
+              void *all, struct error *err)
+{
+    const size_t threads = site->together && count > 1 ? site->context_count : 1;
+    struct jobs jobs = {.one = one, .all = all, .count = count};
+    struct worker *workers = xcalloc(threads, sizeof(*workers));
+    void **contexts = xcalloc(threads, sizeof(*contexts));
+    int status = 0;
+    for (size_t i = 0; i < threads; i++) {
+        workers[i] = (struct worker){.jobs = &jobs,
+                                     .context = i ? site->contexts[i] : site->context,
+                                     .target = {.directory = target->directory}};
+        contexts[i] = &workers[i];
+    }
+    if (threads > 1)
+        site->together(work, contexts, threads);
+    else
+        work(contexts[0]);
+    for (size_t i = 0; i < threads; i++) {
+        add(&target->written, &workers[i].target.written);
+        if (workers[i].status && status == 0)
+            *err = workers[i].err;
+        status = workers[i].status ? -1 : status;
+    }
+    free(workers);
+    free(contexts);
+    return status;
 }

@@ -1,13 +1,652 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pages of kernels, and the files of their series: of those whose stamp differs every series is
-// loaded once, by as many threads as there are contexts, and makes its part of the page.
+// Pages of kernels, and the files of their series: a kernel's page is a table of its series, then a
+// part for each with its chart, its newest changes and the prediction; a series with many changes
+// has a page of all of them. Of kernels whose stamp differs every series is loaded once, by as many
+// threads as there are contexts, and makes its part of the page.
+//
+// What a page loads lies beside it: series/NAME.js is what the chart of a series draws,
+// points/NAME.js has the points of a long series that its page leaves out, series.js names all
+// series. From a folder (file:) a page can run scripts but read no other file, so these are scripts
+// that hand JSON over, and the same JSON without the call lies beside each.
 #include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/text.h"
+#include "reports/charts/series_chart.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+// ---- the chart of a series: drawn, and as data --------------------------------------------------
+
+enum { LEVEL_DIGITS = 5, TIME_DIGITS = 7 };
+
+// ---- upright lines ------------------------------------------------------------------------------
+
+static int by_index(const void *left, const void *right)
+{
+    const struct chart_mark *a = left, *b = right;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+// The first word of what was declared: driver, runtime, model, device.
+static void break_text(char out[VIEW_TEXT], const struct site_break *b)
+{
+    char percent[VIEW_TEXT] = "";
+    if (isfinite(b->log_ratio.value))
+        view_percent(percent, expm1(b->log_ratio.value));
+    snprintf(out, VIEW_TEXT, "%.*s%s%.40s", (int)strcspn(b->what, " "), b->what,
+             *percent ? " " : "", percent);
+}
+
+struct uprights {
+    struct chart_mark *marks; // by index
+    char (*texts)[VIEW_TEXT];
+    size_t count;
+};
+
+static void add_mark(struct uprights *u, size_t index, enum chart_mark_kind kind)
+{
+    u->marks[u->count] = (struct chart_mark){index, u->texts[u->count], kind};
+    u->count++;
+}
+
+// The caller frees both arrays.
+static struct uprights uprights_of(const struct series_chart *chart, const struct site_detail *d)
+{
+    const size_t most = d->change_count + d->epoch_count + d->break_count;
+    struct uprights u = {xcalloc(most + 1, sizeof(*u.marks)), xcalloc(most + 1, sizeof(*u.texts)),
+                         0};
+    for (size_t i = 0; i < d->change_count; i++) {
+        const struct site_change *c = &d->changes[i];
+        view_percent(u.texts[u.count], expm1(c->log_ratio.value));
+        add_mark(&u, c->linked ? series_place(chart, c->commit, c->time_s) : c->index,
+                 c->log_ratio.value > 0 ? MARK_SLOWER : MARK_FASTER);
+    }
+    for (size_t i = 0; i < d->epoch_count; i++) {
+        char percent[VIEW_TEXT];
+        view_percent(percent, expm1(d->epochs[i].level));
+        snprintf(u.texts[u.count], VIEW_TEXT, "accepted %.40s", percent);
+        add_mark(&u, d->epochs[i].index, MARK_EPOCH);
+    }
+    for (size_t i = 0; i < d->break_count; i++) {
+        break_text(u.texts[u.count], &d->breaks[i]);
+        add_mark(&u, d->breaks[i].index, MARK_BREAK);
+    }
+    if (u.count)
+        qsort(u.marks, u.count, sizeof(*u.marks), by_index);
+    return u;
+}
+
+// ---- data ---------------------------------------------------------------------------------------
+
+static void put_bound(struct json *j, const double *bounds, size_t i)
+{
+    json_rounded(j, NULL, bounds && bounds[i] > 0 ? bounds[i] : NAN, TIME_DIGITS);
+}
+
+// Each point: commit, its time, nanoseconds, the interval of these, its index among all, and what
+// was predicted.
+static void write_points(struct json *j, const struct site_detail *d)
+{
+    const struct history *h = &d->history;
+    size_t count, *shown = series_thin(h, SERIES_CHART_POINTS, &count);
+    json_int(j, "points_known", (int64_t)(d->total ? d->total : h->count));
+    json_int(j, "settled", (int64_t)d->settled);
+    json_begin(j, "points", '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct history_point *point = &h->points[shown[i]];
+        json_begin(j, NULL, '[');
+        json_clean(j, NULL, point->commit);
+        json_time(j, NULL, point->time_s);
+        json_rounded(j, NULL, point->time_ns > 0 ? point->time_ns : NAN, TIME_DIGITS);
+        put_bound(j, d->lower_ns, shown[i]);
+        put_bound(j, d->upper_ns, shown[i]);
+        json_int(j, NULL, (int64_t)(d->at ? d->at[shown[i]] : shown[i]));
+        json_rounded(j, NULL, point->predicted_ns > 0 ? point->predicted_ns : NAN, TIME_DIGITS);
+        json_end(j, ']');
+    }
+    json_end(j, ']');
+    free(shown);
+}
+
+// The commits that no run was about, so that they have no page to lead to: points of times are of
+// runs, those of links alone may be of the base of a gate, or have come with an import.
+static void write_pageless(struct json *j, const struct site_map *map, const struct site_detail *d)
+{
+    char id[VIEW_TEXT];
+    json_begin(j, "pageless", '[');
+    for (size_t i = 0; d->total == 0 && i < d->history.count; i++) {
+        if (site_find_commit(map, d->history.points[i].commit))
+            continue;
+        view_short_id(id, d->history.points[i].commit);
+        json_clean(j, NULL, id);
+    }
+    json_end(j, ']');
+}
+
+// Each level: the commit it begins with, its time, the natural log ratio with its interval, and its
+// mark.
+static void write_levels(struct json *j, const struct site_levels *l)
+{
+    json_int(j, "links", (int64_t)l->links);
+    json_int(j, "loops", (int64_t)l->loops);
+    json_number(j, "misclosure", l->count ? l->misclosure : NAN);
+    json_int(j, "codes", (int64_t)(l->total ? l->total : l->count));
+    json_begin(j, "levels", '[');
+    for (size_t i = 0; i < l->count; i++) {
+        const struct site_level *level = &l->levels[i];
+        json_begin(j, NULL, '[');
+        json_clean(j, NULL, level->commit);
+        json_time(j, NULL, level->time_s);
+        json_rounded(j, NULL, level->level.value, LEVEL_DIGITS);
+        json_rounded(j, NULL, level->level.low, LEVEL_DIGITS);
+        json_rounded(j, NULL, level->level.high, LEVEL_DIGITS);
+        json_int(j, NULL, (int64_t)level->mark);
+        json_end(j, ']');
+    }
+    json_end(j, ']');
+}
+
+static void write_marks(struct json *j, const struct uprights *u)
+{
+    json_begin(j, "marks", '[');
+    for (size_t i = 0; i < u->count; i++) {
+        json_begin(j, NULL, '{');
+        json_int(j, "at", (int64_t)u->marks[i].index);
+        json_clean(j, "text", u->marks[i].text);
+        json_clean(j, "kind", series_mark_name(u->marks[i].kind));
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
+// ---- the drawing
+// -----------------------------------------------------------------------------------
+
+static struct chart_level *levels_of(const struct series_chart *chart, const struct site_levels *l)
+{
+    struct chart_level *levels = xcalloc(l->count + 1, sizeof(*levels));
+    for (size_t i = 0; i < l->count; i++) {
+        const struct site_level *from = &l->levels[i];
+        levels[i] = (struct chart_level){series_place(chart, from->commit, from->time_s),
+                                         from->level, from->mark};
+    }
+    return levels;
+}
+
+static void write_caption(struct markup *m, const struct site_levels *l, bool timed)
+{
+    markup_element(
+        m, "figcaption", NULL,
+        !timed     ? "The level of each code: its time against the first code's, by links, which "
+                     "are pairs measured side by side. Shaded: its interval. Dashed: a change"
+        : l->count ? "Above: the level of each code, its time against the first code's, by links, "
+                     "which are pairs measured side by side. Below: time per launch of each run. "
+                     "Shaded: intervals. Upright: dashed a change, solid one accepted, dotted one "
+                     "declared"
+                   : "Time per launch over commits with its interval; dotted: predicted, where "
+                     "it lies within. Upright: dashed a change found, solid one accepted, dotted "
+                     "one declared");
+}
+
+static struct series_chart chart_of(const struct site_detail *d)
+{
+    return (struct series_chart){.history = &d->history,
+                                 .at = d->at,
+                                 .total = d->total,
+                                 .lower_ns = d->lower_ns,
+                                 .upper_ns = d->upper_ns};
+}
+
+static void chart(struct site_page *p, size_t series, const struct site_detail *d)
+{
+    char anchor[SITE_ANCHOR], name[SITE_ANCHOR];
+    struct series_chart chart = chart_of(d);
+    if (d->history.count == 0)
+        return;
+    site_anchor(anchor, p->map->site, series);
+    site_series_name(name, p->map->site, series);
+    struct uprights u = uprights_of(&chart, d);
+    struct chart_level *levels = levels_of(&chart, &d->linked);
+    chart.data_name = anchor;
+    chart.line_name = name;
+    chart.marks = u.marks;
+    chart.mark_count = u.count;
+    chart.levels = levels;
+    chart.level_count = d->linked.count;
+    markup_open(p->m, "figure", "wide");
+    write_caption(p->m, &d->linked, d->total > 0);
+    series_chart(p->m, &chart);
+    markup_end(p->m);
+    free(levels);
+    free(u.marks);
+    free(u.texts);
+}
+
+static void chart_data(struct json *j, const struct site_map *map, size_t series,
+                       const struct site_detail *d)
+{
+    const struct site *site = map->site;
+    const struct site_series *s = &site->series[series];
+    const struct series_chart chart = chart_of(d);
+    struct uprights u = uprights_of(&chart, d);
+    char text[SITE_ANCHOR], shape[PROBLEM_TEXT];
+    struct buffer label = {0};
+    view_shape(shape, &s->problem);
+    buffer_printf(&label, "%s on %s", shape, site->devices[s->device].name);
+    site_anchor(text, site, series);
+    json_clean(j, "anchor", text);
+    site_series_name(text, site, series);
+    json_clean(j, "name", text);
+    json_clean(j, "label", label.bytes);
+    write_levels(j, &d->linked);
+    write_marks(j, &u);
+    write_points(j, d);
+    write_pageless(j, map, d);
+    buffer_free(&label);
+    free(u.marks);
+    free(u.texts);
+}
+
+// ---- one series ---------------------------------------------------------------------------------
+
+enum { CHANGES_SHOWN = 8 };
+
+// ---- changes ----
+
+static void change_row(struct site_page *p, const struct site_change *c)
+{
+    struct markup *m = p->m;
+    char size[VIEW_TEXT], interval[VIEW_TEXT], when[VIEW_TEXT];
+    view_percent(size, expm1(c->log_ratio.value));
+    view_interval(interval, interval_relative(c->log_ratio));
+    view_date(when, c->time_s);
+    when[10] = '\0';
+    page_row_begin(m, NULL);
+    page_cell(m, "since", "nowrap", NAN, true);
+    site_commit_link(p, c->commit);
+    markup_elementf(m, "span", "muted small", " %s", when);
+    markup_end(m);
+    page_cell(m, "size", "right nowrap", NAN, false);
+    markup_textf(m, "%s %s", size, isnan(c->log_ratio.low) ? "" : interval);
+    markup_end(m);
+    page_cell(m, "began in", "nowrap", NAN, false);
+    if (c->linked) {
+        // Which may be its parent, or many commits before: then it began with one of them.
+        markup_text(m, "after ");
+        site_commit_link(p, c->first_commit);
+        markup_text(m, ", side by side with it");
+    } else if (c->commits > 1) {
+        site_commit_link(p, c->first_commit);
+        markup_text(m, " .. ");
+        site_commit_link(p, c->last_commit);
+        markup_elementf(m, "span", "muted small", " (%zu commits)", c->commits);
+    } else {
+        markup_text(m, "this commit");
+    }
+    markup_end(m);
+    page_cell(m, "evidence", "nowrap", NAN, false);
+    markup_textf(m, "10^%.1f", c->log_evidence / M_LN10);
+    markup_end(m);
+    page_cell(m, "cause", "wrap", NAN, false);
+    markup_textf(m, "%s%s%s", cause_name(c->cause), c->sentence ? ": " : "",
+                 c->sentence ? c->sentence : "");
+    markup_end(m);
+    markup_end(m);
+}
+
+// The newest, at most so many of them.
+static void write_changes(struct site_page *p, const struct site_detail *d, size_t most)
+{
+    static const char *const heads[] = {"Since", "Size", "Began in", "Evidence", "Cause"};
+    if (d->change_count == 0)
+        return;
+    page_table_begin(p->m, "cards", "Changes found in this series, newest first");
+    for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
+        page_table_head(p->m, heads[i], PAGE_SORT_NONE, i == 1 ? "right" : NULL);
+    page_table_body(p->m);
+    for (size_t i = 0; i < d->change_count && i < most; i++)
+        change_row(p, &d->changes[d->change_count - 1 - i]);
+    page_table_end(p->m);
+}
+
+static void write_epochs(struct site_page *p, const struct site_detail *d)
+{
+    char level[VIEW_TEXT], when[VIEW_TEXT];
+    if (d->epoch_count == 0)
+        return;
+    markup_open(p->m, "ul", "epochs");
+    for (size_t i = d->epoch_count; i-- > 0;) {
+        const struct site_epoch *e = &d->epochs[i];
+        view_percent(level, expm1(e->level));
+        view_date(when, e->when_s);
+        when[10] = '\0';
+        markup_start(p->m, "li");
+        markup_textf(p->m, "%s accepted from ", level);
+        site_commit_link(p, e->commit);
+        markup_textf(p->m, " on %s by %s: %s", when, e->who ? e->who : "unknown",
+                     e->reason ? e->reason : "");
+        markup_end(p->m);
+    }
+    markup_end(p->m);
+}
+
+static void write_breaks(struct site_page *p, const struct site_detail *d)
+{
+    if (d->break_count == 0)
+        return;
+    markup_open(p->m, "ul", "epochs");
+    for (size_t i = d->break_count; i-- > 0;) {
+        const struct site_break *b = &d->breaks[i];
+        char size[VIEW_TEXT], interval[VIEW_TEXT], when[VIEW_TEXT];
+        view_date(when, b->time_s);
+        when[10] = '\0';
+        markup_start(p->m, "li");
+        markup_textf(p->m, "%s from ", b->what);
+        site_commit_link(p, b->commit);
+        markup_textf(p->m, " on %s", when);
+        if (isfinite(b->log_ratio.value)) {
+            view_percent(size, expm1(b->log_ratio.value));
+            view_interval(interval, interval_relative(b->log_ratio));
+            markup_textf(p->m, ": times moved by %s %s with it", size, interval);
+        }
+        markup_end(p->m);
+    }
+    markup_end(p->m);
+}
+
+// ---- facts ----
+
+static void fact(struct markup *m, const char *term, const char *value)
+{
+    if (strcmp(value, "-") == 0 || value[0] == '\0')
+        return;
+    markup_element(m, "dt", NULL, term);
+    markup_element(m, "dd", NULL, value);
+}
+
+// Against the first code: what many steps, each too small to be told, have come to.
+static void write_level_fact(struct markup *m, const struct site_levels *l)
+{
+    char level[VIEW_TEXT], interval[VIEW_TEXT], since[VIEW_TEXT], more[300];
+    if (l->trouble)
+        fact(m, "level", l->trouble);
+    if (l->count == 0)
+        return;
+    const struct site_level *now = &l->levels[l->count - 1];
+    size_t first = l->count - 1;
+    while (first > 0 && l->levels[first - 1].mark == now->mark)
+        first--;
+    view_percent(level, expm1(now->level.value));
+    view_interval(interval, interval_relative(now->level));
+    view_short_id(since, l->levels[first].commit);
+    snprintf(more, sizeof(more),
+             "%.40s %.60s since %.12s, by %zu %s with %zu %s that close to %.2f %%", level,
+             interval, since, l->links, plural(l->links, "link", "links"), l->loops,
+             plural(l->loops, "loop", "loops"), 100 * l->misclosure);
+    fact(m, "level", more);
+}
+
+// What the series' change is held against.
+static const char *reference_of(const struct site_detail *d)
+{
+    return d->epoch_count ? "the last accepted state" : "the beginning";
+}
+
+static void write_facts(struct site_page *p, const struct site_series *s,
+                        const struct site_detail *d)
+{
+    char text[VIEW_TEXT], more[200], predicted[VIEW_TEXT];
+    markup_open(p->m, "dl", "facts");
+    if (isfinite(s->log_ratio.value)) {
+        char interval[VIEW_TEXT];
+        view_percent(text, expm1(s->log_ratio.value));
+        view_interval(interval, interval_relative(s->log_ratio));
+        snprintf(more, sizeof(more), "%.40s %.60s against %s", text,
+                 isnan(s->log_ratio.low) ? "" : interval, reference_of(d));
+        fact(p->m, "change", more);
+    }
+    view_time(text, s->time_ns);
+    view_clock(predicted, s->clock_hz);
+    snprintf(more, sizeof(more), "%.40s at %.40s", text, predicted);
+    fact(p->m, "newest", s->clock_hz > 0 ? more : text);
+    if (isfinite(site_ratio(s))) {
+        view_time(predicted, s->predicted_ns);
+        snprintf(more, sizeof(more),
+                 "%.40s by %.60s %.20s, bound by %.20s; actual / predicted %.3f", predicted,
+                 d->prediction.model ? d->prediction.model : "",
+                 d->prediction.version ? d->prediction.version : "", bound_name(s->bound),
+                 site_ratio(s));
+        fact(p->m, "prediction", more);
+    }
+    snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
+    fact(p->m, "history",
+         d->total          ? more
+         : d->linked.links ? "no times of runs: its codes were compared by links alone"
+                           : "no times of runs: gates alone know it");
+    write_level_fact(p->m, &d->linked);
+    fact(p->m, "device", p->map->site->devices[s->device].name);
+    markup_end(p->m);
+}
+
+static void write_model(struct markup *m, const struct site_series *s, const struct site_detail *d)
+{
+    const struct prediction *prediction = &d->prediction;
+    bool parts = prediction->feasible && prediction->part_count > 0 && prediction->time_ns > 0;
+    if (parts) {
+        markup_start(m, "figure");
+        markup_element(m, "figcaption", NULL, "What the predicted time is made of");
+        chart_parts(m, prediction, s->time_ns);
+        markup_end(m);
+    }
+    if (d->span_count > 0) {
+        markup_open(m, "figure", parts ? "rest" : "wide");
+        markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls
+        markup_element(m, "figcaption", NULL,
+                       d->span_note ? d->span_note : "The pipeline as the model runs it");
+        chart_timeline(m, d->spans, d->span_count);
+        markup_end(m);
+    }
+}
+
+// ---- on its kernel's page ----
+
+static void write_summary(struct site_page *p, size_t index, const struct site_detail *d)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    char shape[PROBLEM_TEXT], change[VIEW_TEXT];
+    view_shape(shape, &s->problem);
+    view_percent(change, expm1(s->log_ratio.value));
+    markup_start(p->m, "summary");
+    markup_element(p->m, "h3", "mono", shape);
+    markup_element(p->m, "span", "muted", p->map->site->devices[s->device].name);
+    page_tag(p->m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),
+             verdict_kind_name(s->kind));
+    if (isfinite(s->log_ratio.value))
+        markup_elementf(p->m, "span", NULL, "%s against %s", change, reference_of(d));
+    markup_end(p->m);
+}
+
+static bool series_has_page(const struct site_detail *d)
+{
+    return d->change_count > CHANGES_SHOWN;
+}
+
+static void series_part(struct buffer *html, const struct site_map *map, size_t index,
+                        const struct site_detail *d, bool open)
+{
+    struct site_page p = {.map = map, .root = "../", .m = markup_new(MARKUP_PART)};
+    const struct site_series *s = &map->site->series[index];
+    char anchor[SITE_ANCHOR], name[SITE_ANCHOR];
+    site_anchor(anchor, map->site, index);
+    site_series_name(name, map->site, index);
+    markup_open(p.m, "details", s->kind == VERDICT_SAME ? "series" : "series changed");
+    markup_attrf(p.m, "id", "%s", anchor);
+    markup_attr(p.m, "open", open ? "" : NULL);
+    write_summary(&p, index, d);
+    markup_start(p.m, "div");
+    if (s->sentence)
+        markup_element(p.m, "p", "sentence", s->sentence);
+    markup_open(p.m, "div", "figures");
+    chart(&p, index, d);
+    markup_end(p.m);
+    write_facts(&p, s, d);
+    markup_open(p.m, "div", "figures");
+    write_model(p.m, s, d);
+    markup_end(p.m);
+    write_changes(&p, d, CHANGES_SHOWN);
+    if (series_has_page(d)) {
+        markup_start(p.m, "p");
+        markup_start(p.m, "a");
+        markup_attrf(p.m, "href", "../series/%s.html", name);
+        markup_textf(p.m, "All %zu changes", d->change_count);
+        markup_end(p.m);
+        markup_end(p.m);
+    }
+    write_epochs(&p, d);
+    write_breaks(&p, d);
+    markup_end(p.m);
+    markup_end(p.m);
+    markup_finish(p.m, html);
+}
+
+// ---- a page of all its changes ----
+
+// What it shows, as it shows it: most runs add nothing.
+static uint64_t series_stamp(const struct site_map *map, size_t index, const struct site_detail *d)
+{
+    char name[SITE_ANCHOR], text[VIEW_TEXT];
+    site_series_name(name, map->site, index);
+    uint64_t hash = hash_text(hash_text(HASH_START, map->site->tool_version), page_version());
+    hash = hash_text(hash_text(hash, map->site->repository), map->site->commit_url);
+    hash =
+        hash_text(hash_text(hash, name), map->site->devices[map->site->series[index].device].name);
+    for (size_t i = 0; i < d->change_count; i++) {
+        const struct site_change *c = &d->changes[i];
+        hash = hash_text(hash_text(hash_text(hash, c->commit), c->first_commit), c->last_commit);
+        view_percent(text, expm1(c->log_ratio.value));
+        hash = hash_text(hash, text);
+        view_interval(text, interval_relative(c->log_ratio));
+        hash = hash_text(hash, text);
+        snprintf(text, sizeof(text), "%.1f %d %d", c->log_evidence / M_LN10, (int)c->cause,
+                 (int)c->linked);
+        hash = hash_text(hash_text(hash, text), c->sentence);
+    }
+    return hash;
+}
+
+static void series_page(struct buffer *html, const struct site_map *map, size_t index,
+                        const struct site_detail *d)
+{
+    const struct site_series *s = &map->site->series[index];
+    struct buffer unused = {0}, title = {0};
+    struct site_page p = {.map = map, .root = "../", .json = {.out = &unused}};
+    struct page page;
+    char shape[PROBLEM_TEXT];
+    view_shape(shape, &s->problem);
+    buffer_printf(&title, "%s %s", s->kernel, shape);
+    site_begin(&p, &page, title.bytes, SITE_SMALL);
+    markup_open(p.m, "section", "card banner v-same");
+    markup_element(p.m, "div", "word", "series");
+    markup_element(p.m, "h1", NULL, title.bytes);
+    markup_start(p.m, "p");
+    markup_textf(
+        p.m, "On %s. Its chart and what else is known of it: ", map->site->devices[s->device].name);
+    site_series_link(&p, index, "on its kernel's page");
+    markup_end(p.m);
+    markup_end(p.m);
+    site_heading(p.m, "All of its changes");
+    write_changes(&p, d, SIZE_MAX);
+    site_finish(&p, &page, html);
+    buffer_free(&title);
+    buffer_free(&unused);
+}
+
+// ---- as data ----
+
+static void put_change(struct json *j, const struct site_change *c)
+{
+    json_begin(j, NULL, '{');
+    json_clean(j, "commit", c->commit);
+    json_clean(j, "first", c->first_commit);
+    json_clean(j, "last", c->last_commit);
+    json_interval(j, "change", interval_relative(c->log_ratio));
+    json_number(j, "log_evidence", c->log_evidence);
+    json_bool(j, "linked", c->linked);
+    json_clean(j, "cause", cause_name(c->cause));
+    json_end(j, '}');
+}
+
+static void put_break(struct json *j, const struct site_break *b)
+{
+    json_begin(j, NULL, '{');
+    json_clean(j, "commit", b->commit);
+    json_clean(j, "what", b->what);
+    json_interval(j, "change", interval_relative(b->log_ratio));
+    json_end(j, '}');
+}
+
+static void series_data(struct buffer *json, const struct site_map *map, size_t index,
+                        const struct site_detail *d, uint64_t stamp)
+{
+    const struct site *site = map->site;
+    const struct site_series *s = &site->series[index];
+    struct json j = {.out = json};
+    char problem[PROBLEM_TEXT], text[32];
+    problem_format(problem, &s->problem);
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
+    json_begin(&j, NULL, '{');
+    json_clean(&j, "stamp", text);
+    json_clean(&j, "kernel", s->kernel);
+    json_clean(&j, "problem", problem);
+    json_clean(&j, "device", site->devices[s->device].uuid);
+    chart_data(&j, map, index, d);
+    json_begin(&j, "changes", '[');
+    for (size_t i = d->change_count; i-- > 0;)
+        put_change(&j, &d->changes[i]);
+    json_end(&j, ']');
+    json_begin(&j, "breaks", '[');
+    for (size_t i = d->break_count; i-- > 0;)
+        put_break(&j, &d->breaks[i]);
+    json_end(&j, ']');
+    json_end(&j, '}');
+}
+
+// ---- the page of a kernel -----------------------------------------------------------------------
+
+static void kernel(struct buffer *html, struct buffer *json, const struct site_map *map,
+                   const struct site_group *kernel, uint64_t stamp, const struct buffer *parts)
+{
+    struct site_page p = {.map = map, .root = "../", .json = {.out = json}};
+    struct page page;
+    char text[32];
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
+    site_begin(&p, &page, kernel->name, SITE_WITH_CHARTS);
+    json_clean(&p.json, "stamp", text);
+    json_clean(&p.json, "kernel", kernel->name);
+    json_clean(&p.json, "slug", kernel->slug);
+    markup_open(p.m, "section", "card banner v-same");
+    markup_element(p.m, "div", "word", "kernel");
+    markup_element(p.m, "h1", NULL, kernel->name);
+    site_counts(&p, kernel->series, kernel->count);
+    markup_end(p.m);
+    site_heading(p.m, "Series of this kernel");
+    site_table(&p, "table", kernel->series, kernel->count, SITE_WITH_DEVICE);
+    site_heading(p.m, "Series one by one");
+    json_begin(&p.json, "series", '[');
+    for (size_t i = 0; i < kernel->count; i++) {
+        char name[SITE_ANCHOR];
+        site_series_name(name, map->site, kernel->series[i]);
+        json_clean(&p.json, NULL, name);
+        markup_raw(p.m, parts[i].bytes);
+    }
+    json_end(&p.json, ']');
+    site_finish(&p, &page, html);
+}
 
 enum { OPEN_AT_FIRST = 3 };
 
@@ -37,6 +676,62 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
     return hash;
 }
 
+// ---- the points of one series ----
+
+// Runs as steps from one to the next, which are short.
+static void settled(struct buffer *js, struct buffer *json, const char *name,
+                    const struct site_point *points, size_t count, uint64_t stamp)
+{
+    struct json j = {.out = json};
+    char text[32];
+    int64_t last = 0;
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
+    json_begin(&j, NULL, '{');
+    json_clean(&j, "stamp", text);
+    json_clean(&j, "series", name);
+    json_begin(&j, "runs", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_int(&j, NULL, points[i].run - last);
+        last = points[i].run;
+    }
+    json_end(&j, ']');
+    json_begin(&j, "times_ns", '[');
+    for (size_t i = 0; i < count; i++)
+        json_rounded(&j, NULL, points[i].time_ns > 0 ? points[i].time_ns : NAN, TIME_DIGITS);
+    json_end(&j, ']');
+    json_end(&j, '}');
+    site_wrap(js, "plumbPoints", json);
+}
+
+// ---- all series ----
+
+// [name, its kernel's page, kernel, problem, device, whether it is a control]
+static void series_list(struct buffer *js, struct buffer *json, const struct site_map *map)
+{
+    struct json j = {.out = json};
+    json_begin(&j, NULL, '[');
+    for (size_t k = 0; k < map->kernel_count; k++) {
+        for (size_t i = 0; i < map->kernels[k].count; i++) {
+            const size_t index = map->kernels[k].series[i];
+            const struct site_series *s = &map->site->series[index];
+            char name[SITE_ANCHOR], shape[PROBLEM_TEXT];
+            site_series_name(name, map->site, index);
+            view_shape(shape, &s->problem);
+            json_newline(&j);
+            json_begin(&j, NULL, '[');
+            json_clean(&j, NULL, name);
+            json_clean(&j, NULL, map->kernels[k].slug);
+            json_clean(&j, NULL, s->kernel);
+            json_clean(&j, NULL, shape);
+            json_clean(&j, NULL, map->site->devices[s->device].name);
+            json_bool(&j, NULL, s->control);
+            json_end(&j, ']');
+        }
+    }
+    json_end(&j, ']');
+    site_wrap(js, "plumbSeries", json);
+}
+
 // ---- one series ----
 
 // The points that the kernel's page leaves out of a long series.
@@ -56,7 +751,7 @@ static int write_settled(struct site_target *target, void *context, const struct
     int status = site->load_points(points, detail->settled, series, context, err);
     target->written.loaded_points++;
     if (status == 0)
-        site_settled(&js, &json, name, points, detail->settled, detail->settled_revision);
+        settled(&js, &json, name, points, detail->settled, detail->settled_revision);
     free(points);
     return status ? -1 : site_put_both(target, "points/", name, ".js", &js, &json, err);
 }
@@ -67,14 +762,14 @@ static int put_series(struct site_target *target, const struct site_map *map, si
 {
     struct buffer html = {0}, js = {0}, json = {0};
     char name[SITE_ANCHOR];
-    const uint64_t stamp = site_series_stamp(map, series, detail);
+    const uint64_t stamp = series_stamp(map, series, detail);
     site_series_name(name, map->site, series);
-    if (site_series_has_page(detail) && !site_has_stamp(target, "series/", name, ".html", stamp)) {
-        site_series_page(&html, map, series, detail);
+    if (series_has_page(detail) && !site_has_stamp(target, "series/", name, ".html", stamp)) {
+        series_page(&html, map, series, detail);
         if (site_put(target, "series/", name, ".html", &html, err))
             return -1;
     }
-    site_series_data(&json, map, series, detail, stamp);
+    series_data(&json, map, series, detail, stamp);
     site_wrap(&js, "plumbLine", &json);
     return site_put_both(target, "series/", name, ".js", &js, &json, err);
 }
@@ -84,6 +779,7 @@ struct part { // of a kernel's page
     bool open;
     struct buffer html;
 };
+
 struct parts {
     const struct site_map *map;
     struct part *items;
@@ -104,7 +800,7 @@ static int make_part(struct site_target *target, void *context, size_t job, void
                         put_series(target, parts->map, part->series, &detail, err)))
         status = -1;
     if (status == 0)
-        site_series_part(&part->html, parts->map, part->series, &detail, part->open);
+        series_part(&part->html, parts->map, part->series, &detail, part->open);
     arena_free(&arena);
     return status;
 }
@@ -147,12 +843,12 @@ static int put_kernel(struct site_target *target, const struct parts *parts,
     struct buffer *of_page = xcalloc(count, sizeof(*of_page));
     for (size_t i = 0; i < count; i++)
         of_page[i] = parts->items[making->first + i].html;
-    site_kernel(&html, &json, parts->map, making->kernel, making->stamp, of_page);
+    kernel(&html, &json, parts->map, making->kernel, making->stamp, of_page);
     free(of_page);
     return site_put_both(target, "kernel/", making->kernel->slug, ".html", &html, &json, err);
 }
 
-int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err)
+static int write_changed(struct site_target *target, const struct site_map *map, struct error *err)
 {
     struct parts parts = {map, xcalloc(map->site->series_count + 1, sizeof(*parts.items)), 0};
     struct making *making = xcalloc(map->kernel_count + 1, sizeof(*making));
@@ -165,4 +861,13 @@ int site_write_kernels(struct site_target *target, const struct site_map *map, s
     free(parts.items);
     free(making);
     return status;
+}
+
+int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    struct buffer js = {0}, json = {0};
+    if (write_changed(target, map, err))
+        return -1;
+    series_list(&js, &json, map);
+    return site_put_both(target, "", "series", ".js", &js, &json, err);
 }

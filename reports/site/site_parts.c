@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the pages of the site share: frame, series table, findings, curves.
+// What the pages of the site share: the frame, links, tags, and the table of series.
 #include "reports/site/site_parts.h"
 
 #include <math.h>
@@ -60,13 +60,6 @@ void site_heading(struct markup *m, const char *text)
     markup_element(m, "h2", NULL, text);
 }
 
-bool site_is_environment(const struct site_series *s)
-{
-    return (s->kind == VERDICT_SLOWER || s->kind == VERDICT_FASTER) &&
-           (s->cause == CAUSE_ENVIRONMENT || s->cause == CAUSE_MODEL ||
-            s->cause == CAUSE_PLACEMENT);
-}
-
 double site_ratio(const struct site_series *s)
 {
     bool known = s->predicted_ns > 0 && s->time_ns > 0 && isfinite(s->time_ns / s->predicted_ns);
@@ -74,7 +67,7 @@ double site_ratio(const struct site_series *s)
 }
 
 // To its page, or, of a commit that no run was about, to where the policy says commits are.
-void site_commit(struct site_page *p, const char *id)
+void site_commit_link(struct site_page *p, const char *id)
 {
     const struct site_commit *commit = site_find_commit(p->map, id);
     char text[VIEW_TEXT];
@@ -188,7 +181,7 @@ void site_step(struct site_page *p, const struct site_series *s)
     markup_start(p->m, "span");
     if (isfinite(s->step))
         markup_elementf(p->m, "span", "nowrap", "%s in ", size);
-    site_commit(p, s->since);
+    site_commit_link(p, s->since);
     markup_text(p->m, " ");
     markup_element(p->m, "span", "muted small nowrap", when);
     markup_end(p->m);

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The newest runs; compare.html finds all.
+// Runs and commits: the list of the newest runs, a page for each run with what it decided and where
+// it differs most from the run before, and a page for each commit with what began with it.
+//
+// They are written in blocks of SITE_RUNS_PER_FILE runs: the file of their times, their pages, and
+// those of the commits whose first run is among them. One stamp, which the file of times carries,
+// stands for times and runs; when it is the same, nothing is loaded and nothing looked at. What
+// began with a commit may become known later, so each page of a commit has a stamp of its own;
+// those of a block lie together in one file.
+#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
+#include "model/text.h"
 #include "reports/text/clean.h"
 
 #include <math.h>
@@ -50,10 +59,10 @@ static void run_row(struct site_page *p, size_t index)
     markup_end(m);
     page_cell(m, "commit", "wrap", NAN, false);
     if (run->base[0]) {
-        site_commit(p, run->base);
+        site_commit_link(p, run->base);
         markup_text(m, " .. ");
     }
-    site_commit(p, run->head);
+    site_commit_link(p, run->head);
     markup_elementf(m, "span", "muted small", " %s", summary.bytes ? summary.bytes : "");
     markup_end(m);
     page_cell(m, "conclusion", "nowrap", NAN, false);
@@ -83,7 +92,7 @@ static void run_json(struct json *j, const struct site_run *run)
     json_end(j, '}');
 }
 
-void site_runs_of(struct site_page *p, const size_t *runs, size_t count, bool filter)
+static void runs_of(struct site_page *p, const size_t *runs, size_t count, bool filter)
 {
     page_table_begin(p->m, filter ? "cards sortable filter" : "cards", "Runs, newest first");
     page_table_head(p->m, "Run", PAGE_SORT_NUMBER, NULL);
@@ -105,11 +114,11 @@ void site_runs_table(struct site_page *p, size_t most, bool filter)
     size_t *runs = xcalloc(count + 1, sizeof(*runs));
     for (size_t i = 0; i < count; i++)
         runs[i] = i;
-    site_runs_of(p, runs, count, filter);
+    runs_of(p, runs, count, filter);
     free(runs);
 }
 
-void site_runs(struct buffer *html, struct buffer *json, const struct site_map *map)
+static void list_page(struct buffer *html, struct buffer *json, const struct site_map *map)
 {
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
@@ -137,4 +146,788 @@ void site_runs(struct buffer *html, struct buffer *json, const struct site_map *
         markup_element(p.m, "p", NULL,
                        "There are no runs yet: `plumb run` and `plumb gate` make them.");
     site_finish(&p, &page, html);
+}
+
+// ---- what a run decided -------------------------------------------------------------------------
+
+// Those of a gate, and those of any run that did not end well. Plain runs are many, and what they
+// say of levels is what pages of kernels show.
+static bool run_has_verdicts(const struct site_run *run)
+{
+    return run->finished_s && (run->kind == RUN_GATE || run->conclusion != CONCLUDE_OK);
+}
+
+// The series on this site; SIZE_MAX: it has none of them.
+static size_t find_series(const struct site *site, const struct view *view)
+{
+    for (size_t i = 0; i < site->series_count; i++) {
+        const struct site_series *s = &site->series[i];
+        if (strcmp(s->kernel, view->result->kernel) == 0 &&
+            problem_equal(&s->problem, &view->result->problem) &&
+            strcmp(site->devices[s->device].uuid, view->device->uuid) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static void write_row(struct site_page *p, const struct view *view)
+{
+    const size_t series = find_series(p->map->site, view);
+    const enum verdict_kind kind = view->result->verdict.kind;
+    char change[VIEW_TEXT], interval[VIEW_TEXT], time[VIEW_TEXT];
+    struct buffer reason = {0};
+    view_percent(change, view->change.value);
+    view_interval(interval, view->change);
+    view_reason(&reason, view);
+    page_row_begin(p->m, NULL);
+    page_cell(p->m, "kernel", "nowrap", NAN, true);
+    if (series == SIZE_MAX)
+        markup_text(p->m, view->result->kernel);
+    else
+        site_series_link(p, series, view->result->kernel);
+    markup_end(p->m);
+    page_text_cell(p->m, "problem", "mono nowrap", NAN, view->shape);
+    page_cell(p->m, "verdict", "nowrap", NAN, false);
+    page_tag(p->m, chart_verdict_class(kind, view->is_environment), view_symbol(kind),
+             verdict_kind_name(kind));
+    markup_end(p->m);
+    page_cell(p->m, "change", "right nowrap", NAN, false);
+    markup_textf(p->m, "%s %s", change, isfinite(view->change.low) ? interval : "");
+    markup_end(p->m);
+    view_time(time, view->base_ns);
+    page_text_cell(p->m, "base", "right nowrap", NAN, time);
+    view_time(time, view->head_ns);
+    page_text_cell(p->m, "head", "right nowrap", NAN, time);
+    page_text_cell(p->m, "why", "wrap", NAN, reason.bytes ? reason.bytes : "");
+    markup_end(p->m);
+    buffer_free(&reason);
+}
+
+static void write_table(struct site_page *p, const char *caption, const struct view *views,
+                        size_t count, bool same)
+{
+    static const char *const heads[] = {"Kernel", "Problem", "Verdict", "Change",
+                                        "Base",   "Head",    "Why"};
+    page_table_begin(p->m, "cards", caption);
+    for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
+        page_table_head(p->m, heads[i], PAGE_SORT_NONE, i >= 3 && i <= 5 ? "right" : NULL);
+    page_table_body(p->m);
+    for (size_t i = 0; i < count; i++) {
+        if ((views[i].result->verdict.kind == VERDICT_SAME) == same)
+            write_row(p, &views[i]);
+    }
+    page_table_end(p->m);
+}
+
+static void write_unbuilt(struct site_page *p, const struct run *run)
+{
+    static const char *const roles[] = {[ROLE_BASE] = "The base", [ROLE_HEAD] = "The head"};
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        const struct build_failure *failure = &run->unbuilt[role];
+        if (!failure->reason)
+            continue;
+        markup_open(p->m, "p", "v-broken");
+        page_tag(p->m, "v-broken", "✕", "broken");
+        markup_textf(p->m, " %s does not build: %s", run->base.id[0] ? roles[role] : "The commit",
+                     failure->count ? failure->errors[0].text : failure->reason);
+        markup_end(p->m);
+    }
+}
+
+static void verdicts(struct site_page *p, const struct run *run)
+{
+    struct view *views = view_all(run, NULL);
+    size_t same = 0;
+    for (size_t i = 0; i < run->count; i++)
+        same += run->results[i].verdict.kind == VERDICT_SAME;
+    site_heading(p->m, run->base.id[0] ? "Verdicts: the head against the base, side by side"
+                                       : "Verdicts: the commit against what was measured before");
+    write_unbuilt(p, run);
+    if (run->count == 0)
+        markup_element(p->m, "p", "muted", "No series was judged.");
+    if (same < run->count)
+        write_table(p, "Verdicts that are not \"same\", worst first", views, run->count, false);
+    if (same > 0) {
+        markup_open(p->m, "details", "series run");
+        markup_attr(p->m, "open", same == run->count ? "" : NULL);
+        markup_elementf(p->m, "summary", NULL, "%zu %s the same", same,
+                        plural(same, "series is", "series are"));
+        markup_start(p->m, "div");
+        write_table(p, "Verdicts that are \"same\"", views, run->count, true);
+        markup_end(p->m);
+        markup_end(p->m);
+    }
+    free(views);
+}
+
+// ---- the page of a run --------------------------------------------------------------------------
+
+enum { SHOWN = 12 };
+
+static void term(struct site_page *p, const char *text)
+{
+    markup_element(p->m, "dt", NULL, text);
+}
+
+static void fact(struct site_page *p, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    term(p, name);
+    markup_element(p->m, "dd", NULL, value);
+}
+
+static void commit_fact(struct site_page *p, const char *name, const char *id, const char *summary)
+{
+    if (!id[0])
+        return;
+    term(p, name);
+    markup_start(p->m, "dd");
+    site_commit_link(p, id);
+    markup_textf(p->m, " %s", summary ? summary : "");
+    markup_end(p->m);
+}
+
+static void write_run_facts(struct site_page *p, const struct site_run *run)
+{
+    char when[VIEW_TEXT], took[VIEW_TEXT] = "";
+    view_date(when, run->started_s);
+    if (run->finished_s >= run->started_s && run->finished_s)
+        snprintf(took, sizeof(took), "%lld s", (long long)(run->finished_s - run->started_s));
+    markup_open(p->m, "dl", "facts");
+    fact(p, "kind", run_kind_name(run->kind));
+    commit_fact(p, "base", run->base, NULL);
+    commit_fact(p, run->base[0] ? "head" : "commit", run->head, run->summary);
+    fact(p, "started", when);
+    fact(p, "took", took);
+    if (run->device < p->map->site->device_count)
+        fact(p, "device", p->map->site->devices[run->device].name);
+    markup_end(p->m);
+}
+
+struct difference {
+    size_t series;
+    double log_ratio;
+};
+
+static int largest_first(const void *left, const void *right)
+{
+    const struct difference *a = left, *b = right;
+    const double x = fabs(a->log_ratio), y = fabs(b->log_ratio);
+    return x != y ? (x < y) - (x > y) : (a->series > b->series) - (a->series < b->series);
+}
+
+static void difference_row(struct site_page *p, const struct difference *d, const double *before_ns,
+                           const double *times_ns)
+{
+    const struct site_series *s = &p->map->site->series[d->series];
+    char shape[PROBLEM_TEXT], text[VIEW_TEXT];
+    view_shape(shape, &s->problem);
+    page_row_begin(p->m, NULL);
+    page_cell(p->m, "kernel", NULL, NAN, true);
+    site_series_link(p, d->series, s->kernel);
+    markup_end(p->m);
+    page_text_cell(p->m, "problem", "mono nowrap", NAN, shape);
+    view_time(text, before_ns[d->series]);
+    page_text_cell(p->m, "before", "right nowrap", NAN, text);
+    view_time(text, times_ns[d->series]);
+    page_text_cell(p->m, "this run", "right nowrap", NAN, text);
+    view_percent(text, expm1(d->log_ratio));
+    page_text_cell(p->m, "difference", "right nowrap", NAN, text);
+    markup_end(p->m);
+}
+
+static void write_differences(struct site_page *p, const struct site_run *run,
+                              const struct site_run *before, const double *before_ns,
+                              const double *times_ns)
+{
+    const size_t count = p->map->site->series_count;
+    struct difference *list = xcalloc(count + 1, sizeof(*list));
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (before_ns[i] > 0 && times_ns[i] > 0)
+            list[used++] = (struct difference){i, log(times_ns[i] / before_ns[i])};
+    }
+    qsort(list, used, sizeof(*list), largest_first);
+    markup_start(p->m, "p");
+    if (used == 0)
+        markup_textf(p->m, "No series has a time in both%s. ",
+                     run->kind == RUN_GATE || before->kind == RUN_GATE
+                         ? ": a gate measures only machine code that differs"
+                         : "");
+    else
+        markup_textf(p->m, "%zu series %s measured in both. ", used, plural(used, "was", "were"));
+    markup_start(p->m, "a");
+    markup_attrf(p->m, "href", "%scompare.html#%lld..%lld", p->root, (long long)before->id,
+                 (long long)run->id);
+    markup_text(p->m, "The two side by side");
+    markup_end(p->m);
+    if (used > 0)
+        markup_text(p->m, ". Minus is faster than before; different runs saw different clocks and "
+                          "temperatures: read a few percent as a hint");
+    markup_text(p->m, ".");
+    markup_end(p->m);
+    if (used > 0) {
+        page_table_begin(p->m, "cards", "Largest differences to the run before");
+        page_table_head(p->m, "Kernel", PAGE_SORT_NONE, NULL);
+        page_table_head(p->m, "Problem", PAGE_SORT_NONE, NULL);
+        page_table_head(p->m, "Before", PAGE_SORT_NONE, "right");
+        page_table_head(p->m, "This run", PAGE_SORT_NONE, "right");
+        page_table_head(p->m, "Difference", PAGE_SORT_NONE, "right");
+        page_table_body(p->m);
+        for (size_t i = 0; i < used && i < SHOWN; i++)
+            difference_row(p, &list[i], before_ns, times_ns);
+        page_table_end(p->m);
+    }
+    free(list);
+}
+
+static void write_run_banner(struct site_page *p, const struct site_run *run, const char *title)
+{
+    markup_start(p->m, "section");
+    markup_attrf(p->m, "class", "card banner %s", site_conclusion_class(run));
+    markup_element(p->m, "div", "word", "run");
+    markup_element(p->m, "h1", NULL, title);
+    markup_start(p->m, "p");
+    site_conclusion(p->m, run);
+    markup_textf(p->m, " %s", run->headline ? run->headline : "");
+    markup_end(p->m);
+    write_run_facts(p, run);
+    if (run->href) {
+        markup_start(p->m, "a");
+        markup_attrf(p->m, "href", "../%s", run->href);
+        markup_text(p->m, "Its own report");
+        markup_end(p->m);
+    }
+    markup_end(p->m);
+}
+
+static void run_page(struct buffer *html, const struct site_map *map, size_t index,
+                     const struct run *whole, const double *before_ns, const double *times_ns)
+{
+    const struct site_run *run = &map->site->runs[index];
+    struct buffer unused = {0};
+    struct site_page p = {.map = map, .root = "../", .json = {.out = &unused}};
+    struct page page;
+    char title[VIEW_TEXT];
+    snprintf(title, sizeof(title), "Run %lld", (long long)run->id);
+    site_begin(&p, &page, title, SITE_SMALL);
+    write_run_banner(&p, run, title);
+    if (whole)
+        verdicts(&p, whole);
+    if (before_ns && times_ns) {
+        const struct site_run *before = &map->site->runs[site_run_before(map->site, index)];
+        snprintf(title, sizeof(title), "Against run %lld", (long long)before->id);
+        site_heading(p.m, title);
+        write_differences(&p, run, before, before_ns, times_ns);
+    } else {
+        markup_element(p.m, "p", "hint",
+                       times_ns ? "There is no run before it to hold it against."
+                                : "It has no times to compare.");
+    }
+    site_finish(&p, &page, html);
+    buffer_free(&unused);
+}
+
+// ---- the page of a commit -----------------------------------------------------------------------
+
+// The worst of what began with it and of what its runs concluded.
+static const char *class_of(const struct site *site, const struct site_commit *c)
+{
+    const char *class = "v-same";
+    for (size_t i = 0; i < c->event_count; i++) {
+        const struct event *e = site->events[c->events[i]].event;
+        const bool slower = site_event_slower(e) > 0;
+        if (slower || strcmp(class, "v-same") == 0)
+            class = slower ? "v-slower" : "v-faster";
+    }
+    for (size_t i = 0; i < c->run_count; i++) {
+        const struct site_run *run = &site->runs[c->runs[i]];
+        if (run->finished_s && run->conclusion == CONCLUDE_BROKEN)
+            return "v-broken";
+        if (run->finished_s && run->conclusion == CONCLUDE_REGRESSION)
+            class = "v-slower";
+    }
+    return class;
+}
+
+static void write_commit_banner(struct site_page *p, const struct site_commit *c)
+{
+    char when[VIEW_TEXT], id[VIEW_TEXT];
+    struct buffer summary = {0};
+    view_short_id(id, c->id);
+    view_date(when, c->time_s);
+    clean_line(&summary, c->summary, CLEAN_LINE);
+    markup_start(p->m, "section");
+    markup_attrf(p->m, "class", "card banner %s", class_of(p->map->site, c));
+    markup_element(p->m, "div", "word", "commit");
+    markup_elementf(p->m, "h1", NULL, "%s %s", id, summary.bytes ? summary.bytes : "");
+    markup_open(p->m, "dl", "facts");
+    markup_element(p->m, "dt", NULL, "id");
+    markup_open(p->m, "dd", "mono");
+    view_commit(p->m, p->map->site->commit_url, c->id);
+    markup_elementf(p->m, "span", "muted", " %s", c->id);
+    markup_end(p->m);
+    if (c->author[0]) {
+        markup_element(p->m, "dt", NULL, "author");
+        markup_element(p->m, "dd", NULL, c->author);
+    }
+    if (c->time_s > 0) {
+        markup_element(p->m, "dt", NULL, "date");
+        markup_element(p->m, "dd", NULL, when);
+    }
+    markup_end(p->m);
+    markup_end(p->m);
+    buffer_free(&summary);
+}
+
+static void change_row(struct site_page *p, const struct event_change *c)
+{
+    const struct site_series *s = &p->map->site->series[c->series];
+    char shape[PROBLEM_TEXT], change[VIEW_TEXT], interval[VIEW_TEXT];
+    view_shape(shape, &s->problem);
+    view_percent(change, expm1(c->size.value));
+    view_interval(interval, interval_relative(c->size));
+    page_row_begin(p->m, NULL);
+    page_cell(p->m, "kernel", NULL, NAN, true);
+    site_series_link(p, c->series, s->kernel);
+    markup_end(p->m);
+    page_text_cell(p->m, "problem", "mono nowrap", NAN, shape);
+    page_text_cell(p->m, "device", NULL, NAN, p->map->site->devices[s->device].name);
+    page_cell(p->m, "against the commit before", "right nowrap", NAN, false);
+    markup_textf(p->m, "%s %s", change, isfinite(c->size.low) ? interval : "");
+    markup_end(p->m);
+    page_text_cell(p->m, "measured", NULL, NAN, c->paired ? "side by side" : "from run to run");
+    page_cell(p->m, "evidence", "right nowrap", NAN, false);
+    markup_textf(p->m, "10^%.1f", c->log_evidence / M_LN10);
+    markup_end(p->m);
+    markup_end(p->m);
+}
+
+static void write_entries(struct site_page *p, const struct event *e)
+{
+    markup_open(p->m, "ul", "epochs");
+    for (size_t i = 0; i < e->entry_count; i++) {
+        const struct event_entry *entry = &e->entries[i];
+        char when[VIEW_TEXT];
+        view_date(when, entry->when_s);
+        markup_start(p->m, "li");
+        markup_text(p->m, event_state_name(entry->state));
+        if (entry->when_s) // of links without a run nothing says when
+            markup_textf(p->m, " on %.10s", when);
+        markup_textf(p->m, " by %s%s%s", entry->who ? entry->who : "unknown",
+                     entry->why && *entry->why ? ": " : "", entry->why ? entry->why : "");
+        markup_end(p->m);
+    }
+    markup_end(p->m);
+}
+
+// Of several commits that it may have begun with the likeliest comes first.
+static void write_candidates(struct site_page *p, const struct event *e)
+{
+    if (e->culprit_count < 2)
+        return;
+    markup_start(p->m, "p");
+    markup_text(p->m, "It began with one of these, the likeliest first: ");
+    for (size_t i = 0; i < e->culprit_count; i++) {
+        markup_text(p->m, i ? ", " : "");
+        site_commit_link(p, e->commits[i].id);
+    }
+    markup_text(p->m, ".");
+    markup_end(p->m);
+}
+
+static void write_event(struct site_page *p, const struct site_event *event)
+{
+    const struct event *e = event->event;
+    markup_start(p->m, "section");
+    markup_attrf(p->m, "aria-label", "Event %s", e->name);
+    markup_start(p->m, "p");
+    site_event_state(p->m, e);
+    markup_text(p->m, " ");
+    site_event_size(p->m, e);
+    markup_elementf(p->m, "span", "muted", " event %s: %s", e->name,
+                    event->sentence ? event->sentence : "");
+    markup_end(p->m);
+    write_candidates(p, e);
+    if (e->entry_count)
+        write_entries(p, e);
+    page_table_begin(p->m, "cards", "Series that the event touches, largest change first");
+    page_table_head(p->m, "Kernel", PAGE_SORT_NONE, NULL);
+    page_table_head(p->m, "Problem", PAGE_SORT_NONE, NULL);
+    page_table_head(p->m, "Device", PAGE_SORT_NONE, NULL);
+    page_table_head(p->m, "Against the commit before", PAGE_SORT_NONE, "right");
+    page_table_head(p->m, "Measured", PAGE_SORT_NONE, NULL);
+    page_table_head(p->m, "Evidence", PAGE_SORT_NONE, "right");
+    page_table_body(p->m);
+    for (size_t i = 0; i < e->count; i++)
+        change_row(p, &e->changes[i]);
+    page_table_end(p->m);
+    markup_end(p->m);
+}
+
+// What its runs concluded other than that all is well; false: nothing.
+static bool write_conclusions(struct site_page *p, const struct site_commit *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->run_count; i++) {
+        const struct site_run *run = &p->map->site->runs[c->runs[i]];
+        if (!run->finished_s || run->conclusion == CONCLUDE_OK)
+            continue;
+        markup_start(p->m, "p");
+        site_conclusion(p->m, run);
+        markup_text(p->m, " in run ");
+        site_run_link(p, run);
+        markup_textf(p->m, " (%s): %s", run_kind_name(run->kind),
+                     run->headline ? run->headline : "");
+        markup_end(p->m);
+        any = true;
+    }
+    return any;
+}
+
+static void write_events(struct site_page *p, const struct site_commit *c)
+{
+    site_heading(p->m, "What began with it");
+    const bool concluded = write_conclusions(p, c);
+    if (c->event_count == 0)
+        markup_element(p->m, "p", "muted",
+                       concluded
+                           ? "No change of a level began with it."
+                           : "Nothing: no change of a level, and its runs found nothing wrong.");
+    for (size_t i = 0; i < c->event_count; i++)
+        write_event(p, &p->map->site->events[c->events[i]]);
+}
+
+static void write_neighbour(struct site_page *p, const char *what, const struct site_commit *c)
+{
+    struct buffer summary = {0};
+    clean_line(&summary, c->summary, SITE_SUMMARY);
+    markup_start(p->m, "li");
+    markup_textf(p->m, "%s ", what);
+    site_commit_link(p, c->id);
+    markup_elementf(p->m, "span", "muted", " %s", summary.bytes ? summary.bytes : "");
+    markup_end(p->m);
+    buffer_free(&summary);
+}
+
+static void commit_page(struct buffer *html, const struct site_map *map, size_t commit)
+{
+    const struct site_commit *c = &map->commits[commit];
+    struct buffer unused = {0};
+    struct site_page p = {.map = map, .root = "../", .json = {.out = &unused}};
+    struct page page;
+    char title[VIEW_TEXT], id[VIEW_TEXT];
+    view_short_id(id, c->id);
+    snprintf(title, sizeof(title), "Commit %.40s", id);
+    site_begin(&p, &page, title, SITE_SMALL);
+    write_commit_banner(&p, c);
+    write_events(&p, c);
+    site_heading(p.m, "Its runs");
+    runs_of(&p, c->runs, c->run_count, false);
+    site_heading(p.m, "Measured before and after it");
+    markup_start(p.m, "ul");
+    if (commit > 0)
+        write_neighbour(&p, "before:", c - 1);
+    if (commit + 1 < map->commit_count)
+        write_neighbour(&p, "after:", c + 1);
+    markup_end(p.m);
+    site_finish(&p, &page, html);
+    buffer_free(&unused);
+}
+
+// ---- what is written, block by block ------------------------------------------------------------
+
+enum { BLOCK_FORMAT = 6 }; // raised when the files would say the same otherwise
+
+struct block {
+    int64_t number;
+    const struct site_run *const *runs; // of this block, by id
+    size_t run_count;
+    const size_t *commits; // indices into map->commits, whose first run is of this block
+    size_t commit_count;
+};
+
+// ---- which ----
+
+struct placed { // a commit and its block
+    int64_t block;
+    size_t commit;
+};
+
+static int by_block(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return (a->commit > b->commit) - (a->commit < b->commit);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct site_run *const *a = left, *const *b = right;
+    return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+static struct placed *placed_commits(const struct site_map *map)
+{
+    struct placed *list = xcalloc(map->commit_count + 1, sizeof(*list));
+    for (size_t i = 0; i < map->commit_count; i++)
+        list[i] = (struct placed){map->commits[i].first_run / SITE_RUNS_PER_FILE, i};
+    qsort(list, map->commit_count, sizeof(*list), by_block);
+    return list;
+}
+
+// ---- the stamp ----
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+{
+    return hash_bytes(hash, bytes, length);
+}
+
+static uint64_t mix_run(uint64_t hash, const struct site_map *map, const struct site_run *run)
+{
+    const size_t index = (size_t)(run - map->site->runs);
+    const size_t before = site_comparable(run) ? site_run_before(map->site, index) : SIZE_MAX;
+    const int64_t beside = before == SIZE_MAX ? 0 : map->site->runs[before].id;
+    hash = mix(hash, &run->id, sizeof(run->id));
+    hash = mix(hash, &run->revision, sizeof(run->revision));
+    hash = mix(hash, &run->finished_s, sizeof(run->finished_s));
+    return mix(hash, &beside, sizeof(beside));
+}
+
+// As they are shown: a link more moves each level by less than that.
+static uint64_t mix_change(uint64_t hash, const struct site_map *map, const struct event_change *c)
+{
+    char name[SITE_ANCHOR], change[VIEW_TEXT], interval[VIEW_TEXT], evidence[VIEW_TEXT];
+    site_series_name(name, map->site, c->series);
+    view_percent(change, expm1(c->size.value));
+    view_interval(interval, interval_relative(c->size));
+    snprintf(evidence, sizeof(evidence), "%.1f", c->log_evidence / M_LN10);
+    hash = hash_text(hash_text(hash, name), change);
+    return hash_text(hash_text(hash, interval), evidence);
+}
+
+static uint64_t mix_event(uint64_t hash, const struct site_map *map, const struct site_event *event)
+{
+    const struct event *e = event->event;
+    hash = hash_text(hash_text(hash, e->name), event->sentence);
+    hash = mix(hash, &e->state, sizeof(e->state));
+    hash = mix(hash, &e->entry_count, sizeof(e->entry_count));
+    for (size_t i = 0; i < e->culprit_count; i++)
+        hash = hash_text(hash, e->commits[i].id);
+    for (size_t i = 0; i < e->count; i++)
+        hash = mix_change(hash, map, &e->changes[i]);
+    return hash;
+}
+
+static uint64_t stamp_of_all(const struct site *site)
+{
+    const uint64_t hash = hash_text(HASH_START + BLOCK_FORMAT, site->tool_version);
+    return hash_text(hash_text(hash, site->repository), site->commit_url);
+}
+
+static uint64_t stamp_of_commit(const struct site_map *map, size_t index)
+{
+    const struct site_commit *c = &map->commits[index];
+    uint64_t hash = hash_text(stamp_of_all(map->site), c->id);
+    hash = hash_text(hash, index ? map->commits[index - 1].id : "");
+    hash = hash_text(hash, index + 1 < map->commit_count ? map->commits[index + 1].id : "");
+    for (size_t i = 0; i < c->run_count; i++)
+        hash = mix_run(hash, map, &map->site->runs[c->runs[i]]);
+    for (size_t i = 0; i < c->event_count; i++)
+        hash = mix_event(hash, map, &map->site->events[c->events[i]]);
+    return hash;
+}
+
+static uint64_t stamp_of_runs(const struct site_map *map, const struct block *block)
+{
+    uint64_t hash = stamp_of_all(map->site);
+    for (size_t i = 0; i < block->run_count; i++)
+        hash = mix_run(hash, map, block->runs[i]);
+    return hash;
+}
+
+// ---- writing ----
+
+static int put_run_page(struct site_target *target, void *context, const struct site_map *map,
+                        size_t index, const double *before_ns, const double *times_ns,
+                        struct error *err)
+{
+    const struct site *site = map->site;
+    const struct site_run *run = &site->runs[index];
+    const bool has_verdicts = site->load_run && run_has_verdicts(run);
+    struct buffer html = {0};
+    struct run whole;
+    char name[32];
+    if (has_verdicts && site->load_run(&whole, index, context, err))
+        return -1;
+    run_page(&html, map, index, has_verdicts ? &whole : NULL, before_ns, times_ns);
+    if (has_verdicts)
+        run_free(&whole);
+    snprintf(name, sizeof(name), "%lld", (long long)run->id);
+    return site_put(target, "run/", name, ".html", &html, err);
+}
+
+// times_ns: of the runs that can be compared, in their order.
+static int write_run_pages(struct site_target *target, void *context, const struct site_map *map,
+                           const struct block *block, const struct site_run *const *timed,
+                           const double *times_ns, size_t timed_count, struct error *err)
+{
+    const struct site *site = map->site;
+    double *other = xcalloc(site->series_count + 1, sizeof(*other));
+    int status = 0;
+    for (size_t i = 0, k = 0; status == 0 && i < block->run_count; i++) {
+        const struct site_run *run = block->runs[i];
+        const size_t index = (size_t)(run - site->runs);
+        const bool has = k < timed_count && timed[k] == run;
+        const size_t before = has ? site_run_before(site, index) : SIZE_MAX;
+        const double *now = has ? times_ns + k++ * site->series_count : NULL, *then = NULL;
+        for (size_t b = 0; before != SIZE_MAX && !then && b < timed_count; b++)
+            then = timed[b] == &site->runs[before] ? times_ns + b * site->series_count : NULL;
+        if (before != SIZE_MAX && !then) {
+            status = site->load_times(other, before, context, err);
+            target->written.loaded_runs++;
+            then = other;
+        }
+        if (status)
+            break;
+        status = put_run_page(target, context, map, index, then, now, err);
+    }
+    free(other);
+    return status;
+}
+
+// The stamps are written last: killed before, the pages are made again.
+static int write_commits(struct site_target *target, const struct site_map *map,
+                         const struct block *block, struct error *err)
+{
+    struct buffer there = {0}, stamps = {0};
+    struct json j = {.out = &stamps};
+    char name[32];
+    int status = 0;
+    snprintf(name, sizeof(name), "%lld", (long long)block->number);
+    site_read(&there, target, "commit/", name, ".json");
+    json_begin(&j, NULL, '{');
+    for (size_t i = 0; status == 0 && i < block->commit_count; i++) {
+        const struct site_commit *c = &map->commits[block->commits[i]];
+        struct buffer html = {0};
+        char stamp[32], entry[SLUG_TEXT + 64];
+        snprintf(stamp, sizeof(stamp), "%016llx",
+                 (unsigned long long)stamp_of_commit(map, block->commits[i]));
+        snprintf(entry, sizeof(entry), "\"%s\":\"%s\"", c->slug, stamp);
+        json_clean(&j, c->slug, stamp);
+        if (there.bytes && strstr(there.bytes, entry)) {
+            target->written.unchanged++;
+            continue;
+        }
+        commit_page(&html, map, block->commits[i]);
+        status = site_put(target, "commit/", c->slug, ".html", &html, err);
+    }
+    json_end(&j, '}');
+    if (status == 0 && block->commit_count)
+        status = site_put(target, "commit/", name, ".json", &stamps, err);
+    buffer_free(&there);
+    buffer_free(&stamps);
+    return status;
+}
+
+// The stamp is written last: killed before, all is made again.
+static int write_times(struct site_target *target, void *context, const struct site_map *map,
+                       const struct block *block, struct error *err)
+{
+    const struct site *site = map->site;
+    struct buffer js = {0}, json = {0};
+    char name[32];
+    int status = 0;
+    size_t timed_count = 0;
+    const uint64_t stamp = stamp_of_runs(map, block);
+    snprintf(name, sizeof(name), "%lld", (long long)block->number);
+    if (site_has_stamp(target, "compare/", name, ".js", stamp)) {
+        target->written.unchanged += 2 + block->run_count;
+        return 0;
+    }
+    const struct site_run **timed = xcalloc(block->run_count + 1, sizeof(*timed));
+    double *times_ns = xcalloc(block->run_count * site->series_count + 1, sizeof(*times_ns));
+    for (size_t i = 0; status == 0 && i < block->run_count; i++) {
+        if (!site_comparable(block->runs[i]))
+            continue;
+        status = site->load_times(times_ns + timed_count * site->series_count,
+                                  (size_t)(block->runs[i] - site->runs), context, err);
+        timed[timed_count++] = block->runs[i];
+        target->written.loaded_runs++;
+    }
+    if (status == 0)
+        status = write_run_pages(target, context, map, block, timed, times_ns, timed_count, err);
+    if (status == 0) {
+        site_times(&js, &json, map, timed, timed_count, times_ns, stamp);
+        status = site_put_both(target, "compare/", name, ".js", &js, &json, err);
+    }
+    free(times_ns);
+    free(timed);
+    return status;
+}
+
+struct blocks {
+    const struct site_map *map;
+    struct block *items;
+    size_t count;
+};
+
+static int write_block(struct site_target *target, void *context, size_t job, void *all,
+                       struct error *err)
+{
+    const struct blocks *blocks = all;
+    const struct block *block = &blocks->items[job];
+    return write_times(target, context, blocks->map, block, err) ||
+                   write_commits(target, blocks->map, block, err)
+               ? -1
+               : 0;
+}
+
+// Of runs by id, and of commits by the block of their first run.
+static void find_blocks(struct blocks *out, const struct site_run *const *runs, size_t count,
+                        const struct placed *placed, const size_t *commits)
+{
+    for (size_t first = 0, end, c = 0; first < count; first = end) {
+        struct block block = {.number = runs[first]->id / SITE_RUNS_PER_FILE};
+        for (end = first; end < count && runs[end]->id / SITE_RUNS_PER_FILE == block.number;)
+            end++;
+        block.runs = runs + first;
+        block.run_count = end - first;
+        block.commits = commits + c;
+        for (; c < out->map->commit_count && placed[c].block == block.number; c++)
+            block.commit_count++;
+        out->items[out->count++] = block;
+    }
+}
+
+static int write_blocks(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    const size_t count = map->site->run_count;
+    const struct site_run **runs = xcalloc(count + 1, sizeof(*runs));
+    struct placed *placed = placed_commits(map);
+    size_t *commits = xcalloc(map->commit_count + 1, sizeof(*commits));
+    struct blocks blocks = {map, xcalloc(count + 1, sizeof(*blocks.items)), 0};
+    for (size_t i = 0; i < count; i++)
+        runs[i] = &map->site->runs[i];
+    qsort(runs, count, sizeof(*runs), by_id);
+    for (size_t i = 0; i < map->commit_count; i++)
+        commits[i] = placed[i].commit;
+    find_blocks(&blocks, runs, count, placed, commits);
+    const int status = site_jobs(target, map->site, blocks.count, write_block, &blocks, err);
+    free(blocks.items);
+    free(commits);
+    free(placed);
+    free(runs);
+    return status;
+}
+
+int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    struct buffer html = {0}, json = {0};
+    list_page(&html, &json, map);
+    if (site_put_both(target, "", "runs", ".html", &html, &json, err))
+        return -1;
+    return write_blocks(target, map, err);
 }

@@ -4,9 +4,12 @@
 // the reading direction.
 #include "reports/text/clean.h"
 
+#include "model/buffer.h"
+#include "model/json.h"
 #include "model/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const char replacement[] = "\xef\xbf\xbd"; // U+FFFD
 
@@ -132,4 +135,43 @@ char *clean_field(const char *text)
     buffer_csv(&out, line.bytes);
     buffer_free(&line);
     return out.bytes;
+}
+
+// ---- inside JSON and Markdown ----
+
+void json_clean(struct json *json, const char *name, const char *value)
+{
+    struct buffer cleaned = {0};
+    if (!value) {
+        json_text(json, name, NULL);
+        return;
+    }
+    clean_text(&cleaned, value, CLEAN_LOG);
+    json_name(json, name);
+    buffer_puts(json->out, "\"");
+    buffer_json(json->out, cleaned.bytes ? cleaned.bytes : "", "<>&");
+    buffer_puts(json->out, "\"");
+    buffer_free(&cleaned);
+}
+
+// GH-1 is issue 1.
+static bool is_issue(const char *text, size_t dash)
+{
+    return text[dash] == '-' && dash >= 2 && strncasecmp(text + dash - 2, "GH", 2) == 0;
+}
+
+void markdown_text(struct buffer *out, const char *text, size_t limit)
+{
+    struct buffer cleaned = {0};
+    clean_line(&cleaned, text, limit);
+    for (size_t i = 0; i < cleaned.length; i++) {
+        char c = cleaned.bytes[i];
+        if (c == '@' || c == '#' || is_issue(cleaned.bytes, i))
+            buffer_printf(out, "&#%d;&#8203;", c);
+        else if (strchr("\\`*_{}[]()<>+-!|&:~$\"'=^.", c))
+            buffer_printf(out, "&#%d;", c);
+        else
+            buffer_add(out, &c, 1);
+    }
+    buffer_free(&cleaned);
 }

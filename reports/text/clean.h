@@ -6,11 +6,12 @@
 // dropped (tab and newline stay, CR and CRLF become newline), bytes that are not UTF-8 become
 // U+FFFD, and so do the characters that reorder the text around them (bidirectional controls can
 // make a log line read as its opposite) and those that nobody sees. Formats add their own escaping
-// on top.
+// on top; JSON and Markdown have theirs here, for every report in that form.
 #ifndef PLUMB_REPORTS_CLEAN_H
 #define PLUMB_REPORTS_CLEAN_H
 
 #include "model/buffer.h"
+#include "model/json.h"
 
 // At most `limit` bytes of input are kept, the first two thirds and the last third (a log ends
 // with its reason), with a note of how many were left out between. NULL text adds nothing.
@@ -22,5 +23,15 @@ void clean_line(struct buffer *out, const char *text, size_t limit);
 char *clean_field(const char *text) __attribute__((returns_nonnull));
 
 enum { CLEAN_LINE = 400, CLEAN_LOG = 16384 }; // limits used by the reports
+
+// Text from outside in JSON that people's programs read: cleaned, and with `<`, `>` and `&` written
+// as \u003c, \u003e and \u0026, so that the whole may stand inside an HTML script element. NULL
+// becomes null.
+void json_clean(struct json *json, const char *name, const char *value);
+
+// At most `limit` bytes of the text, on one line. It cannot leave its cell: every character that
+// means something to Markdown is a character reference. GitHub looks for mentions and issue numbers
+// in the finished page, so "@" and "#" are also cut off from what follows by a zero-width space.
+void markdown_text(struct buffer *out, const char *text, size_t limit);
 
 #endif

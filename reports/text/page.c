@@ -4,7 +4,7 @@
 // made elsewhere.
 #include "reports/text/page.h"
 
-#include "reports/text/json.h"
+#include "reports/text/clean.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rounded numbers in JSON are within half a digit of what was given.
-#include "reports/text/json.h"
+#include "reports/text/clean.h"
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,6 @@
 //
 // Text is made harmless, and markup stays well-formed whatever is put in.
 #include "reports/text/clean.h"
-#include "reports/text/json.h"
 #include "reports/text/markup.h"
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/test.h"

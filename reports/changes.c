@@ -2,9 +2,10 @@
 //
 // Changes as Markdown: a line a kernel, then what to type next. Untrusted text cannot leave its
 // cell.
-#include "reports/run/changes.h"
+#include "reports/changes.h"
+
 #include "reports/text/clean.h"
-#include "reports/text/markdown.h"
+#include "reports/view.h"
 
 #include <math.h>
 #include <stdlib.h>
