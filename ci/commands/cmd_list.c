@@ -4,7 +4,7 @@
 // models, GPU profiles with the origin of every number, devices, reports.
 #include "ci/command.h"
 #include "ci/commands/answer.h"
-#include "ci/gate/coverage.h"
+#include "ci/gate/task_list.h"
 #include "ci/settings/gpu_file.h"
 #include "model/predict.h"
 #include "reports/report.h"

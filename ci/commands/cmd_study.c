@@ -8,7 +8,7 @@
 #include "ci/gate/conclude.h"
 #include "ci/settings/progress.h"
 #include "ci/settings/store_option.h"
-#include "ci/study/study_joining.h"
+#include "ci/study/study.h"
 #include "model/gate/study.h"
 #include "runner/child/files.h"
 

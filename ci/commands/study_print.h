@@ -4,7 +4,7 @@
 #ifndef PLUMB_STUDY_PRINT_H
 #define PLUMB_STUDY_PRINT_H
 
-#include "ci/study/study_sources.h"
+#include "ci/study/study.h"
 
 // Over all series. Of parts that were joined the rounds, processes and the wall clock are not
 // known: 0.

@@ -50,14 +50,18 @@ struct built {
 // nothing: a commit whose build is not kept is printed as one to build.
 int built_make(struct built *out, struct context *context, const struct to_build *what,
                struct arena *arena, struct error *err);
+
 // For a dry run: whether the build is kept; what is not is printed and counted.
 int built_kept(bool *found, struct context *context, const struct to_build *what,
                struct error *err);
+
 // Puts the toolchain of each build into the run; `base` may be NULL.
 void built_tell(struct run *run, const struct built *base, const struct built *head);
+
 // What is wrong with a commit that does not build, in one line: the first error that its tools
 // name, or else the reason.
 const char *built_first_error(const struct build_failure *failure, struct arena *arena);
+
 const struct built_kernel *built_find(const struct built *built, const char *name,
                                       const char *device);
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the verdicts of a run to what it says as a whole: the last line that is printed, and the
+// How a run begins and ends, and what it says as a whole: the last line that is printed, and the
 // exit code.
 #ifndef PLUMB_CONCLUDE_H
 #define PLUMB_CONCLUDE_H
 
+#include "ci/gate/built.h"
+#include "ci/gate/measuring.h"
+#include "ci/gate/part.h"
 #include "ci/settings/policy.h"
 #include "model/result.h"
 
@@ -24,9 +27,6 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
 // base that does not build either is named: then it was not this change.
 void conclude_unbuilt(struct run *run, const char *detail);
 
-// Of one of `parts` parts of a gate: the verdicts of its series are not those of the gate.
-void conclude_part(struct run *run, uint32_t number, uint32_t parts);
-
 // Of a gate of which parts are missing (their numbers, as a text): it is undecided whatever the
 // others say, unless these have found something broken.
 void conclude_incomplete(struct run *run, const char *missing, uint32_t parts);
@@ -35,5 +35,27 @@ void conclude_incomplete(struct run *run, const char *missing, uint32_t parts);
 // they are not asked again, but not shown. Of a problem that no kernel does one series stays, not
 // measured. One that the base could do is broken, and stays.
 void drop_unsupported(struct run *run);
+
+// ---- the two ends of a run ----
+
+// Fills what is known before anything is built. `base` may be NULL.
+void run_begin(struct run *run, enum run_kind kind, const struct context *context,
+               const struct commit *base, const struct commit *head);
+
+// The store's id for this run: a new one, or that of the same run that was interrupted. A dry run
+// has none.
+int run_enter(struct run *run, struct context *context, struct error *err);
+
+// Concludes the run and finishes it in the store, unless it is a dry one. `joined`: a gate's parts,
+// and the caller has begun a batch of the store; NULL for a whole one.
+int run_leave(struct run *run, struct context *context, const struct built *head,
+              const struct joined *joined, struct error *err);
+
+// A part of a gate has verdicts and no conclusion: what it says is that it was measured.
+int run_leave_part(struct run *run, struct context *context, const struct part *part,
+                   struct error *err);
+
+// Says what the measuring cost.
+void run_tell_cost(const struct run *run, const struct measuring *measuring, double wall_s);
 
 #endif

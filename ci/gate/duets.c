@@ -1,26 +1,184 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A player's moves with its bench: whose block is next, and what is closed to make room. What a
-// dead child costs is duets_trouble.c; confirmation in other processes, and several players, are
-// duets_units.c. When a series is decided is the business of model/gate/gate.c.
-#include "ci/gate/duets_player.h"
-#include "ci/gate/duets_time.h"
-#include "ci/gate/duets_void.h"
+// A player's moves with its bench: whose block is next, and what is closed to make room; what a
+// dead child costs; then confirmation in other processes, and several players. When a series is
+// decided is the business of model/gate/gate.c.
+#include "ci/gate/duets.h"
+
+#include "ci/settings/policy.h"
 #include "ci/settings/progress.h"
+#include "model/gate/gate.h"
+#include "runner/bench/measure.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+
+// The players: one per unit, each with its child. All that they share is touched by one at a time,
+// who has the table's lock; it is given away while a child works.
+
+struct table {
+    struct duets *all;
+    struct player *players;
+    size_t count, living;
+    double begun_s;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; // something that another may have waited for
+    uint32_t stalls;        // how often all waited while something was left
+    bool over;
+    int status;
+    struct error why; // of status -1
+};
+
+struct player {
+    struct table *table;
+    struct duets *all;
+    size_t unit;
+    struct bench *bench;
+    struct bench *leaving; // its last child, which ends while the next one starts
+    uint16_t process;      // number of this child
+    struct gate_turn *turns;
+    size_t open;
+    bool full;        // the child has no room for another until one is closed
+    bool mixed;       // this child has played others than suspects
+    bool pressed;     // what time is left belongs to the alarms
+    bool lost;        // a command failed for want of a device
+    bool left;        // it plays no more
+    bool waits;       // for what others may leave to it
+    uint32_t renewed; // of the table's stalls, the last after which it ended its child
+    double start_s;   // that a child takes to start
+};
+
+// On the clock of the duets.
+struct duets_time {
+    double begun_s; // when the first was opened
+    double start_s; // that a child takes to start
+    double now_s;
+};
+
+// ---- time ----
+//
+// An alarm that nobody confirms is no verdict, so what confirmation needs is kept for it: the pairs
+// that its evidence so far lets one expect (gate_confirmation_pairs()), at the pace of its pairs so
+// far, and the starts of the further processes. A slowdown of 20 % is clear after 16 pairs; without
+// a reserve, what was near its margin took the rest of the time, and the slowdown stayed undecided.
+// A change that shows late leaves no time to be confirmed in processes of its own. But pairs of all
+// processes count together, so it costs little to go on in a fresh process at half of the time:
+// what shows then has been seen in two.
+
+// A little more than is expected, so that it suffices.
+static const double room = 1.25;
+
+static int player_failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
+                         struct error *err);
+
+// What a duet costs to be opened in a process.
+static double open_s(const struct duet *d)
+{
+    return (d->wall_s - d->play_s) / d->gate.processes;
+}
+
+static size_t units_of(const struct duets *duets)
+{
+    return duets->units ? duets->units : 1;
+}
+
+// All alarms share the further processes, and each is opened in all of them. Equal units share the
+// alarms.
+static double reserve_s(const struct duets *duets, double start_s)
+{
+    double sum_s = 0;
+    uint32_t further = 0;
+    for (size_t i = 0; i < duets->count; i++) {
+        const struct duet *d = &duets->items[i];
+        if (d->place == DUET_OVER || d->confirm_pairs == 0)
+            continue;
+        const uint32_t left = d->gate.policy.processes - d->gate.processes;
+        sum_s += left * open_s(d) + d->confirm_pairs * d->play_s / (double)d->fed;
+        further = left > further ? left : further;
+    }
+    return room * (sum_s / (double)units_of(duets) + further * start_s);
+}
+
+// How many are open without an alarm; `begun`: each of them has had what a decision needs at least.
+static size_t count_others(bool *begun, const struct duets *duets)
+{
+    size_t others = 0;
+    *begun = true;
+    for (size_t i = 0; i < duets->count; i++) {
+        const struct duet *d = &duets->items[i];
+        if (d->place != DUET_OPEN || d->confirm_pairs)
+            continue;
+        others++;
+        *begun &= d->judged && d->gate.pairs >= d->gate.policy.min_pairs;
+    }
+    return others;
+}
+
+// Must those that are open without an alarm make way? They must when the time up to the deadline is
+// no more than the alarms need to be confirmed, or when the first process has had half of it.
+static bool duets_pressed(const struct duets *duets, const struct duets_time *time)
+{
+    bool begun;
+    if (!(duets->deadline_s > 0) || count_others(&begun, duets) == 0)
+        return false;
+    const double needed_s = reserve_s(duets, time->start_s);
+    const double left_s = duets->deadline_s - time->now_s;
+    const bool half = time->now_s - time->begun_s > left_s;
+    return (needed_s > 0 && needed_s > left_s) ||
+           (duets->processes <= units_of(duets) && begun && half);
+}
+
+double duet_left_s(const struct duet *d)
+{
+    const struct gate_series *gate = &d->gate;
+    const struct gate_policy *policy = &gate->policy;
+    if (d->place == DUET_OVER)
+        return 0;
+    if (!d->judged || gate->pairs == 0)
+        return NAN;
+    const double here = gate->streams[gate->processes - 1].pairs;
+    const double least = d->place == DUET_OPEN ? fmax(0, policy->min_pairs - here) : 0;
+    const double pairs = fmin(fmax(least, d->left.pairs), gate->capacity - gate->pairs);
+    return pairs * d->play_s / gate->pairs + d->left.processes * open_s(d);
+}
+
+// ---- void pairs ----
+//
+// What is faster than the roofline is no time of this kernel, whatever the stopwatch read.
+
+enum { ENOUGH = 32 };
+
+// Excludes such pairs among those that the gate has not seen.
+static void duet_void_pairs(struct duet *d)
+{
+    for (size_t i = d->fed; i < d->base_samples.count; i++) {
+        struct sample *base = &d->base_samples.items[i], *head = &d->head_samples.items[i];
+        if (fmin(base->time_ns, head->time_ns) >= d->least_ns)
+            continue;
+        base->excluded = head->excluded = 1;
+        d->voided++;
+    }
+}
+
+// So many of them that the rest would not count either.
+static bool duet_is_void(const struct duet *d)
+{
+    return d->voided >= ENOUGH && 2 * (size_t)d->voided > d->base_samples.count;
+}
 
 // 64 at once are enough to mix what a device does over time; more would only hold memory. What was
 // refused four times for want of room is not tried again beside others.
 enum { OPEN_MOST = 64, FIRST_BLOCK = 8, REFUSALS = 4 };
 
-double player_now(const struct player *p)
+static double player_now(const struct player *p)
 {
     return p->all->now ? p->all->now(p->all->context) : monotonic_s();
 }
 
-bool player_late(const struct player *p)
+// The time is over.
+static bool player_late(const struct player *p)
 {
     return p->all->deadline_s > 0 && player_now(p) > p->all->deadline_s;
 }
@@ -50,7 +208,7 @@ static void end_leaving(struct player *p)
     back(p, 0);
 }
 
-void player_end_child(struct player *p)
+static void player_end_child(struct player *p)
 {
     if (p->bench && p->leaving)
         end_leaving(p);
@@ -61,7 +219,8 @@ void player_end_child(struct player *p)
     p->full = p->mixed = false;
 }
 
-void player_end_all(struct player *p)
+// Waits until the last child is gone, too.
+static void player_end_all(struct player *p)
 {
     player_end_child(p);
     end_leaving(p);
@@ -74,7 +233,8 @@ static int close_series(struct bench_outcome *out, struct player *p, struct duet
     return back(p, bench_close(out, p->bench, &d->handle, err));
 }
 
-void player_take_out(struct player *p, struct duet *d, enum duet_place place)
+// The child has it open no more, or never had.
+static void player_take_out(struct player *p, struct duet *d, enum duet_place place)
 {
     if (d->place == DUET_OPEN) {
         p->open--;
@@ -83,7 +243,7 @@ void player_take_out(struct player *p, struct duet *d, enum duet_place place)
     d->place = place;
 }
 
-int player_finish(struct player *p, struct duet *d, struct error *err)
+static int player_finish(struct player *p, struct duet *d, struct error *err)
 {
     d->place = DUET_OVER;
     return p->all->over ? p->all->over(p->all->context, d, err) : 0;
@@ -91,7 +251,8 @@ int player_finish(struct player *p, struct duet *d, struct error *err)
 
 // ---- open, play, close ----
 
-bool player_may(const struct player *p, const struct duet *d)
+// Whether it may open this one, which waits.
+static bool player_may(const struct player *p, const struct duet *d)
 {
     return (!d->only || d->only == p->unit + 1) && (!d->claim || d->claim == p->unit + 1);
 }
@@ -344,7 +505,9 @@ static int give_up(struct player *p, struct error *err)
     return 0;
 }
 
-int player_move(bool *moved, struct player *p, struct error *err)
+// *moved: it did something; else there is nothing left that it could open or play. When the time is
+// over it closes what it has open.
+static int player_move(bool *moved, struct player *p, struct error *err)
 {
     struct duet *d = NULL;
     int status = 0;
@@ -361,5 +524,308 @@ int player_move(bool *moved, struct player *p, struct error *err)
         *moved = false;
     if (status == 0 && d && p->all->played)
         p->all->played(p->all->context, p->all, d);
+    return status;
+}
+
+// ---- trouble ----
+//
+// What a child that died, or a result that was wrong, costs the duets that were open in it, and who
+// is tried again alone (duets.h, "Trouble").
+
+// The child is dead: those that were open in it go on in another.
+static void part_all(struct player *p)
+{
+    player_end_child(p);
+    for (size_t i = 0; i < p->all->count; i++) {
+        struct duet *d = &p->all->items[i];
+        if (d->place != DUET_OPEN || d->unit != p->unit)
+            continue;
+        d->place = DUET_WAITS;
+        d->parted = true;
+    }
+    p->open = 0;
+}
+
+static void suspect_kernel(struct player *p, const char *kernel)
+{
+    for (size_t i = 0; i < p->all->count; i++) {
+        if (strcmp(p->all->items[i].kernel, kernel) == 0)
+            p->all->items[i].suspect = true;
+    }
+}
+
+// The duet's command ended in `outcome`, which is not ok; the child has it open no more. Finishes
+// it, or lets it be tried again.
+static int player_failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
+                         struct error *err)
+{
+    const bool beside = p->open > (d->place == DUET_OPEN);
+    const bool doubtful = outcome->state == MEASURED_CRASHED || outcome->state == MEASURED_WRONG;
+    // A person, or the machine's want of memory: nobody of those here, the first time.
+    const bool outside =
+        outcome->gone && !outcome->own_fault && !d->killed && outcome->state == MEASURED_CRASHED;
+    player_take_out(p, d, DUET_WAITS);
+    if (outcome->gone)
+        part_all(p);
+    const bool again = doubtful && (beside || outside) && !player_late(p);
+    d->killed |= outside;
+    if (outcome->gone || outcome->state == MEASURED_WRONG || again)
+        suspect_kernel(p, d->kernel);
+    if (again && outcome->state == MEASURED_WRONG) {
+        // Whoever is to blame: what this process timed was not the product. Next time it is looked
+        // at longer.
+        d->judged = d->alarmed = false;
+        d->fed = d->base_samples.count = d->head_samples.count = 0;
+        d->voided = d->confirm_pairs = 0;
+        d->thorough = true;
+        return 0;
+    }
+    if (again) {
+        d->base_samples.count = d->head_samples.count = d->fed;
+        d->parted = true;
+        return 0;
+    }
+    d->outcome = *outcome;
+    d->outcome.own_fault &= !beside || outcome->role == ROLE_BASE; // which was tried alone
+    return player_finish(p, d, err);
+}
+
+// ---- units ----
+//
+// All players of a gate's duets: each in a thread of its own, who confirms what, and what becomes
+// of a lost device's duets. One player alone needs no thread.
+
+// ---- what is left to confirm
+
+// In a further process; one that may have no more of them goes on in the last one's place.
+static void go_on(struct duet *d)
+{
+    if (d->gate.processes < d->gate.policy.processes)
+        gate_series_fresh_process(&d->gate);
+    else
+        d->parted = true;
+    d->place = DUET_WAITS;
+}
+
+// Aside, and for this player: another unit has it, unless there is no other.
+static bool is_for(const struct player *p, const struct duet *d)
+{
+    return d->place == DUET_ASIDE && player_may(p, d) &&
+           (p->table->living == 1 || d->only || d->unit != p->unit);
+}
+
+static bool been_here(const struct player *p, const struct duet *d)
+{
+    return p->bench && d->been[p->unit] == p->process + 1;
+}
+
+struct aside {
+    size_t alarms, fresh; // fresh: it was not in the child at work
+    size_t all;
+};
+
+static struct aside count_aside(const struct player *p)
+{
+    struct aside count = {0};
+    for (size_t i = 0; i < p->all->count; i++) {
+        const struct duet *d = &p->all->items[i];
+        if (!is_for(p, d))
+            continue;
+        const bool alarm = d->confirm_pairs > 0;
+        count.alarms += alarm;
+        count.all += alarm || !p->pressed;
+        count.fresh += (alarm || !p->pressed) && !been_here(p, d);
+    }
+    return count;
+}
+
+// Takes alarms, and what is open unless time presses, to be played in a process that is new to
+// them: the one at work, where there are such, else a fresh one. A player with sisters takes a
+// share, so that all end together, and has a fresh process only when nobody has anything else left:
+// what comes from the others may still be new to the one at work, and each start costs as much as
+// many pairs. False: there are none now.
+static bool confirm(struct player *p)
+{
+    const size_t living = p->table->living;
+    struct aside count = count_aside(p);
+    const bool eased = p->pressed && !count.alarms;
+    if (eased) {
+        p->pressed = false;
+        count = count_aside(p);
+    }
+    if (!count.all || (!count.fresh && living > 1 && p->renewed == p->table->stalls))
+        return eased;
+    if (!count.fresh || living == 1) {
+        p->renewed = p->table->stalls;
+        player_end_child(p);
+        count = count_aside(p); // all are new to the next one
+    }
+    size_t share = (count.fresh + living - 1) / living;
+    for (size_t i = 0; i < p->all->count && share; i++) {
+        struct duet *d = &p->all->items[i];
+        if (!is_for(p, d) || been_here(p, d) || (p->pressed && !d->confirm_pairs))
+            continue;
+        d->claim = p->unit + 1;
+        go_on(d);
+        share--;
+    }
+    return true;
+}
+
+// ---- one player
+
+// Whoever waits looks again.
+static void tell_all(struct player *p)
+{
+    struct table *table = p->table;
+    for (size_t i = 0; i < table->count; i++)
+        table->players[i].waits = false;
+    pthread_cond_broadcast(&table->changed);
+}
+
+// Something that one of those who wait could play in a fresh process.
+static bool is_left(const struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->players[i].left && count_aside(&table->players[i]).all)
+            return true;
+    }
+    return false;
+}
+
+// For what the others may leave to it; false: nobody has anything left.
+static bool wait_for_others(struct player *p)
+{
+    struct table *table = p->table;
+    size_t waiting = 0;
+    p->waits = true;
+    for (size_t i = 0; i < table->count; i++)
+        waiting += table->players[i].waits && !table->players[i].left;
+    if (waiting == table->living && is_left(table)) {
+        table->stalls++;
+        tell_all(p);
+        return true;
+    }
+    table->over |= waiting == table->living;
+    if (table->over)
+        pthread_cond_broadcast(&table->changed);
+    while (p->waits && !table->over)
+        pthread_cond_wait(&table->changed, &table->lock);
+    return !table->over;
+}
+
+// Its device is gone: what it had goes on elsewhere, and what it alone could play is over.
+static int lose(struct player *p, const char *why, struct error *err)
+{
+    for (size_t i = 0; i < p->all->count; i++) {
+        struct duet *d = &p->all->items[i];
+        if (d->claim == p->unit + 1)
+            d->claim = 0;
+        if ((d->place == DUET_OPEN || d->place == DUET_OPENS) && d->unit == p->unit) {
+            d->base_samples.count = d->head_samples.count = d->fed;
+            d->place = DUET_WAITS;
+            d->parted = true;
+        }
+        if (d->only == p->unit + 1 && d->place != DUET_OVER && player_finish(p, d, err))
+            return -1;
+    }
+    if (p->all->lost)
+        p->all->lost(p->all->context, p->unit, why);
+    return 0;
+}
+
+static int play(struct player *p, struct error *err)
+{
+    for (bool moved = true; !p->table->over;) {
+        const bool late = player_late(p);
+        if (player_move(&moved, p, err))
+            return -1;
+        if (late)
+            return 0;
+        if (moved || confirm(p))
+            tell_all(p);
+        else if (!wait_for_others(p))
+            return 0;
+    }
+    return 0;
+}
+
+static void play_to_the_end(struct player *p)
+{
+    struct table *table = p->table;
+    struct error err;
+    pthread_mutex_lock(&table->lock);
+    int status = play(p, &err);
+    player_end_all(p);
+    if (status && p->lost && table->living > 1)
+        status = lose(p, err.text, &err);
+    if (status && table->status == 0) {
+        table->status = -1;
+        table->why = err;
+    }
+    table->over |= status != 0;
+    p->left = true;
+    table->living--;
+    tell_all(p);
+    pthread_mutex_unlock(&table->lock);
+}
+
+static void *run(void *player)
+{
+    play_to_the_end(player);
+    return NULL;
+}
+
+// ---- all
+
+static int play_all(struct table *table, struct error *err)
+{
+    pthread_t threads[UNITS_MOST];
+    bool begun[UNITS_MOST] = {false};
+    for (size_t i = 1; i < table->count; i++) {
+        struct player *p = &table->players[i];
+        begun[i] = pthread_create(&threads[i], NULL, run, p) == 0;
+        if (begun[i])
+            continue;
+        pthread_mutex_lock(&table->lock);
+        p->left = true;
+        table->living--;
+        pthread_mutex_unlock(&table->lock);
+    }
+    play_to_the_end(&table->players[0]);
+    for (size_t i = 1; i < table->count; i++) {
+        if (begun[i])
+            pthread_join(threads[i], NULL);
+    }
+    if (table->status)
+        *err = table->why;
+    return table->status;
+}
+
+int duets_play(struct duets *duets, struct error *err)
+{
+    struct player players[UNITS_MOST];
+    const size_t count = duets->units ? duets->units : 1;
+    struct table table = {.all = duets,
+                          .players = players,
+                          .count = count < UNITS_MOST ? count : UNITS_MOST,
+                          .lock = PTHREAD_MUTEX_INITIALIZER,
+                          .changed = PTHREAD_COND_INITIALIZER};
+    table.living = table.count;
+    for (size_t i = 0; i < table.count; i++)
+        players[i] = (struct player){
+            .table = &table,
+            .all = duets,
+            .unit = i,
+            .turns = xcalloc(duets->count + 1, sizeof(*players[i].turns)),
+        };
+    table.begun_s = player_now(&players[0]);
+    int status = play_all(&table, err);
+    for (size_t i = 0; status == 0 && i < duets->count; i++) {
+        if (duets->items[i].place != DUET_OVER)
+            status = player_finish(&players[0], &duets->items[i], err);
+    }
+    for (size_t i = 0; i < table.count; i++)
+        free(players[i].turns);
     return status;
 }

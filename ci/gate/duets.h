@@ -32,6 +32,8 @@
 #include "model/gate/gate.h"
 #include "runner/bench/measure.h"
 
+#include <pthread.h>
+
 enum { VISITS_MOST = 16 };
 
 // Opens: a unit is about it. Aside: for another process.
@@ -112,6 +114,7 @@ struct duets {
 
 // Seconds that a duet still takes, as its blocks so far let one expect; NaN before its first.
 double duet_left_s(const struct duet *duet);
+
 // Every duet is over when it returns 0. -1: all devices are gone, no child starts, or a callback
 // failed.
 int duets_play(struct duets *duets, struct error *err);

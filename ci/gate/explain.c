@@ -1,16 +1,335 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why alarms came: what differs in the machine code (explain_code.c), what the model says of that,
+// Why alarms came: what differs in the machine code (explain_code()), what the model says of that,
 // and what the clock explains.
 #include "ci/gate/explain.h"
+
+#include "ci/gate/built.h"
+#include "ci/gate/task_list.h"
 #include "model/buffer.h"
 #include "model/gate/clock.h"
+#include "model/gate/gate.h"
 #include "model/predict.h"
+#include "model/predict/parts/occupancy.h"
+#include "runner/code/code_id.h"
+#include "runner/code/disassembly.h"
+#include "runner/code/plan_file.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+// The same begun and ended apart, so that several libraries can be disassembled side by side. What
+// was begun must be ended.
+struct code_reading {
+    struct code_facts facts;
+    struct disassembly *disassembly;
+};
+
+// ---- facts ----
+//
+// Reads what the compiler left in a kernel's library, and compares two of them. What a difference
+// means is said further down.
+
+static const char *const ptxas_notes[PTXAS_NOTES] = {"C7508", "C7510", "C7511", "C7515"};
+
+// "... in function '_Z4gemmv'" or "... for function '...'": is it one of ours?
+static bool about_other(const char *line, size_t length, const struct code_function_list *list)
+{
+    const char *at = memmem(line, length, "function '", 10);
+    if (!at)
+        return false;
+    at += 10;
+    size_t name = strcspn(at, "'\n");
+    for (size_t i = 0; i < list->count; i++) {
+        if (strlen(list->items[i].name) == name && memcmp(list->items[i].name, at, name) == 0)
+            return false;
+    }
+    return true;
+}
+
+void code_facts_notes(uint32_t notes[PTXAS_NOTES], const char *log,
+                      const struct code_function_list *list)
+{
+    for (const char *line = log; *line;) {
+        size_t length = strcspn(line, "\n");
+        for (size_t i = 0; i < PTXAS_NOTES; i++) {
+            if (memmem(line, length, ptxas_notes[i], 5) && !about_other(line, length, list))
+                notes[i]++;
+        }
+        line += length + (line[length] == '\n');
+    }
+}
+
+static int code_facts_begin(struct code_reading *out, const struct built *built,
+                            const struct built_kernel *kernel, const struct context *context,
+                            struct arena *arena, struct error *err)
+{
+    struct code_reading reading = {0};
+    if (code_resources(&reading.facts.functions, kernel->library, arena, err))
+        return -1;
+    const char *code = plan_file_code(kernel->library, arena);
+    if (code && reading.facts.functions.count &&
+        disassembly_begin(&reading.disassembly, code, &context->sandbox, err))
+        return -1;
+    if (built->log)
+        code_facts_notes(reading.facts.notes, built->log, &reading.facts.functions);
+    *out = reading;
+    return 0;
+}
+
+static void code_facts_end(struct code_facts *out, struct code_reading *reading,
+                           struct arena *arena)
+{
+    disassembly_end(&reading->facts.operations, reading->disassembly, arena);
+    reading->disassembly = NULL;
+    *out = reading->facts;
+}
+
+// Lives in `arena`. A host library has no functions. -1: the library cannot be read.
+static int code_facts_read(struct code_facts *out, const struct built *built,
+                           const struct built_kernel *kernel, const struct context *context,
+                           struct arena *arena, struct error *err)
+{
+    struct code_reading reading;
+    if (code_facts_begin(&reading, built, kernel, context, arena, err))
+        return -1;
+    code_facts_end(out, &reading, arena);
+    return 0;
+}
+
+static bool same_function(const struct code_function *a, const struct code_function *b)
+{
+    return strcmp(a->architecture, b->architecture) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+static const struct code_function *take(const struct code_function_list *list, bool *taken,
+                                        const struct code_function *like, bool by_name)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct code_function *f = &list->items[i];
+        if (taken[i] ||
+            (by_name ? !same_function(f, like) : strcmp(f->architecture, like->architecture)))
+            continue;
+        taken[i] = true;
+        return f;
+    }
+    return NULL;
+}
+
+size_t code_facts_pair(struct function_pair *out, const struct code_facts *base,
+                       const struct code_facts *head)
+{
+    bool *taken = xcalloc(base->functions.count + 1, sizeof(*taken));
+    size_t count = 0;
+    for (size_t i = 0; i < head->functions.count; i++) {
+        const struct code_function *f = &head->functions.items[i];
+        out[count++] = (struct function_pair){take(&base->functions, taken, f, true), f};
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!out[i].base)
+            out[i].base = take(&base->functions, taken, out[i].head, false);
+    }
+    for (size_t i = 0; i < base->functions.count; i++) {
+        if (!taken[i])
+            out[count++] = (struct function_pair){&base->functions.items[i], NULL};
+    }
+    free(taken);
+    return count;
+}
+
+// Local memory that is read or written by one pass through the code, bytes per thread.
+static int64_t function_spill(const struct code_function *f)
+{
+    return f ? (int64_t)f->local_load_bytes + f->local_store_bytes : 0;
+}
+
+// Resident blocks by the compiler's registers, and by threads and shared memory of the traits or,
+// where those say nothing, of the code.
+static struct occupancy function_occupancy(const struct code_function *f,
+                                           const struct traits *traits, const struct gpu *gpu)
+{
+    int32_t threads = traits->threads > 0 ? traits->threads : f->max_threads;
+    int32_t shared = traits->smem_bytes > f->shared_bytes ? traits->smem_bytes : f->shared_bytes;
+    return occupancy_of(gpu, threads, f->registers, shared);
+}
+
+// ---- what differs ----
+//
+// How the machine code of two builds differs, a line each; and why that matters, a clause. The
+// clause is that of the first rule that fits, in the order in which such changes usually matter:
+// ptxas gave up on asynchronous products; spills; occupancy; then, without claiming a cause,
+// registers, shared memory and the size of the code.
+
+struct text {
+    struct arena *arena;
+    const char *lines, *why;
+    int rank; // of `why`; lower is stronger
+};
+
+enum { RANK_NOTE, RANK_SPILL, RANK_OCCUPANCY, RANK_RESOURCE, RANK_SIZE, RANK_NONE };
+
+static void PRINTF_LIKE(2, 3) add(struct text *t, const char *format, ...)
+{
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof(line), format, list);
+    va_end(list);
+    t->lines = arena_printf(t->arena, "%s%s\n", t->lines, line);
+}
+
+static void PRINTF_LIKE(3, 4) because(struct text *t, int rank, const char *format, ...)
+{
+    char clause[256];
+    va_list list;
+    if (rank >= t->rank)
+        return;
+    va_start(list, format);
+    vsnprintf(clause, sizeof(clause), format, list);
+    va_end(list);
+    t->why = arena_strdup(t->arena, clause);
+    t->rank = rank;
+}
+
+static void number(struct text *t, const char *what, int64_t base, int64_t head)
+{
+    if (base != head)
+        add(t, "  %s: %" PRId64 " -> %" PRId64, what, base, head);
+}
+
+static void explain_occupancy(struct text *t, const struct function_pair *p,
+                              const struct task *task)
+{
+    const struct gpu *gpu = &task->device->gpu;
+    const struct occupancy b = function_occupancy(p->base, &task->base->traits, gpu);
+    const struct occupancy h = function_occupancy(p->head, &task->head->traits, gpu);
+    if (b.limit == OCCUPANCY_UNKNOWN || h.limit == OCCUPANCY_UNKNOWN)
+        return;
+    add(t, "  blocks per SM: %d -> %d (%d -> %d warps, limited by %s)", b.blocks, h.blocks, b.warps,
+        h.warps, occupancy_limit_name(h.limit));
+    if (b.warps != h.warps)
+        because(t, RANK_OCCUPANCY, "an SM now holds %d instead of %d warps of it (%s)", h.warps,
+                b.warps, occupancy_limit_name(h.warps < b.warps ? h.limit : b.limit));
+}
+
+static void explain_spills(struct text *t, const struct function_pair *p)
+{
+    int64_t before = function_spill(p->base), now = function_spill(p->head);
+    if (now > before)
+        because(t, RANK_SPILL,
+                "it now spills registers (%" PRId64 " bytes of local loads and stores, %" PRId64
+                " before)",
+                now, before);
+    else if (now < before)
+        because(t, RANK_SPILL,
+                "it spills less (%" PRId64 " bytes of local loads and stores, %" PRId64 " before)",
+                now, before);
+}
+
+static void explain_function(struct text *t, const struct function_pair *p, const struct task *task)
+{
+    const struct code_function *b = p->base, *h = p->head;
+    if (!b && !h)
+        return;
+    if (!b || !h) {
+        add(t, "function %.200s: %s", (h ? h : b)->name, h ? "new" : "gone");
+        return;
+    }
+    add(t, "function %.200s (%s):", h->name, h->architecture);
+    number(t, "registers per thread", b->registers, h->registers);
+    number(t, "local loads, bytes", b->local_load_bytes, h->local_load_bytes);
+    number(t, "local stores, bytes", b->local_store_bytes, h->local_store_bytes);
+    number(t, "stack per thread, bytes", b->stack_bytes, h->stack_bytes);
+    number(t, "static shared memory, bytes", b->shared_bytes, h->shared_bytes);
+    number(t, "code, bytes", (int64_t)b->code_bytes, (int64_t)h->code_bytes);
+    explain_spills(t, p);
+    explain_occupancy(t, p, task);
+    if (b->registers != h->registers)
+        because(t, RANK_RESOURCE, "it takes %d %s per thread, %d before", h->registers,
+                plural((uint64_t)h->registers, "register", "registers"), b->registers);
+    if (b->shared_bytes != h->shared_bytes)
+        because(t, RANK_RESOURCE, "it takes %d %s of static shared memory, %d before",
+                h->shared_bytes, plural((uint64_t)h->shared_bytes, "byte", "bytes"),
+                b->shared_bytes);
+    if (b->code_bytes != h->code_bytes && b->code_bytes)
+        because(t, RANK_SIZE, "its machine code is %+.1f %% in size",
+                100 * ((double)h->code_bytes / (double)b->code_bytes - 1));
+}
+
+static uint64_t count_of(const struct operation_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].name, name) == 0)
+            return list->items[i].count;
+    }
+    return 0;
+}
+
+static void explain_operations(struct text *t, const struct operation_list *base,
+                               const struct operation_list *head)
+{
+    if (!base->known || !head->known)
+        return;
+    for (size_t i = 0; i < head->count; i++) {
+        const struct operation *o = &head->items[i];
+        uint64_t before = count_of(base, o->name);
+        if (before != o->count)
+            add(t, "instructions %s: %" PRIu64 " -> %" PRIu64, o->name, before, o->count);
+    }
+    for (size_t i = 0; i < base->count; i++) {
+        const struct operation *o = &base->items[i];
+        if (!count_of(head, o->name))
+            add(t, "instructions %s: %" PRIu64 " -> 0", o->name, o->count);
+    }
+}
+
+static void explain_notes(struct text *t, const struct code_facts *base,
+                          const struct code_facts *head)
+{
+    for (size_t i = 0; i < PTXAS_NOTES; i++) {
+        if (base->notes[i] == head->notes[i])
+            continue;
+        add(t, "ptxas %s: %u -> %u", ptxas_notes[i], base->notes[i], head->notes[i]);
+        if (head->notes[i] > base->notes[i])
+            because(t, RANK_NOTE, "ptxas now warns of lost performance (%s)", ptxas_notes[i]);
+        else
+            because(t, RANK_NOTE, "ptxas no longer warns of lost performance (%s)", ptxas_notes[i]);
+    }
+}
+
+static void explain_traits(struct text *t, const struct traits *base, const struct traits *head)
+{
+#define X(name)                                                                                    \
+    if (base->name != head->name) {                                                                \
+        add(t, "trait %s: %d -> %d", #name, base->name, head->name);                               \
+        because(t, RANK_RESOURCE, "its %s is %d, %d before", #name, head->name, base->name);       \
+    }
+    TRAITS(X)
+#undef X
+}
+
+const char *explain_code(const char **why, const struct code_facts *base,
+                         const struct code_facts *head, const struct task *task,
+                         struct arena *arena)
+{
+    struct text t = {.arena = arena, .lines = "", .why = "", .rank = RANK_NONE};
+    const size_t most = base->functions.count + head->functions.count;
+    struct function_pair *pairs = xcalloc(most + 1, sizeof(*pairs));
+    size_t count = code_facts_pair(pairs, base, head);
+    explain_traits(&t, &task->base->traits, &task->head->traits);
+    explain_notes(&t, base, head);
+    for (size_t i = 0; i < count; i++)
+        explain_function(&t, &pairs[i], task);
+    explain_operations(&t, &base->operations, &head->operations);
+    if (count && (!base->functions.complete || !head->functions.complete))
+        add(&t, "some device code is PTX or compressed and was not read");
+    free(pairs);
+    *why = t.why;
+    return t.lines;
+}
 
 // ---- what the model and the clocks say
 
@@ -177,4 +496,135 @@ void explain_alarms(struct run *run, const struct task_list *tasks, const struct
             explain_one(run, task, context, facts);
     }
     free(e.facts);
+}
+
+// ---- the gate without a device ----
+//
+// Compares two builds by what the compiler says of them, on a machine without the device. It never
+// claims a time.
+
+static uint32_t sum_notes(const struct code_facts *facts)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < PTXAS_NOTES; i++)
+        sum += facts->notes[i];
+    return sum;
+}
+
+static void compare_pair(struct static_change *change, const struct function_pair *p,
+                         const struct task *task)
+{
+    const struct gpu *gpu = &task->device->gpu;
+    change->spill += function_spill(p->head) - function_spill(p->base);
+    if (!p->base || !p->head)
+        return;
+    const struct occupancy b = function_occupancy(p->base, &task->base->traits, gpu);
+    const struct occupancy h = function_occupancy(p->head, &task->head->traits, gpu);
+    if (b.limit != OCCUPANCY_UNKNOWN && h.limit != OCCUPANCY_UNKNOWN &&
+        h.warps - b.warps < change->warps)
+        change->warps = h.warps - b.warps;
+}
+
+static void compare_predictions(struct static_change *change, const struct task *task,
+                                const struct model *model)
+{
+    struct predict_input input = {.gpu = &task->device->gpu,
+                                  .problem = &task->result->problem,
+                                  .traits = &task->base->traits};
+    const struct prediction base = model->predict(&input);
+    input.traits = &task->head->traits;
+    const struct prediction head = model->predict(&input);
+    if (!base.feasible || !head.feasible || !(base.time_ns > 0) || !(head.time_ns > 0))
+        return;
+    change->log_model = log(head.time_ns / base.time_ns);
+    change->model_band = fmax(base.band, head.band);
+}
+
+struct static_change static_compare(const struct code_facts *base, const struct code_facts *head,
+                                    const struct task *task, const struct model *model,
+                                    struct arena *arena)
+{
+    struct static_change change = {0};
+    const size_t most = base->functions.count + head->functions.count;
+    struct function_pair *pairs = arena_alloc(arena, (most + 1) * sizeof(*pairs));
+    const size_t count = code_facts_pair(pairs, base, head);
+    change.notes = (int32_t)sum_notes(head) - (int32_t)sum_notes(base);
+    // PTX beside machine code is usual and adds nothing; no machine code at all tells nothing.
+    change.unreadable = !base->functions.count || !head->functions.count;
+    for (size_t i = 0; i < count; i++)
+        compare_pair(&change, &pairs[i], task);
+    if (model)
+        compare_predictions(&change, task, model);
+    return change;
+}
+
+enum static_finding static_find(const struct static_change *change, double margin)
+{
+    const double bound = log1p(fmax(margin, change->model_band));
+    if (change->notes > 0 || change->spill > 0 || change->log_model > bound)
+        return STATIC_WORSE;
+    if (change->warps < 0)
+        return STATIC_FEWER_WARPS;
+    if (change->unreadable)
+        return STATIC_UNREADABLE;
+    if (change->notes < 0 || change->spill < 0 || change->log_model < -bound)
+        return STATIC_BETTER;
+    return STATIC_ALIKE;
+}
+
+enum verdict_kind static_verdict(enum static_finding finding)
+{
+    switch (finding) {
+    case STATIC_WORSE:
+        return VERDICT_SLOWER;
+    case STATIC_FEWER_WARPS:
+        return VERDICT_UNDECIDED;
+    default:
+        return VERDICT_NOT_MEASURED;
+    }
+}
+
+const char *static_reason(const struct static_change *change, enum static_finding finding,
+                          const char *why, struct arena *arena)
+{
+    bool by_model = change->notes == 0 && change->spill == 0 &&
+                    (finding == STATIC_WORSE || finding == STATIC_BETTER);
+    if (by_model)
+        return arena_printf(arena, "the model expects %+.1f %%", 100 * expm1(change->log_model));
+    if (finding == STATIC_UNREADABLE)
+        return "the device code is PTX or compressed and cannot be compared";
+    if (finding == STATIC_ALIKE && !*why)
+        return "nothing that the compiler reports has changed";
+    return *why ? why : "the code differs";
+}
+
+void static_judge(struct run *run, const struct task *task, const struct context *context,
+                  const struct built *base, const struct built *head)
+{
+    struct result *r = task->result;
+    struct arena *arena = &run->arena;
+    struct code_facts before, now;
+    const char *why = "", *lines = "";
+    const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
+    double margin = gate.margin > 0 ? gate.margin : gate_policy_default("cuda", 1e6).margin;
+    struct static_change change = {.unreadable = true};
+    struct error err;
+    if (code_facts_read(&before, base, task->base, context, arena, &err) == 0 &&
+        code_facts_read(&now, head, task->head, context, arena, &err) == 0) {
+        const struct model *model = model_find(context->policy.model);
+        change = static_compare(&before, &now, task, model, arena);
+        lines = explain_code(&why, &before, &now, task, arena);
+    }
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    const enum static_finding finding = static_find(&change, margin);
+    const enum verdict_kind kind = static_verdict(finding);
+    r->verdict = (struct verdict){.kind = kind, .log_ratio = interval_unknown, .margin = margin};
+    if (kind == VERDICT_SLOWER)
+        r->verdict.cause = CAUSE_KERNEL;
+    why = static_reason(&change, finding, why, arena);
+    const char *word = kind == VERDICT_NOT_MEASURED ? "" : verdict_kind_name(kind);
+    r->verdict.sentence = arena_printf(arena, "static: %s %s: %s%snot measured (no device): %s",
+                                       r->kernel, problem, word, *word ? ", " : "", why);
+    r->verdict.explanation = arena_printf(arena, "why: static facts only: %s\n%s", why, lines);
 }

@@ -2,7 +2,7 @@
 //
 // Links of a new code with those before it: which comparisons a plain run owes the history of its
 // series, and what is kept of them. pipeline_link.c has them made: those with the code before by
-// the gate's rule, those with marks as far as levels need it (linking_doubts.c).
+// the gate's rule, those with marks as far as levels need it (pipeline_link.c).
 #ifndef PLUMB_LINKING_H
 #define PLUMB_LINKING_H
 

@@ -1,12 +1,271 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures one side of a task alone, with a bench child that is kept while tasks share a device. A
-// kernel that fails is a result; only a lost device or a full disk is an error.
+// Measures one side of a task alone, with a bench child that is kept while tasks share a device,
+// and what goes before: how long it takes, the records that are timed, the numbers of the gate's
+// rule. A kernel that fails is a result; only a lost device or a full disk is an error.
 #include "ci/gate/measuring.h"
-#include "model/predict/parts/least.h"
 
+#include "ci/gate/known.h"
+#include "ci/gate/task_list.h"
+#include "model/gate/gate.h"
+#include "model/history/levels.h"
+#include "model/predict/parts/least.h"
+#include "model/text.h"
+#include "runner/bench/record.h"
+#include "runner/child/files.h"
+#include "runner/code/plan_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+// ---- how long the rest takes ----
+//
+// Expected times, by least squares over sums that are kept.
+
+void pace_add(struct pace *pace, double size, double seconds)
+{
+    pace->count += 1;
+    pace->size += size;
+    pace->size2 += size * size;
+    pace->seconds += seconds;
+    pace->product += size * seconds;
+}
+
+double pace_expect(const struct pace *p, double size)
+{
+    if (p->count == 0)
+        return NAN;
+    const double mean = p->seconds / p->count, middle = p->size / p->count;
+    const double spread = p->size2 - p->size * middle;
+    double slope = (p->product - p->seconds * middle) / spread, fixed = mean - slope * middle;
+    // Sizes that are all alike: a longer one is taken to be longer, a shorter one as long.
+    if (!(spread > 1e-9 * p->size2))
+        return middle > 0 ? mean * fmax(1, size / middle) : mean;
+    if (slope < 0)
+        slope = 0, fixed = mean;
+    if (fixed < 0)
+        fixed = 0, slope = p->product / p->size2;
+    return fixed + slope * size;
+}
+
+int pace_size(double *out, const struct task *task, struct context *context, struct error *err)
+{
+    const struct result *r = task->result;
+    const struct device *device = &task->device->unit;
+    const struct series series = {r->kernel, &r->problem, device->uuid};
+    const struct history_query newest = {.limit = 1, .comparisons = true};
+    const double rate = strcmp(device->kind, "cuda") == 0 ? 1e14 : 1e10; // operations per second
+    struct stored_points stored = {0};
+    struct arena arena = {0};
+    int status = store_points(&stored, context->store, &series, &newest, &arena, err);
+    if (status == 0)
+        *out = stored.count ? stored.points[stored.count - 1].time_ns / 1e9
+                            : problem_flops(&r->problem) / rate;
+    arena_free(&arena);
+    return status;
+}
+
+// ---- records ----
+//
+// Makes records in sandboxed processes of their own, base and head apart, before anything is timed.
+// A record's name says which code and problem it is of, so the same is not recorded twice in a run.
+
+// How such a measurement would have been timed; it is stored, so it tells one after the fact.
+static const char refused_regime[] = "not recorded";
+
+bool recording_refused(const struct measurement *m)
+{
+    return m->state == MEASURED_UNSUPPORTED && m->regime && strcmp(m->regime, refused_regime) == 0;
+}
+
+bool recording_wanted(const struct task *task)
+{
+    const bool plan = (task->base && task->base->plan) || (task->head && task->head->plan);
+    return (task->rule->device_code || plan) && strcmp(task->device->policy->kind, "cuda") == 0;
+}
+
+static const struct built_kernel *side(const struct task *task, enum sample_role role)
+{
+    return role == ROLE_BASE ? task->base : task->head;
+}
+
+// A kernel's name may be long and its problem too: their hash stands for both.
+const char *recording_file(const struct recording *r, const struct task *task,
+                           enum sample_role role, struct arena *arena)
+{
+    const struct built_kernel *kernel = side(task, role);
+    char problem[PROBLEM_TEXT];
+    if (!recording_wanted(task))
+        return kernel->library;
+    problem_format(problem, &task->result->problem);
+    const uint64_t hash = hash_text(hash_text(HASH_START, task->result->kernel), problem);
+    return arena_printf(arena, "%s/%s-%016llx.record", r->folder, kernel->code,
+                        (unsigned long long)hash);
+}
+
+static int make_folder(struct recording *r, struct error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (r->folder[0])
+        return 0;
+    if (!temporary || temporary[0] != '/' || strlen(temporary) > 40)
+        temporary = "/tmp";
+    snprintf(r->folder, sizeof(r->folder), "%s/plumb-XXXXXX", temporary);
+    if (mkdtemp(r->folder))
+        return 0;
+    error_set(err, "%s: %s", r->folder, strerror(errno));
+    r->folder[0] = '\0';
+    return -1;
+}
+
+static int make_plan(struct bench_outcome *out, const char *file, const struct task *task,
+                     const struct built_kernel *kernel, struct error *err)
+{
+    const int64_t sms = (int64_t)task->device->gpu.sm_count.value;
+    return plan_file_record(out, file, kernel->library, &task->result->problem, sms, err);
+}
+
+// Of the build that the library is from.
+static const char *directory_of(const struct recording *r, const char *library)
+{
+    for (size_t i = 0; i < r->directory_count; i++) {
+        const size_t length = strlen(r->directories[i]);
+        if (strncmp(library, r->directories[i], length) == 0 && library[length] == '/')
+            return r->directories[i];
+    }
+    assert(false && "a library of no build that is measured");
+    return NULL;
+}
+
+static int ready(struct recording *r, const struct task *task, enum sample_role role,
+                 struct error *err)
+{
+    if (r->device != task->device)
+        recording_pause(r);
+    r->device = task->device;
+    if (make_folder(r, err))
+        return -1;
+    const char **shown = &r->shown[role];
+    const char *wanted = directory_of(r, side(task, role)->library);
+    if (*shown != wanted) {
+        bench_stop(r->bench[role]);
+        r->bench[role] = NULL;
+    }
+    *shown = wanted;
+    return r->bench[role] ? 0
+                          : context_bench(&r->bench[role], r->context, task->device, shown, 1, err);
+}
+
+// A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
+static void refuse(struct measurement *out, const struct task *task, bool plan,
+                   const struct bench_outcome *why, struct arena *arena)
+{
+    const char *because = task->rule->device_code ? "the policy trusts device code alone"
+                                                  : "a plan is compared with records alone";
+    *out =
+        (struct measurement){.state = plan ? why->state : MEASURED_UNSUPPORTED,
+                             .regime = plan ? "" : refused_regime,
+                             .detail = plan ? arena_strdup(arena, why->detail)
+                                            : arena_printf(arena, "cannot be recorded, and %s: %s",
+                                                           because, why->detail)};
+}
+
+// Makes the record of one side of the task unless it is there. False in *made: the kernel cannot be
+// recorded; `instead` (NULL: nothing) then says so and why, as "unsupported", for what the policy
+// does not trust is not measured either. -1: the device is gone or the disk is full.
+static int recording_make(bool *made, struct recording *r, const struct task *task,
+                          enum sample_role role, struct measurement *instead, struct arena *arena,
+                          struct error *err)
+{
+    struct bench_outcome outcome = {.state = MEASURED_OK};
+    const struct bench_series series = {.kernel = task->result->kernel,
+                                        .problem = &task->result->problem,
+                                        .head = side(task, role)->library};
+    *made = true;
+    if (!recording_wanted(task))
+        return 0;
+    const struct built_kernel *kernel = side(task, role);
+    if (kernel->plan ? make_folder(r, err) : ready(r, task, role, err))
+        return -1;
+    const char *file = recording_file(r, task, role, arena);
+    if (access(file, R_OK) == 0)
+        return 0;
+    if (kernel->plan ? make_plan(&outcome, file, task, kernel, err)
+                     : record_write(&outcome, file, r->bench[role], &series, err))
+        return -1;
+    if (outcome.state != MEASURED_OK) { // it may leave a stream or a context that others cannot use
+        bench_stop(r->bench[role]);
+        r->bench[role] = NULL;
+    }
+    *made = outcome.state == MEASURED_OK;
+    if (!*made && instead)
+        refuse(instead, task, kernel->plan, &outcome, arena);
+    return 0;
+}
+
+void recording_pause(struct recording *r)
+{
+    for (int role = 0; role < 2; role++) {
+        bench_stop(r->bench[role]);
+        r->bench[role] = NULL;
+    }
+}
+
+// Ends them and removes the records.
+static void recording_end(struct recording *r)
+{
+    struct error ignored;
+    recording_pause(r);
+    if (r->folder[0])
+        files_remove(r->folder, &ignored);
+    r->folder[0] = '\0';
+}
+
+// ---- the policy of a task ----
+//
+// The gate's numbers for one task: defaults, the policy's, and what earlier runs saw of the series'
+// scatter.
+
+int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
+                     const struct sample *base, size_t count, struct error *err)
+{
+    const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
+    const struct context_device *device = task->device;
+    const struct problem *problem = &task->result->problem;
+    struct gate_policy policy =
+        gate_policy_default(device->policy->kind, gate_size_ns(base, count, problem, &device->gpu));
+    if (recording_wanted(task))
+        gate_policy_records(&policy);
+    policy.alpha = gate.alpha;
+    policy.processes = gate.processes;
+    policy.max_pairs = gate.max_pairs;
+    if (gate.margin > 0) {
+        policy.floor *= gate.margin / policy.margin;
+        policy.margin = gate.margin;
+    }
+    const struct series series = {task->result->kernel, problem, device->unit.uuid};
+    struct pair_scale *stored = NULL;
+    size_t runs = 0;
+    if (store_scale(&stored, &runs, context->store, &series, 8, task->run->id, &task->run->arena,
+                    err))
+        return -1;
+    double sum = 0, pairs = 0;
+    for (size_t i = 0; i < runs; i++) {
+        if (stored[i].sd_mad > 0 && stored[i].pairs >= 8) {
+            sum += log(stored[i].sd_mad) * stored[i].pairs;
+            pairs += stored[i].pairs;
+        }
+    }
+    if (pairs > 0)
+        gate_policy_learn(&policy, (struct moderation){0, 0}, exp(sum / pairs), pairs);
+    gate_policy_use(&policy, task->use, levels_prior.sd);
+    *out = policy;
+    return 0;
+}
 
 static void show(struct measuring *m, const struct built *built)
 {
@@ -75,7 +334,7 @@ int measuring_record(bool *made, struct measuring *m, const struct task *task,
 
 // A live child on the task's device. What measured before ends while this one starts, and is gone
 // before anything is opened: no sample is taken beside either.
-static int ready(struct measuring *m, const struct task *task, struct error *err)
+static int child_ready(struct measuring *m, const struct task *task, struct error *err)
 {
     recording_pause(&m->recording);
     if (m->bench && m->device == task->device)
@@ -132,7 +391,7 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
         return -1;
     if (!made)
         return 0;
-    if (ready(m, task, err) || open_alone(&opened, m, task, role, err))
+    if (child_ready(m, task, err) || open_alone(&opened, m, task, role, err))
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {
@@ -156,4 +415,73 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
 done:
     sample_list_free(&samples);
     return status;
+}
+
+// ---- a plain run ----
+//
+// A plain run's measuring: its tasks one after the other, each stored as soon as it is known.
+
+// The tasks of a plain run, what they took so far and what those after `next` will.
+struct course {
+    const struct task_list *tasks;
+    double *sizes;
+    struct pace pace;
+};
+
+static int course_begin(struct course *out, const struct task_list *tasks, struct run *run,
+                        struct context *context, struct error *err)
+{
+    *out = (struct course){.tasks = tasks};
+    out->sizes = arena_alloc(&run->arena, tasks->count * sizeof(*out->sizes));
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (pace_size(&out->sizes[i], &tasks->items[i], context, err))
+            return -1;
+    }
+    return 0;
+}
+
+static double course_left_s(const struct course *course, size_t next)
+{
+    double left_s = 0;
+    for (size_t i = next; i < course->tasks->count; i++)
+        left_s += pace_expect(&course->pace, course->sizes[i]);
+    return left_s;
+}
+
+static int measure_one(const struct task *task, struct measuring *measuring, bool again,
+                       struct error *err)
+{
+    bool found = false;
+    if (!again && task_reuse(&found, task, measuring->context, err))
+        return -1;
+    return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, err);
+}
+
+int solo_measure(struct run *run, const struct task_list *tasks, struct measuring *measuring,
+                 enum anew anew, struct error *err)
+{
+    struct context *context = measuring->context;
+    struct course course;
+    progress_begin(&context->progress);
+    if (course_begin(&course, tasks, run, context, err))
+        return -1;
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct task *task = &tasks->items[i];
+        bool known = false;
+        progress_left(&context->progress, course_left_s(&course, i));
+        task_show(task, context);
+        if (run->id && task_resumed(&known, task, context, err))
+            return -1;
+        if (known)
+            continue;
+        const double begun_s = monotonic_s();
+        if (measure_one(task, measuring, anew_wanted(anew, run, task->result), err))
+            return -1;
+        if (run->id && store_save_result(context->store, run, task->result, err))
+            return -1;
+        if (!task->result->reused)
+            pace_add(&course.pace, course.sizes[i], monotonic_s() - begun_s);
+    }
+    progress_end(&context->progress);
+    return 0;
 }

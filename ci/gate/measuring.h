@@ -1,14 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measuring a task with the bench child, alone; side_by_side.h measures many with their
+// Measuring a task with the bench child, alone; gate_measure.h measures many with their
 // baselines. A kernel that is wrong, hangs or crashes is data in its result; -1 is kept for a
 // device that disappears or a disk that is full.
 #ifndef PLUMB_MEASURING_H
 #define PLUMB_MEASURING_H
 
-#include "ci/gate/recording.h"
+#include "ci/gate/known.h"
 #include "ci/gate/task_list.h"
 #include "model/gate/gate.h"
+
+// ---- records ----
+//
+// What the stopwatch opens for a task: the library, or where the policy says `trust = device-code`
+// a record of its kernel, so that no host code of the commit runs beside the stopwatch or the other
+// build. Records of one run lie in a folder of its own and are gone with it.
+
+struct recording {
+    struct context *context;
+    const char *const *directories; // of the libraries, shown in the sandbox; borrowed
+    size_t directory_count;
+    char folder[64]; // of the records; "" before the first
+    // A bench that runs the library's host code and times nothing: one for each side, which is
+    // shown one build and no other.
+    struct bench *bench[2];
+    const char *shown[2];                // of `directories`
+    const struct context_device *device; // they are on
+};
+
+// The policy wants this task replayed from records.
+bool recording_wanted(const struct task *task);
+
+// A measurement that was not taken because its kernel cannot be recorded.
+bool recording_refused(const struct measurement *measurement);
+
+// The file to open for one side, in the arena; it is there once recording_make() has made it.
+const char *recording_file(const struct recording *recording, const struct task *task,
+                           enum sample_role role, struct arena *arena);
+
+// Ends the benches: nothing else may run while kernels are timed.
+void recording_pause(struct recording *recording);
 
 // One bench child at a time; alone, it is kept while tasks share a device.
 struct measuring {
@@ -28,19 +59,24 @@ struct measuring {
 // and NULL, are passed over.
 void measuring_begin(struct measuring *measuring, struct context *context,
                      const struct built *const *builds, size_t count);
+
 void measuring_end(struct measuring *measuring);
+
 // The same, but its child ends only when the context's next one starts.
 void measuring_leave(struct measuring *measuring);
+
 // Ends the child, and one that was left, so that the next task has a fresh one.
 void measuring_fresh(struct measuring *measuring);
+
 // A task's measurement from what its series came to: samples, state, seed and regime, in its run's
 // arena.
 void measuring_fill(struct measurement *out, struct measuring *measuring, const struct task *task,
                     const struct bench_outcome *outcome, const struct sample_list *samples);
 
-// Makes what one side is timed from where that is a record; see ci/gate/recording.h.
+// Makes what one side is timed from where that is a record.
 int measuring_record(bool *made, struct measuring *measuring, const struct task *task,
                      enum sample_role role, struct measurement *instead, struct error *err);
+
 // One side alone: policy->samples samples in result->base or ->head.
 int measure_solo(struct measuring *measuring, const struct task *task, enum sample_role role,
                  struct error *err);
@@ -51,5 +87,32 @@ int measure_solo(struct measuring *measuring, const struct task *task, enum samp
 // already must judge them as it did while measuring.
 int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
                      const struct sample *base, size_t count, struct error *err);
+
+// ---- pace ----
+//
+// How long the work that is left takes: a line through what has been measured in this run, from a
+// series' size to the seconds that it took. The line carries what every series costs whatever its
+// size (opening, checking, flushing caches), and what a long one costs more.
+
+struct pace {
+    double count, size, size2, seconds, product; // sums
+};
+
+// A series of this size took so many seconds, or is expected to.
+void pace_add(struct pace *pace, double size, double seconds);
+
+// Seconds of a series of this size; NaN before anything is known.
+double pace_expect(const struct pace *pace, double size);
+
+// A task's size: seconds of one launch, as it was measured last, else from its operations at a
+// usual rate. Only what sizes are to each other matters.
+int pace_size(double *out, const struct task *task, struct context *context, struct error *err);
+
+// ---- one commit alone, where a gate has pairs (gate_measure.h) ----
+
+// Fills the head's measurements of the tasks. What an interrupted run has measured is taken
+// from it, and what the store knows of the same code too, but for what is wanted again.
+int solo_measure(struct run *run, const struct task_list *tasks, struct measuring *measuring,
+                 enum anew anew, struct error *err);
 
 #endif

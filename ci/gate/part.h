@@ -6,7 +6,9 @@
 #ifndef PLUMB_PART_H
 #define PLUMB_PART_H
 
+#include "baselines/store.h"
 #include "ci/gate/task_list.h"
+#include "ci/settings/context.h"
 
 struct part {
     uint32_t number, count; // 1 to count; count 0: all of the work
@@ -19,6 +21,7 @@ int part_parse(struct part *out, const char *text);
 // round begins with another one, so that the largest problem of each kernel does not always meet
 // the same part.
 bool part_has(const struct part *part, size_t at);
+
 // This part's stretch of `count` items in a row, from *first to before *end; it may be empty.
 void part_stretch(size_t *first, size_t *end, const struct part *part, size_t count);
 
@@ -32,10 +35,71 @@ struct part_note {
     struct part part;
     uint64_t stamp;
 };
+
 bool part_note_read(struct part_note *out, const struct run *run);
+
 // Notes it behind the run's policy.
 void part_note_write(struct run *run, const struct part_note *note);
+
 // The policy and the other notes of a run that is a part, in `arena`.
 const char *part_policy(const struct run *run, struct arena *arena);
+
+// ---- parts in a store ----
+//
+// The parts of one gate or study, as runs of a store that their shards were merged into.
+
+struct piece {
+    struct run run;
+    char uid[STORE_UID_TEXT]; // "": this part is missing
+};
+
+struct pieces {
+    struct piece *items; // by number, from 0
+    uint32_t count;      // of the whole
+    size_t missing;
+    uint64_t stamp; // of the plan
+};
+
+// What is wanted: runs of this kind, of these commits unless they are NULL, by these toolchains.
+struct pieces_wanted {
+    enum run_kind kind;
+    const char *base, *head;
+    const char *toolchain[2]; // by enum sample_role; NULL: the default
+};
+
+// A part that is there twice counts once: the one that began first, whatever the order in which the
+// shards were merged. -1: the store cannot be read, has no such part, or has parts of two plans.
+// The caller pieces_free()s it, also after a failure.
+int pieces_read(struct pieces *out, const char *path, const struct pieces_wanted *wanted,
+                struct error *err);
+
+void pieces_free(struct pieces *pieces);
+
+// The numbers of those that are missing, "3, 5".
+const char *pieces_missing(const struct pieces *pieces, struct arena *arena);
+
+// The policy and the notes of the whole: those of its parts, the sandbox's absence if one says so,
+// and of which runs it was made.
+const char *pieces_policy(const struct pieces *pieces, struct arena *arena);
+
+// Whether `store` has the whole already: *run_id is not 0. Its parts may be joined any number of
+// times.
+int pieces_stored(int64_t *run_id, struct store *store, const struct run *whole, struct error *err);
+
+// ---- the whole of them ----
+//
+// Parts of a gate back into one run: their results side by side, each with the verdict that its
+// series has by itself. What needs all of them (release_alarms(), conclude.h) comes afterwards.
+
+struct joined {
+    uint32_t parts;      // of the whole
+    const char *missing; // their numbers, "3, 5"; "" when all are there. In the run's arena
+    int64_t stored;      // the run that the context's store has of them already; 0: none
+};
+
+// Fills `run`, begun for the gate of its base and head, with what its parts in the store at `path`
+// found, and the context's devices with theirs. -1 as pieces_read().
+int joining_read(struct joined *out, struct run *run, struct context *context, const char *path,
+                 struct error *err);
 
 #endif

@@ -7,35 +7,32 @@
 //
 //   policy, commit    ../settings/context.c and the command, before this page
 //   build             built.c
-//   kernel list       listing.c; the tasks that follow from it are task_list.c's and task.c's
-//   measurement       gate_measure.c, many series side by side (side_by_side.c, duets.c);
-//                     solo_measure.c, the series of a plain run; both by the child of measuring.c
-//   prediction        predicting.c
-//   history, verdict  judge.c, and why explain.c; over all series release.c, what the change itself
+//   kernel list       built.c as well; the tasks that follow from it are task_list.c's
+//   measurement       gate_measure.c, many series side by side (duets.c plays them); measuring.c,
+//                     the series of a plain run
+//   prediction        judge.c, as all that follows; why is explain.c's; what the change itself
 //                     accepts accepting.c, what it costs a mix of problems mixes.c, the last line
 //                     conclude.c
-//   store             run_frame.c, how a run begins and ends; results go there as they are measured
+//   store             conclude.c, how a run begins and ends; results go there as they are measured
 //   reports           the command, from the same struct run that the store gives back
 //
-// Beside the line: new codes of plain runs are paired with those before them (pipeline_link.c,
-// pipeline_compare.c), and a gate may be measured in parts on many machines (part.c), of which
-// joining.c makes one run.
+// Beside the line: new codes of plain runs are paired with those before them (linking.c says with
+// which, pipeline_link.c has it done), and a gate may be measured in parts on many machines
+// (part.c).
 //
 // History is read without this run, so a run never judges itself. Each result is stored as soon as
 // it is measured: a run that is killed goes on where it was, and measures nothing twice.
 #include "ci/gate/pipeline.h"
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
+#include "ci/gate/conclude.h"
 #include "ci/gate/explain.h"
 #include "ci/gate/gate_measure.h"
-#include "ci/gate/joining.h"
 #include "ci/gate/judge.h"
 #include "ci/gate/linking.h"
+#include "ci/gate/measuring.h"
 #include "ci/gate/mixes.h"
-#include "ci/gate/predicting.h"
-#include "ci/gate/release.h"
-#include "ci/gate/run_frame.h"
-#include "ci/gate/solo_measure.h"
+#include "ci/gate/part.h"
 #include "model/gate/study.h"
 
 #include <string.h>

@@ -39,6 +39,11 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
 // The new codes of all these, oldest first, side by side with those before them (linking.h). What
 // was linked before an interruption is not measured again.
 int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err);
+// Of what was compared and kept as links, those with marks that are doubtful and stand alone
+// between their two codes. *count may be 0. In the arena. pipeline_link() asks it.
+int linking_doubts(struct comparison **out, size_t *count, const struct comparison *what,
+                   size_t what_count, struct context *context, struct arena *arena,
+                   struct error *err);
 // Against the history of each series; finishes the run, unless that is done: of a commit that does
 // not build pipeline_measure() does it.
 int pipeline_judge(struct measured *measured, struct context *context, struct error *err);

@@ -1,10 +1,162 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From builds, policy and devices to the tasks of a run. Nothing is built or measured here.
+// From builds, policy and devices to the tasks of a run, and what is known of each. Nothing is
+// built or measured here.
 #include "ci/gate/task_list.h"
+
+#include "ci/gate/built.h"
+#include "ci/gate/linking.h"
+#include "model/gate/gate.h"
+#include "runner/code/plan_file.h"
 
 #include <assert.h>
 #include <string.h>
+
+// ---- one task ----
+//
+// What the store knows of a task: its results in a run that was interrupted, measurements of the
+// same code, and codes that crash or hang.
+
+bool task_is_paired(const struct task *task)
+{
+    return task->base && task->head && !task->device->away &&
+           strcmp(task->base->code, task->head->code) != 0;
+}
+
+void task_show(const struct task *task, struct context *context)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &task->result->problem);
+    progress_step(&context->progress, "%s %s", task->result->kernel, problem);
+}
+
+// How many units may have measured what is planned for `device`.
+static size_t units_of(const struct context_device *device)
+{
+    return device->units ? device->units : 1;
+}
+
+int task_resumed(bool *found, struct task *task, struct context *context, struct error *err)
+{
+    struct run *run = task->run;
+    struct result *r = task->result, stored;
+    const struct context_device *first = task->device;
+    *found = false;
+    for (size_t i = 0; !*found && i < units_of(first); i++) {
+        const struct series series = {r->kernel, &r->problem, first[i].unit.uuid};
+        if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
+            return -1;
+        if (*found)
+            task->device = &first[i];
+    }
+    if (*found) {
+        r->device = (size_t)(task->device - context->devices);
+        if (stored.base.state != MEASURED_NOT_TAKEN)
+            r->base = stored.base;
+        if (stored.head.state != MEASURED_NOT_TAKEN)
+            r->head = stored.head;
+        r->reused = stored.reused;
+    }
+    return 0;
+}
+
+const char *task_failure_regime(struct context *context)
+{
+    return arena_printf(&context->arena, "cold, back to back; its own failure, limit %.6g s",
+                        context->policy.timeout_s);
+}
+
+static bool failed(const struct measurement *m)
+{
+    return m->state == MEASURED_CRASHED || m->state == MEASURED_TIMEOUT;
+}
+
+// For the sentence of this run; what is stored stays as it was measured.
+static void tell_known(struct measurement *m, struct arena *arena)
+{
+    m->detail = arena_printf(arena, "%s; known from before and not tried, `plumb run --again` does",
+                             m->detail);
+}
+
+// Of times alone a history knows a code that came back, as by a revert, only if it is measured
+// again there.
+static int came_back(bool *out, const struct task *task, struct context *context, struct error *err)
+{
+    struct run *run = task->run;
+    const struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
+    const struct history_query query = {.limit = 1,
+                                        .except_run = run->id,
+                                        .until = run->head.id,
+                                        .toolchain = run->toolchain[ROLE_HEAD]};
+    struct stored_points newest;
+    *out = false;
+    if (run->kind != RUN_MEASURE || linking_links(task->device, context))
+        return 0;
+    if (store_points(&newest, context->store, &series, &query, &run->arena, err))
+        return -1;
+    *out = newest.count && strcmp(newest.newest_code, r->head_code) != 0;
+    return 0;
+}
+
+int task_reuse(bool *found, const struct task *task, struct context *context, struct error *err)
+{
+    struct arena *arena = &task->run->arena;
+    struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
+    const struct measured_how how = {.plain = true,
+                                     .driver = task->device->unit.driver,
+                                     .failure = task_failure_regime(context)};
+    bool again = false;
+    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how, arena,
+                               err) ||
+        (*found && r->head.state == MEASURED_OK && came_back(&again, task, context, err)))
+        return -1;
+    if (again) {
+        r->head = (struct measurement){0};
+        *found = false;
+    }
+    r->reused = *found;
+    if (*found && failed(&r->head))
+        tell_known(&r->head, arena);
+    return 0;
+}
+
+static int known_to_fail(bool *out, struct measurement *side, const char *code,
+                         const struct task *task, struct context *context, struct error *err)
+{
+    const struct result *r = task->result;
+    const struct measured_how how = {.driver = task->device->unit.driver,
+                                     .failure = task_failure_regime(context)};
+    *out = false;
+    for (size_t i = 0; !*out && i < units_of(task->device); i++) {
+        const struct series series = {r->kernel, &r->problem, task->device[i].unit.uuid};
+        struct measurement known;
+        bool found = false;
+        if (store_find_measurement(&known, &found, context->store, &series, code, &how,
+                                   &task->run->arena, err))
+            return -1;
+        *out = found && failed(&known);
+        if (*out)
+            *side = known;
+    }
+    return 0;
+}
+
+int task_known_to_fail(struct task_failure *out, const struct task *task, struct context *context,
+                       struct error *err)
+{
+    struct result *r = task->result;
+    struct task_failure failure = {0};
+    if (known_to_fail(&failure.head, &r->head, r->head_code, task, context, err))
+        return -1;
+    if (known_to_fail(&failure.base, &r->base, r->base_code, task, context, err))
+        return -1;
+    if (failure.head)
+        tell_known(&r->head, &task->run->arena);
+    *out = failure;
+    return 0;
+}
 
 struct planning {
     struct task_list *tasks;
@@ -114,7 +266,8 @@ static void settle(struct planning *p)
     }
 }
 
-bool task_list_names(const struct context *context, const struct built_kernel *kernel)
+// The policy has a section for the kernel on some device of its kind, or leaves it out on purpose.
+static bool task_list_names(const struct context *context, const struct built_kernel *kernel)
 {
     const struct policy *policy = &context->policy;
     bool named = policy_skips(policy, kernel->name);
@@ -194,5 +347,159 @@ int task_list_of_comparison(struct task_list *tasks, struct run *run, struct con
         if (fill_compared(&tasks->items[i], run, context, what, i, err))
             return -1;
     }
+    return 0;
+}
+
+// ---- what would not be measured ----
+//
+// Lists the tasks of a plain run and asks of each whether its kernel can do it. It measures
+// nothing; what it complains of is for a person to mend in the policy.
+
+struct covering {
+    struct coverage *out;
+    struct run *run;
+    struct context *context;
+    const struct built *built;
+    size_t capacity;
+};
+
+static void complain(struct covering *c, const char *text)
+{
+    struct coverage *out = c->out;
+    if (out->complaint_count == c->capacity) {
+        c->capacity = c->capacity ? 2 * c->capacity : 16;
+        const char **grown = arena_alloc(&c->run->arena, c->capacity * sizeof(*grown));
+        for (size_t i = 0; i < out->complaint_count; i++)
+            grown[i] = out->complaints[i];
+        out->complaints = grown;
+    }
+    out->complaints[out->complaint_count++] = text;
+}
+
+// ---- what each kernel can do ----
+
+static int ask_plan(bool *out, const struct task *task, struct error *err)
+{
+    const int64_t sms = (int64_t)task->device->gpu.sm_count.value;
+    struct plan_file file;
+    if (plan_file_open(&file, task->head->library, err))
+        return -1;
+    const int status = plan_supports(out, &file.plan, &task->result->problem, sms, err);
+    plan_file_close(&file);
+    return status;
+}
+
+static int ask(bool *out, struct bench *bench, const struct task *task, struct error *err)
+{
+    struct bench_outcome outcome;
+    const struct built_kernel *kernel = task->head;
+    bool yes = false;
+    if (kernel->plan)
+        return ask_plan(out, task, err);
+    if (bench_supports(&outcome, &yes, bench, kernel->library, kernel->name, &task->result->problem,
+                       err))
+        return -1;
+    if (outcome.state != MEASURED_OK)
+        return error_set(err, "%s: supports() cannot be asked: %.200s", kernel->name,
+                         outcome.detail);
+    *out = yes;
+    return 0;
+}
+
+static int ask_all(struct covering *c, struct error *err)
+{
+    const struct task_list *tasks = &c->out->tasks;
+    struct bench *bench = NULL;
+    bool *supports = arena_alloc(&c->run->arena, tasks->count * sizeof(*supports));
+    int status = context_lister(&bench, c->context, &c->built->directory, 1, err);
+    for (size_t i = 0; status == 0 && i < tasks->count; i++)
+        status = ask(&supports[i], bench, &tasks->items[i], err);
+    bench_stop(bench);
+    c->out->supports = supports;
+    return status;
+}
+
+// ---- what is missing ----
+
+static void find_unnamed(struct covering *c)
+{
+    for (size_t i = 0; i < c->built->count; i++) {
+        const struct built_kernel *kernel = &c->built->kernels[i];
+        if (!task_list_names(c->context, kernel))
+            complain(c, arena_printf(&c->run->arena, "kernel %s (%s): no section names it",
+                                     kernel->name, kernel->device));
+    }
+}
+
+static void find_idle(struct covering *c)
+{
+    const struct task_list *tasks = &c->out->tasks;
+    for (size_t i = 0; i < c->built->count; i++) {
+        const struct built_kernel *kernel = &c->built->kernels[i];
+        size_t asked = 0, can = 0;
+        for (size_t t = 0; t < tasks->count; t++) {
+            asked += tasks->items[t].head == kernel;
+            can += tasks->items[t].head == kernel && c->out->supports[t];
+        }
+        if (asked && !can)
+            complain(c, arena_printf(&c->run->arena, "kernel %s (%s): does none of its %zu %s",
+                                     kernel->name, kernel->device, asked,
+                                     plural(asked, "problem", "problems")));
+    }
+}
+
+static bool holds(const struct policy_kernel *rule, const struct policy_set *set)
+{
+    bool found = false;
+    for (size_t i = 0; i < rule->set_count; i++)
+        found |= strcmp(rule->sets[i], set->name) == 0;
+    return found;
+}
+
+// A set that no series comes from may be for devices that were not asked for.
+static bool done_by_none(const struct covering *c, const struct policy_set *set,
+                         const struct problem *problem)
+{
+    const struct task_list *tasks = &c->out->tasks;
+    size_t asked = 0;
+    for (size_t t = 0; t < tasks->count; t++) {
+        const struct task *task = &tasks->items[t];
+        if (!holds(task->rule, set) || !problem_equal(&task->result->problem, problem))
+            continue;
+        asked++;
+        if (c->out->supports[t])
+            return false;
+    }
+    return asked || c->context->device_count == c->context->policy.device_count;
+}
+
+static void find_undone(struct covering *c)
+{
+    const struct policy *policy = &c->context->policy;
+    for (size_t s = 0; s < policy->set_count; s++) {
+        const struct policy_set *set = &policy->sets[s];
+        for (size_t i = 0; i < set->count; i++) {
+            char problem[PROBLEM_TEXT];
+            if (!done_by_none(c, set, &set->problems[i]))
+                continue;
+            problem_format(problem, &set->problems[i]);
+            complain(c, arena_printf(&c->run->arena, "[problems \"%s\"] %s: no kernel does it",
+                                     set->name, problem));
+        }
+    }
+}
+
+int coverage_find(struct coverage *out, struct run *run, struct context *context,
+                  const struct built *built, struct error *err)
+{
+    struct coverage coverage = {0};
+    struct covering c = {.out = &coverage, .run = run, .context = context, .built = built};
+    memset(run, 0, sizeof(*run));
+    if (task_list_make(&coverage.tasks, run, context, NULL, built, err) || ask_all(&c, err))
+        return -1;
+    find_unnamed(&c);
+    find_idle(&c);
+    find_undone(&c);
+    *out = coverage;
     return 0;
 }

@@ -5,7 +5,45 @@
 #ifndef PLUMB_TASK_LIST_H
 #define PLUMB_TASK_LIST_H
 
-#include "ci/gate/task.h"
+#include "ci/gate/built.h"
+#include "model/gate/gate.h"
+
+// One series of a run that is to be measured, and what the store knows of it already.
+struct task {
+    struct run *run; // that the result is of
+    struct result *result;
+    const struct policy_kernel *rule;
+    const struct context_device *device;
+    const struct built_kernel *base, *head; // NULL: this build has no such kernel
+    enum gate_use use;                      // of its pairs
+};
+
+// Both builds have it, here, and not as the same code: it is measured side by side, as pairs.
+bool task_is_paired(const struct task *task);
+
+// Says which series is being done.
+void task_show(const struct task *task, struct context *context);
+
+// *found: the interrupted run that the task's goes on with had measured this series; result is
+// filled, and its device is the unit that had it.
+int task_resumed(bool *found, struct task *task, struct context *context, struct error *err);
+
+// The regime of a measurement that is a crash or a timeout by the code's own fault, under the time
+// limit of this policy: such a code need not be tried again.
+const char *task_failure_regime(struct context *context);
+
+// *found: the store knows a measurement of the head's code on this device, made with the
+// driver that is there now, or that it fails by its own fault; result->head is filled.
+int task_reuse(bool *found, const struct task *task, struct context *context, struct error *err);
+
+// Which sides' code the store knows to crash or to hang by its own fault; those
+// measurements are filled. What is known to be wrong is measured again: that costs little.
+struct task_failure {
+    bool base, head;
+};
+
+int task_known_to_fail(struct task_failure *out, const struct task *task, struct context *context,
+                       struct error *err);
 
 struct task_list {
     struct task *items; // sorted by device, kernel, problem
@@ -17,9 +55,6 @@ struct task_list {
 int task_list_make(struct task_list *out, struct run *run, struct context *context,
                    const struct built *base, const struct built *head, struct error *err);
 
-// The policy has a section for the kernel on some device of its kind, or leaves it out on purpose.
-bool task_list_names(const struct context *context, const struct built_kernel *kernel);
-
 // What a step of a bisection compares, or a link: series of two commits.
 struct compared {
     const struct context_device *device;
@@ -28,13 +63,34 @@ struct compared {
     uint32_t back; // of a link: codes from base to head; 0: of a bisection
     enum gate_use use;
 };
+
 struct comparison {
     const struct built *base, *head;
     const struct compared *series;
     size_t count; // at least 1
 };
+
 // The tasks of it; their results become run->results, in the same order.
 int task_list_of_comparison(struct task_list *out, struct run *run, struct context *context,
                             const struct comparison *what, struct error *err);
+
+// ---- coverage ----
+//
+// Whether a policy and a commit's kernels fit each other, found without any device: which series
+// there are, and what would silently not be measured.
+
+struct coverage {
+    struct task_list tasks; // of a plain run of the commit
+    const bool *supports;   // per task: the kernel can do the problem
+    // Sentences: a kernel that no section names, or that does none of its problems; a problem that
+    // no kernel does.
+    const char **complaints;
+    size_t complaint_count;
+};
+
+// Everything lives in run->arena; `run` is begun by this. built->state is MEASURED_OK. -1: the tool
+// could not do its work, or there is no series at all.
+int coverage_find(struct coverage *out, struct run *run, struct context *context,
+                  const struct built *built, struct error *err);
 
 #endif

@@ -69,7 +69,7 @@ struct policy_kernel {
     size_t device_count;
     bool control;
     bool skip;        // listed, but neither measured nor missed
-    bool device_code; // timed from a record, without host code of the commit (ci/gate/recording.h)
+    bool device_code; // timed from a record, without host code of the commit (ci/gate/measuring.h)
     double margin;    // 0: the gate's
     uint32_t max_pairs; // 0: the gate's
 };
@@ -116,7 +116,7 @@ struct policy_gate {
     bool undecided_passes; // default false
     bool removed_allowed;  // default false
     bool accept_base; // default false: epochs of the head's file count; see ci/gate/accepting.h
-    bool static_off;  // default false: see ci/gate/static_gate.h
+    bool static_off;  // default false: see ci/gate/explain.h
 };
 
 struct policy {

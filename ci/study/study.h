@@ -6,6 +6,8 @@
 #ifndef PLUMB_CI_STUDY_H
 #define PLUMB_CI_STUDY_H
 
+#include "ci/gate/part.h"
+#include "ci/settings/context.h"
 #include "model/gate/gate.h"
 #include "runner/bench/measure.h"
 
@@ -48,11 +50,9 @@ struct study {
     double wall_s; // with the starts of processes
 };
 
-// `kernel` shorter than KERNEL_NAME_TEXT.
-void study_add(struct study *study, enum study_kind kind, const char *kernel, const char *base,
-               const char *head, const struct problem *problem, size_t device);
 // The heads of the two tables.
 void study_csv_header(FILE *csv);
+
 void study_samples_header(FILE *samples);
 
 // -1: the device is gone or no bench can be started, or nothing is supported. A series that is
@@ -65,5 +65,57 @@ void study_print_processes(const struct study *study, FILE *out);
 
 // What was found of a series, with means instead of sums.
 struct study_result study_found(const struct study *study, const struct study_series *series);
+
+// ---- sources ----
+//
+// What a study compares: the libraries of two directories, or the builds of two commits.
+
+struct study_request {
+    const char *base, *head;     // two directories, or two revisions; head NULL: only A/A
+    const char *device;          // directories: "host" or "cuda"; commits: one of the policy's
+    const char *kernel;          // GLOB: only these; NULL: all
+    const char *const *problems; // commits: may be none, then the policy's
+    size_t problem_count;
+    uint32_t units;      // of directories: so many equal devices share each round; 0: 1
+    bool faster;         // also the other way round
+    const char *records; // of directories: a folder to record every kernel in; NULL: libraries
+};
+
+// A study per device, and the run that they are.
+struct studied {
+    struct run run;
+    struct study *studies; // [run.device_count]
+    // What their children are started with:
+    struct bench_plan plan;     // directories
+    struct context *context;    // commits; borrowed
+    const char *directories[2]; // of the builds
+    size_t directory_count;
+    struct study_start *starts; // one per study
+};
+
+// The library of each name in both, absolute paths; every kernel of the device's kind.
+int study_of_directories(struct studied *out, const struct study_request *request,
+                         const char *bench, struct error *err);
+
+// Builds both (context_open() has been called) as a gate does, under the base's policy.
+int study_of_commits(struct studied *out, const struct study_request *request,
+                     struct context *context, struct error *err);
+
+void studied_free(struct studied *studied);
+
+// ---- parts ----
+//
+// A study in parts: each task counts the gates of some series, and the counts of all are one study.
+
+// Leaves this part's series in the study, and notes it in its run; a whole is left as it is.
+void study_take_part(struct studied *studied, const struct part *part);
+
+// The run of a study whose parts are in the store at `path`. *missing: the numbers of those that
+// are not, "" when all are; in the run's arena. -1 as pieces_read(). The caller run_free()s it.
+int study_join(struct run *out, const char **missing, uint32_t *parts, const char *path,
+               struct error *err);
+
+// Saves a joined study, unless the store has it already.
+int study_save_joined(struct store *store, struct run *run, struct error *err);
 
 #endif

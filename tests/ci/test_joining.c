@@ -4,9 +4,8 @@
 // on the samples of gates that were recorded on an H200, and with drawn evidence, so that alarms
 // stand that only the others keep up, and fall that only the others take back.
 #include "ci/gate/conclude.h"
-#include "ci/gate/joining.h"
-#include "ci/gate/pieces.h"
-#include "ci/gate/release.h"
+#include "ci/gate/judge.h"
+#include "ci/gate/part.h"
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"

@@ -5,8 +5,7 @@
 // absolute time for a code that was compared side by side with the one before it.
 #include "baselines/link.h"
 #include "ci/gate/judge.h"
-#include "ci/gate/predicting.h"
-#include "ci/gate/recording.h"
+#include "ci/gate/measuring.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
 #include "model/gate/cause.h"

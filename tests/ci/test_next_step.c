@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an undecided series is advised: figures that are worth another run.
-#include "ci/gate/next_step.h"
+#include "ci/gate/judge.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 // A kernel that cannot be recorded, where the policy trusts device code alone, is no kernel that
 // does not do its problem: its row stays, and a change of it does not pass unseen.
 #include "ci/gate/conclude.h"
-#include "ci/gate/recording.h"
+#include "ci/gate/measuring.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>

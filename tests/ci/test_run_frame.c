@@ -2,7 +2,7 @@
 //
 // A run of many series waits for the disk a few times at its end, and not once for each of them.
 #include "baselines/statement.h"
-#include "ci/gate/run_frame.h"
+#include "ci/gate/conclude.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

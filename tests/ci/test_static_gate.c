@@ -2,7 +2,7 @@
 //
 // The gate without a device: its rules, what they are fed, and the whole program on real device
 // code.
-#include "ci/gate/static_gate.h"
+#include "ci/gate/explain.h"
 #include "tests/helpers/helper_facts.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"

@@ -4,7 +4,7 @@
 #ifndef PLUMB_HELPER_FACTS_H
 #define PLUMB_HELPER_FACTS_H
 
-#include "ci/gate/code_facts.h"
+#include "ci/gate/explain.h"
 #include "ci/gate/task_list.h"
 
 // One function each: 128 registers, 256 threads, so that two blocks fit on an SM of an H200. Raise
