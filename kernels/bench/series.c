@@ -16,7 +16,9 @@
 enum { ORDER_STREAM = 77, SOIL_STREAM = 80, PLACES_STREAM, MORE_AFTER = 32 };
 // So many launches that are looked at find one that is wrong once in a hundred with 95 %.
 enum { ENOUGH = 299, MORE_PART = 7 };
-static const double WARM_NS = 50e6; // a kernel that has run this long needs no further warming
+// Turns before the first that is told: of one launch a side, then as samples are. So many for each
+// kernel on each machine: what they find (series_turn.c) must not depend on how fast it is.
+enum { FIRST_TURNS = 3, WARM_TURNS = 3 };
 
 static int load_arm(struct series *s, enum sample_role role, bool copy, struct series_state *state,
                     struct error *err)
@@ -114,46 +116,44 @@ static int prepare(struct series *s, struct series_state *state, struct error *e
     return prepare_arm(s, ROLE_HEAD, pin, state, err);
 }
 
-// The faster arm's time alone decides how many launches make a sample; slow kernels are not run
-// more often than this needs.
-static int choose_launches(struct series *s, double *sample_ns, struct error *err)
+// A turn as a pair has it, but for the order: the head comes second. *least_ns becomes the time of
+// its faster side where that is less.
+static int take_untold(double *least_ns, struct series *s, uint32_t launches, struct error *err)
+{
+    if (series_turn(s, !s->arms[ROLE_BASE].used, err))
+        return -1;
+    for (int role = 0; role < 2; role++) {
+        struct sample sample;
+        if (!s->arms[role].used)
+            continue;
+        if (series_take(&sample, s, (enum sample_role)role, launches, err))
+            return -1;
+        *least_ns = fmin(*least_ns, sample.time_ns);
+    }
+    return 0;
+}
+
+// The faster arm's time alone decides how many launches make a sample.
+static int choose_launches(struct series *s, struct error *err)
 {
     double least_ns = INFINITY;
-    for (int round = 0; round < 3; round++) {
-        if (series_turn(s, !s->arms[ROLE_BASE].used, err))
+    for (int turn = 0; turn < FIRST_TURNS; turn++) {
+        if (take_untold(&least_ns, s, 1, err))
             return -1;
-        for (int role = 0; role < 2; role++) {
-            struct sample sample;
-            if (!s->arms[role].used)
-                continue;
-            if (series_take(&sample, s, (enum sample_role)role, 1, err))
-                return -1;
-            least_ns = fmin(least_ns, sample.time_ns);
-        }
-        if (least_ns > WARM_NS)
-            break;
     }
     double wanted = s->spec.launches;
     if (wanted < 1)
         wanted = least_ns >= s->ops->batch_below_ns ? 1 : ceil(s->ops->sample_ns / least_ns);
     s->launches = (uint32_t)fmin(wanted, s->ops->launches_max);
-    *sample_ns = least_ns * s->launches;
     return 0;
 }
 
 static int warm_up(struct series *s, struct error *err)
 {
-    struct sample sample;
-    double spent_ns = 0;
-    for (int round = 0; round < 3 && spent_ns < 20e6; round++) {
-        if (series_turn(s, !s->arms[ROLE_BASE].used, err))
+    double least_ns = INFINITY;
+    for (int turn = 0; turn < WARM_TURNS; turn++) {
+        if (take_untold(&least_ns, s, s->launches, err))
             return -1;
-        for (int role = 0; role < 2; role++) {
-            if (s->arms[role].used &&
-                series_take(&sample, s, (enum sample_role)role, s->launches, err))
-                return -1;
-            spent_ns += s->arms[role].used ? sample.time_ns * s->launches : 0;
-        }
     }
     return 0;
 }
@@ -196,7 +196,6 @@ static int open_buffers(struct buffers *out, const struct series *s, struct erro
 // Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct series *s, struct series_state *state, struct error *err)
 {
-    double sample_ns;
     int stop = load(s, state, err);
     if (stop || (stop = settle_parts(s, state)))
         return stop;
@@ -209,7 +208,7 @@ static int open_steps(struct series *s, struct series_state *state, struct error
     if ((stop = series_find_reference(s, &s->spec.seed, state, err)) ||
         (stop = prepare(s, state, err)) || (stop = series_check(s, state, err)))
         return stop;
-    if (choose_launches(s, &sample_ns, err))
+    if (choose_launches(s, err))
         return -1;
     if (s->launches > 1 && !s->spec.warm) {
         if (buffers_grow(&s->buffers, s->launches, err) ||
@@ -222,9 +221,7 @@ static int open_steps(struct series *s, struct series_state *state, struct error
         if ((stop = series_check_anew(s, state, err)))
             return stop;
     }
-    if (draw_places(s, err))
-        return -1;
-    if (sample_ns <= WARM_NS && warm_up(s, err)) // long ones are warm by now
+    if (draw_places(s, err) || warm_up(s, err))
         return -1;
     return tell(s, state);
 }

@@ -9,6 +9,30 @@
 // (chunks at an end are shorter) it is 2 t, which two right sides cannot reach. What a wrong
 // element is off by is 1.4 of the scale, a wrong row of a tile 8 and more: of bf16 17 t are 0.5, of
 // e4m3 outputs 8.5.
+//
+// What is found, and how often. None of it depends on how fast a kernel or a machine is: the turns
+// of an opening are counted, and so are pairs and launches (tests/kernels/test_unguessed.c counts
+// what is found).
+//     digests         A launch that one side alone has wrong is found in any turn: a chunk that
+//                     differs by more than the limit, wherever it is, with 1; of outputs of more
+//                     than a million elements one chunk of four, so that one wrong chunk is found
+//                     with 1/4 and a wrong tile of 64 rows and more with 1. Who is wrong in a share
+//                     q of its launches is found by n of them with 1 - (1 - q)^n.
+//     contents        Who keeps a product of other contents is such a launch, each time.
+//     disguise        Who leaves where one line of its output is right already, and comes second:
+//                     from 1 MiB on it leaves in 3/4 of the turns, and is found in each of them.
+//                     Smaller outputs are disguised wholly: it never leaves. An opening has the
+//                     head second in six turns, of which the first and those behind a known one
+//                     are wholly disguised too: found with 1 - (1 - 3/4 * 31/32)^5 = 99.85 %.
+//                     In each pair that follows, where chance has the head second: 36 %.
+//     known contents  Two sides that are wrong alike are found by these alone: in one turn of 32,
+//                     by n turns with 1 - (31/32)^n; in every second of a head alone. One set of a
+//                     batch is looked at.
+//     inputs          Who writes to them: on the host it dies. Elsewhere one vector of each line
+//                     that was renewed is looked at: of four, so a single one is found with 1/4,
+//                     a line with 1, and nothing that was not renewed.
+//     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
+//                     kernel always writes there; between these nobody looks.
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/check.h"
 #include "kernels/device/noise.h"

@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 static float element(const struct plumb_args *args, int64_t i, int64_t j)
 {
@@ -93,6 +95,43 @@ static int leaves(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// The same on a slow machine.
+static int lingers(const struct plumb_args *args, void *stream)
+{
+    const struct timespec pause = {.tv_nsec = 60000000};
+    nanosleep(&pause, NULL);
+    return leaves(args, stream);
+}
+
+// Copies the product of its first launch.
+static int remembers(const struct plumb_args *args, void *stream)
+{
+    const size_t bytes = (size_t)(args->problem.m * args->problem.n) * sizeof(float);
+    static void *first;
+    (void)stream;
+    if (first && !HONEST) {
+        memcpy(args->c, first, bytes);
+        return 0;
+    }
+    multiply(args);
+    free(first);
+    first = malloc(bytes);
+    if (first)
+        memcpy(first, args->c, bytes);
+    return first == NULL;
+}
+
+// Wrong from its 30th launch on, as the other side is, which is the same file.
+static int together(const struct plumb_args *args, void *stream)
+{
+    static int launches;
+    (void)stream;
+    multiply(args);
+    if (++launches >= 30)
+        spoil(args);
+    return 0;
+}
+
 // Wrong from its 30th launch to its 60th: the checks before and after see nothing.
 static int between(const struct plumb_args *args, void *stream)
 {
@@ -129,6 +168,9 @@ static const struct plumb_kernel kernels[] = {
     {.name = "tells", .supports = any, .workspace = thousand, .launch = tells},
     {.name = "holds", .supports = any, .launch = holds},
     {.name = "leaves", .supports = any, .launch = leaves},
+    {.name = "lingers", .supports = any, .launch = lingers},
+    {.name = "remembers", .supports = any, .launch = remembers},
+    {.name = "together", .supports = any, .launch = together},
     {.name = "between", .supports = any, .launch = between},
     {.name = "seldom", .supports = any, .launch = seldom},
     {.name = "zeros", .supports = any, .launch = zeros},
