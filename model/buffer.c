@@ -66,7 +66,7 @@ void buffer_number(struct buffer *buffer, double value)
     buffer_puts(buffer, text);
 }
 
-void buffer_csv(struct buffer *buffer, const char *text)
+static void put_field(struct buffer *buffer, const char *text)
 {
     // A leading '#' would read as a comment line, an edge blank could be trimmed by other readers.
     size_t length = strlen(text);
@@ -83,6 +83,25 @@ void buffer_csv(struct buffer *buffer, const char *text)
         buffer_add(buffer, c, 1);
     }
     buffer_puts(buffer, "\"");
+}
+
+// What a spreadsheet would take for a formula; a number is none. An apostrophe at the beginning is
+// guarded too, so that it is there when the guard is taken off.
+static bool is_formula(const char *text)
+{
+    double ignored;
+    return text[0] && strchr("=+-@'\t\r", text[0]) && parse_double(&ignored, text);
+}
+
+void buffer_csv(struct buffer *buffer, const char *text)
+{
+    if (is_formula(text)) {
+        char *guarded = xprintf("'%s", text);
+        put_field(buffer, guarded);
+        free(guarded);
+    } else {
+        put_field(buffer, text);
+    }
 }
 
 // Bytes from the first on that need no escape: printable ASCII without those of `special`.

@@ -20,7 +20,8 @@ void buffer_free(struct buffer *buffer); // leaves it empty
 
 // The shortest text that reads back to the same double (model/text.h).
 void buffer_number(struct buffer *buffer, double value);
-// One CSV field, quoted as RFC 4180 says when it must be.
+// One CSV field, quoted as RFC 4180 says when it must be. A text that a spreadsheet would take for
+// a formula gets an apostrophe in front (OWASP, "CSV Injection"); csv_plain() takes it off again.
 void buffer_csv(struct buffer *buffer, const char *text);
 // Text inside XML, HTML or SVG: markup characters escaped, control bytes dropped.
 void buffer_xml(struct buffer *buffer, const char *text);

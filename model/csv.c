@@ -279,3 +279,8 @@ int csv_column(const struct csv *csv, const char *name)
     }
     return -1;
 }
+
+const char *csv_plain(const char *field)
+{
+    return field[0] == '\'' && field[1] && strchr("=+-@'\t\r", field[1]) ? field + 1 : field;
+}

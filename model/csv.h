@@ -35,5 +35,7 @@ int csv_parse_bare(struct csv *out, const char *text, size_t length, const char 
                    struct error *err);
 void csv_free(struct csv *csv);
 int csv_column(const struct csv *csv, const char *name); // index, -1 if there is no such column
+// A field of our own tables without the apostrophe that buffer_csv() puts in front of a formula.
+const char *csv_plain(const char *field);
 
 #endif

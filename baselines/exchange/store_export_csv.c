@@ -11,11 +11,6 @@
 
 void export_cell(struct buffer *out, const char *text)
 {
-    char guarded[512];
-    if (text[0] && strchr("=+-@'", text[0])) {
-        snprintf(guarded, sizeof(guarded), "'%.500s", text);
-        text = guarded;
-    }
     buffer_csv(out, text);
     buffer_puts(out, ",");
 }
@@ -23,7 +18,7 @@ void export_cell(struct buffer *out, const char *text)
 void export_real_cell(struct buffer *out, double value, bool known)
 {
     if (known && isfinite(value))
-        buffer_printf(out, "%.17g", value);
+        buffer_number(out, value);
     buffer_puts(out, ",");
 }
 

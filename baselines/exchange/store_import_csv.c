@@ -48,8 +48,7 @@ struct table {
 
 const char *import_cell(const struct csv *csv, size_t row, int column)
 {
-    const char *text = column < 0 ? "" : csv->rows[row].fields[column];
-    return text[0] == '\'' && text[1] && strchr("=+-@'", text[1]) ? text + 1 : text;
+    return column < 0 ? "" : csv_plain(csv->rows[row].fields[column]);
 }
 
 static const char *field(const struct table *table, size_t row, enum column column)

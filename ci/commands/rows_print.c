@@ -86,7 +86,7 @@ static void print_field(const struct rows_printer *p, const char *text)
         buffer_printf(p->out, "%-10s ", text);
         return;
     }
-    buffer_csv(p->out, text);
+    buffer_csv(p->out, csv_plain(text)); // it may come from one of our own tables
     buffer_puts(p->out, ",");
 }
 

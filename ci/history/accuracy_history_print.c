@@ -60,15 +60,9 @@ void accuracy_history_print_table(const struct accuracy_history *accuracy)
 
 static void cell(const char *text)
 {
-    char *clean = plain_line(text);
-    putchar('"');
-    for (const char *c = clean; *c; c++) {
-        if (*c == '"')
-            putchar('"');
-        putchar(*c);
-    }
-    fputs("\",", stdout);
-    free(clean);
+    char *field = clean_field(text);
+    printf("%s,", field);
+    free(field);
 }
 
 void accuracy_history_print_csv(const struct accuracy_history *accuracy)

@@ -94,7 +94,7 @@ static int read_row(struct bias *out, const struct csv *csv, const int columns[6
     if (parse_double(&out->log_factor, f[columns[1]]) || fabs(out->log_factor) > 10 ||
         parse_double(&out->band, f[columns[2]]) || !(out->band >= 0) || out->band > 10 ||
         parse_int64(&rows, f[columns[3]]) || rows < 1 || rows > INT32_MAX ||
-        !text_copy(out->kernel, sizeof(out->kernel), f[columns[0]]))
+        !text_copy(out->kernel, sizeof(out->kernel), csv_plain(f[columns[0]])))
         return error_set(err,
                          "%s:%zu: a bias is a kernel, a factor and a band within +-10, and "
                          "a number of rows",

@@ -10,6 +10,7 @@
 #include "ci/settings/context.h"
 #include "ci/settings/profile.h"
 #include "ci/settings/progress.h"
+#include "model/buffer.h"
 #include "model/gate/gate.h"
 #include "model/gate/study.h"
 #include "model/predict/parts/least.h"
@@ -114,6 +115,19 @@ static void write_times(FILE *file, const struct duet *d, size_t from, size_t to
     fputc('\n', file);
 }
 
+// The cells that each row of either table begins with.
+static void put_series(FILE *file, const struct study_series *s, const char *problem)
+{
+    struct buffer row = {0};
+    buffer_printf(&row, "%s,", study_kind_name(s->sum.kind));
+    buffer_csv(&row, s->sum.kernel);
+    buffer_puts(&row, ",");
+    buffer_csv(&row, problem);
+    buffer_puts(&row, ",");
+    fputs(row.bytes, file);
+    buffer_free(&row);
+}
+
 static void write_samples(const struct study *study, const struct duet *d, const char *problem)
 {
     const struct study_series *s = d->owner;
@@ -121,8 +135,8 @@ static void write_samples(const struct study *study, const struct duet *d, const
         const uint16_t process = d->base_samples.items[from].process;
         for (to = from; to < d->base_samples.count && d->base_samples.items[to].process == process;)
             to++;
-        fprintf(study->samples, "%s,%s,%s,%u,%u,", study_kind_name(s->sum.kind), s->sum.kernel,
-                problem, study->rounds_done, process);
+        put_series(study->samples, s, problem);
+        fprintf(study->samples, "%u,%u,", study->rounds_done, process);
         write_times(study->samples, d, from, to);
     }
 }
@@ -137,12 +151,12 @@ static void write_gate(const struct study *study, const struct duet *d, const ch
     struct interval interval = interval_unknown;
     if (d->judged && !broken)
         interval = gate_series_interval(&d->gate);
-    fprintf(study->csv, "%s,%s,%s,%u,%s,%d,%u,%u,%.3f,%.4f,%.4f,%.4f,%.4f,%.2f,%.4f,%.4f\n",
-            study_kind_name(s->sum.kind), s->sum.kernel, problem, study->rounds_done,
-            broken ? "broken" : verdict_kind_name(d->decision.kind), d->alarmed, d->decision.pairs,
-            d->decision.processes, measurement_time_ns(&base) / 1e3, 100 * d->decision.log_ratio,
-            100 * interval.low, 100 * interval.high, 100 * sd, d->decision.log_evidence, gpu_s,
-            d->wall_s);
+    put_series(study->csv, s, problem);
+    fprintf(study->csv, "%u,%s,%d,%u,%u,%.3f,%.4f,%.4f,%.4f,%.4f,%.2f,%.4f,%.4f\n",
+            study->rounds_done, broken ? "broken" : verdict_kind_name(d->decision.kind), d->alarmed,
+            d->decision.pairs, d->decision.processes, measurement_time_ns(&base) / 1e3,
+            100 * d->decision.log_ratio, 100 * interval.low, 100 * interval.high, 100 * sd,
+            d->decision.log_evidence, gpu_s, d->wall_s);
 }
 
 static void conclude(struct study *study, const struct duet *d)

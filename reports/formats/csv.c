@@ -12,16 +12,10 @@
 
 static void put_text(struct buffer *out, const char *text)
 {
-    struct buffer cleaned = {0};
-    clean_line(&cleaned, text, CLEAN_LINE);
-    buffer_puts(out, "\"");
-    if (cleaned.length > 0 && strchr("=+-@", cleaned.bytes[0]))
-        buffer_puts(out, "'");
-    for (size_t i = 0; i < cleaned.length; i++)
-        buffer_add(out, cleaned.bytes[i] == '"' ? "\"\"" : &cleaned.bytes[i],
-                   cleaned.bytes[i] == '"' ? 2 : 1);
-    buffer_puts(out, "\",");
-    buffer_free(&cleaned);
+    char *field = clean_field(text);
+    buffer_puts(out, field);
+    buffer_puts(out, ",");
+    free(field);
 }
 
 static void put_number(struct buffer *out, double value)

@@ -145,6 +145,34 @@ static void written_fields_read_back(void **state)
 }
 
 // Mutations of valid text: the reader accepts or refuses, and what it accepts is rectangular.
+static void no_field_is_a_formula_and_the_guard_comes_off(void **state)
+{
+    static const char *const formulas[] = {"=1+1",   "+cmd|' /C calc'!A0",
+                                           "-2+3",   "@SUM(A1)",
+                                           "\t=1+1", "'quoted",
+                                           "-"},
+                             *const plain[] = {"-1.5", "+3e-7", "tiled", "4096x4096x4096:bf16", ""};
+    for (size_t i = 0; i < ARRAY_COUNT(formulas); i++) {
+        struct buffer text = {0};
+        buffer_puts(&text, "a\n");
+        buffer_csv(&text, formulas[i]);
+        struct csv csv;
+        struct error err;
+        assert_int_equal(csv_parse(&csv, text.bytes, text.length, "t.csv", &err), 0);
+        assert_int_equal(csv.rows[0].fields[0][0], '\'');
+        assert_string_equal(csv_plain(csv.rows[0].fields[0]), formulas[i]);
+        csv_free(&csv);
+        buffer_free(&text);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(plain); i++) {
+        struct buffer text = {0};
+        buffer_csv(&text, plain[i]);
+        assert_string_equal(text.bytes ? text.bytes : "", plain[i]);
+        assert_string_equal(csv_plain(plain[i]), plain[i]);
+        buffer_free(&text);
+    }
+}
+
 static void fuzzed_text_is_accepted_or_refused_cleanly(void **state)
 {
     static const char valid[] = "# c\nm,n,\"k,2\"\r\n1,2,3\n\"a\"\"b\",,\"line\nend\"\n\n7,8,9\n";
@@ -218,6 +246,7 @@ int main(void)
         cmocka_unit_test(malformed_text_is_refused_with_its_line),
         cmocka_unit_test(too_many_columns_are_refused),
         cmocka_unit_test(written_fields_read_back),
+        cmocka_unit_test(no_field_is_a_formula_and_the_guard_comes_off),
         cmocka_unit_test(fuzzed_text_is_accepted_or_refused_cleanly),
         cmocka_unit_test(numbers_are_short_and_read_back),
         cmocka_unit_test(markup_and_json_text_are_escaped),
