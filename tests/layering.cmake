@@ -16,6 +16,7 @@ set(walls
   "kernels:              model"
   "kernels/stand_in:     "
   "kernels/device:       kernels model model/record"
+  "kernels/capture:      model model/record"
   "kernels/calibrate:    kernels kernels/device model"
   "kernels/bench:        kernels kernels/device model model/record"
   "kernels/sweep:        kernels kernels/bench kernels/device model"

@@ -272,7 +272,7 @@ static int cuda_read(struct device_base *device, void *to, const void *from, siz
 static int cuda_write(struct device_base *device, void *to, const void *from, size_t bytes,
                       struct error *err)
 {
-    CUDA_TRY((struct cuda *)device, cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), err);
+    CUDA_TRY((struct cuda *)device, cudaMemcpy(to, from, bytes, cudaMemcpyDefault), err);
     return 0;
 }
 

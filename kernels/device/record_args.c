@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const size_t pointer_at[RECORD_BUFFERS] = {
+static const size_t pointer_at[RECORD_CAPTURED] = {
     [RECORD_A] = offsetof(struct plumb_form_args, args.a),
     [RECORD_B] = offsetof(struct plumb_form_args, args.b),
     [RECORD_C] = offsetof(struct plumb_form_args, args.c),
@@ -25,7 +25,7 @@ struct plumb_form_args record_args(const struct record_places *places,
     struct plumb_form_args args = {
         .args = {.problem = form->problem, .workspace_bytes = places->bytes[RECORD_WORKSPACE]},
         .form = *form};
-    for (int b = 0; b < RECORD_BUFFERS; b++) {
+    for (int b = 0; b < RECORD_CAPTURED; b++) {
         const void *pointer = places->bytes[b] ? (const void *)(uintptr_t)places->address[b] : NULL;
         memcpy((char *)&args + pointer_at[b], &pointer, sizeof(pointer));
     }
@@ -35,8 +35,8 @@ struct plumb_form_args record_args(const struct record_places *places,
 struct record_places record_args_places(const struct plumb_form_args *args,
                                         const uint64_t bytes[RECORD_BUFFERS])
 {
-    struct record_places places;
-    for (int b = 0; b < RECORD_BUFFERS; b++) {
+    struct record_places places = {0};
+    for (int b = 0; b < RECORD_CAPTURED; b++) {
         const void *pointer;
         memcpy(&pointer, (const char *)args + pointer_at[b], sizeof(pointer));
         places.address[b] = (uintptr_t)pointer;

@@ -21,25 +21,26 @@ struct replay {
     struct cuda *cuda;
     const struct driver *driver;
     const struct record *record;
-    CUlibrary libraries[REPLAY_IMAGES_MAX];
-    size_t library_count;
-    CUfunction *functions; // one per launch; NULL for a memset
-    struct ready *bound;   // set * launch_count + launch
+    CUlibrary libraries[REPLAY_IMAGES_MAX]; // of each image; NULL: of another architecture
+    CUfunction *functions;                  // one per launch; NULL for a memset
+    struct ready *bound;                    // set * launch_count + launch
     struct arena arena;
 };
 
-static int find_function(CUfunction *out, const struct replay *r, const char *name,
-                         struct error *err)
+static int find_function(CUfunction *out, const struct replay *r,
+                         const struct record_launch *launch, struct error *err)
 {
     CUkernel kernel;
-    for (size_t i = 0; i < r->library_count; i++) {
-        if (r->driver->cuLibraryGetKernel(&kernel, r->libraries[i], name) != CUDA_SUCCESS)
+    for (size_t i = 0; i < r->record->image_count; i++) {
+        if (!r->libraries[i] || (launch->image && launch->image != i + 1) ||
+            r->driver->cuLibraryGetKernel(&kernel, r->libraries[i], launch->function) !=
+                CUDA_SUCCESS)
             continue;
         DRIVER_TRY(r->driver, cuKernelGetFunction(out, kernel), err);
         return 0;
     }
     return error_set(err, "the record's device code has no entry point %.200s for this device",
-                     name);
+                     launch->function);
 }
 
 // The device code says how long each parameter is; a record that says otherwise is not of this
@@ -89,14 +90,14 @@ static int load(struct replay *r, struct error *err)
         return error_set(err, "a record of more than %d images", REPLAY_IMAGES_MAX);
     // A library may hold the same code for several architectures: those of others do not load.
     for (size_t i = 0; i < record->image_count; i++) {
-        CUlibrary *to = &r->libraries[r->library_count];
-        const CUresult code =
-            r->driver->cuLibraryLoadData(to, record->images[i].bytes, NULL, NULL, 0, NULL, NULL, 0);
+        CUlibrary loaded;
+        const CUresult code = r->driver->cuLibraryLoadData(&loaded, record->images[i].bytes, NULL,
+                                                           NULL, 0, NULL, NULL, 0);
         if (code == CUDA_ERROR_NO_BINARY_FOR_GPU)
             continue;
         if (driver_failed(r->driver, code, "loading the record's device code", err))
             return -1;
-        r->library_count++;
+        r->libraries[i] = loaded;
     }
     r->functions =
         (CUfunction *)arena_alloc(&r->arena, record->launch_count * sizeof(*r->functions));
@@ -104,7 +105,7 @@ static int load(struct replay *r, struct error *err)
         const struct record_launch *launch = &record->launches[i];
         if (launch->kind == RECORD_MEMSET)
             continue;
-        if (find_function(&r->functions[i], r, launch->function, err) ||
+        if (find_function(&r->functions[i], r, launch, err) ||
             same_parameters(r, r->functions[i], launch, err) ||
             make_ready(r, r->functions[i], launch, err))
             return -1;
@@ -198,8 +199,10 @@ extern "C" void cuda_replay_free(struct replay *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->library_count && r->cuda->base.loss == DEVICE_OK; i++)
-        r->driver->cuLibraryUnload(r->libraries[i]);
+    for (size_t i = 0; i < REPLAY_IMAGES_MAX && r->cuda->base.loss == DEVICE_OK; i++) {
+        if (r->libraries[i])
+            r->driver->cuLibraryUnload(r->libraries[i]);
+    }
     arena_free(&r->arena);
     free(r);
 }

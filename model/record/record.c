@@ -32,12 +32,21 @@ const char *record_buffer_name(enum record_buffer buffer)
                                         "bias",
                                         "group_first",
                                         "group_rows"};
-    return buffer < RECORD_BUFFERS ? names[buffer] : "";
+    static const char *const captured[] = {
+        "captured0",  "captured1",  "captured2",  "captured3",  "captured4",  "captured5",
+        "captured6",  "captured7",  "captured8",  "captured9",  "captured10", "captured11",
+        "captured12", "captured13", "captured14", "captured15", "captured16", "captured17",
+        "captured18", "captured19", "captured20", "captured21", "captured22", "captured23",
+        "captured24", "captured25", "captured26", "captured27", "captured28", "captured29",
+        "captured30", "captured31"};
+    return buffer < RECORD_CAPTURED  ? names[buffer]
+           : buffer < RECORD_BUFFERS ? captured[buffer - RECORD_CAPTURED]
+                                     : "";
 }
 
 bool record_buffer_is_form(enum record_buffer buffer)
 {
-    return buffer > RECORD_WORKSPACE;
+    return buffer > RECORD_WORKSPACE && buffer < RECORD_CAPTURED;
 }
 
 int record_buffer_parse(enum record_buffer *out, const char *name)
@@ -56,13 +65,13 @@ static const uint64_t lowest = 0x100000000000, apart = 0x008000000000, grain = 0
 
 void record_made_up(struct record_places out[2], const uint64_t bytes[RECORD_BUFFERS])
 {
-    for (uint64_t b = 0; b < RECORD_BUFFERS; b++) {
+    for (uint64_t b = 0; b < RECORD_CAPTURED; b++) {
         for (int place = 0; place < 2; place++)
             out[place].bytes[b] = bytes[b];
         out[0].address[b] = bytes[b] ? lowest + 2 * b * apart + 512 : 0;
         // Distances are distinct odd multiples of 1 GiB.
         out[1].address[b] =
-            bytes[b] ? out[0].address[b] + RECORD_BUFFERS * 2 * apart + (2 * b + 1) * grain : 0;
+            bytes[b] ? out[0].address[b] + RECORD_CAPTURED * 2 * apart + (2 * b + 1) * grain : 0;
     }
 }
 

@@ -15,11 +15,13 @@
 #include "model/buffer.h"
 #include "model/problem.h"
 
-// Version 2 added TMA descriptors, version 3 the buffers of forms: block scales, a bias, groups.
-// What was written as an older version is read too, and holds nothing that came later.
-enum { RECORD_MAPS_SINCE = 2, RECORD_FORMS_SINCE = 3, RECORD_VERSION = 3 };
+// Version 2 added TMA descriptors, version 3 the buffers of forms: block scales, a bias, groups,
+// version 4 captured buffers. What was written as an older version is read too, and holds nothing
+// that came later; a record that captures nothing is written as version 3.
+enum { RECORD_MAPS_SINCE = 2, RECORD_FORMS_SINCE = 3, RECORD_CAPTURES_SINCE = 4 };
+enum { RECORD_VERSION = 4 };
 enum { RECORD_NOTE = 256, RECORD_NAME = 201, RECORD_LAUNCHES_MAX = 256 };
-enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5 };
+enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5, RECORD_CAPTURED_MAX = 32 };
 
 // What a launch may be given the address of. Those behind the workspace are of forms alone
 // (kernels/kernel.h), and plans know none of them.
@@ -35,19 +37,20 @@ enum record_buffer {
     RECORD_BIAS,
     RECORD_GROUP_FIRST,
     RECORD_GROUP_ROWS,
-    RECORD_BUFFERS
+    RECORD_CAPTURED, // the first of a captured program's allocations; the others follow it
+    RECORD_BUFFERS = RECORD_CAPTURED + RECORD_CAPTURED_MAX
 };
 bool record_buffer_is_form(enum record_buffer buffer);
-const char *record_buffer_name(enum record_buffer buffer);          // "a", ..., "group_rows"
+const char *record_buffer_name(enum record_buffer buffer);          // "a", ..., "captured0", ...
 int record_buffer_parse(enum record_buffer *out, const char *name); // -1: no such buffer
 
 // Where the buffers lie in one process, and how long they are; 0 bytes: there is no such buffer.
 struct record_places {
     uint64_t address[RECORD_BUFFERS], bytes[RECORD_BUFFERS];
 };
-// Two sets of made-up addresses for buffers of these sizes. No word of the one is a word of the
-// other, every buffer moves by a distance of its own, and all lie on odd multiples of 512 bytes, as
-// the stopwatch's own may.
+// Two sets of made-up addresses for buffers of these sizes, captured ones apart. No word of the one
+// is a word of the other, every buffer moves by a distance of its own, and all lie on odd multiples
+// of 512 bytes, as the stopwatch's own may.
 void record_made_up(struct record_places out[2], const uint64_t bytes[RECORD_BUFFERS]);
 
 enum record_launch_kind { RECORD_KERNEL, RECORD_MEMSET };
@@ -68,9 +71,10 @@ struct record_launch {
     const char *function;                   // a kernel's entry point, as the image names it
     uint32_t grid[3], block[3], cluster[3]; // cluster: in blocks, 1 x 1 x 1 without
     uint32_t shared_bytes;                  // dynamic
-    bool cooperative;                       // all blocks resident at once
-    bool programmatic;                      // may start before the launch before it has ended
-    int32_t carveout; // preferred share of shared memory in percent; -1: the driver's choice
+    uint32_t image;    // the function's image, counted from 1; 0: whichever has the function
+    bool cooperative;  // all blocks resident at once
+    bool programmatic; // may start before the launch before it has ended
+    int32_t carveout;  // preferred share of shared memory in percent; -1: the driver's choice
     // A memset writes `value` of element_bytes (1, 2 or 4) `width` times in each of `height` rows.
     uint32_t value, element_bytes;
     uint64_t width, height, pitch_bytes;
@@ -91,6 +95,12 @@ struct record_image {
     size_t size;
 };
 
+// What a captured buffer held, in files beside the record's own.
+struct record_content {
+    uint64_t bytes;
+    const char *before, *after; // names of files; `after` is NULL where no launch changed a byte
+};
+
 // Everything belongs to the arena that it was made in.
 struct record {
     int version; // that its lines were written as; of one that is made here it says nothing
@@ -102,6 +112,8 @@ struct record {
     size_t launch_count;
     struct record_image *images;
     size_t image_count;
+    struct record_content *contents; // of RECORD_CAPTURED and those that follow it
+    size_t content_count;            // 0: the record of a library or a plan
 };
 
 // Finds the addresses in `first`, captured at places[0], from `second`, the same launches captured

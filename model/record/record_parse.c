@@ -16,6 +16,7 @@ enum {
     ADDRESSES_MAX = BYTES_MAX / ADDRESS_BYTES,
     IMAGES_MAX = 64,
     MAPS_MAX = 256, // of one launch
+    CONTENT_NAME_MAX = 64,
     SHARED_MAX = 1 << 20
 };
 static const int64_t image_max = (int64_t)1 << 30, bytes_most = INT64_MAX / 4;
@@ -92,6 +93,10 @@ static int take_launch(struct record *record, const struct wire_record *line, st
             err, "%.80s: a block of more than 1024 threads or a cluster of more than 16", function);
     launch.cooperative = cooperative;
     launch.programmatic = programmatic;
+    if (wire_text(line, "image") &&
+        (record->version < RECORD_CAPTURES_SINCE ||
+         take_u32(&launch.image, line, "image", 1, (int64_t)record->image_count, err)))
+        return error_set(err, "%.80s: an image that the record does not have", function);
     launch.carveout = (int32_t)carveout;
     launch.function = arena_strdup(arena, function);
     *to = launch;
@@ -179,6 +184,11 @@ static bool within_parameter(const struct record_launch *launch, uint32_t at, ui
 // What the record's version has no word for cannot stand in it.
 static int known_buffer(const struct record *record, enum record_buffer buffer, struct error *err)
 {
+    if (buffer >= RECORD_CAPTURED) {
+        if ((size_t)(buffer - RECORD_CAPTURED) < record->content_count)
+            return 0;
+        return error_set(err, "a record without the content of %s", record_buffer_name(buffer));
+    }
     if (record->version >= RECORD_FORMS_SINCE || !record_buffer_is_form(buffer))
         return 0;
     return error_set(err, "a record of version %d has no buffer %s", record->version,
@@ -336,6 +346,36 @@ static int take_image(struct reader *r, const struct wire_record *line, struct e
     return 0;
 }
 
+// A file beside the record: a name, and nothing that leads elsewhere.
+static bool is_content_name(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const size_t length = name ? strlen(name) : 0;
+    return length && length <= CONTENT_NAME_MAX && name[0] != '.' &&
+           strspn(name, allowed) == length;
+}
+
+static int take_content(struct reader *r, const struct wire_record *line, struct error *err)
+{
+    struct record *record = &r->record;
+    const char *before = wire_text(line, "before"), *after = wire_text(line, "after");
+    int64_t bytes;
+    if (record->version < RECORD_CAPTURES_SINCE)
+        return error_set(err, "a record of version %d has no contents", record->version);
+    if (wire_int(&bytes, line, "bytes", 1, bytes_most, err))
+        return -1;
+    if (!is_content_name(before) || !after || (*after && !is_content_name(after)))
+        return error_set(err, "a content's files are names alone, of letters, digits and ._-");
+    if (record->content_count == RECORD_CAPTURED_MAX || record->launch_count)
+        return error_set(err, "more than %d contents, or one behind a launch", RECORD_CAPTURED_MAX);
+    if (!record->contents)
+        record->contents = arena_alloc(r->arena, RECORD_CAPTURED_MAX * sizeof(*record->contents));
+    record->contents[record->content_count++] =
+        (struct record_content){(uint64_t)bytes, arena_strdup(r->arena, before),
+                                *after ? arena_strdup(r->arena, after) : NULL};
+    return 0;
+}
+
 static int take_images(struct reader *r, struct error *err)
 {
     for (size_t i = 0; i < r->record.image_count; i++) {
@@ -367,9 +407,10 @@ int record_parse(struct record *out, char *bytes, size_t size, struct arena *are
             return -1;
         if (number && strcmp(line.name, "end") == 0)
             break;
-        int status = number == 0 ? take_head(&r, &line, err)
-                     : strcmp(line.name, "image") == 0
-                         ? take_image(&r, &line, err)
+        int status = number == 0                       ? take_head(&r, &line, err)
+                     : strcmp(line.name, "image") == 0 ? take_image(&r, &line, err)
+                     : strcmp(line.name, "content") == 0
+                         ? take_content(&r, &line, err)
                          : record_take_line(&r.record, &line, arena, err);
         if (status)
             return -1;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record's file, version 3. Lines as in model/wire.h (a name, then key=value fields, separated
-// by TAB), in this order, then the images' bytes one after the other. A line that begins with dots
-// goes on with the one above it.
+// The record's file, versions 3 and 4. Lines as in model/wire.h (a name, then key=value fields,
+// separated by TAB), in this order, then the images' bytes one after the other. A line that begins
+// with dots goes on with the one above it.
 //
 //     record version=3 kernel=NAME problem=TEXT workspace=BYTES note=TEXT
 //     image size=BYTES                               any number
+//     content bytes=N before=FILE after=FILE         since version 4; the n-th is of capturedN
 //     launch function=NAME                           any number of launches
 //     ... grid_x= grid_y= grid_z= block_x= block_y= block_z= cluster_x= cluster_y= cluster_z=
-//     ... shared= cooperative=0|1 programmatic=0|1 carveout=-1..100
+//     ... shared= cooperative=0|1 programmatic=0|1 carveout=-1..100 [image=N]
 //     memset value= element= width= height= pitch=   is a launch too
 //     parameter offset=N bytes=HEX                   of the launch above, by their offsets
 //     address at=N buffer=BUFFER offset=N            8 bytes within a parameter above, by `at`
@@ -19,8 +20,10 @@
 // BUFFER is a, b, c, scale_a, scale_b, workspace, or since version 3 block_scales_a,
 // block_scales_b, bias, group_first, group_rows. An offset is in bytes from where the buffer
 // begins; how long each buffer is follows from the problem, and whoever launches holds them to it.
-// Version 2 is version 3 without those buffers and their problems, version 1 is version 2 without
-// tensormaps. Both are read; what they cannot hold is refused.
+// Version 4 has captured0, captured1, ... besides, and an image for each launch, counted from 1.
+// Version 3 is version 4 without captures, version 2 is version 3 without those buffers and their
+// problems, version 1 is version 2 without tensormaps. Both are read; what they cannot hold is
+// refused.
 //
 // A record without a launch, with addresses outside of its parameters or over each other, or with
 // bytes after its images is refused. So is one of a later version.
@@ -98,9 +101,21 @@ static void print_launch(struct buffer *out, const struct record_launch *launch)
         wire_add_int(&line, "cooperative", launch->cooperative);
         wire_add_int(&line, "programmatic", launch->programmatic);
         wire_add_int(&line, "carveout", launch->carveout);
+        if (launch->image)
+            wire_add_int(&line, "image", launch->image);
     }
     put(out, &line);
     print_parameters(out, launch);
+}
+
+static void print_content(struct buffer *out, const struct record_content *content)
+{
+    struct wire_line line;
+    wire_begin(&line, "content");
+    wire_add_int(&line, "bytes", (int64_t)content->bytes);
+    wire_add_text(&line, "before", content->before);
+    wire_add_text(&line, "after", content->after ? content->after : "");
+    put(out, &line);
 }
 
 void record_print(struct buffer *out, const struct record *record)
@@ -109,7 +124,8 @@ void record_print(struct buffer *out, const struct record *record)
     char problem[PROBLEM_TEXT];
     problem_format(problem, &record->problem);
     wire_begin(&line, "record");
-    wire_add_int(&line, "version", RECORD_VERSION);
+    wire_add_int(&line, "version",
+                 record->content_count ? RECORD_CAPTURES_SINCE : RECORD_CAPTURES_SINCE - 1);
     wire_add_text(&line, "kernel", record->kernel);
     wire_add_text(&line, "problem", problem);
     wire_add_int(&line, "workspace", (int64_t)record->workspace_bytes);
@@ -120,6 +136,8 @@ void record_print(struct buffer *out, const struct record *record)
         wire_add_int(&line, "size", (int64_t)record->images[i].size);
         put(out, &line);
     }
+    for (size_t i = 0; i < record->content_count; i++)
+        print_content(out, &record->contents[i]);
     for (size_t i = 0; i < record->launch_count; i++)
         print_launch(out, &record->launches[i]);
     wire_begin(&line, "end");

@@ -221,6 +221,36 @@ static void a_record_reads_back_as_it_was_written(void **state)
     free(again.bytes);
 }
 
+// What a captured program's launch is: its image is named, and buffers have contents.
+static void a_capture_reads_back_as_it_was_written(void **state)
+{
+    static struct record_content contents[] = {{1 << 20, "7.0.before", NULL},
+                                               {1 << 21, "7.1.before", "7.1.after"}};
+    struct record record = whole_record(), back;
+    struct error err;
+    record.contents = contents;
+    record.content_count = 2;
+    record.launches[1].image = 2;
+    record.launches[1].addresses[1].buffer = (enum record_buffer)(RECORD_CAPTURED + 1);
+    struct buffer text = printed(&record);
+    char *bytes = arena_copy(&arena, text.bytes, text.length);
+    if (record_parse(&back, bytes, text.length, &arena, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(back.version, 4);
+    assert_int_equal(back.content_count, 2);
+    assert_int_equal(back.contents[1].bytes, 1 << 21);
+    assert_string_equal(back.contents[1].before, "7.1.before");
+    assert_string_equal(back.contents[1].after, "7.1.after");
+    assert_null(back.contents[0].after);
+    assert_int_equal(back.launches[1].image, 2);
+    assert_int_equal(back.launches[1].addresses[1].buffer, RECORD_CAPTURED + 1);
+    struct buffer again = printed(&back);
+    assert_int_equal(again.length, text.length);
+    assert_memory_equal(again.bytes, text.bytes, text.length);
+    free(text.bytes);
+    free(again.bytes);
+}
+
 #define MAP(at, buffer)                                                                            \
     "tensormap\tat=" at "\tbuffer=" buffer                                                         \
     "\toffset=0\ttype=bf16\tdims=64\tstrides=\tbox=64\telements=1"                                 \
@@ -228,7 +258,7 @@ static void a_record_reads_back_as_it_was_written(void **state)
 
 // Each of these takes the place of the line that begins alike, or is added before `end`.
 static const char *const hostile[] = {
-    "record\tversion=4\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=5\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1x1:fp32\tworkspace=-1\tnote=",
@@ -269,8 +299,13 @@ static const char *const hostile[] = {
 #define BYTES64                                                                                    \
     "0000000000000000000000000000000000000000000000000000000000000000"                             \
     "0000000000000000000000000000000000000000000000000000000000000000"
-#define BYTES "parameter\toffset=0\tbytes=" BYTES64 BYTES64 BYTES64 "\n"
-#define PLAIN "64x64x64:bf16"
+#define BYTES                  "parameter\toffset=0\tbytes=" BYTES64 BYTES64 BYTES64 "\n"
+#define PLAIN                  "64x64x64:bf16"
+#define CONTENT(before, after) "content\tbytes=4096\tbefore=" before "\tafter=" after "\n"
+#define LAUNCH_OF(image)                                                                           \
+    "launch\tfunction=f\tgrid_x=1\tgrid_y=1\tgrid_z=1\tblock_x=1\tblock_y=1\tblock_z=1"            \
+    "\tcluster_x=1\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0"             \
+    "\tcarveout=-1\timage=" image "\n"
 
 // What each version can hold, and what it says of the rest; NULL: it is read.
 static void a_version_holds_nothing_that_came_later(void **state)
@@ -291,6 +326,24 @@ static void a_version_holds_nothing_that_came_later(void **state)
         {VERSION("2", PLAIN ":contiguous2/30") LAUNCH "end\n", "64x64x64:bf16:contiguous2/30"},
         {VERSION("1", "64x64x64:nvfp4-fp32:e4m3/16/tiled") LAUNCH "end\n", "make it again"},
         {VERSION("3", "64x64x64:nvfp4-fp32:e4m3/16/tiled") LAUNCH "end\n", NULL},
+        {VERSION("3", PLAIN) CONTENT("1.0.before", "") LAUNCH "end\n",
+         "a record of version 3 has no contents"},
+        {VERSION("3", PLAIN) LAUNCH BYTES "address\tat=0\tbuffer=captured0\toffset=0\nend\n",
+         "a record without the content of captured0"},
+        {VERSION("3", PLAIN) "image\tsize=1\n" LAUNCH_OF("1") "end\nx", "an image"},
+        {VERSION("4", PLAIN) "image\tsize=1\n" LAUNCH_OF("1") "end\nx", NULL},
+        {VERSION("4", PLAIN) "image\tsize=1\n" LAUNCH_OF("2") "end\nx", "an image"},
+        {VERSION("4", PLAIN) CONTENT("1.0.before", "1.0.after") LAUNCH BYTES
+         "address\tat=0\tbuffer=captured0\toffset=0\nend\n",
+         NULL},
+        {VERSION("4", PLAIN) CONTENT("1.0.before", "") LAUNCH BYTES
+         "address\tat=0\tbuffer=captured1\toffset=0\nend\n",
+         "a record without the content of captured1"},
+        {VERSION("4", PLAIN) CONTENT("../before", "") LAUNCH "end\n", "names alone"},
+        {VERSION("4", PLAIN) CONTENT("", "") LAUNCH "end\n", "names alone"},
+        {VERSION("4", PLAIN) CONTENT(".before", "") LAUNCH "end\n", "names alone"},
+        {VERSION("4", PLAIN) CONTENT("before", "/etc/passwd") LAUNCH "end\n", "names alone"},
+        {VERSION("4", PLAIN) LAUNCH CONTENT("before", "") "end\n", "behind a launch"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct record record;
@@ -389,6 +442,7 @@ int main(void)
         cmocka_unit_test_teardown(bound_launches_point_into_the_buffers_they_are_given, free_all),
         cmocka_unit_test_teardown(a_memset_stays_inside_its_buffer, free_all),
         cmocka_unit_test_teardown(a_record_reads_back_as_it_was_written, free_all),
+        cmocka_unit_test_teardown(a_capture_reads_back_as_it_was_written, free_all),
         cmocka_unit_test_teardown(a_version_holds_nothing_that_came_later, free_all),
         cmocka_unit_test_teardown(what_lies_over_another_address_is_refused, free_all),
         cmocka_unit_test_teardown(hostile_lines_are_refused, free_all),

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What runs inside a captured program: a library that the CUDA driver loads by itself
+// (CUDA_INJECTION64_PATH) and that watches the driver through CUPTI. It writes, into the folder
+// that PLUMB_CAPTURE names,
+//
+//     survey.PID    which kernels ran, how often, with what (model/capture/survey.h)
+//     record.PID    the launches that were asked for, as a record with contents
+//     PID.N.before  what allocation N held before them, and PID.N.after where they changed it
+//
+// It never ends the program and changes nothing that the program computes. All functions are called
+// with the library's one lock held, and with its own driver calls not watched.
+#ifndef PLUMB_CAPTURE_H
+#define PLUMB_CAPTURE_H
+
+#include "kernels/capture/driver.h"
+#include "model/record/record_map.h"
+
+enum { PARAMETERS_BYTES_MAX = 32764 };
+
+// What plumb asks for, from the environment.
+struct wish {
+    const char *folder; // PLUMB_CAPTURE
+    const char *kernel; // PLUMB_CAPTURE_KERNEL: a glob of device functions; NULL: none is taken
+    const char *range;  // PLUMB_CAPTURE_RANGE: a glob of NVTX ranges, instead
+    uint64_t launch;    // PLUMB_CAPTURE_LAUNCH: which of them, from 1
+    uint64_t limit;     // PLUMB_CAPTURE_LIMIT: bytes of all allocations together
+    bool times;         // PLUMB_CAPTURE_TIMES: what each launch took, which CUPTI measures
+};
+extern struct wish wish;
+extern const struct driver *driver;
+
+// ---- functions.c: device functions, and the images that they were loaded from ----
+
+struct function {
+    CUfunction handle; // that the driver answers questions about
+    const char *name;
+    int32_t image; // index; -1: not found
+    int registers, shared_bytes, local_bytes;
+    struct record_parameter *parameters;
+    uint32_t parameter_count, parameter_bytes;
+    const char *refused; // why it cannot be recorded; NULL: it can
+};
+void image_loaded(const char *bytes, size_t size);
+size_t images_loaded(void); // so far
+// The image that was loaded since there were `before` is the one of this module or library.
+void image_is_of(const void *handle, size_t before);
+// Of a CUfunction or a CUkernel, as launches give either. It stays where it is. NULL: the driver
+// knows no such function.
+const struct function *function_of(CUfunction handle);
+const struct record_image *image_at(int32_t index);
+
+// ---- taking.c: launches as a record, with what their buffers held ----
+
+// One launch as the driver is asked for it.
+struct seen {
+    const struct function *function;
+    uint32_t grid[3], block[3], cluster[3], shared_bytes;
+    bool cooperative, programmatic;
+    int32_t carveout;
+    const char *refused; // why this launch cannot be recorded; NULL: it can
+    uint32_t size;
+    unsigned char bytes[PARAMETERS_BYTES_MAX]; // of the parameters; `size` of them are there
+};
+#define SEEN_NONE                                                                                  \
+    {                                                                                              \
+        .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}, .carveout = -1                \
+    }
+// Copies a launch's parameters; where they come from is the launch's own.
+void seen_parameters(struct seen *seen, void **parameters, void **extra);
+void seen_attributes(struct seen *seen, const CUlaunchAttribute *attributes, unsigned count);
+// The allocation that a word of a launch's parameters points into. False: into none.
+bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes);
+
+// A TMA descriptor that the program made.
+void map_made(const CUtensorMap *made, const struct record_map *from, uint64_t address);
+
+void taking_begin(void);
+bool taking_now(void);
+void taking_launch(const struct seen *seen); // before it runs
+void taking_memset(const struct record_launch *memset, uint64_t address);
+void taking_refuse(const char *format, ...) PRINTF_LIKE(1, 2);
+// After the last of them was queued: waits, compares and writes.
+void taking_end(void);
+// What came of it: a file's name, or "" and a reason; NULL where nothing was begun.
+const char *taken_file(void);
+const char *taken_refused(void);
+
+// ---- graphs.c: the launches of CUDA graphs, as they were when a graph was made executable ----
+
+struct graph_step {
+    bool is_memset;
+    struct seen *seen;
+    struct record_launch memset;
+    uint64_t address; // of the memset
+};
+struct graph {
+    CUgraphExec exec;
+    struct graph_step *steps;
+    size_t count;
+    char refused[128]; // "" or why it cannot be recorded
+};
+void graph_made(CUgraphExec exec, CUgraph from);
+void graph_changed(CUgraphExec exec);
+const struct graph *graph_of(CUgraphExec exec); // NULL: it was made unseen
+
+// ---- survey.c: which kernels ran ----
+
+// Counts a launch; `correlation` is CUPTI's number of it, for its time.
+void survey_count(const struct seen *seen, uint32_t correlation);
+void survey_time(uint32_t correlation, double time_ns);
+void survey_note(const char *format, ...) PRINTF_LIKE(1, 2);
+void survey_write(void);
+
+// ---- inject.c ----
+
+// NVTX ranges come from ranges.c.
+void range_pushed(const char *name);
+void range_popped(void);
+
+#endif

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The library's entry, which the CUDA driver calls when it starts, and what CUPTI tells: modules,
+// launches, graphs, TMA descriptors. CUPTI is looked for where the program has it and where CUDA
+// has it; without it nothing is watched, and the survey says so.
+#include "kernels/capture/capture.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct wish wish;
+const struct driver *driver;
+
+#define CUPTI_FUNCTIONS(X)                                                                         \
+    X(cuptiSubscribe)                                                                              \
+    X(cuptiEnableCallback)                                                                         \
+    X(cuptiGetResultString)                                                                        \
+    X(cuptiActivityRegisterCallbacks)                                                              \
+    X(cuptiActivityEnable)                                                                         \
+    X(cuptiActivityFlushAll)                                                                       \
+    X(cuptiActivityGetNextRecord)
+static struct {
+#define X(name) __typeof__(&name) name;
+    CUPTI_FUNCTIONS(X)
+#undef X
+} cupti;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool inside;       // this library's own calls of the driver
+static _Thread_local bool ends_at_exit; // what is taken is the call that this thread is in
+static _Thread_local unsigned depth, taken_depth; // of ranges; of the one that is taken
+static _Thread_local size_t loaded_before;        // images, when this thread's call began
+static uint64_t matched;
+static pid_t process;
+
+// ---- launches ----
+
+static bool is_captured(CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return driver->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+static bool is_wished(const char *function)
+{
+    return wish.kernel && !wish.range && fnmatch(wish.kernel, function, 0) == 0 &&
+           ++matched == wish.launch;
+}
+
+static void launched(const struct seen *seen, uint32_t correlation)
+{
+    survey_count(seen, correlation);
+    if (is_wished(seen->function->name)) {
+        taking_begin();
+        ends_at_exit = true;
+    }
+    if (taking_now())
+        taking_launch(seen);
+}
+
+struct shape {
+    unsigned grid[3], block[3], shared_bytes;
+};
+
+static void kernel_launched(CUfunction function, const struct shape *shape, CUstream stream,
+                            const CUlaunchAttribute *attributes, unsigned attribute_count,
+                            void **parameters, void **extra, bool cooperative, uint32_t correlation)
+{
+    static struct seen seen;
+    if (is_captured(stream))
+        return;
+    seen = (struct seen)SEEN_NONE;
+    seen.function = function_of(function);
+    if (!seen.function) {
+        survey_note("a launch of a function that the driver does not name was not counted");
+        return;
+    }
+    memcpy(seen.grid, shape->grid, sizeof(seen.grid));
+    memcpy(seen.block, shape->block, sizeof(seen.block));
+    seen.shared_bytes = shape->shared_bytes;
+    seen.cooperative = cooperative;
+    seen_attributes(&seen, attributes, attribute_count);
+    seen_parameters(&seen, parameters, extra);
+    launched(&seen, correlation);
+}
+
+static void graph_launched(CUgraphExec exec, CUstream stream, uint32_t correlation)
+{
+    const struct graph *graph = graph_of(exec);
+    if (is_captured(stream))
+        return;
+    if (!graph) {
+        survey_note("a CUDA graph that was made unseen was not counted");
+        return;
+    }
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct graph_step *step = &graph->steps[i];
+        if (step->is_memset)
+            continue;
+        survey_count(step->seen, correlation);
+        if (!taking_now() && is_wished(step->seen->function->name)) {
+            taking_begin();
+            ends_at_exit = true;
+        }
+    }
+    if (!taking_now())
+        return;
+    if (graph->refused[0])
+        taking_refuse("%s", graph->refused);
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct graph_step *step = &graph->steps[i];
+        if (step->is_memset)
+            taking_memset(&step->memset, step->address);
+        else
+            taking_launch(step->seen);
+    }
+}
+
+void range_pushed(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    depth++;
+    if (wish.range && driver && !taking_now() && fnmatch(wish.range, name, 0) == 0 &&
+        ++matched == wish.launch) {
+        taken_depth = depth;
+        taking_begin();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void range_popped(void)
+{
+    pthread_mutex_lock(&lock);
+    if (taken_depth && depth == taken_depth) {
+        taken_depth = 0;
+        inside = true;
+        taking_end();
+        inside = false;
+    }
+    if (depth)
+        depth--;
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- what CUPTI tells at a call's begin ----
+
+#define SHAPE(p)                                                                                   \
+    {                                                                                              \
+        {(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                                             \
+            {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ}, (p)->sharedMemBytes                  \
+    }
+
+static void plain_launch(const cuLaunchKernel_params *p, uint32_t correlation)
+{
+    const struct shape shape = SHAPE(p);
+    kernel_launched(p->f, &shape, p->hStream, NULL, 0, p->kernelParams, p->extra, false,
+                    correlation);
+}
+
+static void cooperative_launch(const cuLaunchCooperativeKernel_params *p, uint32_t correlation)
+{
+    const struct shape shape = SHAPE(p);
+    kernel_launched(p->f, &shape, p->hStream, NULL, 0, p->kernelParams, NULL, true, correlation);
+}
+
+static void extended_launch(const cuLaunchKernelEx_params *p, uint32_t correlation)
+{
+    const CUlaunchConfig *config = p->config;
+    const struct shape shape = SHAPE(config);
+    kernel_launched(p->f, &shape, config->hStream, config->attrs, config->numAttrs, p->kernelParams,
+                    p->extra, false, correlation);
+}
+
+// A memset of `count` elements, between launches that are taken.
+static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes, size_t width,
+                          size_t height, size_t pitch)
+{
+    const struct record_launch memset = {.kind = RECORD_MEMSET,
+                                         .value = value,
+                                         .element_bytes = element_bytes,
+                                         .width = width,
+                                         .height = height,
+                                         .pitch_bytes = pitch};
+    if (taking_now() && width && height)
+        taking_memset(&memset, to);
+}
+
+#define MEMSET(bytes, member, name)                                                                \
+    {                                                                                              \
+        const name##_params *p = data->functionParams;                                             \
+        memset_queued(p->dstDevice, p->member, bytes, p->N, 1, 0);                                 \
+        break;                                                                                     \
+    }
+#define MEMSET_ROWS(bytes, member, name)                                                           \
+    {                                                                                              \
+        const name##_params *p = data->functionParams;                                             \
+        memset_queued(p->dstDevice, p->member, bytes, p->Width, p->Height, p->dstPitch);           \
+        break;                                                                                     \
+    }
+#define LOADS                                                                                      \
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad:                                                     \
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData:                                                 \
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx:                                               \
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary:                                            \
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData:                                                \
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile
+#define BOTH(name, thread)                                                                         \
+    case CUPTI_DRIVER_TRACE_CBID_##name:                                                           \
+    case CUPTI_DRIVER_TRACE_CBID_##name##_##thread
+
+static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+    switch (id) {
+        BOTH(cuLaunchKernel, ptsz) : plain_launch(data->functionParams, data->correlationId);
+        break;
+        BOTH(cuLaunchKernelEx, ptsz) : extended_launch(data->functionParams, data->correlationId);
+        break;
+        BOTH(cuLaunchCooperativeKernel, ptsz)
+            : cooperative_launch(data->functionParams, data->correlationId);
+        break;
+        BOTH(cuGraphLaunch, ptsz) :
+        {
+            const cuGraphLaunch_params *p = data->functionParams;
+            graph_launched(p->hGraph, p->hStream, data->correlationId);
+            break;
+        }
+    LOADS:
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction:
+        loaded_before = images_loaded();
+        break;
+        BOTH(cuMemsetD8_v2, ptds)
+            : MEMSET(1, uc, cuMemsetD8_v2_ptds) BOTH(cuMemsetD16_v2, ptds)
+            : MEMSET(2, us, cuMemsetD16_v2_ptds) BOTH(cuMemsetD32_v2, ptds)
+            : MEMSET(4, ui, cuMemsetD32_v2_ptds) BOTH(cuMemsetD8Async, ptsz)
+            : MEMSET(1, uc, cuMemsetD8Async_ptsz) BOTH(cuMemsetD16Async, ptsz)
+            : MEMSET(2, us, cuMemsetD16Async_ptsz) BOTH(cuMemsetD32Async, ptsz)
+            : MEMSET(4, ui, cuMemsetD32Async_ptsz) BOTH(cuMemsetD2D8Async, ptsz)
+            : MEMSET_ROWS(1, uc, cuMemsetD2D8Async_ptsz) BOTH(cuMemsetD2D16Async, ptsz)
+            : MEMSET_ROWS(2, us, cuMemsetD2D16Async_ptsz) BOTH(cuMemsetD2D32Async, ptsz)
+            : MEMSET_ROWS(
+                  4, ui,
+                  cuMemsetD2D32Async_ptsz) case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice
+            : survey_note("a launch over several devices was not counted");
+        __attribute__((fallthrough));
+        BOTH(cuLaunchHostFunc, ptsz)
+            : BOTH(cuMemcpyAsync, ptsz)
+            : BOTH(cuMemcpyDtoDAsync_v2, ptsz)
+            : BOTH(cuMemcpyHtoDAsync_v2, ptsz)
+            : BOTH(cuMemcpyDtoHAsync_v2, ptsz)
+            : BOTH(cuMemcpyHtoD_v2, ptds)
+            : BOTH(cuMemcpyDtoD_v2, ptds)
+            : if (taking_now())
+                  taking_refuse("%s was called among its launches", data->functionName);
+        break;
+    default:
+        break;
+    }
+}
+
+// ---- and at its end ----
+
+static uint32_t bytes_of(int step, uint32_t smallest)
+{
+    return step ? smallest << (step - 1) : 0;
+}
+
+static void map_ended(const cuTensorMapEncodeTiled_params *p)
+{
+    struct record_map map = {.type = (uint32_t)p->tensorDataType,
+                             .rank = p->tensorRank,
+                             .interleave = bytes_of(p->interleave, 16),
+                             .swizzle = bytes_of(p->swizzle, 32),
+                             .promote = bytes_of(p->l2Promotion, 64),
+                             .fill_nan = p->oobFill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE};
+    if (map.rank < 1 || map.rank > RECORD_MAP_DIMS || p->swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
+        (int)p->tensorDataType >= RECORD_MAP_TYPES)
+        return; // its bytes hold the address as a word, which is found as any other
+    for (uint32_t d = 0; d < map.rank; d++) {
+        map.dims[d] = p->globalDim[d];
+        map.box[d] = p->boxDim[d];
+        map.elements[d] = p->elementStrides ? p->elementStrides[d] : 1;
+        if (d)
+            map.strides[d] = p->globalStrides[d - 1];
+    }
+    map_made(p->tensorMap, &map, (uintptr_t)p->globalAddress);
+}
+
+static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+    const CUresult *code = data->functionReturnValue;
+    const bool done = !code || *code == CUDA_SUCCESS;
+    switch (id) {
+        BOTH(cuLaunchKernel, ptsz)
+            : BOTH(cuLaunchKernelEx, ptsz)
+            : BOTH(cuLaunchCooperativeKernel, ptsz)
+            : BOTH(cuGraphLaunch, ptsz)
+            : if (!done) taking_refuse("its launch failed: %s", driver_error(driver, *code));
+        if (ends_at_exit)
+            taking_end();
+        ends_at_exit = false;
+        break;
+    LOADS:
+        if (done) // all of them begin with where the handle goes
+            image_is_of(**(void *const *const *)data->functionParams, loaded_before);
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction:
+        if (done)
+            image_is_of(((const cuModuleGetFunction_params *)data->functionParams)->hmod,
+                        loaded_before);
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled:
+        if (done)
+            map_ended(data->functionParams);
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
+        BOTH(cuGraphInstantiateWithParams, ptsz) :
+        {
+            const cuGraphInstantiateWithFlags_params *p = data->functionParams; // as all begin
+            if (done)
+                graph_made(*p->phGraphExec, p->hGraph);
+            break;
+        }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
+        graph_changed(*(const CUgraphExec *)data->functionParams);
+        break;
+    default:
+        break;
+    }
+}
+
+static void CUPTIAPI told(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                          const void *what)
+{
+    const bool module =
+        domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED;
+    (void)user;
+    if (inside && !module)
+        return;
+    if (!inside)
+        pthread_mutex_lock(&lock);
+    const bool outermost = !inside;
+    inside = true;
+    if (module) {
+        const CUpti_ResourceData *resource = what;
+        const CUpti_ModuleResourceData *loaded = resource->resourceDescriptor;
+        image_loaded(loaded->pCubin, loaded->cubinSize);
+    } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+        const CUpti_CallbackData *data = what;
+        if (data->callbackSite == CUPTI_API_ENTER)
+            begins(id, data);
+        else
+            ends(id, data);
+    }
+    if (outermost) {
+        inside = false;
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+// ---- times ----
+
+enum { ACTIVITY_BYTES = 4 << 20 };
+
+static void CUPTIAPI want_buffer(uint8_t **buffer, size_t *size, size_t *records)
+{
+    *buffer = aligned_alloc(8, ACTIVITY_BYTES);
+    *size = *buffer ? ACTIVITY_BYTES : 0;
+    *records = 0;
+}
+
+static void CUPTIAPI full_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                                 size_t valid)
+{
+    CUpti_Activity *activity = NULL;
+    (void)context;
+    (void)stream;
+    (void)size;
+    if (!inside)
+        pthread_mutex_lock(&lock);
+    while (cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS) {
+        const CUpti_ActivityKernel10 *kernel = (const CUpti_ActivityKernel10 *)activity;
+        if (activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && !kernel->graphId &&
+            kernel->end > kernel->start)
+            survey_time(kernel->correlationId, (double)(kernel->end - kernel->start));
+    }
+    if (!inside)
+        pthread_mutex_unlock(&lock);
+    free(buffer);
+}
+
+// ---- begin and end ----
+
+static bool find_cupti(void)
+{
+    static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
+                                        "/usr/local/cuda/lib64/libcupti.so",
+                                        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+    void *library = NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(names) && !library; i++)
+        library = dlopen(names[i], RTLD_NOW);
+    if (!library) {
+        survey_note("CUPTI was not found, so nothing could be watched: install the CUDA toolkit's "
+                    "libcupti, or set LD_LIBRARY_PATH to where it lies");
+        return false;
+    }
+#define X(name)                                                                                    \
+    *(void **)&cupti.name = dlsym(library, #name);                                                 \
+    if (!cupti.name) {                                                                             \
+        survey_note("CUPTI has no %s: install a newer one", #name);                                \
+        return false;                                                                              \
+    }
+    CUPTI_FUNCTIONS(X)
+#undef X
+    return true;
+}
+
+static bool cupti_ok(CUptiResult code, const char *what)
+{
+    const char *text = "unknown error";
+    if (code == CUPTI_SUCCESS)
+        return true;
+    cupti.cuptiGetResultString(code, &text);
+    survey_note("CUPTI: %s: %s%s", what, text,
+                code == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+                    ? " (the program uses CUPTI itself: turn its profiler off)"
+                    : "");
+    return false;
+}
+
+static bool watch(void)
+{
+    static const CUpti_CallbackId calls[] = {
+#define C(name)          CUPTI_DRIVER_TRACE_CBID_##name,
+#define CC(name, thread) C(name) C(name##_##thread)
+        CC(cuLaunchKernel, ptsz) CC(cuLaunchKernelEx, ptsz) CC(cuLaunchCooperativeKernel, ptsz) C(
+            cuLaunchCooperativeKernelMultiDevice) CC(cuGraphLaunch, ptsz) CC(cuMemsetD8_v2, ptds)
+            CC(cuMemsetD16_v2, ptds) CC(cuMemsetD32_v2, ptds) CC(cuMemsetD8Async, ptsz) CC(
+                cuMemsetD16Async, ptsz) CC(cuMemsetD32Async, ptsz) CC(cuMemsetD2D8Async, ptsz)
+                CC(cuMemsetD2D16Async, ptsz) CC(cuMemsetD2D32Async, ptsz) CC(cuLaunchHostFunc, ptsz)
+                    CC(cuMemcpyAsync, ptsz) CC(cuMemcpyDtoDAsync_v2, ptsz)
+                        CC(cuMemcpyHtoDAsync_v2, ptsz) CC(cuMemcpyDtoHAsync_v2, ptsz)
+                            CC(cuMemcpyHtoD_v2, ptds) CC(cuMemcpyDtoD_v2, ptds)
+                                C(cuTensorMapEncodeTiled) C(cuModuleLoad) C(cuModuleLoadData)
+                                    C(cuModuleLoadDataEx) C(cuModuleLoadFatBinary)
+                                        C(cuModuleGetFunction) C(cuLibraryLoadData)
+                                            C(cuLibraryLoadFromFile) C(cuGraphInstantiate_v2)
+                                                C(cuGraphInstantiateWithFlags)
+                                                    CC(cuGraphInstantiateWithParams, ptsz)
+                                                        C(cuGraphExecUpdate_v2)
+                                                            C(cuGraphExecKernelNodeSetParams_v2)
+                                                                C(cuGraphExecNodeSetParams)};
+#undef CC
+#undef C
+    CUpti_SubscriberHandle subscriber;
+    if (!cupti_ok(cupti.cuptiSubscribe(&subscriber, told, NULL), "subscribing") ||
+        !cupti_ok(cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                            CUPTI_CBID_RESOURCE_MODULE_LOADED),
+                  "watching modules"))
+        return false;
+    for (size_t i = 0; i < ARRAY_COUNT(calls); i++) {
+        if (!cupti_ok(
+                cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls[i]),
+                "watching launches"))
+            return false;
+    }
+    return !wish.times ||
+           (cupti_ok(cupti.cuptiActivityRegisterCallbacks(want_buffer, full_buffer),
+                     "taking times") &&
+            cupti_ok(cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL),
+                     "taking times"));
+}
+
+static void at_end(void)
+{
+    if (getpid() != process)
+        return; // a child that was forked
+    if (cupti.cuptiActivityFlushAll && wish.times)
+        cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    survey_write();
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    int64_t value;
+    return text && parse_int64(&value, text) == 0 && value > 0 ? (uint64_t)value : otherwise;
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+int InitializeInjection(void)
+{
+    const char *missing;
+    wish.folder = getenv("PLUMB_CAPTURE");
+    if (!wish.folder || process)
+        return 1;
+    process = getpid();
+    wish.kernel = getenv("PLUMB_CAPTURE_KERNEL");
+    wish.range = getenv("PLUMB_CAPTURE_RANGE");
+    wish.launch = number("PLUMB_CAPTURE_LAUNCH", 1);
+    wish.limit = number("PLUMB_CAPTURE_LIMIT", (uint64_t)2 << 30);
+    wish.times = number("PLUMB_CAPTURE_TIMES", 0);
+    driver = driver_find(&missing);
+    if (!driver)
+        survey_note("the CUDA driver has no %s: CUDA 12.4 or newer is needed", missing);
+    else if (find_cupti())
+        watch();
+    atexit(at_end);
+    return 1;
+}

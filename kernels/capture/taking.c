@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Takes launches down as a record: parameters with the allocations that they point into, and what
+// each allocation held before the first launch that was given it and after the last launch.
+#include "kernels/capture/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WORD = 8, MAP_ALIGN = 64, MAPS_KEPT = 4096 };
+static const size_t chunk_bytes = (size_t)64 << 20;
+
+// ---- one launch's parameters ----
+
+static void unpack(struct seen *seen, void **extra)
+{
+    const unsigned char *bytes = NULL;
+    size_t size = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            bytes = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = *(const size_t *)extra[1];
+    }
+    if (bytes && size <= sizeof(seen->bytes))
+        memcpy(seen->bytes, bytes, size);
+}
+
+void seen_parameters(struct seen *seen, void **parameters, void **extra)
+{
+    const struct function *f = seen->function;
+    seen->size = f->parameter_bytes;
+    if (f->refused) {
+        seen->refused = f->refused;
+        if (f->parameter_bytes > sizeof(seen->bytes))
+            return;
+    }
+    for (uint32_t p = 0; parameters && p < f->parameter_count; p++)
+        memcpy(seen->bytes + f->parameters[p].offset, parameters[p], f->parameters[p].bytes);
+    if (!parameters && extra)
+        unpack(seen, extra);
+}
+
+void seen_attributes(struct seen *seen, const CUlaunchAttribute *attributes, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const CUlaunchAttributeValue *value = &attributes[i].value;
+        switch (attributes[i].id) {
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            seen->cluster[0] = value->clusterDim.x ? value->clusterDim.x : 1;
+            seen->cluster[1] = value->clusterDim.y ? value->clusterDim.y : 1;
+            seen->cluster[2] = value->clusterDim.z ? value->clusterDim.z : 1;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            seen->cooperative = value->cooperative;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+            seen->programmatic = value->programmaticStreamSerializationAllowed;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            seen->carveout = (int32_t)value->sharedMemCarveout;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+            if (value->accessPolicyWindow.num_bytes)
+                seen->refused = "its launch asks for a window of L2";
+            break;
+        case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+            if (value->deviceUpdatableKernelNode.deviceUpdatable)
+                seen->refused = "its launch may be changed by the device";
+            break;
+        default:
+            break; // priorities, events and domains do not change what it computes
+        }
+    }
+}
+
+bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes)
+{
+    static const uint64_t least = 1 << 16, most = (uint64_t)1 << 49;
+    return word >= least && word < most &&
+           driver->cuMemGetAddressRange(base, bytes, word) == CUDA_SUCCESS && *bytes;
+}
+
+// ---- TMA descriptors, by their bytes ----
+
+static struct made {
+    unsigned char bytes[RECORD_MAP_BYTES];
+    struct record_map map;
+    uint64_t address;
+} * maps_made;
+static size_t made_count;
+
+void map_made(const CUtensorMap *made, const struct record_map *from, uint64_t address)
+{
+    if (!maps_made)
+        maps_made = xcalloc(MAPS_KEPT, sizeof(*maps_made));
+    struct made *to = &maps_made[made_count++ % MAPS_KEPT];
+    memcpy(to->bytes, made, sizeof(to->bytes));
+    to->map = *from;
+    to->address = address;
+}
+
+static const struct made *map_of(const unsigned char *bytes)
+{
+    const size_t count = made_count < MAPS_KEPT ? made_count : MAPS_KEPT;
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(maps_made[i].bytes, bytes, RECORD_MAP_BYTES) == 0)
+            return &maps_made[i];
+    }
+    return NULL;
+}
+
+// ---- what is being taken ----
+
+struct held {
+    CUdeviceptr base;
+    size_t bytes;
+    unsigned char *before; // the file's bytes, mapped
+};
+
+static struct taking {
+    bool now;
+    struct arena arena;
+    struct record record;
+    struct held held[RECORD_CAPTURED_MAX];
+    uint64_t bytes; // of all that is held
+    int32_t images[RECORD_LAUNCHES_MAX];
+    char refused[512];
+} taking;
+static char taken[64], refused[512];
+static bool begun;
+
+const char *taken_file(void)
+{
+    return begun ? taken : NULL;
+}
+
+const char *taken_refused(void)
+{
+    return refused;
+}
+
+bool taking_now(void)
+{
+    return taking.now;
+}
+
+void taking_refuse(const char *format, ...)
+{
+    va_list args;
+    if (taking.refused[0])
+        return;
+    va_start(args, format);
+    vsnprintf(taking.refused, sizeof(taking.refused), format, args);
+    va_end(args);
+}
+
+void taking_begin(void)
+{
+    begun = taking.now = true;
+    taking.record.launches =
+        arena_alloc(&taking.arena, RECORD_LAUNCHES_MAX * sizeof(*taking.record.launches));
+    taking.record.images =
+        arena_alloc(&taking.arena, RECORD_LAUNCHES_MAX * sizeof(*taking.record.images));
+    taking.record.contents =
+        arena_alloc(&taking.arena, RECORD_CAPTURED_MAX * sizeof(*taking.record.contents));
+}
+
+// A new file in the folder of PLUMB_CAPTURE, mapped.
+static unsigned char *new_file(const char *name, size_t bytes)
+{
+    char *path = xprintf("%s/%s", wish.folder, name);
+    void *at = MAP_FAILED;
+    const int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0 || posix_fallocate(file, 0, (off_t)bytes) ||
+        (at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) == MAP_FAILED)
+        taking_refuse("%s: %s", path, strerror(errno ? errno : ENOSPC));
+    if (file >= 0)
+        close(file);
+    free(path);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static bool wait_for_device(void)
+{
+    const CUresult code = driver->cuCtxSynchronize();
+    if (code != CUDA_SUCCESS)
+        taking_refuse("waiting for the device: %s", driver_error(driver, code));
+    return code == CUDA_SUCCESS;
+}
+
+static void copy_out(void *to, CUdeviceptr from, size_t bytes)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    driver->cuThreadExchangeStreamCaptureMode(&mode);
+    const CUresult code = driver->cuMemcpy((CUdeviceptr)(uintptr_t)to, from, bytes);
+    driver->cuThreadExchangeStreamCaptureMode(&mode);
+    if (code != CUDA_SUCCESS)
+        taking_refuse("copying %zu bytes from the device: %s", bytes, driver_error(driver, code));
+}
+
+// Why an allocation's bytes cannot stand in a record; NULL: they can.
+static const char *why_not(CUdeviceptr base)
+{
+    int managed = 0;
+    CUmemorytype type = CU_MEMORYTYPE_DEVICE;
+    driver->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, base);
+    driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base);
+    return managed ? "managed memory" : type != CU_MEMORYTYPE_DEVICE ? "memory of the host" : NULL;
+}
+
+// Which held allocation that is; held from now on. -1: it cannot be.
+static int hold(CUdeviceptr base, size_t bytes)
+{
+    const size_t count = taking.record.content_count;
+    for (size_t i = 0; i < count; i++) {
+        if (taking.held[i].base == base)
+            return (int)i;
+    }
+    const char *why = why_not(base);
+    if (why)
+        taking_refuse("a parameter points into %s", why);
+    else if (count == RECORD_CAPTURED_MAX)
+        taking_refuse("it is given more than %d allocations", RECORD_CAPTURED_MAX);
+    else if (bytes > wish.limit - taking.bytes)
+        taking_refuse("its allocations hold more than %llu bytes, the limit",
+                      (unsigned long long)wish.limit);
+    if (taking.refused[0] || !wait_for_device())
+        return -1;
+    struct record_content *content = &taking.record.contents[count];
+    content->bytes = bytes;
+    content->before = arena_printf(&taking.arena, "%d.%zu.before", (int)getpid(), count);
+    taking.held[count] = (struct held){base, bytes, new_file(content->before, bytes)};
+    if (!taking.held[count].before)
+        return -1;
+    taking.record.content_count++;
+    taking.bytes += bytes;
+    copy_out(taking.held[count].before, base, bytes);
+    return (int)count;
+}
+
+// The word's address in terms of what is held. False: it is no address.
+static bool address_at(struct record_address *out, uint32_t at, uint64_t word)
+{
+    CUdeviceptr base;
+    size_t bytes;
+    if (!allocation_of(word, &base, &bytes) && !allocation_of(word - 1, &base, &bytes))
+        return false;
+    const int which = hold(base, bytes);
+    *out = (struct record_address){
+        at, (enum record_buffer)(RECORD_CAPTURED + (which < 0 ? 0 : which)), word - base};
+    return true;
+}
+
+static void find_map(struct record_launch *launch, uint32_t at, const struct made *made)
+{
+    struct record_address address;
+    if (!address_at(&address, at, made->address)) {
+        taking_refuse("a TMA descriptor is of memory that is no allocation");
+        return;
+    }
+    struct record_map map = made->map;
+    map.at = at;
+    map.buffer = address.buffer;
+    map.offset = address.offset;
+    launch->maps[launch->map_count++] = map;
+}
+
+// Descriptors begin at multiples of 64 bytes, addresses at multiples of 8.
+static void find_addresses(struct record_launch *launch)
+{
+    const uint32_t words = launch->size / WORD + 1;
+    launch->addresses = arena_alloc(&taking.arena, words * sizeof(*launch->addresses));
+    launch->maps =
+        arena_alloc(&taking.arena, (launch->size / RECORD_MAP_BYTES + 1) * sizeof(*launch->maps));
+    for (uint32_t p = 0; p < launch->parameter_count; p++) {
+        const uint32_t first = launch->parameters[p].offset;
+        const uint32_t end = first + launch->parameters[p].bytes;
+        for (uint32_t at = (first + WORD - 1) / WORD * WORD; at + WORD <= end;) {
+            const struct made *made = at % MAP_ALIGN == 0 && at + RECORD_MAP_BYTES <= end
+                                          ? map_of(launch->bytes + at)
+                                          : NULL;
+            uint64_t word;
+            memcpy(&word, launch->bytes + at, sizeof(word));
+            if (made)
+                find_map(launch, at, made);
+            else if (address_at(&launch->addresses[launch->address_count], at, word))
+                launch->address_count++;
+            at += made ? RECORD_MAP_BYTES : WORD;
+        }
+    }
+}
+
+// Where the launch's image stands in the record, counted from 1.
+static uint32_t image_of(int32_t image)
+{
+    struct record *record = &taking.record;
+    for (size_t i = 0; i < record->image_count; i++) {
+        if (taking.images[i] == image)
+            return (uint32_t)i + 1;
+    }
+    taking.images[record->image_count] = image;
+    record->images[record->image_count++] = *image_at(image);
+    return (uint32_t)record->image_count;
+}
+
+static struct record_launch *new_launch(void)
+{
+    struct record *record = &taking.record;
+    if (record->launch_count == RECORD_LAUNCHES_MAX) {
+        taking_refuse("it has more than %d launches", RECORD_LAUNCHES_MAX);
+        return NULL;
+    }
+    return &record->launches[record->launch_count++];
+}
+
+void taking_launch(const struct seen *seen)
+{
+    const struct function *f = seen->function;
+    if (seen->refused)
+        taking_refuse("%s: %s", f->name, seen->refused);
+    struct record_launch *launch = taking.refused[0] ? NULL : new_launch();
+    if (!launch)
+        return;
+    *launch = (struct record_launch){.kind = RECORD_KERNEL,
+                                     .function = arena_strdup(&taking.arena, f->name),
+                                     .shared_bytes = seen->shared_bytes,
+                                     .image = image_of(f->image),
+                                     .cooperative = seen->cooperative,
+                                     .programmatic = seen->programmatic,
+                                     .carveout = seen->carveout,
+                                     .parameters = f->parameters,
+                                     .parameter_count = f->parameter_count,
+                                     .bytes = arena_copy(&taking.arena, seen->bytes, seen->size),
+                                     .size = seen->size};
+    memcpy(launch->grid, seen->grid, sizeof(launch->grid));
+    memcpy(launch->block, seen->block, sizeof(launch->block));
+    memcpy(launch->cluster, seen->cluster, sizeof(launch->cluster));
+    find_addresses(launch);
+}
+
+void taking_memset(const struct record_launch *memset, uint64_t address)
+{
+    static struct record_parameter word = {0, WORD};
+    struct record_launch *launch = taking.refused[0] ? NULL : new_launch();
+    struct record_address to;
+    if (!launch)
+        return;
+    if (!address_at(&to, 0, address)) {
+        taking_refuse("a memset writes to memory that is no allocation");
+        return;
+    }
+    *launch = *memset;
+    launch->parameters = &word;
+    launch->parameter_count = 1;
+    launch->bytes = arena_copy(&taking.arena, &address, sizeof(address));
+    launch->size = WORD;
+    launch->addresses = arena_copy(&taking.arena, &to, sizeof(to));
+    launch->address_count = 1;
+}
+
+// ---- the end ----
+
+// Writes what the allocation holds now where it is not what it held before.
+static void compare(size_t which)
+{
+    struct held *held = &taking.held[which];
+    struct record_content *content = &taking.record.contents[which];
+    unsigned char *now = xcalloc(held->bytes < chunk_bytes ? held->bytes : chunk_bytes, 1);
+    unsigned char *after = NULL;
+    for (size_t at = 0; at < held->bytes && !taking.refused[0]; at += chunk_bytes) {
+        const size_t size = held->bytes - at < chunk_bytes ? held->bytes - at : chunk_bytes;
+        copy_out(now, held->base + at, size);
+        if (!after && memcmp(now, held->before + at, size) != 0) {
+            content->after = arena_printf(&taking.arena, "%d.%zu.after", (int)getpid(), which);
+            after = new_file(content->after, held->bytes);
+            if (after)
+                memcpy(after, held->before, at);
+        }
+        if (after)
+            memcpy(after + at, now, size);
+    }
+    free(now);
+    if (after)
+        munmap(after, held->bytes);
+}
+
+static void write_record(void)
+{
+    struct buffer text = {0};
+    char *path = xprintf("%s/record.%d", wish.folder, (int)getpid());
+    char *begun_as = xprintf("%s.new", path);
+    record_print(&text, &taking.record);
+    FILE *file = fopen(begun_as, "wb");
+    const bool written = file && fwrite(text.bytes, 1, text.length, file) == text.length;
+    if ((file && fclose(file)) || !written || rename(begun_as, path))
+        taking_refuse("%s: %s", path, strerror(errno));
+    else
+        snprintf(taken, sizeof(taken), "record.%d", (int)getpid());
+    free(begun_as);
+    free(path);
+    buffer_free(&text);
+}
+
+void taking_end(void)
+{
+    taking.now = false;
+    text_copy(taking.record.kernel, sizeof(taking.record.kernel), "capture");
+    if (!taking.record.launch_count)
+        taking_refuse("no kernel was launched in it");
+    for (size_t i = 0; i < taking.record.content_count && !taking.refused[0]; i++) {
+        if (wait_for_device())
+            compare(i);
+    }
+    problem_parse(&taking.record.problem, "capture=1", &(struct error){{0}});
+    if (!taking.refused[0])
+        write_record();
+    text_copy(refused, sizeof(refused), taking.refused);
+    for (size_t i = 0; i < taking.record.content_count; i++)
+        munmap(taking.held[i].before, taking.held[i].bytes);
+    arena_free(&taking.arena);
+    taking = (struct taking){0};
+}
