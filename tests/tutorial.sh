@@ -70,6 +70,7 @@ opened() { # a verdict was left open, and says so
 	UNDECIDED* | VOID* | BETWEEN* | 'NOT FOUND'* | 'exit code 2') return 0 ;;
 	'exit code 1') grep -q '^exit code 0' "$1.said" && return 0 ;;
 	esac
+	grep -q '^accepted .*; it is undecided' "$1.out" && return 0
 	# No link was called slower, or noise let the links contradict each other.
 	grep -q '^plumb history' "$1.command" &&
 		grep -qE ': 0 changes$|does not fit its loops' "$1.out"
@@ -122,9 +123,8 @@ for said in "$folder"/*.said; do
 		exit failed || at <= count
 	}' "$name.wanted" "$name.got" >"$name.differs" && continue
 	if opened "$name"; then
-		echo "left open on this machine, so the rest is not compared: $(cat "$name.command")"
-		tail -n 1 "$name.out"
-		exit 77
+		exec sh "$here/skipped.sh" tutorial quiet \
+			"left open on this machine, so the rest is not compared: $(cat "$name.command")"
 	fi
 	echo "$page: $(cat "$name.command")"
 	cat "$name.differs" "$name.err"

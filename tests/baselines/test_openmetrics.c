@@ -76,9 +76,7 @@ static void an_export_is_read_by_prometheus_own_parser(void **state)
     };
     const char *python = find_parser();
     if (!python) {
-        print_message("no parser of OpenMetrics here (python3-prometheus-client): the export is "
-                      "not parsed\n");
-        skip();
+        skip_without("prometheus", "no parser of OpenMetrics here (python3-prometheus-client)");
     }
     char *said = parsed(f, python);
     assert_non_null(strstr(said, "plumb_commit info  0 True\n"));

@@ -74,5 +74,5 @@ int main(void)
         cmocka_unit_test(the_best_tiling_is_printed_for_a_machine_from_a_file),
         cmocka_unit_test(parameters_come_from_measured_times),
     };
-    return cmocka_run_group_tests_name("cmd_optimise", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,12 +110,10 @@ static size_t calls(const char *what)
     return count;
 }
 
-static bool no_sandbox(void)
+static void needs_sandbox(void)
 {
-    const bool none = strstr(outcome.output, "bubblewrap does not work here") != NULL;
-    if (none)
-        print_message("no sandbox here: %s\n", outcome.output);
-    return none;
+    if (strstr(outcome.output, "bubblewrap does not work here"))
+        skip_without("sandbox", outcome.output);
 }
 
 static void builds_see_the_image_in_place_of_this_machine(void **state)
@@ -126,8 +124,7 @@ static void builds_see_the_image_in_place_of_this_machine(void **state)
     int64_t id;
     char path[400];
     gate("boxed", "require");
-    if (no_sandbox())
-        skip();
+    needs_sandbox();
     assert_int_not_equal(outcome.code, 4); // whatever it says of the time
     snprintf(path, sizeof(path), "%s/.plumb/store.db", repo.directory);
     assert_int_equal(store_open(&store, path, STORE_READ, &err), 0);
@@ -149,8 +146,7 @@ static void image_is_unpacked_once(void **state)
 {
     const size_t before = calls("export");
     gate("boxed", "require");
-    if (no_sandbox())
-        skip();
+    needs_sandbox();
     assert_int_equal(calls("export"), before ? before : 1);
     assert_false(helper_exists(repo.directory, ".plumb/cache/containers/0123456789abcdef.tar"));
 }
@@ -158,8 +154,7 @@ static void image_is_unpacked_once(void **state)
 static void what_cannot_be_is_refused_in_a_line(void **state)
 {
     gate("absent", "auto");
-    if (no_sandbox())
-        skip();
+    needs_sandbox();
     plumb_said(
         &outcome, 4,
         "[toolchain \"absent\"] container test/cc:2: it is not on this machine; pull it first");

@@ -129,5 +129,5 @@ int main(void)
         cmocka_unit_test(what_is_not_understood_is_refused_with_its_line),
         cmocka_unit_test(figures_are_set_on_the_command_line),
     };
-    return cmocka_run_group_tests_name("gpu_file", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,8 +104,7 @@ static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
 {
     static const char *const forms[] = {"cuda-nn", "cuda-tn", "cuda-column"};
     if (!have_nvcc()) {
-        print_message("there is no nvcc: the CUDA forms of init are not tried\n");
-        skip();
+        skip_without("nvcc", "there is no nvcc: the CUDA forms of init are not tried");
     }
     for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         char *directory = empty_repository();

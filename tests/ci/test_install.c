@@ -86,8 +86,7 @@ static void z3_is_a_part_that_may_be_missing(void **state)
 static void header_is_found_by_pkg_config(void **state)
 {
     if (system("command -v pkg-config >/dev/null")) {
-        print_message("there is no pkg-config\n");
-        skip();
+        skip_without("pkg-config", "there is no pkg-config");
     }
     says("export PKG_CONFIG_PATH=\"$PWD/it/share/pkgconfig\" && echo '#include <plumb_kernel.h>' "
          ">a.c && cc -fsyntax-only $(pkg-config --cflags plumbline) a.c && echo compiles",
@@ -109,8 +108,7 @@ static void man_pages_have_every_option(void **state)
 static void man_pages_are_without_warnings(void **state)
 {
     if (system("command -v man >/dev/null && command -v groff >/dev/null")) {
-        print_message("there is no man\n");
-        skip();
+        skip_without("man", "there is no man, or no groff");
     }
     char *said = ran("LC_ALL=C.UTF-8 MANWIDTH=80 man -l --warnings it/share/man/man1/plumb*.1* "
                      "2>&1 >/dev/null");
@@ -129,8 +127,7 @@ static void bash_completes_commands_options_and_words(void **state)
         {"plumb run --steps ", ""},
     };
     if (system("command -v bash >/dev/null")) {
-        print_message("there is no bash\n");
-        skip();
+        skip_without("bash", "there is no bash");
     }
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         char *script =

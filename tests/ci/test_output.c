@@ -67,8 +67,7 @@ static char *on_a_terminal(const char *environment)
 static void a_terminal_has_colours_unless_it_asks_for_none(void **state)
 {
     if (system("command -v script >/dev/null")) {
-        print_message("there is no script(1)\n");
-        skip();
+        skip_without("script", "there is no script(1)");
     }
     static const struct {
         const char *environment;

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77 };
-
 static char *kernels; // folder of the libraries
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -144,15 +142,11 @@ int main(void)
     kernels = xprintf("%s", named ? named : TEST_BIN "/../kernels");
     char *one = xprintf("%s/libcublaslt.so", kernels);
     FILE *there = fopen(one, "r");
-    int code = SKIPPED;
+    int code = there ? cmocka_run_group_tests(tests, set_up, tear_down)
+                     : program_skipped("cuda", "this build has no CUDA libraries (no nvcc, or "
+                                               "PLUMB_CUDA=OFF)");
     if (there)
         fclose(there);
-    else
-        printf("SKIPPED: %s is not there; this build has no CUDA libraries (no nvcc, or "
-               "PLUMB_CUDA=OFF)\n",
-               one);
-    if (there)
-        code = cmocka_run_group_tests(tests, set_up, tear_down);
     free(one);
     free(kernels);
     return code;

@@ -208,8 +208,7 @@ static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **stat
     static struct plumb_outcome outcome;
     char ids[3][OBJECT_ID_TEXT], policy_path[320];
     if (!have_nvcc()) {
-        print_message("there is no nvcc: the static gate is not tried on device code\n");
-        skip();
+        skip_without("nvcc", "there is no nvcc: the static gate is not tried on device code");
     }
     helper_repo_create(&repo);
     snprintf(policy_path, sizeof(policy_path), "%s/static.cfg", repo.directory);

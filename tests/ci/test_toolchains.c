@@ -205,12 +205,11 @@ static void bisection_walks_toolchains(void **state)
 
 static void parts_are_joined_by_their_toolchains(void **state)
 {
-    for (int i = 1; i <= 2; i++) {
-        char part[8];
-        snprintf(part, sizeof(part), "%d/2", i);
-        const char *argv[] = {"gate",  "--head",   repo.ids[REPO_MERGE], "--head-toolchain",
-                              "again", "--policy", policy_path,          "--part",
-                              part,    "--store",  "parts.db",           NULL};
+    static const char *const parts[] = {"1/2", "2/2"};
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        const char *argv[] = {"gate",   "--head",   repo.ids[REPO_MERGE], "--head-toolchain",
+                              "again",  "--policy", policy_path,          "--part",
+                              parts[i], "--store",  "parts.db",           NULL};
         plumb(argv, 0, "to be judged with the others");
     }
     const char *joined[] = {"gate",     "--head",   repo.ids[REPO_MERGE], "--head-toolchain",

@@ -2,17 +2,15 @@
 //
 // A host library has a process of its own: it reaches no other, writes to no input, and stands
 // still when it is not its turn. With the real bench.
+#include "tests/helpers/test.h"
+
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_files.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define OPEN "open\tid=%d\tkernel=%s\tproblem=9x7x11:fp32\thead=%s\tbase=%s\tseed=7\tlaunches=1\n"
 
@@ -73,8 +71,7 @@ static void it_sees_no_other_build(void **state)
 {
     (void)state;
     if (system("unshare --user --map-root-user --mount true 2>/dev/null")) {
-        print_message("no namespaces here: a library sees what its user sees\n");
-        skip();
+        skip_without("namespaces", "no namespaces here: a library sees what its user sees");
     }
     char *module = test_module("apart"), *other = helper_directory();
     char *file = xprintf("%s/base.so", other);

@@ -154,5 +154,5 @@ int main(void)
         cmocka_unit_test(many_rows_are_cut_otherwise),
         cmocka_unit_test(a_band_is_walked_column_by_column),
     };
-    return cmocka_run_group_tests_name("groups", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

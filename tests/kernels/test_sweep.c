@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77 };
 static const char program[] = TEST_BIN "/sweep";
 
 // Runs sweep with these arguments and no device: it ends with `code` and says `part`.
@@ -58,6 +57,5 @@ int main(void)
     };
     if (access(program, X_OK) == 0)
         return cmocka_run_group_tests(tests, NULL, NULL);
-    printf("SKIPPED: %s is not there; this build has no CUDA, or no cuBLASLt\n", program);
-    return SKIPPED;
+    return program_skipped("cuda", "this build has no CUDA, or no cuBLASLt");
 }

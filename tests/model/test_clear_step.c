@@ -246,5 +246,5 @@ int main(void)
         cmocka_unit_test(what_was_found_stays_as_a_series_grows),
         cmocka_unit_test(what_was_reported_stays_night_after_night),
     };
-    return cmocka_run_group_tests_name("clear_step", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

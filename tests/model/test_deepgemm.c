@@ -100,5 +100,5 @@ int main(void)
         cmocka_unit_test(layouts_it_would_not_use_are_infeasible),
         cmocka_unit_test(the_score_prefers_wide_tiles),
     };
-    return cmocka_run_group_tests_name("deepgemm", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

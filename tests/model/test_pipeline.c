@@ -203,5 +203,5 @@ int main(void)
         cmocka_unit_test(too_long_a_simulation_is_refused),
         cmocka_unit_test(the_model_predicts_what_its_pipeline_says),
     };
-    return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

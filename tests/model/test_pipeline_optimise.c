@@ -151,5 +151,5 @@ int main(void)
         cmocka_unit_test(z3_proves_the_same_optimum),
 #endif
     };
-    return cmocka_run_group_tests_name("pipeline_optimise", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,5 +111,5 @@ int main(void)
         cmocka_unit_test(plain_noise_says_hardly_anything),
         cmocka_unit_test(newest_level_counts_what_is_there),
     };
-    return cmocka_run_group_tests_name("shape", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

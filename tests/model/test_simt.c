@@ -375,5 +375,5 @@ int main(void)
         cmocka_unit_test(no_prediction_beats_the_roofline),
         cmocka_unit_test(the_roofline_is_the_limit),
     };
-    return cmocka_run_group_tests_name("simt", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,5 +75,5 @@ int main(void)
         cmocka_unit_test(a_rate_that_is_not_known_is_infeasible),
         cmocka_unit_test(fp4_without_tensor_cores_for_it_is_fp16),
     };
-    return cmocka_run_group_tests_name("sol", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,5 +183,5 @@ int main(void)
         cmocka_unit_test(impossible_inputs_are_infeasible_with_a_reason),
         cmocka_unit_test(the_largest_problem_has_a_finite_time),
     };
-    return cmocka_run_group_tests_name("ws_persistent", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void take(struct processors *out)
 {
     struct error why;
     if (CPU_COUNT(&ours) < 2)
-        skip();
+        skip_without("processors", "fewer than two processors are ours");
     if (!processors_take(out, &site, NULL, &why))
         fail_msg("%s", why.text);
 }

@@ -47,7 +47,7 @@ static int tear_down(void **state)
 static char *inside(struct fixture *f, const struct sandbox_view *view, const char *script)
 {
     if (!f->sandbox.active)
-        skip();
+        skip_without("sandbox", f->sandbox.reason);
     const char *argv[] = {"sh", "-c", script, NULL};
     struct process_plan plan = {
         .argv = sandbox_argv(&f->sandbox, view, argv, &f->arena),
@@ -150,7 +150,7 @@ static void commands_run_in_a_scope_where_systemd_makes_one(void **state)
                            asked);
     char *command = xprintf("chmod +x '%s'", program);
     if (!f->sandbox.active)
-        skip();
+        skip_without("sandbox", f->sandbox.reason);
     helper_write_text(program, script);
     assert_int_equal(system(command), 0);
     setenv("PATH", longer, 1);
@@ -183,7 +183,7 @@ static void without_a_control_group_the_reason_is_said(void **state)
 {
     struct fixture *f = *state;
     if (!f->sandbox.active)
-        skip();
+        skip_without("sandbox", f->sandbox.reason);
     if (!f->sandbox.scope && !f->sandbox.grouped)
         assert_non_null(strstr(f->sandbox.no_group, "systemd-run"));
 }
@@ -195,8 +195,7 @@ static void a_control_group_holds_all_processes_together(void **state)
     const struct sandbox_view memory = {.memory_bytes = 64 << 20};
     const struct sandbox_view tasks = {.tasks = 12};
     if (!f->sandbox.scope && !f->sandbox.grouped) {
-        print_message("no control group: %s\n", f->sandbox.no_group);
-        skip();
+        skip_without("group", f->sandbox.no_group);
     }
     char *said = inside(
         f, &memory, "for i in 1 2 3; do head -c 40m /dev/zero | tail -c 40m | wc -c & done; wait");

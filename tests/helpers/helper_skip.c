@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a test program ends: tests that cannot run here say so, a program of which none could run
+// ends with 77, and leaks are looked for only where no test failed.
+#include "tests/helpers/test.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77 };
+
+static size_t skipped;
+static bool failed_any;
+
+// Whether PLUMB_TEST_REQUIRE, words between commas, names it.
+static bool is_required(const char *needs)
+{
+    const char *list = getenv("PLUMB_TEST_REQUIRE");
+    const size_t length = strlen(needs);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && strncmp(at, needs, length) == 0)
+            return true;
+    return false;
+}
+
+static void note(const char *test, const char *needs, const char *why)
+{
+    const char *notes = getenv("PLUMB_TEST_NOTES");
+    print_message("SKIPPED: needs %s: %s\n", needs, why);
+    if (!notes)
+        return;
+    FILE *to = fopen(notes, "a");
+    if (!to || fprintf(to, "%s%s%s\tneeds %s: %.*s\n", program_invocation_short_name,
+                       *test ? " " : "", test, needs, (int)strcspn(why, "\n"), why) < 0)
+        print_error("PLUMB_TEST_NOTES %s: %s\n", notes, strerror(errno));
+    if (to)
+        fclose(to);
+}
+
+void skip_test(const char *needs, const char *why, const char *test, const char *file, int line)
+{
+    if (is_required(needs))
+        fail_msg("%s: skipped, but PLUMB_TEST_REQUIRE names %s: %s", test, needs, why);
+    skipped++;
+    note(test, needs, why);
+    _skip(file, line);
+}
+
+int program_skipped(const char *needs, const char *why)
+{
+    if (is_required(needs)) {
+        print_error("FAILED: skipped, but PLUMB_TEST_REQUIRE names %s: %s\n", needs, why);
+        return 1;
+    }
+    note("", needs, why);
+    return SKIPPED;
+}
+
+int __lsan_is_turned_off(void); // asked by LeakSanitizer (sanitizer/lsan_interface.h)
+
+int __lsan_is_turned_off(void)
+{
+    return failed_any;
+}
+
+int tests_ended(int failed, size_t count)
+{
+    failed_any = failed != 0;
+    return failed ? 1 : skipped && skipped == count ? SKIPPED : 0;
+}
