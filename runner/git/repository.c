@@ -1,29 +1,217 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens a repository and reads single commits of it. What revisions mean is in
-// repository_revision.c, ranges are in repository_select.c, files of a commit in repository_files.c
-// and repository_export.c.
-#include "runner/git/repository.h"
-
-#include "runner/git/graph.h"
+// Opens a repository, and says whose words in it count and what of it a commit brought. What
+// revisions mean is in revision.c, commits and ranges are in commits.c, what commits hold is in
+// trees.c and export.c.
+#include "runner/git/handle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-// libgit2 fetches nothing, so what a partial clone left out is missing for good, whatever is asked.
-const char *git_words(void)
+// ---- whose words in a checkout are the user's own
+//
+// What is checked out may be a stranger's pull
+// request; the configuration of the repository and its remote branches are not part of any commit.
+
+static bool configured(const struct repository *repository)
 {
-    static const char missing[] = "object not found";
-    static _Thread_local char text[512];
-    const git_error *error = git_error_last();
-    const char *words = error && error->message ? error->message : "unknown failure";
-    if (strncmp(words, missing, strlen(missing)) != 0)
-        return words;
-    snprintf(text, sizeof(text), "%s; if this is a partial clone: git fetch --refetch --no-filter",
-             words);
-    return text;
+    git_config *config = NULL;
+    int trusted = 0;
+    if (git_repository_config_snapshot(&config, repository->git) ||
+        git_config_get_bool(&trusted, config, "plumb.trustCheckout"))
+        trusted = 0;
+    git_config_free(config);
+    return trusted != 0;
 }
+
+// By going through the configuration: git_remote_list() matches names with a regular expression,
+// which leaks in Debian's libgit2 1.5. What cannot be read counts as having one.
+static bool has_remote(const struct repository *repository)
+{
+    static const char first[] = "remote.", last[] = ".url";
+    git_config *config = NULL;
+    git_config_iterator *entries = NULL;
+    git_config_entry *entry;
+    bool found = git_repository_config_snapshot(&config, repository->git) ||
+                 git_config_iterator_new(&entries, config);
+    while (!found && git_config_next(&entry, entries) == 0) {
+        const size_t length = strlen(entry->name);
+        found = strncmp(entry->name, first, sizeof(first) - 1) == 0 && length > sizeof(last) &&
+                strcmp(entry->name + length - (sizeof(last) - 1), last) == 0;
+    }
+    git_config_iterator_free(entries);
+    git_config_free(config);
+    return found;
+}
+
+// The file itself, or anything below it.
+static bool is_in_index(const struct repository *repository, const char *path)
+{
+    git_index *index = NULL;
+    char *below = xprintf("%s/", path);
+    const bool found = git_repository_index(&index, repository->git) ||
+                       git_index_get_bypath(index, path, 0) ||
+                       git_index_find_prefix(NULL, index, below) == 0;
+    free(below);
+    git_index_free(index);
+    return found;
+}
+
+bool repository_tracks(const struct repository *repository, const char *path)
+{
+    char id[OBJECT_ID_TEXT] = "";
+    git_commit *head = NULL;
+    struct error ignored; // there is no commit yet
+    if (git_resolve(&head, repository, "HEAD", &ignored) == 0) {
+        char commit[OBJECT_ID_TEXT];
+        git_oid_tostr(commit, sizeof(commit), git_commit_id(head));
+        git_commit_free(head);
+        if (repository_path_id(id, repository, commit, path, &ignored))
+            return true;
+    }
+    return id[0] || is_in_index(repository, path);
+}
+
+void repository_trusted(struct repository_trust *out, const struct repository *repository)
+{
+    static const char *const branches[] = {"upstream/HEAD",   "origin/HEAD", "upstream/main",
+                                           "upstream/master", "origin/main", "origin/master"};
+    *out = (struct repository_trust){.own = configured(repository) || !has_remote(repository)};
+    for (size_t i = 0; !out->own && i < ARRAY_COUNT(branches); i++) {
+        git_oid commit;
+        char name[64];
+        snprintf(name, sizeof(name), "refs/remotes/%s", branches[i]);
+        if (git_named_commit(&commit, repository, name))
+            continue;
+        git_oid_tostr(out->commit, sizeof(out->commit), &commit);
+        out->branch = branches[i];
+        return;
+    }
+}
+
+bool repository_accepts(const struct repository *repository, const struct repository_trust *trust,
+                        const char *commit)
+{
+    struct arena arena = {0};
+    struct commit shared;
+    struct error ignored;
+    const bool accepted =
+        trust->branch &&
+        repository_merge_base(&shared, repository, trust->commit, commit, &arena, &ignored) == 0 &&
+        strcmp(shared.id, commit) == 0;
+    arena_free(&arena);
+    return accepted;
+}
+
+// ---- what lies in a checkout because a commit put it there: repositories, folders and links
+//
+// A commit
+// can make no file or folder named .git, so what is below one of that name is git's own.
+
+static bool is_strangers(const struct repository *repository)
+{
+    struct repository_trust trust;
+    struct commit head;
+    struct arena arena = {0};
+    struct error ignored; // without a commit nothing is accepted
+    repository_trusted(&trust, repository);
+    const bool known =
+        trust.own || (repository_commit(&head, repository, "HEAD", &arena, &ignored) == 0 &&
+                      repository_accepts(repository, &trust, head.id));
+    arena_free(&arena);
+    return !known;
+}
+
+// Does the checkout at `root`, if it is one, have the path from a stranger's commit?
+static bool checkout_brought(const char *root, const char *path)
+{
+    struct repository outer = {.directory = xstrdup(root)};
+    struct stat there;
+    char *git = xprintf("%s/.git", root);
+    bool found = false;
+    if (lstat(git, &there) == 0 && git_repository_open(&outer.git, git) == 0)
+        found = repository_tracks(&outer, path + strlen(root) + 1) && is_strangers(&outer);
+    git_repository_free(outer.git);
+    free(git);
+    free(outer.directory);
+    return found;
+}
+
+// Every checkout that the path lies in: it can pretend to lie in a repository of its own.
+static bool is_brought(const char *path)
+{
+    char *root = xstrdup(path);
+    bool found = false;
+    for (char *slash; !found && (slash = strrchr(root, '/')) && slash > root;) {
+        *slash = '\0';
+        found = checkout_brought(root, path);
+    }
+    free(root);
+    return found;
+}
+
+// It lies in the checkout of another repository and came with its commit, files, configuration and
+// all; unless the outer one is the user's own.
+static bool is_brought_repository(git_repository *git)
+{
+    const char *path = git_repository_path(git); // with a final '/'
+    char *head = xprintf("%sHEAD", path);
+    const bool found = !strstr(path, "/.git/") && is_brought(head);
+    free(head);
+    return found;
+}
+
+static bool entry_is_brought(const char *folder, const char *name)
+{
+    char *real = realpath(*folder ? folder : ".", NULL);
+    char *path = real ? xprintf("%s/%s", real, name) : NULL;
+    const bool found = path && is_brought(path);
+    free(path);
+    free(real);
+    return found;
+}
+
+// Up to `end`: a link on the way counts, and what the path itself names.
+static bool part_is_brought(const char *path, const char *end, bool counts)
+{
+    struct stat there;
+    char *part = xprintf("%.*s", (int)(end - path), path), *slash = strrchr(part, '/');
+    const char *name = slash ? slash + 1 : part;
+    bool found = false;
+    if (*name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+        (counts || (lstat(part, &there) == 0 && S_ISLNK(there.st_mode)))) {
+        char *folder = xprintf("%.*s", slash ? (int)(slash - part) + 1 : 0, part);
+        found = entry_is_brought(folder, name);
+        free(folder);
+    }
+    free(part);
+    return found;
+}
+
+int repository_refuse_brought(const char *path, enum brought what, struct error *err)
+{
+    git_libgit2_init(); // counted, as in repository_open()
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    for (const char *end = path; end < path + length;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        const bool last = end >= path + length;
+        if (part_is_brought(path, last ? path + length : end, last && what == BROUGHT_ANYTHING))
+            return error_set(err,
+                             "%.*s: %scame with the commit that is checked out, which may be a "
+                             "stranger's; name another one (or `git config plumb.trustCheckout "
+                             "true` if this repository's commits are yours)",
+                             (int)(end - path), path, what == BROUGHT_LINKS ? "a link that " : "");
+    }
+    return 0;
+}
+
+// ---- the repository itself
 
 const char *repository_library(void)
 {
@@ -75,7 +263,7 @@ int repository_open(struct repository **out, const char *directory, struct error
                          directory);
     if (code)
         return error_set(err, "%s: cannot open the repository: %s", directory, git_words());
-    if (git_is_brought(git)) {
+    if (is_brought_repository(git)) {
         error_set(err,
                   "%s: a repository that came with the commit of the one around it, which may be a "
                   "stranger's; run this outside of it",
@@ -130,160 +318,4 @@ int repository_user(char **name, char **mail, const struct repository *repositor
     *mail = arena_strdup(arena, user->email);
     git_signature_free(user);
     return 0;
-}
-
-void content_id(char out[OBJECT_ID_TEXT], const void *bytes, size_t size)
-{
-    git_libgit2_init();
-    git_oid id = {{0}};
-    if (git_odb_hash(&id, bytes, size, GIT_OBJECT_BLOB))
-        abort(); // only a hash that detects an attack, or no memory, gets here
-    git_oid_tostr(out, OBJECT_ID_TEXT, &id);
-}
-
-void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit)
-{
-    static const char name[] = "\nparent ";
-    const char *header = git_commit_raw_header(commit);
-    const char *parent = header ? strstr(header, name) : NULL;
-    snprintf(out, OBJECT_ID_TEXT, "%.*s", (int)OBJECT_ID_TEXT - 1,
-             parent ? parent + strlen(name) : "");
-    out[strcspn(out, "\n")] = '\0';
-}
-
-static int64_t time_of(const git_commit *commit)
-{
-    const int64_t time_s = git_commit_time(commit);
-    return time_s < OLDEST_TIME_S ? OLDEST_TIME_S : time_s > LATEST_TIME_S ? LATEST_TIME_S : time_s;
-}
-
-// A rebase makes many commits in one second, and clocks go wrong. So a commit's place is its time,
-// or later: so many seconds after each of its first parents as it is commits away. A store that
-// does not know all of them could not tell. Those that are so much older than it are before it.
-enum { NEAR = 600 };
-
-static int64_t place_of(const git_commit *commit)
-{
-    const int64_t time_s = time_of(commit);
-    int64_t place_s = time_s;
-    git_commit *at = NULL, *parent = NULL;
-    for (int n = 1; n <= NEAR; n++) {
-        if (git_commit_parent(&parent, at ? at : commit, 0)) // a root, or the edge of the clone
-            break;
-        git_commit_free(at);
-        at = parent;
-        const int64_t parent_s = time_of(at);
-        if (parent_s + n > place_s)
-            place_s = parent_s + n;
-        if (parent_s < time_s - NEAR)
-            break;
-    }
-    git_commit_free(at);
-    return place_s < LATEST_TIME_S ? place_s : LATEST_TIME_S;
-}
-
-static void fill_commit(struct commit *out, const git_commit *git, struct arena *arena)
-{
-    struct commit commit = {.time_s = time_of(git)};
-    commit.after_s = place_of(git) - commit.time_s;
-    git_oid_tostr(commit.id, sizeof(commit.id), git_commit_id(git));
-    git_oid_tostr(commit.tree, sizeof(commit.tree), git_commit_tree_id(git));
-    git_first_parent(commit.parent, git);
-    // git_commit_summary() wants to cache its answer, hence the copy of the first line here.
-    const char *message = git_commit_message(git);
-    const char *line = message ? message : "";
-    commit.summary = arena_strndup(arena, line, strcspn(line, "\r\n"));
-    const git_signature *author = git_commit_author(git);
-    commit.author = arena_strdup(arena, author && author->name ? author->name : "");
-    *out = commit;
-}
-
-int repository_commit(struct commit *out, const struct repository *repository, const char *revision,
-                      struct arena *arena, struct error *err)
-{
-    git_commit *commit = NULL;
-    if (git_resolve(&commit, repository, revision, err))
-        return -1;
-    fill_commit(out, commit, arena);
-    git_commit_free(commit);
-    return 0;
-}
-
-int repository_parent(struct commit *out, const struct repository *repository,
-                      const struct commit *commit, struct arena *arena, struct error *err)
-{
-    if (!commit->parent[0])
-        return error_set(err, "commit %.12s has no parent to compare with: it is a root",
-                         commit->id);
-    git_oid id;
-    git_commit *parent = NULL;
-    if (git_oid_fromstr(&id, commit->parent) || git_commit_lookup(&parent, repository->git, &id)) {
-        if (git_is_shallow(repository))
-            return error_set(err, "the parent of commit %.12s is not here; %s", commit->id,
-                             git_fetch_more);
-        return error_set(err, "the parent %.12s of commit %.12s: %s", commit->parent, commit->id,
-                         git_words());
-    }
-    fill_commit(out, parent, arena);
-    git_commit_free(parent);
-    return 0;
-}
-
-bool repository_descends(const struct repository *repository, const char *commit,
-                         const char *ancestor)
-{
-    git_oid later, earlier;
-    if (git_oid_fromstr(&later, commit) || git_oid_fromstr(&earlier, ancestor))
-        return true;
-    return git_graph_descendant_of(repository->git, &later, &earlier) != 0;
-}
-
-enum { MARK_A = 1, MARK_B = 2, MARK_IS_PARENT = 4 };
-
-// Common ancestors are closed under "parent of", so the best ones are those that are no common
-// ancestor's parent. Of several (merges that cross) the youngest is taken.
-static const struct graph_node *best_common(struct graph *graph)
-{
-    const uint32_t both = MARK_A | MARK_B;
-    const struct graph_node *best = NULL;
-    for (size_t i = graph->count; i-- > 0;) {
-        const struct graph_node *node = &graph->nodes[i];
-        if ((node->marks & both) != both)
-            continue;
-        for (size_t p = 0; p < node->parent_count; p++) {
-            size_t parent = graph->parents[node->first_parent + p];
-            if (parent != GRAPH_MISSING)
-                graph->nodes[parent].marks |= MARK_IS_PARENT;
-        }
-        if (!(node->marks & MARK_IS_PARENT) && (!best || node->order_s > best->order_s))
-            best = node;
-    }
-    return best;
-}
-
-int repository_merge_base(struct commit *out, const struct repository *repository, const char *a,
-                          const char *b, struct arena *arena, struct error *err)
-{
-    struct graph graph = {0};
-    git_commit *first = NULL, *second = NULL;
-    int result = -1;
-    if (git_resolve(&first, repository, a, err) || git_resolve(&second, repository, b, err))
-        goto done;
-    if (graph_walk(&graph, repository, git_commit_id(first), MARK_A, false, err) ||
-        graph_walk(&graph, repository, git_commit_id(second), MARK_B, false, err))
-        goto done;
-    const struct graph_node *best = best_common(&graph);
-    if (!best) {
-        error_set(err, "%s and %s have no common commit%s%s", a, b, graph.cut ? "; " : "",
-                  graph.cut ? git_fetch_more : "");
-        goto done;
-    }
-    char id[OBJECT_ID_TEXT];
-    result =
-        repository_commit(out, repository, git_oid_tostr(id, sizeof(id), &best->id), arena, err);
-done:
-    git_commit_free(first);
-    git_commit_free(second);
-    graph_free(&graph);
-    return result;
 }

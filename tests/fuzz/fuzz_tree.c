@@ -9,7 +9,7 @@
 // with %XX for any byte in NAME, CONTENT and BYTES.
 #include "model/buffer.h"
 #include "runner/child/files.h"
-#include "runner/git/git_handle.h"
+#include "runner/git/handle.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 

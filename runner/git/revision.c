@@ -4,7 +4,7 @@
 // before a branch, and says so in a warning at most: who may push a tag may so replace the branch
 // that everything is compared with. Here a name that could be two commits is refused, and a whole
 // name is what has it, and nothing else: `git tag refs/heads/main` makes refs/tags/refs/heads/main.
-#include "runner/git/git_handle.h"
+#include "runner/git/handle.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -12,6 +12,20 @@
 #include <string.h>
 
 const char git_fetch_more[] = "this is a shallow clone: git fetch --unshallow";
+
+// libgit2 fetches nothing, so what a partial clone left out is missing for good, whatever is asked.
+const char *git_words(void)
+{
+    static const char missing[] = "object not found";
+    static _Thread_local char text[512];
+    const git_error *error = git_error_last();
+    const char *words = error && error->message ? error->message : "unknown failure";
+    if (strncmp(words, missing, strlen(missing)) != 0)
+        return words;
+    snprintf(text, sizeof(text), "%s; if this is a partial clone: git fetch --refetch --no-filter",
+             words);
+    return text;
+}
 
 bool git_is_shallow(const struct repository *repository)
 {
@@ -88,6 +102,7 @@ struct meaning {
     git_oid commit;
     char *name; // whole, as one can type it
 };
+
 enum { MEANINGS_MOST = 8 };
 
 static void add_reference(struct meaning *list, size_t *count, const struct repository *repository,
