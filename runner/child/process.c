@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads, waits for and ends a child process. It is started in process_start.c, and its descendants
-// are ended by keeper.c.
-#include "runner/child/process_handle.h"
+// Child processes in the order of their making, from the inside out: the watch of what they use,
+// the keeper that each runs under, how both are started, and the talk with a running one.
+#include "runner/child/process.h"
+
+#include "runner/child/files.h"
+#include "runner/child/log.h"
+#include "runner/child/processors.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -14,9 +19,743 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+// What the keeper writes into its status pipe when the child has ended.
+struct keeper_report {
+    int status; // as waitpid() gives it
+    enum process_excess excess;
+    double cpu_s;
+    uint64_t memory_bytes;
+};
+
+// What the child could not do before its exec, with errno; written into the start pipe.
+struct keeper_failure {
+    int code;
+    char step[24];
+};
+
+struct keeper_job {
+    const char *program; // absolute or relative path, already looked up
+    const struct process_plan *plan;
+    uint64_t process_limit; // RLIMIT_NPROC, 0: none
+    int in, out, err;       // the child's 0, 1, 2
+    int status, start;      // write ends
+    pid_t parent;           // of the keeper
+};
+
+enum { LINE_ROOM = 65536 };
+
+struct process {
+    pid_t keeper;
+    int input;  // socket to the child's 0; -1 when closed
+    int output; // pipe from its 1; -1 at the end
+    int errors; // pipe from its 2 (and 1 in process_run); -1 at the end
+    int status; // from the keeper; -1 once the report is in
+    double started_s;
+    double deadline_s; // of the whole life; INFINITY without one
+    bool timed_out, stopped;
+    struct keeper_report report;
+    struct log log;
+    size_t used;   // bytes in `line`
+    bool skipping; // inside an overlong line
+    char line[LINE_ROOM];
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+// ---- the watch: what a child and all that it started use together
+//
+// The keeper looks at it now and then, because limits of the kernel are per process, do not bind
+// root, and know no folders. Threads and memory of its descendants are added up from /proc, and the
+// size of folders and of what descendants hold open that has no name in them any more. Descendants
+// are led aside from who measures.
+
+struct watch {
+    const struct process_limits *limits;
+    pid_t keeper;
+    const struct processors_site *aside; // of the plan
+    cpu_set_t ours;                      // where they could be if nobody measured
+    bool led;                            // they are not there
+    double next_s, next_disk_s;          // CLOCK_MONOTONIC
+};
+
+static const double often_s = 0.25, share = 20;
+
+struct seen {
+    pid_t pid, parent;
+    long threads;
+};
+
+struct seen_list {
+    struct seen *items;
+    size_t count, capacity;
+};
+
+static bool read_file(char *out, size_t size, pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (fd >= 0)
+        close(fd);
+    out[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+// The name stands in parentheses and may hold any byte, so the last one counts. Then come state,
+// parent, fifteen other fields, and the number of threads.
+static bool read_process(struct seen *out, pid_t pid)
+{
+    char text[1024];
+    int parent;
+    long threads;
+    const char *after = read_file(text, sizeof(text), pid, "stat") ? strrchr(text, ')') : NULL;
+    if (!after ||
+        sscanf(after + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+               &parent, &threads) != 2)
+        return false;
+    *out = (struct seen){pid, parent, threads};
+    return true;
+}
+
+// Pages that no other process shares and no file has.
+static uint64_t memory_of(pid_t pid)
+{
+    char text[256];
+    unsigned long long resident, shared;
+    if (!read_file(text, sizeof(text), pid, "statm") ||
+        sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || shared > resident)
+        return 0;
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int by_pid(const void *left, const void *right)
+{
+    const struct seen *a = left, *b = right;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static void read_all(struct seen_list *list)
+{
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        struct seen seen;
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+            !read_process(&seen, (pid_t)strtol(entry->d_name, NULL, 10)))
+            continue;
+        list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
+        list->items[list->count++] = seen;
+    }
+    if (proc)
+        closedir(proc);
+    if (list->count)
+        qsort(list->items, list->count, sizeof(*list->items), by_pid);
+}
+
+// Climbs to the keeper. A table that changes while it is read may have rings.
+static bool is_below(const struct seen_list *list, const struct seen *seen, pid_t keeper)
+{
+    for (size_t steps = 0; seen && steps <= list->count; steps++) {
+        if (seen->parent == keeper)
+            return true;
+        const struct seen wanted = {.pid = seen->parent};
+        seen = bsearch(&wanted, list->items, list->count, sizeof(*list->items), by_pid);
+    }
+    return false;
+}
+
+// Where what is watched may be now. False: it is there already, as when nobody measures.
+static bool where_now(cpu_set_t *out, struct watch *watch)
+{
+    struct processors_site site = watch->aside ? *watch->aside : (struct processors_site){0};
+    if (!watch->aside)
+        return false;
+    site.ours = site.ours ? site.ours : &watch->ours;
+    const bool some = processors_aside(out, &site), before = watch->led;
+    watch->led = some;
+    return some || before;
+}
+
+// All threads of a process. Each look again, for what it starts meanwhile may have begun elsewhere.
+static void lead(pid_t pid, const cpu_set_t *where)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+            sched_setaffinity((pid_t)strtol(entry->d_name, NULL, 10), sizeof(*where), where);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+static enum process_excess look_at_processes(struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    struct seen_list list = {0};
+    uint64_t threads = 0, bytes = 0;
+    cpu_set_t where;
+    const bool leads = where_now(&where, watch);
+    if (leads)
+        lead(watch->keeper, &where); // which starts nothing more, but shall not be in the way
+    read_all(&list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (!is_below(&list, &list.items[i], watch->keeper))
+            continue;
+        if (leads)
+            lead(list.items[i].pid, &where);
+        threads += (uint64_t)list.items[i].threads;
+        bytes += limits->together_bytes ? memory_of(list.items[i].pid) : 0;
+    }
+    free(list.items);
+    if (limits->processes && threads > limits->processes)
+        return PROCESS_TOO_MANY;
+    return limits->together_bytes && bytes > limits->together_bytes ? PROCESS_TOO_LARGE
+                                                                    : PROCESS_WITHIN;
+}
+
+// ---- the watch: disk
+
+struct file {
+    ino_t number;
+    uint64_t bytes;
+};
+
+struct file_list {
+    dev_t device;
+    struct file *items;
+    size_t count, capacity;
+};
+
+static int by_number(const void *left, const void *right)
+{
+    const struct file *a = left, *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void add_unlinked(struct file_list *files, pid_t pid)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
+    DIR *open = opendir(path);
+    for (struct dirent *entry; open && (entry = readdir(open));) {
+        if (fstatat(dirfd(open), entry->d_name, &status, 0) || !S_ISREG(status.st_mode) ||
+            status.st_nlink > 0 || status.st_dev != files->device)
+            continue;
+        files->items = xgrow(files->items, files->count, &files->capacity, sizeof(*files->items));
+        files->items[files->count++] =
+            (struct file){status.st_ino, (uint64_t)status.st_blocks * 512};
+    }
+    if (open)
+        closedir(open);
+}
+
+// Files that have no name any more and are still open, on the disk of the first folder, each once.
+static uint64_t unlinked_bytes(const struct watch *watch)
+{
+    struct seen_list list = {0};
+    struct file_list files = {0};
+    struct stat folder;
+    uint64_t bytes = 0;
+    if (stat(watch->limits->folders[0], &folder))
+        return 0;
+    files.device = folder.st_dev;
+    read_all(&list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (is_below(&list, &list.items[i], watch->keeper))
+            add_unlinked(&files, list.items[i].pid);
+    }
+    if (files.count)
+        qsort(files.items, files.count, sizeof(*files.items), by_number);
+    for (size_t i = 0; i < files.count; i++)
+        bytes += i && files.items[i].number == files.items[i - 1].number ? 0 : files.items[i].bytes;
+    free(files.items);
+    free(list.items);
+    return bytes;
+}
+
+static enum process_excess look_at_disk(const struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    uint64_t bytes = limits->folders[0] ? unlinked_bytes(watch) : 0;
+    for (size_t i = 0; i < ARRAY_COUNT(limits->folders) && limits->folders[i]; i++)
+        bytes += files_size(limits->folders[i]);
+    return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : PROCESS_WITHIN;
+}
+
+// A watch of what the caller, the keeper, will start. With plan->aside the caller itself goes
+// aside, and what it starts begins there.
+static void watch_begin(struct watch *watch, const struct process_plan *plan)
+{
+    cpu_set_t where;
+    *watch = (struct watch){.limits = &plan->limits, .keeper = getpid(), .aside = plan->aside};
+    if (sched_getaffinity(0, sizeof(watch->ours), &watch->ours))
+        watch->aside = NULL;
+    if (where_now(&where, watch))
+        sched_setaffinity(0, sizeof(where), &where);
+}
+
+// Is there anything to look at?
+static bool watch_wanted(const struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    return limits->processes || limits->together_bytes || limits->disk_bytes || watch->aside;
+}
+
+// When to look again after a look that began at `from_s`.
+static double next(double from_s, double least_s)
+{
+    const double to_s = now_s(), pause_s = share * (to_s - from_s);
+    return to_s + (pause_s > least_s ? pause_s : least_s);
+}
+
+// Looks, if it is time, and leads aside who should be. What is used beyond its limit,
+// PROCESS_WITHIN otherwise. A look that takes long is taken seldom: never more than a twentieth of
+// the time.
+static enum process_excess watch_look(struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    const double least_s = limits->watch_s > 0 ? limits->watch_s : often_s;
+    enum process_excess found = PROCESS_WITHIN;
+    double from_s = now_s();
+    if (from_s >= watch->next_s && (limits->processes || limits->together_bytes || watch->aside)) {
+        found = look_at_processes(watch);
+        watch->next_s = next(from_s, least_s);
+    }
+    from_s = now_s();
+    if (found == PROCESS_WITHIN && limits->disk_bytes && from_s >= watch->next_disk_s) {
+        found = look_at_disk(watch);
+        watch->next_disk_s = next(from_s, least_s);
+    }
+    return found;
+}
+
+// Looks once more when the child has ended, at what stays: on the disk.
+static enum process_excess watch_last(const struct watch *watch)
+{
+    return watch->limits->disk_bytes ? look_at_disk(watch) : PROCESS_WITHIN;
+}
+
+// ---- the keeper: a small process between plumb and each child (process.h says why)
+//
+// It never touches what the child made: it waits, and at the end kills every process that
+// descends from it. A process that leaves its group, its session or its parent still lands here,
+// because orphans go to the nearest subreaper. Its signals stay blocked and are waited for.
+
+enum { FD_STATUS = 3, FD_START = 4, FD_FIRST_FREE = 5, FD_ASIDE = 10 };
+
+// Longest wait for processes that SIGKILL does not end (stuck in a driver).
+enum { UNKILLABLE_S = 10 };
+
+_Noreturn static void fail(const char *step)
+{
+    struct keeper_failure failure = {.code = errno};
+    text_copy(failure.step, sizeof(failure.step), step);
+    ssize_t written = write(FD_START, &failure, sizeof(failure));
+    (void)written; // nobody is left to be told
+    _exit(127);
+}
+
+// Puts the five descriptors at 0..4 and closes all others, also those other children were given.
+static void arrange_descriptors(const struct keeper_job *job)
+{
+    const int from[] = {job->in, job->out, job->err, job->status, job->start};
+    int aside[ARRAY_COUNT(from)];
+    for (size_t i = 0; i < ARRAY_COUNT(from); i++)
+        aside[i] = fcntl(from[i], F_DUPFD, FD_ASIDE);
+    for (size_t i = 0; i < ARRAY_COUNT(from); i++)
+        dup2(aside[i], (int)i);
+    if (close_range(FD_FIRST_FREE, ~0U, 0)) {
+        for (int fd = FD_FIRST_FREE; fd < 4096; fd++)
+            close(fd);
+    }
+    fcntl(FD_STATUS, F_SETFD, FD_CLOEXEC);
+    fcntl(FD_START, F_SETFD, FD_CLOEXEC);
+}
+
+static void limit(int resource, uint64_t value, const char *step)
+{
+    struct rlimit old;
+    if (getrlimit(resource, &old))
+        fail(step);
+    rlim_t most = old.rlim_max < value ? old.rlim_max : (rlim_t)value;
+    const struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+    if (setrlimit(resource, &limit))
+        fail(step);
+}
+
+static void apply_limits(const struct keeper_job *job)
+{
+    const struct process_limits *limits = &job->plan->limits;
+    limit(RLIMIT_CORE, 0, "core limit");
+    if (limits->memory_bytes)
+        limit(RLIMIT_DATA, limits->memory_bytes, "memory limit");
+    if (limits->address_bytes)
+        limit(RLIMIT_AS, limits->address_bytes, "address space limit");
+    if (limits->file_bytes)
+        limit(RLIMIT_FSIZE, limits->file_bytes, "file size limit");
+    if (job->process_limit)
+        limit(RLIMIT_NPROC, job->process_limit, "process limit");
+}
+
+static void reset_signals(void)
+{
+    for (int signal_number = 1; signal_number < NSIG; signal_number++) {
+        if (signal_number != SIGKILL && signal_number != SIGSTOP)
+            signal(signal_number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+_Noreturn static void become_child(const struct keeper_job *job, pid_t keeper)
+{
+    extern char **environ;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != keeper)
+        fail("death signal");
+    if (job->plan->directory && chdir(job->plan->directory))
+        fail("directory");
+    apply_limits(job);
+    setpgid(0, 0);
+    reset_signals();
+    // POSIX keeps execve's arguments unchanged; its type says otherwise for old programs' sake.
+    char *const *argv = (char *const *)(uintptr_t)job->plan->argv;
+    char *const *env = job->plan->env ? (char *const *)(uintptr_t)job->plan->env : environ;
+    execve(job->program, argv, env);
+    fail("exec");
+}
+
+// Parent of a process, read from /proc; -1 when it is gone.
+static pid_t parent_of(const char *pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t size = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (size <= 0)
+        return -1;
+    text[size] = '\0';
+    // The name stands in parentheses and may hold any byte, so look for the last one.
+    const char *after = strrchr(text, ')');
+    return after && strlen(after) > 4 ? (pid_t)strtol(after + 4, NULL, 10) : -1;
+}
+
+static void kill_children(void)
+{
+    pid_t self = getpid();
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return;
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        if (parent_of(entry->d_name) == self)
+            kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL);
+    }
+    closedir(proc);
+}
+
+// Kills generation after generation: whoever loses its parent becomes ours and is next.
+static void end_descendants(pid_t child, const sigset_t *waited)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    const double until = now_s() + UNKILLABLE_S;
+    kill(-child, SIGKILL);
+    while (now_s() < until) {
+        kill_children();
+        pid_t ended;
+        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0)
+            ;
+        if (ended < 0 && errno == ECHILD)
+            return;
+        sigtimedwait(waited, NULL, &pause);
+    }
+}
+
+// Waits for the child, an order to stop, or what it uses. True when `status` is the child's.
+static bool wait_child(int *status, enum process_excess *excess, pid_t child, struct watch *watch,
+                       const sigset_t *waited)
+{
+    const struct timespec moment = {.tv_nsec = 100000000};
+    const bool wanted = watch_wanted(watch);
+    for (;;) {
+        pid_t ended;
+        while ((ended = waitpid(-1, status, WNOHANG)) > 0) {
+            if (ended != child)
+                continue;
+            *excess = watch_last(watch);
+            return true;
+        }
+        siginfo_t info;
+        int signal_number = sigtimedwait(waited, &info, wanted ? &moment : NULL);
+        if (signal_number > 0 && signal_number != SIGCHLD)
+            return false;
+        *excess = wanted ? watch_look(watch) : PROCESS_WITHIN;
+        if (*excess != PROCESS_WITHIN)
+            return false;
+    }
+}
+
+static void report(int status, enum process_excess excess)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    const struct keeper_report report = {
+        .status = status,
+        .excess = excess,
+        .cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
+        .memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
+    };
+    ssize_t written = write(FD_STATUS, &report, sizeof(report));
+    (void)written; // the parent may be dead
+}
+
+// Runs in the forked keeper and never returns. All signals are blocked when it is called.
+static _Noreturn void keeper_run(const struct keeper_job *job)
+{
+    sigset_t waited;
+    sigemptyset(&waited);
+    sigaddset(&waited, SIGCHLD);
+    sigaddset(&waited, SIGTERM);
+    signal(SIGCHLD, SIG_DFL); // an ignored SIGCHLD would reap the child behind our back
+    signal(SIGPIPE, SIG_IGN);
+    arrange_descriptors(job);
+    setsid();
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) || prctl(PR_SET_CHILD_SUBREAPER, 1))
+        fail("keeper");
+    if (getppid() != job->parent)
+        _exit(127); // plumb died before it could be watched
+    struct watch watch;
+    watch_begin(&watch, job->plan);
+    pid_t keeper = getpid(), child = fork();
+    if (child == 0)
+        become_child(job, keeper);
+    if (child < 0)
+        fail("fork");
+    setpgid(child, child);
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    close(FD_START);
+    int status = SIGKILL; // as waitpid() writes "killed by SIGKILL"
+    enum process_excess excess = PROCESS_WITHIN;
+    bool ended = wait_child(&status, &excess, child, &watch, &waited);
+    end_descendants(child, &waited);
+    report(ended ? status : SIGKILL, excess);
+    _exit(0);
+}
+
+// ---- starting a child behind its keeper
+
+uint64_t process_fair_memory(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+// Absolute or relative path of a program, looked up as the shell does. Caller frees; NULL if none.
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/'))
+        return access(name, X_OK) ? NULL : xstrdup(name);
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; at;) {
+        const char *end = strchrnul(at, ':');
+        char *file = xprintf("%.*s/%s", (int)(end - at), at, name);
+        struct stat status;
+        if (end > at && access(file, X_OK) == 0 && stat(file, &status) == 0 &&
+            S_ISREG(status.st_mode))
+            return file;
+        free(file);
+        at = *end ? end + 1 : NULL;
+    }
+    return NULL;
+}
+
+// Threads this user runs: RLIMIT_NPROC counts all of them, not only the child's.
+static uint64_t count_threads(void)
+{
+    uint64_t threads = 0;
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        char path[64];
+        struct stat status;
+        snprintf(path, sizeof(path), "/proc/%.20s/task", entry->d_name);
+        // A directory has one link for itself, one for ".", and one for each folder in it.
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && stat(path, &status) == 0 &&
+            status.st_uid == getuid() && status.st_nlink > 2)
+            threads += status.st_nlink - 2;
+    }
+    closedir(proc);
+    return threads;
+}
+
+// All signals are blocked over the fork, so that none can hit the keeper before it is ready.
+static pid_t fork_keeper(const struct keeper_job *job)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t keeper = fork();
+    if (keeper == 0)
+        keeper_run(job);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return keeper;
+}
+
+// Waits for the exec: the start pipe closes when it worked and holds a failure when it did not.
+static int check_start(int start, const char *program, const char *directory, struct error *err)
+{
+    struct keeper_failure failure;
+    ssize_t size;
+    do
+        size = read(start, &failure, sizeof(failure));
+    while (size < 0 && errno == EINTR);
+    if (size == 0)
+        return 0;
+    if (size != sizeof(failure))
+        return error_set(err, "%s: could not be started", program);
+    if (strcmp(failure.step, "directory") == 0)
+        return error_set(err, "%s: cannot start in %s: %s", program, directory,
+                         strerror(failure.code));
+    return error_set(err, "%s: cannot be started (%s): %s", program, failure.step,
+                     strerror(failure.code));
+}
+
+struct plumbing {
+    int input[2], output[2], errors[2], status[2], start[2]; // [0] ours, [1] the child's
+};
+
+static void close_plumbing(struct plumbing *p)
+{
+    for (int i = 0; i < 2; i++) {
+        close_fd(&p->input[i]);
+        close_fd(&p->output[i]);
+        close_fd(&p->errors[i]);
+        close_fd(&p->status[i]);
+        close_fd(&p->start[i]);
+    }
+}
+
+// The input is a socket, so that writing to a dead child is an error code and not SIGPIPE.
+static int open_plumbing(struct plumbing *p, bool talks, struct error *err)
+{
+    bool ok = pipe2(p->errors, O_CLOEXEC) == 0 && pipe2(p->status, O_CLOEXEC) == 0 &&
+              pipe2(p->start, O_CLOEXEC) == 0;
+    if (ok && talks)
+        ok = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->input) == 0 &&
+             shutdown(p->input[1], SHUT_WR) == 0 && pipe2(p->output, O_CLOEXEC) == 0;
+    else if (ok)
+        ok = (p->input[1] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 &&
+             (p->output[1] = fcntl(p->errors[1], F_DUPFD_CLOEXEC, 0)) >= 0;
+    const int ours[] = {p->input[0], p->output[0], p->errors[0], p->status[0]};
+    for (size_t i = 0; ok && i < ARRAY_COUNT(ours); i++) {
+        if (ours[i] >= 0)
+            ok = fcntl(ours[i], F_SETFL, O_NONBLOCK) == 0;
+    }
+    return ok ? 0 : error_set(err, "cannot open pipes to a child: %s", strerror(errno));
+}
+
+static int start(struct process *process, const struct process_plan *plan, bool talks,
+                 struct error *err)
+{
+    struct plumbing pipes = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    int result = -1;
+    char *program = find_program(plan->argv[0]);
+    if (!program) {
+        error_set(err, "%s: program not found; is it installed and in PATH?", plan->argv[0]);
+        goto done;
+    }
+    if (open_plumbing(&pipes, talks, err))
+        goto done;
+    uint32_t processes = plan->limits.processes;
+    const struct keeper_job job = {
+        .program = program,
+        .plan = plan,
+        .process_limit = processes ? count_threads() + processes : 0,
+        .in = pipes.input[1],
+        .out = pipes.output[1],
+        .err = pipes.errors[1],
+        .status = pipes.status[1],
+        .start = pipes.start[1],
+        .parent = getpid(),
+    };
+    process->keeper = fork_keeper(&job);
+    if (process->keeper < 0) {
+        error_set(err, "%s: cannot fork: %s", program, strerror(errno));
+        goto done;
+    }
+    close_fd(&pipes.start[1]);
+    if (check_start(pipes.start[0], program, plan->directory, err)) {
+        waitpid(process->keeper, NULL, 0);
+        goto done;
+    }
+    process->input = pipes.input[0];
+    process->output = pipes.output[0];
+    process->errors = pipes.errors[0];
+    process->status = pipes.status[0];
+    pipes.input[0] = pipes.output[0] = pipes.errors[0] = pipes.status[0] = -1;
+    result = 0;
+done:
+    close_plumbing(&pipes);
+    free(program);
+    return result;
+}
+
+// talks: lines over input and output; else input is empty and output goes to the log.
+static int process_open(struct process **out, const struct process_plan *plan, bool talks,
+                        struct error *err)
+{
+    assert(plan->argv && plan->argv[0]);
+    struct process *process = xcalloc(1, sizeof(*process));
+    process->input = process->output = process->errors = process->status = -1;
+    process->started_s = now_s();
+    process->deadline_s =
+        plan->limits.wall_s > 0 ? process->started_s + plan->limits.wall_s : INFINITY;
+    // The report of a child that could not even be ended.
+    process->report.status = SIGKILL;
+    if (log_open(&process->log, plan->log_path, plan->log_bytes, err))
+        goto fail;
+    if (start(process, plan, talks, err))
+        goto fail;
+    *out = process;
+    return 0;
+fail:
+    log_close(&process->log);
+    free(process);
+    return -1;
+}
+
+// ---- the talk with a running one, and its end
 
 // Longer than the keeper itself waits for processes that do not die.
 static const double KEEPER_PATIENCE_S = 15;
@@ -34,7 +773,7 @@ static void read_log(struct process *process)
         if (size > 0) {
             log_write(&process->log, bytes, (size_t)size);
         } else if (size == 0) {
-            process_close_fd(&process->errors);
+            close_fd(&process->errors);
             return;
         } else if (errno != EINTR) {
             return; // EAGAIN: nothing there now
@@ -50,7 +789,7 @@ static void read_status(struct process *process)
         return;
     if (size == sizeof(report))
         process->report = report;
-    process_close_fd(&process->status);
+    close_fd(&process->status);
 }
 
 static void order_end(struct process *process)
@@ -63,7 +802,7 @@ static void order_end(struct process *process)
 // events of `fd` (the output or the input, or -1).
 static short wait_events(struct process *process, int fd, short events, double until_s)
 {
-    double now = process_now_s();
+    double now = now_s();
     if (now >= process->deadline_s && !process->timed_out && process->status >= 0) {
         process->timed_out = true;
         order_end(process);
@@ -87,14 +826,14 @@ static short wait_events(struct process *process, int fd, short events, double u
 // Until the keeper reports, at most until_s. True when it did.
 static bool wait_report(struct process *process, double until_s)
 {
-    while (process->status >= 0 && process_now_s() < until_s)
+    while (process->status >= 0 && now_s() < until_s)
         wait_events(process, -1, 0, until_s);
     return process->status < 0;
 }
 
 static void finish(struct process_result *out, struct process *process)
 {
-    if (!wait_report(process, process_now_s() + KEEPER_PATIENCE_S))
+    if (!wait_report(process, now_s() + KEEPER_PATIENCE_S))
         kill(process->keeper, SIGKILL);
     if (process->errors >= 0)
         read_log(process);
@@ -104,7 +843,7 @@ static void finish(struct process_result *out, struct process *process)
     struct process_result result = {
         .end = WIFEXITED(status) ? PROCESS_EXITED : PROCESS_SIGNALLED,
         .code = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status),
-        .wall_s = process_now_s() - process->started_s,
+        .wall_s = now_s() - process->started_s,
         .cpu_s = process->report.cpu_s,
         .memory_bytes = process->report.memory_bytes,
     };
@@ -117,10 +856,10 @@ static void finish(struct process_result *out, struct process *process)
         result.end = PROCESS_STOPPED;
     if (out)
         *out = result;
-    process_close_fd(&process->input);
-    process_close_fd(&process->output);
-    process_close_fd(&process->errors);
-    process_close_fd(&process->status);
+    close_fd(&process->input);
+    close_fd(&process->output);
+    close_fd(&process->errors);
+    close_fd(&process->status);
     log_close(&process->log);
     free(process);
 }
@@ -156,14 +895,14 @@ int process_capture(struct process_result *out, char **said, const struct proces
     *said = log_tail_of(memory, plan->log_bytes);
     code = 0;
 done:
-    process_close_fd(&copy);
-    process_close_fd(&memory);
+    close_fd(&copy);
+    close_fd(&memory);
     return code;
 }
 
 int process_write(struct process *process, const char *text, double timeout_s)
 {
-    double until_s = process_now_s() + timeout_s;
+    double until_s = now_s() + timeout_s;
     size_t left = strlen(text);
     while (left > 0) {
         ssize_t sent = send(process->input, text, left, MSG_NOSIGNAL);
@@ -174,7 +913,7 @@ int process_write(struct process *process, const char *text, double timeout_s)
         }
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
             return -1;
-        if (process_now_s() >= until_s || process->timed_out)
+        if (now_s() >= until_s || process->timed_out)
             return -1;
         wait_events(process, process->input, POLLOUT, until_s);
     }
@@ -207,7 +946,7 @@ static bool take_line(enum process_line *kind, struct process *process, char *ou
 
 enum process_line process_read(struct process *process, char *out, size_t size, double timeout_s)
 {
-    double until_s = process_now_s() + timeout_s;
+    double until_s = now_s() + timeout_s;
     enum process_line kind;
     for (;;) {
         if (take_line(&kind, process, out, size))
@@ -219,10 +958,10 @@ enum process_line process_read(struct process *process, char *out, size_t size, 
         if (got > 0)
             process->used += (size_t)got;
         else if (got == 0 || (errno != EAGAIN && errno != EINTR))
-            process_close_fd(&process->output);
+            close_fd(&process->output);
         if (got > 0 || process->output < 0)
             continue;
-        if (process_now_s() >= until_s || process->timed_out)
+        if (now_s() >= until_s || process->timed_out)
             return PROCESS_LINE_TIMEOUT;
         wait_events(process, process->output, POLLIN, until_s);
     }
@@ -230,16 +969,16 @@ enum process_line process_read(struct process *process, char *out, size_t size, 
 
 void process_hang_up(struct process *process)
 {
-    process_close_fd(&process->input);
+    close_fd(&process->input);
 }
 
 void process_stop(struct process_result *out, struct process *process, double grace_s)
 {
     if (!process)
         return;
-    process_close_fd(&process->input);
-    process_close_fd(&process->output);
-    if (!wait_report(process, process_now_s() + grace_s) && !process->timed_out) {
+    close_fd(&process->input);
+    close_fd(&process->output);
+    if (!wait_report(process, now_s() + grace_s) && !process->timed_out) {
         process->stopped = true;
         order_end(process);
     }

@@ -226,14 +226,14 @@ void submodule_leave(struct submodule_level *level)
     *level = (struct submodule_level){0};
 }
 
-// ---- names
+// ---- what .gitmodules calls it
 
 // A path of the level as the outermost checkout has it. Caller frees.
 static char *below(const struct submodule_level *level, const char *path)
 {
     return *level->path ? xprintf("%s/%s", level->path, path) : xstrdup(path);
 }
-// ---- what .gitmodules calls it
+
 int submodule_names(struct submodule_level *level, const git_tree *root, struct error *err)
 {
     enum { TEXT_MOST = 1 << 20, ENTRIES_MOST = 10000 };

@@ -2,8 +2,8 @@
 //
 // Where a control group can be made, by what /proc says: on trees of plain folders, which take what
 // is written as the kernel's would. What the kernel's do is in test_sandbox.c.
-#include "runner/child/group.h"
 #include "runner/child/process.h"
+#include "runner/child/sandbox.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

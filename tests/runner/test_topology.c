@@ -2,7 +2,7 @@
 //
 // Cores and what lies near a device, as a made /sys says them.
 #include "runner/child/files.h"
-#include "runner/child/topology.h"
+#include "runner/child/processors.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
