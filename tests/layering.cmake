@@ -28,9 +28,9 @@ set(walls
 
   "runner/child:         model"
   "runner/git:           runner/child model"
-  "runner/code:          runner/child runner/git runner/build runner/bench model model/plan"
-  "runner/build:         runner/child runner/git model"
-  "runner/bench:         runner/child runner/code model model/record"
+  "runner/code:          runner/child runner/git model model/plan"
+  "runner/build:         runner/child runner/git runner/code model"
+  "runner/bench:         runner/child runner/code model model/record model/plan"
 
   "baselines:            model model/*"
   "baselines/exchange:   baselines baselines/kept model model/*"

@@ -81,7 +81,7 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
     if (problem_parse(&problem, a->problem, err))
         return -1;
     if (plan_file_is(library)) {
-        const int status = plan_file_record(&outcome, a->output, library, &problem, a->sms, err);
+        const int status = record_of_plan(&outcome, a->output, library, &problem, a->sms, err);
         return status ? -1 : tell_made(out, a, &outcome);
     }
     if (sandbox_probe(&sandbox, SANDBOX_AUTO, err))

@@ -5,7 +5,7 @@
 #include "ci/gate/built.h"
 
 #include "ci/settings/context.h"
-#include "runner/build/build_errors.h"
+#include "runner/build/build.h"
 #include "runner/child/log.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"

@@ -12,7 +12,6 @@
 #include "model/predict.h"
 #include "model/predict/parts/occupancy.h"
 #include "runner/code/code_id.h"
-#include "runner/code/disassembly.h"
 #include "runner/code/plan_file.h"
 
 #include <inttypes.h>

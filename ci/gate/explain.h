@@ -10,7 +10,6 @@
 #include "model/predict.h"
 #include "model/predict/parts/occupancy.h"
 #include "runner/code/code_id.h"
-#include "runner/code/disassembly.h"
 
 // ---- facts ----
 //

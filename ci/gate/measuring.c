@@ -126,7 +126,7 @@ static int make_plan(struct bench_outcome *out, const char *file, const struct t
                      const struct built_kernel *kernel, struct error *err)
 {
     const int64_t sms = (int64_t)task->device->gpu.sm_count.value;
-    return plan_file_record(out, file, kernel->library, &task->result->problem, sms, err);
+    return record_of_plan(out, file, kernel->library, &task->result->problem, sms, err);
 }
 
 // Of the build that the library is from.

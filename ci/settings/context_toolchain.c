@@ -2,7 +2,7 @@
 //
 // The toolchains of the policy, as they are asked for.
 #include "ci/settings/context.h"
-#include "runner/build/container.h"
+#include "runner/build/build.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "ci/settings/policy_keys.h"
 #include "ci/settings/policy_values.h"
 #include "model/gate/gate.h"
-#include "runner/build/container.h"
+#include "runner/build/build.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -1,15 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts a bench, greets it and ends it, and reads its answers. Opening a series and taking its
-// samples is measure_series.c.
+// Starts a bench, greets it and ends it; asks it to list, open, measure, close and calibrate, and
+// says what of the answers is believed.
 #include "runner/bench/bench_talk.h"
+#include "runner/child/files.h"
 
 #include <assert.h>
+#include <float.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
+
+struct bench {
+    struct bench_plan plan;  // its texts are copies in the arena
+    struct process *process; // NULL when the child is gone
+    struct arena arena;
+    struct device device;
+    struct gpu gpu;
+    bool left;       // it was asked to quit
+    int64_t last_id; // of the series opened last
+    const char *bus; // of the device; NULL: it has none
+    struct processors own;
+    char processors[PROCESSORS_TEXT]; // as told to the child; "" before it has opened anything
+    char said[400];                   // the child's last note or fail, for when it dies
+};
+
+// ---- the child itself: which program, in which environment, seeing what
+
+enum { PROCESSES_MAX = 4096, BENCH_LOG_BYTES = 1 << 20 };
+
+// What a child may need to find its device and to keep its threads as the user wants them.
+static const char *const passed[] = {
+    "CUDA_VISIBLE_DEVICES",   "CUDA_DEVICE_ORDER", "CUDA_HOME",     "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",        "OMP_PROC_BIND",     "OMP_PLACES",    "OPENBLAS_NUM_THREADS",
+    "NVIDIA_VISIBLE_DEVICES", "ASAN_OPTIONS",      "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+
+// One a line.
+static const char *builds(const struct bench_plan *plan, struct arena *arena)
+{
+    const char *text = "PLUMB_BUILDS=";
+    for (size_t i = 0; i < plan->build_count; i++)
+        text = arena_printf(arena, "%s%s%s", text, i ? "\n" : "", plan->read_only[i]);
+    return text;
+}
+
+static const char *const *child_environment(const struct bench_plan *plan, struct arena *arena)
+{
+    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 5) * sizeof(*env));
+    const char *path = getenv("PATH");
+    size_t used = 0;
+    env[used++] = arena_printf(arena, "PATH=%s", path ? path : "/usr/bin:/bin");
+    env[used++] = "HOME=/tmp";
+    env[used++] = "LC_ALL=C.UTF-8";
+    env[used++] = builds(plan, arena);
+    for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
+        const char *value = getenv(passed[i]);
+        if (value)
+            env[used++] = arena_printf(arena, "%s=%s", passed[i], value);
+    }
+    return env;
+}
+
+// Absolute path of the program: the sandbox shows it where it is.
+static int find_bench(char out[PATH_MAX], const struct bench_plan *plan, struct error *err)
+{
+    char own[PATH_MAX];
+    const char *program = plan->program;
+    if (!program) {
+        files_own(own, "bench");
+        program = own;
+    }
+    if (!realpath(program, out) || access(out, X_OK))
+        return error_set(err, "%s: there is no bench program; is plumb installed whole?", program);
+    return 0;
+}
+
+static const char *const *child_argv(struct bench *bench, const char *program,
+                                     const char *const *env)
+{
+    const struct bench_plan *plan = &bench->plan;
+    struct arena *arena = &bench->arena;
+    struct sandbox_bind *binds = arena_alloc(arena, (plan->read_only_count + 1) * sizeof(*binds));
+    for (size_t i = 0; i < plan->read_only_count; i++)
+        binds[i] = (struct sandbox_bind){plan->read_only[i], plan->read_only[i], false};
+    program = arena_strdup(arena, program);
+    binds[plan->read_only_count] = (struct sandbox_bind){program, program, false};
+    const struct sandbox_view view = {
+        .binds = binds,
+        .bind_count = plan->read_only_count + 1,
+        .env = env,
+        .gpu = strcmp(plan->kind, "cuda") == 0,
+        .memory_bytes = process_fair_memory(),
+        .tasks = PROCESSES_MAX,
+    };
+    const char **argv = arena_alloc(arena, 5 * sizeof(*argv));
+    argv[0] = program;
+    argv[1] = "--device";
+    argv[2] = strcmp(plan->kind, "cuda") == 0 || plan->index > 0
+                  ? arena_printf(arena, "%s:%d", plan->kind, plan->index)
+                  : plan->kind;
+    argv[3] = plan->ask ? "--ask" : NULL;
+    return plan->sandbox ? sandbox_argv(plan->sandbox, &view, argv, arena) : argv;
+}
+
+static int bench_spawn(struct bench *bench, struct error *err)
+{
+    char program[PATH_MAX];
+    if (find_bench(program, &bench->plan, err))
+        return -1;
+    const char *const *env = child_environment(&bench->plan, &bench->arena);
+    bool inside = bench->plan.sandbox && bench->plan.sandbox->active;
+    const struct process_plan plan = {
+        .argv = child_argv(bench, program, env),
+        .env = inside ? sandbox_environment(bench->plan.sandbox, &bench->arena) : env,
+        .log_path = bench->plan.log_path,
+        .log_bytes = BENCH_LOG_BYTES,
+        .limits = {.memory_bytes = bench->plan.limits.memory_bytes,
+                   .processes = PROCESSES_MAX,
+                   .together_bytes = process_fair_memory(),
+                   .watch_s = 1,
+                   .file_bytes = (uint64_t)1 << 30},
+    };
+    return process_start(&bench->process, &plan, err);
+}
 
 static const double start_limit_s = 60, write_limit_s = 10, end_grace_s = 3;
 
@@ -18,6 +137,17 @@ static double now_s(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// A limit of the plan, or what it is by default.
+static double bench_limit(double seconds, double otherwise)
+{
+    return seconds > 0 ? seconds : otherwise;
+}
+
+int bench_unexpected(const struct wire_record *record, struct error *err)
+{
+    return error_set(err, "a record '%.40s' that was not asked for", record->name);
 }
 
 void bench_clean(char *out, size_t size, const char *text)
@@ -364,4 +494,478 @@ const struct device *bench_device(const struct bench *bench)
 const struct gpu *bench_gpu(const struct bench *bench)
 {
     return &bench->gpu;
+}
+
+// ---- what a library holds
+
+enum { KERNELS_MAX = 4096 };
+
+static const double list_limit_s = 30;
+
+struct listing {
+    struct bench_kernel_list list;
+    size_t capacity;
+    struct arena *arena;
+};
+
+static bool is_kernel_name(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    static const char rest[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    return name && *name && strchr(first, *name) && strspn(name, rest) == strlen(name) &&
+           strlen(name) < KERNEL_NAME_TEXT;
+}
+
+static int take_kernel(void *context, const struct wire_record *record, struct error *err)
+{
+    struct listing *listing = context;
+    struct bench_kernel_list *list = &listing->list;
+    if (strcmp(record->name, "kernel") != 0)
+        return bench_unexpected(record, err);
+    const char *name = wire_text(record, "name"), *summary = wire_text(record, "summary");
+    const char *device = wire_text(record, "device");
+    if (!is_kernel_name(name))
+        return error_set(err, "'%.80s' is no kernel name: [a-z0-9][a-z0-9_.-]*, at most 200",
+                         name ? name : "");
+    if (!device || (strcmp(device, "host") != 0 && strcmp(device, "cuda") != 0))
+        return error_set(err, "kernel %s is for no known device", name);
+    if (list->count == KERNELS_MAX)
+        return error_set(err, "more than %d kernels", KERNELS_MAX);
+    struct bench_kernel kernel = {.device = strcmp(device, "host") == 0 ? "host" : "cuda"};
+    if (wire_traits(&kernel.traits, record, err))
+        return -1;
+    char clean[200];
+    bench_clean(clean, sizeof(clean), summary ? summary : "");
+    kernel.name = arena_strdup(listing->arena, name);
+    kernel.summary = arena_strdup(listing->arena, clean);
+    list->items = xgrow(list->items, list->count, &listing->capacity, sizeof(*list->items));
+    list->items[list->count++] = kernel;
+    return 0;
+}
+
+int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct bench *bench,
+               const char *library, struct arena *arena, struct error *err)
+{
+    struct listing listing = {.arena = arena};
+    struct wire_line line;
+    wire_begin(&line, "list");
+    wire_add_text(&line, "library", library);
+    double limit_s = bench_limit(bench->plan.limits.list_s, list_limit_s);
+    int result = bench_exchange(out, bench, &line, limit_s, take_kernel, &listing, err);
+    if (result == 0 && out->state == MEASURED_CRASHED && !out->gone)
+        out->state = MEASURED_UNBUILDABLE; // it said why it cannot be loaded
+    if (result == 0 && out->state == MEASURED_OK) {
+        struct bench_kernel_list all = listing.list;
+        list->items = arena_alloc(arena, all.count * sizeof(*all.items));
+        list->count = all.count;
+        for (size_t i = 0; i < all.count; i++)
+            list->items[i] = all.items[i];
+    }
+    free(listing.list.items);
+    return result;
+}
+
+static int take_supported(void *context, const struct wire_record *record, struct error *err)
+{
+    if (strcmp(record->name, "supported") != 0)
+        return bench_unexpected(record, err);
+    return wire_int(context, record, "yes", 0, 1, err);
+}
+
+int bench_supports(struct bench_outcome *out, bool *yes, struct bench *bench, const char *library,
+                   const char *kernel, const struct problem *problem, struct error *err)
+{
+    int64_t answer = 0;
+    char text[PROBLEM_TEXT];
+    struct wire_line line;
+    problem_format(text, problem);
+    wire_begin(&line, "supports");
+    wire_add_text(&line, "library", library);
+    wire_add_text(&line, "kernel", kernel);
+    wire_add_text(&line, "problem", text);
+    double limit_s = bench_limit(bench->plan.limits.list_s, list_limit_s);
+    int result = bench_exchange(out, bench, &line, limit_s, take_supported, &answer, err);
+    if (result == 0 && out->state == MEASURED_OK)
+        *yes = answer == 1;
+    return result;
+}
+
+// ---- a series
+
+static const double open_limit_s = 120, measure_limit_s = 120, close_limit_s = 60;
+
+// ---- open and close
+
+struct state_answer {
+    int64_t id;
+    const char *record; // "opened" or "closed"
+    struct bench_outcome outcome;
+    bool seen;
+};
+
+// An error that is no number is as bad as any: the largest there is.
+static int take_error(double *out, const struct wire_record *record, const char *key,
+                      struct error *err)
+{
+    const char *text = wire_text(record, key);
+    if (text && (strcmp(text, "inf") == 0 || strstr(text, "nan"))) {
+        *out = DBL_MAX;
+        return 0;
+    }
+    return wire_double(out, record, key, 0, DBL_MAX, err);
+}
+
+static int take_state(void *context, const struct wire_record *record, struct error *err)
+{
+    struct state_answer *answer = context;
+    struct bench_outcome *outcome = &answer->outcome;
+    int64_t seen, launches = 0;
+    if (strcmp(record->name, answer->record) != 0 || answer->seen)
+        return bench_unexpected(record, err);
+    const char *state = wire_text(record, "state"), *role = wire_text(record, "role");
+    const char *note = wire_text(record, "note");
+    if (wire_int(&seen, record, "id", answer->id, answer->id, err) ||
+        take_error(&outcome->max_error, record, "error", err) ||
+        take_error(&outcome->tolerance, record, "tolerance", err))
+        return -1;
+    if (wire_text(record, "launches") &&
+        wire_int(&launches, record, "launches", 0, UINT32_MAX, err))
+        return -1;
+    if (!state || measurement_state_parse(&outcome->state, state) ||
+        outcome->state == MEASURED_NOT_TAKEN)
+        return error_set(err, "'%.40s' is no state", state ? state : "");
+    outcome->role = role && strcmp(role, "base") == 0 ? ROLE_BASE : ROLE_HEAD;
+    outcome->launches = (uint32_t)launches;
+    bench_clean(outcome->detail, sizeof(outcome->detail), note ? note : "");
+    answer->seen = true;
+    return 0;
+}
+
+// A command that is answered by one state.
+static int ask_state(struct bench_outcome *out, struct bench *bench, struct wire_line *line,
+                     struct state_answer answer, double limit_s, struct error *err)
+{
+    struct bench_outcome outcome;
+    if (bench_exchange(&outcome, bench, line, limit_s, take_state, &answer, err))
+        return -1;
+    if (outcome.state == MEASURED_OK && answer.seen) {
+        outcome = answer.outcome;
+    } else if (outcome.state == MEASURED_OK) {
+        outcome.state = MEASURED_CRASHED;
+        snprintf(outcome.detail, sizeof(outcome.detail), "broke the protocol: no '%s'",
+                 answer.record);
+    }
+    *out = outcome;
+    return 0;
+}
+
+// A child has a core of its own from its first series on: one that only says what its device is, or
+// that ends while the next one starts, needs none. Said once, not by every child.
+static void take_processors(struct bench *bench)
+{
+    static atomic_bool said;
+    struct error why;
+    if (bench->processors[0])
+        return;
+    const struct processors_site *site = bench->plan.site ? bench->plan.site : &processors_here;
+    if (!processors_take(&bench->own, site, bench->bus, &why) && bench->plan.note &&
+        !atomic_exchange(&said, true)) {
+        char text[sizeof(why.text) + 80];
+        snprintf(text, sizeof(text), "no processor of its own, so times scatter more: %s",
+                 why.text);
+        bench->plan.note(bench->plan.note_context, text);
+    }
+    processors_text(bench->processors, &bench->own);
+}
+
+static int open_series(struct bench_outcome *out, struct bench_handle *handle, struct bench *bench,
+                       const struct bench_series *series, struct error *err)
+{
+    char problem[PROBLEM_TEXT];
+    struct wire_line line;
+    problem_format(problem, series->problem);
+    *handle = (struct bench_handle){.id = ++bench->last_id, .process = series->process};
+    take_processors(bench);
+    wire_begin(&line, "open");
+    wire_add_int(&line, "id", handle->id);
+    wire_add_text(&line, "kernel", series->kernel);
+    wire_add_text(&line, "problem", problem);
+    wire_add_text(&line, "head", series->head);
+    if (series->base)
+        wire_add_text(&line, "base", series->base);
+    wire_add_int(&line, "seed", (int64_t)((series->seed + series->process) & INT64_MAX));
+    if (series->pin)
+        wire_add_text(&line, "pin", series->pin);
+    wire_add_int(&line, "order", series->head_first ? 1 : 0);
+    wire_add_text(&line, "processors", bench->processors);
+    if (series->launches)
+        wire_add_int(&line, "launches", series->launches);
+    double limit_s = bench_limit(bench->plan.limits.open_s, open_limit_s);
+    const struct state_answer answer = {.id = handle->id, .record = "opened"};
+    return ask_state(out, bench, &line, answer, limit_s, err);
+}
+
+// A child that died with two libraries in it does not say whose fault that was: the base alone, in
+// a fresh child, does.
+static int blame(struct bench_outcome *out, const struct bench *bench,
+                 const struct bench_series *series, struct error *err)
+{
+    struct bench_series alone = *series;
+    struct bench_outcome outcome;
+    struct bench_handle handle;
+    struct bench *fresh;
+    alone.head = series->base;
+    alone.base = NULL;
+    struct bench_plan plan = bench->plan;
+    plan.log_path = NULL; // the dead child's log stays
+    if (bench_start(&fresh, &plan, err))
+        return -1;
+    int result = open_series(&outcome, &handle, fresh, &alone, err);
+    bench_stop(fresh);
+    if (result == 0 && outcome.gone) {
+        outcome.role = ROLE_BASE;
+        *out = outcome;
+    }
+    return result;
+}
+
+int bench_open(struct bench_outcome *out, struct bench_handle *handle, struct bench *bench,
+               const struct bench_series *series, struct error *err)
+{
+    struct bench_outcome outcome;
+    struct bench_handle opened;
+    if (open_series(&outcome, &opened, bench, series, err))
+        return -1;
+    if (outcome.gone && series->base && strcmp(series->base, series->head) != 0 &&
+        blame(&outcome, bench, series, err))
+        return -1;
+    *out = outcome;
+    *handle = opened;
+    return 0;
+}
+
+int bench_close(struct bench_outcome *out, struct bench *bench, const struct bench_handle *handle,
+                struct error *err)
+{
+    struct wire_line line;
+    wire_begin(&line, "close");
+    wire_add_int(&line, "id", handle->id);
+    double limit_s = bench_limit(bench->plan.limits.close_s, close_limit_s);
+    const struct state_answer answer = {.id = handle->id, .record = "closed"};
+    return ask_state(out, bench, &line, answer, limit_s, err);
+}
+
+// ---- samples
+
+static void sample_list_add(struct sample_list *list, const struct sample *sample)
+{
+    list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
+    list->items[list->count++] = *sample;
+}
+
+void sample_list_free(struct sample_list *list)
+{
+    free(list->items);
+    *list = (struct sample_list){0};
+}
+
+struct sampling {
+    struct bench *bench;
+    struct bench_handle *handle;
+    struct sample_list *base, *head;
+    bool pairs;
+    uint32_t left; // samples, or pairs
+    uint16_t block;
+    bool half; // `first` waits for its partner
+    struct sample first;
+};
+
+// Samples come in the order they were taken: the two of a pair after each other, then the next.
+static int take_pair(struct sampling *s, const struct sample *sample, struct error *err)
+{
+    if (!s->half) {
+        if (sample->order != 0)
+            return error_set(err, "pair %u begins with its second sample", sample->pair);
+        s->first = *sample;
+        s->half = true;
+        return 0;
+    }
+    if (sample->order != 1 || sample->role == s->first.role)
+        return error_set(err, "pair %u has no second sample", s->first.pair);
+    bool head_first = s->first.role == ROLE_HEAD;
+    sample_list_add(s->base, head_first ? sample : &s->first);
+    sample_list_add(s->head, head_first ? &s->first : sample);
+    s->half = false;
+    s->left--;
+    s->handle->next_pair++;
+    return 0;
+}
+
+static int take_sample(void *context, const struct wire_record *record, struct error *err)
+{
+    struct sampling *s = context;
+    struct sample sample;
+    int64_t id;
+    if (strcmp(record->name, "sample") != 0)
+        return bench_unexpected(record, err);
+    if (wire_int(&id, record, "id", s->handle->id, s->handle->id, err) ||
+        wire_sample(&sample, record, err))
+        return -1;
+    if (s->left == 0)
+        return error_set(err, "more samples than were asked for");
+    if (sample.block != s->block || sample.pair != s->handle->next_pair)
+        return error_set(err, "sample of block %u, pair %u instead of %u, %u", sample.block,
+                         sample.pair, s->block, s->handle->next_pair);
+    sample.process = s->handle->process;
+    if (s->pairs)
+        return take_pair(s, &sample, err);
+    if (sample.role != ROLE_HEAD)
+        return error_set(err, "a sample of the base in a measurement of the head alone");
+    sample_list_add(s->head, &sample);
+    s->left--;
+    s->handle->next_pair++;
+    return 0;
+}
+
+static int measure(struct bench_outcome *out, struct sampling *sampling, const char *command,
+                   struct error *err)
+{
+    struct bench *bench = sampling->bench;
+    uint32_t count = sampling->left;
+    struct wire_line line;
+    assert(count > 0);
+    wire_begin(&line, command);
+    wire_add_int(&line, "id", sampling->handle->id);
+    wire_add_int(&line, "count", count);
+    wire_add_int(&line, "block", sampling->block);
+    double limit_s = bench_limit(bench->plan.limits.measure_s, measure_limit_s);
+    if (bench_exchange(out, bench, &line, limit_s, take_sample, sampling, err))
+        return -1;
+    if (out->state == MEASURED_OK && sampling->left > 0) {
+        out->state = MEASURED_CRASHED;
+        snprintf(out->detail, sizeof(out->detail), "broke the protocol: %u of %u samples",
+                 count - sampling->left, count);
+    }
+    return 0;
+}
+
+int bench_pairs(struct bench_outcome *out, struct sample_list *base, struct sample_list *head,
+                struct bench *bench, struct bench_handle *handle, uint32_t count, uint16_t block,
+                struct error *err)
+{
+    struct sampling sampling = {.bench = bench,
+                                .handle = handle,
+                                .base = base,
+                                .head = head,
+                                .pairs = true,
+                                .left = count,
+                                .block = block};
+    if (measure(out, &sampling, "pairs", err))
+        return -1;
+    out->own_fault = false; // whose it was cannot be told
+    return 0;
+}
+
+int bench_solo(struct bench_outcome *out, struct sample_list *head, struct bench *bench,
+               struct bench_handle *handle, uint32_t count, uint16_t block, struct error *err)
+{
+    struct sampling sampling = {
+        .bench = bench, .handle = handle, .head = head, .left = count, .block = block};
+    return measure(out, &sampling, "solo", err);
+}
+
+void measurement_fill(struct measurement *out, const struct bench_outcome *outcome,
+                      const struct sample_list *samples, struct arena *arena)
+{
+    struct measurement measurement = {
+        // Well, but stopped before the first sample: nothing is known of it.
+        .state =
+            outcome->state == MEASURED_OK && !samples->count ? MEASURED_NOT_TAKEN : outcome->state,
+        .count = samples->count,
+        .max_error = outcome->max_error,
+        .tolerance = outcome->tolerance,
+        .detail = arena_strdup(arena, outcome->detail),
+    };
+    measurement.samples = arena_alloc(arena, samples->count * sizeof(*measurement.samples));
+    for (size_t i = 0; i < samples->count; i++)
+        measurement.samples[i] = samples->items[i];
+    *out = measurement;
+}
+
+// ---- figures of a device, and which of them are believed
+
+enum { FIGURES_MAX = 256 };
+
+static const double calibrate_limit_s = 300;
+
+struct figures {
+    struct bench_figure items[FIGURES_MAX];
+    size_t count;
+    struct arena *arena;
+};
+
+// Readings beyond the profile's figures (a curve's points, a check) are welcome under any name.
+static bool is_key(const char *key)
+{
+    size_t length = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return length > 0 && length < 40 && !key[length];
+}
+
+static int take_figure(void *context, const struct wire_record *record, struct error *err)
+{
+    struct figures *figures = context;
+    int64_t repeats, stable;
+    if (strcmp(record->name, "figure") != 0)
+        return bench_unexpected(record, err);
+    const char *key = wire_text(record, "key"), *note = wire_text(record, "note");
+    if (!key || !is_key(key))
+        return error_set(err, "'%.40s' is no figure of a device", key ? key : "");
+    if (figures->count == FIGURES_MAX)
+        return error_set(err, "more than %d figures", FIGURES_MAX);
+    struct bench_figure figure = {0};
+    if (wire_double(&figure.value, record, "value", 0, 1e30, err) ||
+        wire_double(&figure.cv, record, "cv", 0, 1e6, err) ||
+        wire_int(&repeats, record, "repeats", 0, INT32_MAX, err) ||
+        wire_int(&stable, record, "stable", 0, 1, err))
+        return -1;
+    char clean[400];
+    bench_clean(clean, sizeof(clean), note ? note : "");
+    figure.key = arena_strdup(figures->arena, key);
+    figure.note = arena_strdup(figures->arena, clean);
+    figure.repeats = (uint32_t)repeats;
+    figure.stable = stable == 1;
+    figures->items[figures->count++] = figure;
+    return 0;
+}
+
+int bench_calibrate(struct bench_outcome *out, struct bench_figure_list *list, struct bench *bench,
+                    const char *only, struct arena *arena, struct error *err)
+{
+    struct figures *figures = xcalloc(1, sizeof(*figures));
+    struct wire_line line;
+    figures->arena = arena;
+    wire_begin(&line, "calibrate");
+    if (only)
+        wire_add_text(&line, "only", only);
+    double limit_s = bench_limit(bench->plan.limits.calibrate_s, calibrate_limit_s);
+    int result = bench_exchange(out, bench, &line, limit_s, take_figure, figures, err);
+    if (result == 0 && out->state == MEASURED_OK) {
+        list->items = arena_copy(arena, figures->items, figures->count * sizeof(*list->items));
+        list->count = figures->count;
+    }
+    free(figures);
+    return result;
+}
+
+// ---- seeds
+
+uint64_t bench_draw_seed(void)
+{
+    uint64_t seed;
+    // So few bytes are given whole or, once the system is up, never refused.
+    if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
+        perror("getrandom");
+        abort();
+    }
+    return seed & INT64_MAX;
 }

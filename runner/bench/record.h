@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a record of one kernel of a library: its launches as a sandboxed bench tells them, its
-// device code as it stands in the library's file. Neither runs here.
+// Makes records: of one kernel of a library, whose launches a sandboxed bench tells and whose
+// device code stands in the library's file, or of a plan with its cubins. Neither runs here.
 #ifndef PLUMB_RUNNER_RECORD_H
 #define PLUMB_RUNNER_RECORD_H
 
@@ -13,7 +13,10 @@
 // the reason in out->detail; -1: the device is gone, or the file cannot be written.
 int record_write(struct bench_outcome *out, const char *path, struct bench *bench,
                  const struct bench_series *series, struct error *err);
-// Writes a record that is whole, at once or not at all.
-int record_save(const struct record *record, const char *path, struct error *err);
+// Writes the record of a problem on a device with so many multiprocessors. 0 with out->state
+// MEASURED_OK; another state where the plan cannot be followed for this problem, with the reason in
+// out->detail; -1: the file cannot be written.
+int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
+                   const struct problem *problem, int64_t sms, struct error *err);
 
 #endif

@@ -1,34 +1,634 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds a commit's kernels in the sandbox, or takes them from the cache. Where they are kept is
-// build_cache.c.
+// Builds a commit's kernels in the sandbox, or takes them from the cache: what a build is called,
+// which of its libraries need not be made, where builds are kept, and the making itself.
+//
+// The cache's layout:
+//   KEY/state     "ok" or the reason of the failure, a newline, seconds
+//   KEY/log       of the build
+//   KEY/parts     which libraries a later build may take over
+//   KEY/out/      what it left there
+//   KEY.lock      held while KEY is being built
+//   tmp-KEY-PID/  being built, or left by a builder that was killed
+//   tidied        when the cache was last looked through, by its own time
 #include "runner/build/build.h"
 
-#include "runner/build/build_cache.h"
-#include "runner/build/build_key.h"
-#include "runner/build/build_parts.h"
-#include "runner/build/build_source.h"
 #include "runner/child/files.h"
 #include "runner/child/log.h"
+#include "runner/code/code_id.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { LOG_BYTES = 4 << 20, LOG_TAIL = 16384, ANCESTORS_MAX = 256 };
+
+// Where a statement is looked at: the same paths hold other things in another commit.
+struct build_place {
+    const struct repository *repository;
+    const char *commit;
+    const struct recipe *recipe;
+};
+
+// ---- how much memory may still be taken
+//
+// Asks /proc/meminfo, and each control group from our own up to the root that a container shows.
+
+enum { LINE = 4096 };
+
+// The number behind `key` in a file of lines "key number"; of the first line where key is "".
+static bool read_number(uint64_t *out, const char *root, const char *folder, const char *file,
+                        const char *key)
+{
+    char line[LINE], *path = xprintf("%s%s/%s", root, folder, file);
+    FILE *stream = fopen(path, "re");
+    bool found = false;
+    while (stream && !found && fgets(line, sizeof(line), stream)) {
+        int64_t value;
+        if (strncmp(line, key, strlen(key)) != 0)
+            continue;
+        char *text = line + strlen(key) + strspn(line + strlen(key), " ");
+        text[strcspn(text, " \n")] = '\0';
+        found = parse_int64(&value, text) == 0 && value >= 0;
+        if (!found)
+            break; // "max"
+        *out = (uint64_t)value;
+    }
+    if (stream)
+        fclose(stream);
+    free(path);
+    return found;
+}
+
+// What one group leaves. What lies in its memory of files makes room when it is wanted.
+static uint64_t left_by(const char *root, const char *group)
+{
+    static const char *const yields[] = {"inactive_file ", "active_file ", "slab_reclaimable "};
+    uint64_t most, taken, part;
+    if (!read_number(&most, root, group, "memory.max", "") ||
+        !read_number(&taken, root, group, "memory.current", ""))
+        return UINT64_MAX;
+    for (size_t i = 0; i < ARRAY_COUNT(yields); i++) {
+        if (read_number(&part, root, group, "memory.stat", yields[i]))
+            taken -= part < taken ? part : taken;
+    }
+    return taken < most ? most - taken : 0;
+}
+
+static uint64_t left_by_groups(const char *root)
+{
+    char line[LINE] = "", *path = xprintf("%s/proc/self/cgroup", root);
+    FILE *file = fopen(path, "re");
+    bool unified = false;
+    while (file && !unified && fgets(line, sizeof(line), file))
+        unified = strncmp(line, "0::/", 4) == 0;
+    if (file)
+        fclose(file);
+    free(path);
+    line[strcspn(line, "\n")] = '\0';
+    char *own = unified ? line + 3 : NULL;
+    uint64_t least = UINT64_MAX;
+    while (own) {
+        char *group = xprintf("/sys/fs/cgroup%s", own), *end = strrchr(own, '/');
+        const uint64_t left = left_by(root, group);
+        least = left < least ? left : least;
+        free(group);
+        if (end)
+            *end = '\0'; // the one above
+        else
+            own = NULL;
+    }
+    return least;
+}
+
+uint64_t spare_memory_bytes(const char *root)
+{
+    uint64_t available_kib = 0;
+    const uint64_t groups = left_by_groups(root);
+    const uint64_t machine = read_number(&available_kib, root, "/proc", "meminfo", "MemAvailable:")
+                                 ? available_kib * 1024
+                                 : UINT64_MAX;
+    const uint64_t least = groups < machine ? groups : machine;
+    return least == UINT64_MAX ? least : least / 2;
+}
+
+// ---- the files that a build sees, and what of them may surprise
+
+// Exports the commit to the directory. 1: it cannot be, and the build's state and reason say why.
+static int build_source(struct build *build, struct exported *out, const struct build_place *place,
+                        const char *directory, struct arena *arena, struct error *err)
+{
+    const struct recipe *recipe = place->recipe;
+    struct error refused;
+    const struct export_terms terms = {recipe->memory_bytes, spare_memory_bytes(""),
+                                       recipe->without, recipe->without_count};
+    const int code = repository_export(out, place->repository, place->commit, recipe->inputs,
+                                       recipe->input_count, &terms, directory, &refused);
+    if (code < 0)
+        return error_set(err, "%s", refused.text);
+    if (code == 0)
+        return 0;
+    build->state = code == EXPORT_LACKS ? BUILD_LACKING : BUILD_FAILED;
+    build->reason = arena_strdup(arena, refused.text);
+    build->log = "";
+    return 1;
+}
+
+// Adds to the reason of a failed build what of its files is not what it is in a checkout.
+static void build_source_seen(struct build *build, const struct exported *exported,
+                              struct arena *arena)
+{
+    const struct {
+        const struct export_seen *seen;
+        const char *what;
+    } kinds[] = {{&exported->pointers, "a pointer of Git LFS: its file is not in the commit"},
+                 {&exported->nameless, "a submodule without a line in .gitmodules: it is empty"}};
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        const struct export_seen *seen = kinds[i].seen;
+        if (seen->count == 1)
+            build->reason =
+                arena_printf(arena, "%s; '%s' is %s", build->reason, seen->first, kinds[i].what);
+        else if (seen->count)
+            build->reason = arena_printf(arena, "%s; '%s' is, with %zu more, %s", build->reason,
+                                         seen->first, seen->count - 1, kinds[i].what);
+    }
+}
+
+// ---- its key
+//
+// A hash over its toolchain, recipe and inputs, each a field with its length.
+
+// 2: builds are offered libraries of earlier ones, and those of heads are kept apart.
+enum { KEY_VERSION = 2 };
+
+// Fields carry their length, so that no two lists of fields read the same.
+static void build_key_field(FILE *to, const char *name, const char *value)
+{
+    fprintf(to, "%s %zu:%s\n", name, strlen(value), value);
+}
+
+// All of a key but the inputs: format, toolchain, command, output pattern, overlay,
+// environment.
+static void build_key_recipe(FILE *to, const struct builder *builder, const struct recipe *recipe)
+{
+    fprintf(to, "plumb build %d\n", KEY_VERSION);
+    build_key_field(to, "toolchain", builder->toolchain->text);
+    build_key_field(to, "command", recipe->command);
+    build_key_field(to, "outputs", recipe->outputs);
+    if (recipe->overlay)
+        build_key_field(to, "overlay", recipe->overlay->id);
+    for (size_t i = 0; i < recipe->without_count; i++)
+        build_key_field(to, "without", recipe->without[i]);
+    for (size_t i = 0; i < recipe->environment_count; i++) {
+        const char *value = getenv(recipe->environment[i]);
+        build_key_field(to, "name", recipe->environment[i]);
+        build_key_field(to, value ? "value" : "unset", value ? value : "");
+    }
+}
+
+// The key of a commit becomes that of the same content built as an untrusted head.
+static void build_key_of_head(char key[OBJECT_ID_TEXT])
+{
+    char *text = xprintf("plumb head %s\n", key);
+    content_id(key, text, strlen(text));
+    free(text);
+}
+
+// What .gitmodules says: a submodule that it does not name is an empty folder. Nothing is added of
+// a commit without one.
+static int build_key_submodules(FILE *to, const struct repository *repository, const char *commit,
+                                struct error *err)
+{
+    char id[OBJECT_ID_TEXT];
+    if (repository_path_id(id, repository, commit, ".gitmodules", err))
+        return -1;
+    if (id[0])
+        build_key_field(to, "submodules", id);
+    return 0;
+}
+
+static int add_inputs(FILE *to, const struct repository *repository, const char *commit,
+                      const struct recipe *recipe, struct error *err)
+{
+    if (build_key_submodules(to, repository, commit, err))
+        return -1;
+    for (size_t i = 0; i < (recipe->input_count ? recipe->input_count : 1); i++) {
+        const char *path = recipe->input_count ? recipe->inputs[i] : "";
+        char id[OBJECT_ID_TEXT];
+        if (repository_path_id(id, repository, commit, path, err))
+            return -1;
+        build_key_field(to, "input", path);
+        build_key_field(to, "object", id);
+    }
+    return 0;
+}
+
+int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
+              const struct repository *repository, const char *commit, const struct recipe *recipe,
+              struct error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return error_set(err, "no memory for a key");
+    build_key_recipe(to, builder, recipe);
+    int result = add_inputs(to, repository, commit, recipe, err);
+    fclose(to);
+    if (result == 0)
+        content_id(out, text, size);
+    free(text);
+    return result;
+}
+
+// ---- parts
+//
+// Libraries of one build that the next need not make. A build may
+// state what a library was made from, in a file beside it (build.h has its form). A trusted build
+// is kept with a file `parts`, a line per such library:
+//   PART NAME
+// PART is the content id of the recipe, the toolchain, the library's name, and each stated path and
+// name with what the commit has there. Equal parts mean an equal library, as far as the statement
+// is true: only builds of a trusted commit have parts, so only trusted statements are believed.
+
+enum { STATEMENT_MAX = 1 << 20, PARTS_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
+
+// A commit's inputs, looked at once for all libraries.
+struct view {
+    const struct build_place *place;
+    char recipe[OBJECT_ID_TEXT]; // recipe, toolchain, environment and submodules
+    struct path_list names;
+    struct arena arena;
+};
+
+static int open_view(struct view *view, const struct builder *builder,
+                     const struct build_place *place, struct error *err)
+{
+    const struct recipe *recipe = place->recipe;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    *view = (struct view){.place = place};
+    if (!to)
+        return error_set(err, "no memory for a key");
+    build_key_recipe(to, builder, recipe);
+    for (size_t i = 0; i < recipe->input_count; i++)
+        build_key_field(to, "input", recipe->inputs[i]);
+    // The files of a submodule have no names here: a new commit of one counts for all libraries.
+    int status = repository_names(&view->names, place->repository, place->commit, recipe->inputs,
+                                  recipe->input_count, &view->arena, err);
+    if (status == 0 && view->names.submodules[0]) {
+        build_key_field(to, "pinned", view->names.submodules);
+        status = build_key_submodules(to, place->repository, place->commit, err);
+    }
+    fclose(to);
+    if (status == 0)
+        content_id(view->recipe, text, size);
+    free(text);
+    return status;
+}
+
+static void add_names(FILE *to, const struct view *view, const char *pattern)
+{
+    build_key_field(to, "names", pattern);
+    for (size_t i = 0; i < view->names.count; i++) {
+        if (fnmatch(pattern, view->names.items[i], 0) == 0)
+            build_key_field(to, "name", view->names.items[i]);
+    }
+}
+
+// False when the commit has no such path.
+static bool add_path(FILE *to, const struct view *view, const char *path)
+{
+    char id[OBJECT_ID_TEXT];
+    struct error ignored;
+    if (repository_path_id(id, view->place->repository, view->place->commit, path, &ignored) ||
+        !id[0])
+        return false;
+    build_key_field(to, "path", path);
+    build_key_field(to, "object", id);
+    return true;
+}
+
+static bool add_statement(FILE *to, const struct view *view, char *statement)
+{
+    bool any_path = false, any_names = false;
+    char *rest = statement;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (!*line)
+            continue;
+        if (strpbrk(line, "*?[")) {
+            add_names(to, view, line);
+            any_names = true;
+        } else if (add_path(to, view, line)) {
+            any_path = true;
+        } else {
+            return false;
+        }
+    }
+    if (!any_names)
+        add_names(to, view, "*");
+    return any_path;
+}
+
+// The part of a library, whose statement lies beside it in `folder`. False when it has none.
+static bool find_part(char part[OBJECT_ID_TEXT], const struct view *view, const char *folder,
+                      const char *name)
+{
+    char *path = xprintf("%s/%s" BUILD_STATEMENT, folder, name), *text = NULL;
+    char *statement = files_read(path, STATEMENT_MAX);
+    size_t size = 0;
+    FILE *to = statement ? open_memstream(&text, &size) : NULL;
+    bool stated = to != NULL;
+    if (to) {
+        build_key_field(to, "recipe", view->recipe);
+        build_key_field(to, "library", name);
+        stated = add_statement(to, view, statement);
+        fclose(to);
+    }
+    if (stated)
+        content_id(part, text, size);
+    free(text);
+    free(statement);
+    free(path);
+    return stated;
+}
+
+// Of a library directly in PLUMB_OUT, of plain characters; NULL for others, which have no part.
+static const char *plain_name(const char *library, const char *folder)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
+    size_t length = strlen(folder);
+    if (strncmp(library, folder, length) != 0 || library[length] != '/')
+        return NULL;
+    const char *name = library + length + 1;
+    size_t used = strspn(name, plain);
+    return used > 0 && used <= NAME_MAX_BYTES && !name[used] && name[0] != '.' ? name : NULL;
+}
+
+// Writes DIRECTORY/parts for a finished build. A library has none that states nothing, or states a
+// path that the commit does not have; a commit whose inputs hold symbolic links has none at all,
+// since a path does not tell then what was read.
+static int build_parts_write(const char *directory, const struct build *build,
+                             const struct builder *builder, const struct build_place *place,
+                             struct error *err)
+{
+    char *path = xprintf("%s/parts", directory), *out = xprintf("%s/out", directory);
+    char *folder = realpath(out, NULL); // as the libraries are named
+    struct view view = {0};
+    FILE *file = NULL;
+    int status = 0;
+    if (!folder || build->library_count == 0)
+        goto done;
+    status = open_view(&view, builder, place, err);
+    if (status == 0 && !view.names.links) {
+        file = fopen(path, "wxe");
+        status = file ? 0 : error_set(err, "%s: cannot write: %s", path, strerror(errno));
+    }
+    for (size_t i = 0; file && i < build->library_count; i++) {
+        const char *name = plain_name(build->libraries[i], folder);
+        char part[OBJECT_ID_TEXT];
+        if (name && find_part(part, &view, folder, name))
+            fprintf(file, "%s %s\n", part, name);
+    }
+    if (file && fclose(file))
+        status = error_set(err, "%s: cannot write: %s", path, strerror(errno));
+done:
+    arena_free(&view.arena);
+    free(folder);
+    free(out);
+    free(path);
+    return status;
+}
+
+static bool take(const char *have, const char *folder, const char *name)
+{
+    static const char *const kinds[] = {"", BUILD_STATEMENT};
+    struct error ignored;
+    bool taken = true;
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        char *from = xprintf("%s/%s%s", folder, name, kinds[i]);
+        char *to = xprintf("%s/%s%s", have, name, kinds[i]);
+        taken = taken && files_copy(from, to, &ignored) == 0;
+        if (!taken)
+            files_remove(to, &ignored);
+        free(to);
+        free(from);
+    }
+    if (!taken) { // a library without its statement could not be passed on
+        char *to = xprintf("%s/%s", have, name);
+        files_remove(to, &ignored);
+        free(to);
+    }
+    return taken;
+}
+
+// Copies into `have` each library of the kept build `directory`, with its statement, whose part is
+// the same at `place`. What cannot be read or copied is not offered. Returns how many were.
+static size_t build_parts_offer(const char *have, const char *directory,
+                                const struct builder *builder, const struct build_place *place)
+{
+    char *path = xprintf("%s/parts", directory), *folder = xprintf("%s/out", directory);
+    char *parts = files_read(path, PARTS_MAX), *rest = parts;
+    struct view view = {0};
+    struct error ignored;
+    size_t count = 0;
+    bool ready = parts && open_view(&view, builder, place, &ignored) == 0 && !view.names.links;
+    for (char *line; ready && (line = strsep(&rest, "\n"));) {
+        char *name = strchr(line, ' '), part[OBJECT_ID_TEXT];
+        if (!name)
+            continue;
+        *name++ = '\0';
+        if (find_part(part, &view, folder, name) && strcmp(part, line) == 0)
+            count += take(have, folder, name);
+    }
+    arena_free(&view.arena);
+    free(parts);
+    free(folder);
+    free(path);
+    return count;
+}
+
+// ---- builds that are kept
+
+// A pattern that matches the path itself, whatever characters it has.
+static char *escape_pattern(const char *path)
+{
+    char *escaped = xcalloc(2 * strlen(path) + 1, 1), *to = escaped;
+    for (; *path; path++) {
+        if (strchr("*?[]\\{}~", *path))
+            *to++ = '\\';
+        *to++ = *path;
+    }
+    return escaped;
+}
+
+// A library may be hostile in name and kind: links and whatever lies outside do not count.
+static bool is_inside(const char *file, const char *root)
+{
+    struct stat status;
+    char real[PATH_MAX];
+    size_t length = strlen(root);
+    return lstat(file, &status) == 0 && S_ISREG(status.st_mode) && realpath(file, real) &&
+           strncmp(real, root, length) == 0 && real[length] == '/';
+}
+
+// Every pattern of the list, which has blanks between.
+static void find_matches(glob_t *found, const char *root, const char *outputs)
+{
+    char *escaped = escape_pattern(root);
+    for (const char *at = outputs + strspn(outputs, " "); *at; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
+        char *pattern = xprintf("%s/%.*s", escaped, (int)length, at);
+        glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found);
+        free(pattern);
+        at += length;
+    }
+    free(escaped);
+}
+
+// Libraries below `directory` that match the pattern: regular files that are really there.
+static size_t build_cache_find(const char *const **out, const char *directory, const char *outputs,
+                               struct arena *arena)
+{
+    char root[PATH_MAX];
+    glob_t found = {0};
+    size_t count = 0;
+    if (!realpath(directory, root))
+        return 0;
+    find_matches(&found, root, outputs);
+    const char **libraries = arena_alloc(arena, (found.gl_pathc + 1) * sizeof(*libraries));
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        bool twice = !is_inside(found.gl_pathv[i], root);
+        for (size_t k = 0; k < count; k++)
+            twice |= strcmp(libraries[k], found.gl_pathv[i]) == 0;
+        if (!twice)
+            libraries[count++] = arena_strdup(arena, found.gl_pathv[i]);
+    }
+    if (found.gl_pathc)
+        globfree(&found);
+    *out = libraries;
+    return count;
+}
+
+static bool read_state(struct build *build, const char *directory, struct arena *arena)
+{
+    char *path = xprintf("%s/state", directory), *text = log_tail(path, 2048);
+    char *line = strchr(text, '\n'), *end = line ? strchr(line + 1, '\n') : NULL;
+    bool ok = line && end && line > text;
+    if (ok) {
+        *line = *end = '\0';
+        ok = parse_double(&build->seconds, line + 1) == 0;
+        build->state = strcmp(text, "ok") == 0 ? BUILD_OK : BUILD_FAILED;
+        build->reason = build->state == BUILD_OK ? "" : arena_strdup(arena, text);
+        utimensat(AT_FDCWD, path, NULL, 0); // used now: the prune keeps it longer
+    }
+    free(text);
+    free(path);
+    return ok;
+}
+
+// True when the key is there: fills state, reason, seconds, libraries, log; marks it as used.
+static bool build_cache_load(struct build *out, const char *cache, const char *key,
+                             const char *outputs, struct arena *arena)
+{
+    struct build build = {.cached = true};
+    build.directory = arena_printf(arena, "%s/%s", cache, key);
+    text_copy(build.key, sizeof(build.key), key);
+    if (!read_state(&build, build.directory, arena))
+        return false;
+    char *where = xprintf("%s/out", build.directory), *log = xprintf("%s/log", build.directory);
+    char real[PATH_MAX];
+    build.out = arena_strdup(arena, realpath(where, real) ? real : "");
+    if (build.state == BUILD_OK)
+        build.library_count = build_cache_find(&build.libraries, where, outputs, arena);
+    char *tail = log_tail(log, LOG_TAIL);
+    build.log = arena_strdup(arena, tail);
+    free(tail);
+    free(log);
+    free(where);
+    // Somebody emptied it: as good as not there.
+    if (build.state == BUILD_OK && build.library_count == 0)
+        return false;
+    *out = build;
+    return true;
+}
+
+// The file of that name is the one that is open: a prune may have removed it while we waited.
+static bool is_named(int fd, const char *path)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+int build_cache_lock(const char *cache, const char *key, struct error *err)
+{
+    char *path = xprintf("%s/%s.lock", cache, key);
+    int fd = -1, code = -1;
+    do {
+        if (fd >= 0)
+            close(fd);
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        while (fd >= 0 && (code = flock(fd, LOCK_EX)) && errno == EINTR)
+            ;
+    } while (fd >= 0 && code == 0 && !is_named(fd, path));
+    if (code) {
+        error_set(err, "%s: cannot lock: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
+
+// Writes the state file of a finished build.
+static int build_cache_state(const char *directory, const struct build *build, struct error *err)
+{
+    char *path = xprintf("%s/state", directory);
+    FILE *file = fopen(path, "wxe");
+    bool ok = file != NULL;
+    if (file) {
+        fprintf(file, "%s\n%.6f\n", build->state == BUILD_OK ? "ok" : build->reason,
+                build->seconds);
+        ok = fflush(file) == 0 && fsync(fileno(file)) == 0;
+        ok = fclose(file) == 0 && ok;
+    }
+    if (!ok)
+        error_set(err, "%s: cannot write: %s", path, strerror(errno));
+    free(path);
+    return ok ? 0 : -1;
+}
+
+// ---- the making
+
 static const double default_timeout_s = 600;
+
 static const uint64_t file_bytes_max = (uint64_t)4 << 30, disk_bytes_usual = (uint64_t)16 << 30;
 
 static const char inside_source[] = "/plumb/source";
+
 static const char inside_build[] = "/plumb/build";
+
 static const char inside_out[] = "/plumb/out";
+
 static const char inside_have[] = "/plumb/have";
+
 static const char inside_overlay[] = "/plumb/overlay";
 
 struct work {

@@ -34,16 +34,37 @@
 #ifndef PLUMB_BUILD_H
 #define PLUMB_BUILD_H
 
-#include "runner/build/overlay.h"
 #include "runner/child/process.h"
 #include "runner/child/sandbox.h"
 #include "runner/git/repository.h"
+
+// ---- overlays
+//
+// A folder outside of every commit that builds see beside the commit, as $PLUMB_OVERLAY: shims and
+// a build script for a history that never heard of them. Its content is part of a build's key.
+//
+// Who names the folder decides what is built, so it comes from whoever runs the tool, never from a
+// commit. It holds regular files and folders; a link could lead anywhere and is refused with its
+// path. Folders named .git are passed over, so that an overlay may have a history of its own.
+
+struct overlay {
+    const char *directory;   // absolute
+    char id[OBJECT_ID_TEXT]; // of names, contents and rights to execute
+};
+
+// At most 10,000 files and 256 MiB. The path lives in the arena.
+int overlay_open(struct overlay *out, const char *directory, struct arena *arena,
+                 struct error *err);
+// Copies it to `to`, which must not exist. -1 too when it is no longer what overlay_open() saw.
+int overlay_copy(const struct overlay *overlay, const char *to, struct error *err);
+
+// ---- recipes and toolchains
 
 // How a commit becomes libraries. The command runs as `sh -c` in $PLUMB_SOURCE with
 //   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
 //   PLUMB_OUT     where it puts the libraries, and beside them only what they load: that counts in
-//                 the code id of each (code_id.h)
+//                 the code id of each (runner/code/code_id.h)
 //   PLUMB_HAVE    libraries that it need not make (above), often none
 //   PLUMB_OVERLAY a copy of the overlay (read-only in the sandbox), where there is one
 //   PLUMB_TOOLCHAIN  the toolchain's name, where it has one; then its settings stand too
@@ -74,7 +95,7 @@ struct toolchain {
     const char *const *settings; // NAME=VALUE: the environment of builds, as they are written
     size_t setting_count;
     const char *prefix; // absolute folder whose bin comes first in PATH; NULL: none
-    // A container image in whose system all of that is (runner/build/container.h): its content's id
+    // A container image in whose system all of that is (struct container): its content's id
     // and the folder with its files; NULL: in this machine's. It needs an active sandbox.
     const char *image, *root;
     char *text; // all of that, what the compilers say to --version ("-" where absent), and
@@ -88,6 +109,27 @@ void toolchain_free(struct toolchain *toolchain); // the text
 const char *toolchain_path(const struct toolchain *toolchain, struct arena *arena);
 // Whether it sets the variable NAME.
 bool toolchain_sets(const struct toolchain *toolchain, const char *name);
+
+// ---- containers
+//
+// The files of a container image, as a folder that a sandbox shows in place of this machine's
+// system. Whatever container runner is here (podman, docker, nerdctl, buildah) is asked once for
+// them; nothing ever runs in a container of its: builds have the same sandbox, limits and keeper as
+// all others. Nothing is fetched: the image must be on this machine.
+
+// Whether it can be an image's name: letters, digits and ._-/:@ that begin with no -.
+bool container_name_sound(const char *image);
+
+struct container {
+    const char *id;   // of the image's content, hexadecimal
+    const char *root; // absolute folder with its files, in the cache
+};
+// Finds the image, and unpacks it into the cache (an absolute folder) unless that was done before.
+// Strings live in the arena. -1: there is no runner, none has the image, or it cannot be unpacked.
+int container_open(struct container *out, const char *image, const char *cache, struct arena *arena,
+                   struct error *err);
+
+// ---- builds
 
 enum build_state {
     BUILD_OK,
@@ -115,8 +157,6 @@ struct builder {
     const struct toolchain *toolchain;
 };
 
-#define BUILD_STATEMENT ".inputs" // after a library's name
-
 // base: the commit a gate trusts, when `commit` is the head that it judges; NULL: `commit` is
 // trusted itself. Everything `out` points to lives in the arena. -1 only when the tool could not do
 // its work (disk, repository, cache); a commit that does not build is data.
@@ -132,6 +172,9 @@ int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
               const struct repository *repository, const char *commit, const struct recipe *recipe,
               struct error *err);
 
+// Waits for other builders of the key. Returns a descriptor whose close gives the lock back, or -1.
+int build_cache_lock(const char *cache, const char *key, struct error *err);
+
 // Removes builds not used for max_age_s, then the longest unused until at most max_bytes remain;
 // what a running builder holds stays. 0: no such limit.
 struct prune_result {
@@ -143,5 +186,25 @@ int build_prune(struct prune_result *out, const char *cache, double max_age_s, u
 // What the program does by itself: removes what killed builders left, and once a day what was not
 // used for half a year, or the longest unused beyond 16 GiB. What cannot be removed stays.
 void build_tidy(const char *cache);
+
+// ---- what went wrong
+//
+// What a build's log says is wrong: the first errors of gcc, clang, nvcc with ptxas and nvlink, ld
+// and lld, cmake, ninja, make and sh, each on one line, with file and line where the tool named
+// them. A log is hostile text: whatever it holds, the result is bounded and has no control bytes.
+
+enum { BUILD_ERRORS = 5 };
+
+// The first errors of `log`, in its order, each once; returns how many. What compilers and linkers
+// say comes before what only reports that they failed ("ninja: build stopped"); a log without any
+// of it gives its last lines. Files below the exported source are named as the commit names them.
+// Strings live in the arena.
+size_t build_errors_find(struct build_error out[BUILD_ERRORS], const char *log,
+                         struct arena *arena);
+
+// Bytes that can be taken without another process having to end for it: half of what the machine
+// has left, or of what the control groups (version 2) that we are in leave, whichever is least.
+// UINT64_MAX where nobody says. `root` stands before /proc and /sys, "" for this machine's own.
+uint64_t spare_memory_bytes(const char *root);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // Reads a log line by line: cleans the line, asks for each tool whether it wrote it, and keeps what
 // says the cause before what only says that something failed.
-#include "runner/build/build_errors.h"
+#include "runner/build/build.h"
 
 #include <ctype.h>
 #include <stdlib.h>

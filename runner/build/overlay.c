@@ -2,7 +2,7 @@
 //
 // One walk over the folder, in the order of names: it lists what is there, one line per file, and
 // copies it when a target is given. The id is that of the list.
-#include "runner/build/overlay.h"
+#include "runner/build/build.h"
 
 #include "runner/child/files.h"
 #include "runner/git/repository.h"

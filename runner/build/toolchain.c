@@ -1,12 +1,152 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A toolchain: what it gives to builds, and what its compilers say of themselves.
+// What compiles: a container whose system is shown to builds, and a toolchain, what it gives to
+// builds and what its compilers say of themselves.
 #include "runner/build/build.h"
 
+#include "runner/child/files.h"
+#include "runner/child/process.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
+
+// ---- containers
+//
+// Two small scripts ask the runner: one for the image's id, one for its files. What they print is
+// checked; what is unpacked appears whole or not at all, so that several may do it at once.
+
+enum { NO_RUNNER = 10, NO_IMAGE = 11 }; // exit codes of the first
+
+static const char find_script[] =
+    "code=10\n"
+    "for r in podman docker nerdctl; do\n"
+    "  command -v $r >/dev/null 2>&1 || continue\n"
+    "  code=11\n"
+    "  id=$($r image inspect --format '{{.Id}}' \"$1\" 2>/dev/null </dev/null) || continue\n"
+    "  [ -z \"$id\" ] || { echo \"$r ${id#sha256:}\"; exit 0; }\n"
+    "done\n"
+    "command -v buildah >/dev/null 2>&1 || exit $code\n"
+    "id=$(buildah inspect --type image --format '{{.FromImageID}}' \"$1\" 2>/dev/null) || exit 11\n"
+    "[ -n \"$id\" ] || exit 11\n"
+    "echo \"buildah $id\"\n";
+
+// Devices and what is mounted over anyway stay away: who is not root could not make them.
+static const char unpack_script[] =
+    "set -eu\n"
+    "r=$1 image=$2 target=$3 c=\n"
+    "if [ $r = buildah ] && [ \"$(id -u)\" != 0 ] && [ -z \"${4:-}\" ]; then\n"
+    "  exec buildah unshare sh -c \"$0\" \"$0\" \"$r\" \"$image\" \"$target\" inside\n"
+    "fi\n"
+    "trap '[ -z \"$c\" ] || $r rm \"$c\" >/dev/null 2>&1; rm -f \"$target.tar\"' EXIT\n"
+    "if [ $r = buildah ]; then\n"
+    "  c=$(buildah from --pull-never \"$image\")\n"
+    "  tar -C \"$(buildah mount \"$c\")\" -cf \"$target.tar\" .\n"
+    "else\n"
+    "  c=$($r create --pull=never \"$image\" true)\n"
+    "  $r export -o \"$target.tar\" \"$c\"\n"
+    "fi\n"
+    "mkdir \"$target\"\n"
+    "tar -C \"$target\" -xf \"$target.tar\" --no-same-owner --anchored --exclude=dev "
+    "--exclude=./dev"
+    " --exclude=proc --exclude=./proc --exclude=sys --exclude=./sys\n"
+    "chmod -R u+rwX \"$target\"\n";
+
+bool container_name_sound(const char *image)
+{
+    static const char most[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "._-/:@";
+    return *image && *image != '-' && strspn(image, most) == strlen(image);
+}
+
+static int ask(struct process_result *result, char **said, const char *script,
+               const char *const words[3], struct error *err)
+{
+    // The script is its own $0, so that it can call itself again.
+    const char *argv[] = {"sh", "-c", script, script, words[0], words[1], words[2], NULL};
+    const struct process_plan plan = {.argv = argv, .log_bytes = 8192, .limits = {.wall_s = 1200}};
+    return process_capture(result, said, &plan, err);
+}
+
+static bool ended_well(const struct process_result *result)
+{
+    return result->end == PROCESS_EXITED && result->code == 0;
+}
+
+// "podman 0123abcd...".
+static bool read_found(char runner[16], char id[65], const char *said)
+{
+    char rest;
+    return sscanf(said, "%15[a-z] %64[0-9a-f] %c", runner, id, &rest) == 2 && strlen(id) >= 12;
+}
+
+static int find(char runner[16], char id[65], const char *image, struct error *err)
+{
+    struct process_result result;
+    char *said = NULL;
+    if (ask(&result, &said, find_script, (const char *const[]){image, NULL, NULL}, err))
+        return -1;
+    int status = 0;
+    if (result.end == PROCESS_EXITED && result.code == NO_RUNNER)
+        status = error_set(
+            err, "container %.100s: there is no podman, docker, nerdctl or buildah here", image);
+    else if (!ended_well(&result) || !read_found(runner, id, said))
+        status =
+            error_set(err, "container %.100s: it is not on this machine; pull it first", image);
+    free(said);
+    return status;
+}
+
+static int unpack(const char *root, const char *runner, const char *image, struct error *err)
+{
+    struct process_result result;
+    struct error ignored;
+    char *target = xprintf("%s.%ld", root, (long)getpid()), *said = NULL, ending[64];
+    int status = -1;
+    files_remove(target, &ignored);
+    if (ask(&result, &said, unpack_script, (const char *const[]){runner, image, target}, err))
+        goto done;
+    process_describe(ending, sizeof(ending), &result);
+    if (said[0]) {
+        char *last = said + strlen(said);
+        while (last > said && last[-1] == '\n')
+            *--last = '\0';
+        last = strrchr(said, '\n');
+        text_copy(ending, sizeof(ending), last ? last + 1 : said);
+    }
+    if (!ended_well(&result))
+        error_set(err, "container %.100s: %s cannot unpack it: %s", image, runner, ending);
+    else if (rename(target, root) && errno != EEXIST && errno != ENOTEMPTY) // another was faster
+        error_set(err, "%s: %s", root, strerror(errno));
+    else
+        status = 0;
+done:
+    files_remove(target, &ignored);
+    free(said);
+    free(target);
+    return status;
+}
+
+int container_open(struct container *out, const char *image, const char *cache, struct arena *arena,
+                   struct error *err)
+{
+    char runner[16], id[65];
+    struct stat st;
+    if (find(runner, id, image, err))
+        return -1;
+    const char *folder = arena_printf(arena, "%s/containers", cache);
+    const char *root = arena_printf(arena, "%s/%s", folder, id);
+    if (stat(root, &st) && (files_make_directory(folder, err) || unpack(root, runner, image, err)))
+        return -1;
+    *out = (struct container){arena_strdup(arena, id), root};
+    return 0;
+}
+
+// ---- toolchains
 
 const char *toolchain_path(const struct toolchain *toolchain, struct arena *arena)
 {

@@ -8,7 +8,6 @@
 // and when plumb itself dies, even by SIGKILL (PR_SET_PDEATHSIG). The child inherits no descriptors
 // but 0, 1 and 2. How it ended comes through a pipe, so the caller's SIGCHLD handling is not
 // touched and does not matter.
-
 #ifndef PLUMB_PROCESS_H
 #define PLUMB_PROCESS_H
 
@@ -51,9 +50,7 @@ enum process_end {
     PROCESS_STOPPED,   // killed by process_stop()
     PROCESS_EXCEEDED   // killed for what it used; code: enum process_excess
 };
-
 enum process_excess { PROCESS_WITHIN, PROCESS_TOO_MANY, PROCESS_TOO_LARGE, PROCESS_TOO_MUCH_DISK };
-
 struct process_result {
     enum process_end end;
     int code;
@@ -61,7 +58,6 @@ struct process_result {
     double cpu_s;          // user + system, of the child and those it waited for
     uint64_t memory_bytes; // largest resident set among them
 };
-
 // "exit status 2", "signal 11 (Segmentation fault)", "killed after 30 s".
 void process_describe(char *out, size_t size, const struct process_result *result);
 
@@ -79,9 +75,7 @@ int process_capture(struct process_result *out, char **said, const struct proces
 
 // A child one talks with in lines. -1 as above. Caller stops it.
 struct process;
-
 int process_start(struct process **out, const struct process_plan *plan, struct error *err);
-
 // Writes the whole text; -1 when the child is gone or does not read within timeout_s.
 int process_write(struct process *process, const char *text, double timeout_s);
 
@@ -91,12 +85,9 @@ enum process_line {
     PROCESS_LINE_TIMEOUT, // none within timeout_s
     PROCESS_LINE_END      // the child closed its output or ended
 };
-
 enum process_line process_read(struct process *process, char *out, size_t size, double timeout_s);
-
 // Closes the child's input, which then reads an end; process_stop() follows.
 void process_hang_up(struct process *process);
-
 // Waits up to grace_s for the child to end by itself (after its input was closed), then kills it
 // and all it started; frees. NULL is allowed, `out` may be NULL.
 void process_stop(struct process_result *out, struct process *process, double grace_s);

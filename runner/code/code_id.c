@@ -7,36 +7,308 @@
 // names of the device code. What sections, symbols and debug information say besides is not mapped,
 // hence not in it.
 //
-// Of .nv_fatbin only code and what it needs counts; see code_cubin.c.
+// Of .nv_fatbin only code and what it needs counts.
 #include "runner/code/code_id.h"
 
-#include "runner/code/code_hash.h"
-#include "runner/code/code_read.h"
-#include "runner/code/fatbin.h"
+#include "runner/code/machine_code.h"
 #include "runner/git/repository.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <fts.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-// 2: names of functions and variables count.
-enum { ID_VERSION = 2, NAMES_MAX = 64 << 20 };
+// Names with internal linkage carry eight digits that nvcc draws from the source's path and text:
+// _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
+// digits of a file stand as number 0, the next as 1, and so on: another source text changes the
+// digits alone, another order of names changes the numbers.
+enum { NVCC_DIGITS = 8 };
 
-// ---- device code
+struct nvcc_digits {
+    char (*items)[NVCC_DIGITS];
+    size_t count, capacity;
+};
 
-void code_put(FILE *to, const char *what, uint64_t a, uint64_t b, uint64_t c)
+// The text of records that an id is the hash of.
+struct code_hash {
+    FILE *to;
+    struct nvcc_digits digits; // of the device code's names; caller frees the items
+    size_t names_left;         // bytes of names that may still be written
+    bool odd;                  // some name was not written: hash the cubin whole
+};
+
+static void code_put(FILE *to, const char *what, uint64_t a, uint64_t b, uint64_t c)
 {
     fprintf(to, "%s %" PRIx64 " %" PRIx64 " %" PRIx64 "\n", what, a, b, c);
 }
 
-void code_put_bytes(FILE *to, const char *what, const unsigned char *bytes, size_t size)
+static void code_put_bytes(FILE *to, const char *what, const unsigned char *bytes, size_t size)
 {
     code_put(to, what, size, 0, 0);
     if (size > 0)
         fwrite(bytes, 1, size, to);
 }
+
+// ---- cubins
+//
+// Sections are known by their place among those that count, so
+// that debug information between them does not matter; functions and variables by their names,
+// since that is how a library finds them.
+
+// More than any compiler writes; a table of names may be made so that all of them together are far
+// longer than the file.
+enum { SYMBOLS_MAX = 1 << 18 };
+
+// ---- cubins: names
+
+static bool is_hex(const unsigned char *at, size_t count)
+{
+    size_t digits = 0;
+    while (digits < count &&
+           ((at[digits] >= '0' && at[digits] <= '9') || (at[digits] >= 'a' && at[digits] <= 'f')))
+        digits++;
+    return digits == count;
+}
+
+// The next place in [*at, size) where nvcc's digits may stand; false: there is none.
+static bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size)
+{
+    static const char *const marks[] = {"_GLOBAL__N__", "_INTERNAL_"};
+    for (; *at < size; ++*at) {
+        const unsigned char *here = memchr(bytes + *at, '_', size - *at);
+        if (!here)
+            return false;
+        const size_t left = size - (size_t)(here - bytes);
+        *at = (size_t)(here - bytes);
+        for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
+            const size_t length = strlen(marks[i]);
+            const unsigned char *digits = here + length;
+            if (left <= length + NVCC_DIGITS || memcmp(here, marks[i], length) != 0 ||
+                digits[NVCC_DIGITS] != '_' || !is_hex(digits, NVCC_DIGITS))
+                continue;
+            *at += length;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Their number, -1 when they are not among `digits`.
+static int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at)
+{
+    for (size_t i = 0; i < digits->count; i++) {
+        if (memcmp(digits->items[i], at, NVCC_DIGITS) == 0)
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+static int64_t number_of(struct nvcc_digits *digits, const unsigned char *at)
+{
+    const int64_t found = nvcc_digits_find(digits, at);
+    if (found >= 0)
+        return found;
+    digits->items = xgrow(digits->items, digits->count, &digits->capacity, sizeof(*digits->items));
+    memcpy(digits->items[digits->count], at, NVCC_DIGITS);
+    return (int64_t)digits->count++;
+}
+
+// A name with nvcc's digits as numbers, and where they stand.
+static void put_name(struct code_hash *hash, const char *name)
+{
+    const size_t size = strlen(name);
+    if (size == 0 || size > hash->names_left) {
+        hash->odd = true;
+        return;
+    }
+    hash->names_left -= size;
+    unsigned char *copy = (unsigned char *)xstrdup(name);
+    for (size_t at = 0; nvcc_digits_next(&at, copy, size); at += NVCC_DIGITS) {
+        const int64_t number = number_of(&hash->digits, copy + at);
+        code_put(hash->to, "digits", at, (uint64_t)number, 0);
+        memset(copy + at, 'x', NVCC_DIGITS);
+    }
+    code_put_bytes(hash->to, "name", copy, size);
+    free(copy);
+}
+
+struct named {
+    struct elf_symbol symbol;
+    uint64_t ordinal;
+};
+
+static int by_place(const void *left, const void *right)
+{
+    const struct named *a = left, *b = right;
+    if (a->ordinal != b->ordinal)
+        return a->ordinal < b->ordinal ? -1 : 1;
+    if (a->symbol.value != b->symbol.value)
+        return a->symbol.value < b->symbol.value ? -1 : 1;
+    return strcmp(a->symbol.name, b->symbol.name);
+}
+
+// ---- one cubin
+
+struct cubin {
+    struct elf_image image;
+    uint64_t *ordinals; // of each section, among those that count
+};
+
+static bool counts(const struct cubin *cubin, uint64_t section)
+{
+    return section < cubin->image.section_count &&
+           (cubin->image.sections[section].flags & SHF_ALLOC);
+}
+
+static uint64_t ordinal(const struct cubin *cubin, uint64_t section)
+{
+    return section < cubin->image.section_count ? cubin->ordinals[section] : UINT64_MAX;
+}
+
+// What a symbol stands for: a place in code or data; only a symbol from elsewhere has a name.
+static void put_symbol(struct code_hash *hash, const struct cubin *cubin, uint64_t index)
+{
+    struct elf_symbol symbol;
+    if (!elf_symbol(&symbol, &cubin->image, elf_symbols(&cubin->image), index))
+        code_put(hash->to, "index", index, 0, 0);
+    else if (counts(cubin, symbol.section))
+        code_put(hash->to, "symbol", ordinal(cubin, symbol.section), symbol.value, symbol.size);
+    else if (symbol.name[0])
+        put_name(hash, symbol.name);
+}
+
+// Functions and variables that have a name, and what is wanted from elsewhere.
+static bool is_named(const struct cubin *cubin, const struct elf_symbol *symbol)
+{
+    if (symbol->type == STT_SECTION || symbol->type == STT_FILE)
+        return false;
+    return symbol->section == SHN_UNDEF
+               ? symbol->name[0]
+               : counts(cubin, symbol->section) && symbol->type != STT_NOTYPE;
+}
+
+static void put_names(struct code_hash *hash, const struct cubin *cubin)
+{
+    const struct elf_section *table = elf_symbols(&cubin->image);
+    struct named *items = NULL;
+    size_t count = 0, capacity = 0;
+    struct elf_symbol symbol;
+    for (uint64_t i = 0; elf_symbol(&symbol, &cubin->image, table, i); i++) {
+        hash->odd |= i >= SYMBOLS_MAX;
+        if (hash->odd)
+            break;
+        if (!is_named(cubin, &symbol))
+            continue;
+        items = xgrow(items, count, &capacity, sizeof(*items));
+        items[count++] = (struct named){symbol, ordinal(cubin, symbol.section)};
+    }
+    if (count)
+        qsort(items, count, sizeof(*items), by_place);
+    for (size_t i = 0; i < count && !hash->odd; i++) {
+        code_put(hash->to, "named", items[i].ordinal, items[i].symbol.value, items[i].symbol.type);
+        put_name(hash, items[i].symbol.name);
+    }
+    free(items);
+}
+
+static void put_relocations(struct code_hash *hash, const struct cubin *cubin,
+                            const struct elf_section *section)
+{
+    size_t each = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    if (!counts(cubin, section->info))
+        return; // of debug information
+    for (uint64_t at = 0; at + each <= section->size && !hash->odd; at += each) {
+        const unsigned char *entry = section->bytes + at;
+        uint64_t info = elf_u64(entry + 8);
+        code_put(hash->to, "relocation", ordinal(cubin, section->info), elf_u64(entry),
+                 ELF64_R_TYPE(info));
+        code_put(hash->to, "addend", each == sizeof(Elf64_Rela) ? elf_u64(entry + 16) : 0, 0, 0);
+        put_symbol(hash, cubin, ELF64_R_SYM(info));
+    }
+}
+
+// Attributes that begin with the number of the symbol they are about, which moves with others.
+static bool about_symbol(uint8_t attribute)
+{
+    return attribute == CUBIN_REGISTERS || attribute == CUBIN_FRAME ||
+           attribute == CUBIN_STACK_MIN || attribute == CUBIN_STACK_MAX ||
+           attribute == CUBIN_PARAMETERS;
+}
+
+static void put_attributes(struct code_hash *hash, const struct cubin *cubin,
+                           const struct elf_section *section)
+{
+    struct cubin_attribute attribute;
+    size_t at = 0;
+    code_put(hash->to, "attributes", section->info ? ordinal(cubin, section->info) : UINT64_MAX, 0,
+             0);
+    while (cubin_next(&attribute, &at, section)) {
+        const unsigned char *bytes = attribute.bytes;
+        size_t size = attribute.size;
+        code_put(hash->to, "attribute", attribute.format, attribute.code, 0);
+        if (about_symbol(attribute.code) && size >= 4) {
+            put_symbol(hash, cubin, elf_u32(bytes));
+            bytes += 4;
+            size -= 4;
+        }
+        code_put_bytes(hash->to, "value", bytes, size);
+    }
+    code_put_bytes(hash->to, "rest", section->bytes + at, (size_t)section->size - at);
+}
+
+static void put_section(struct code_hash *hash, const struct cubin *cubin,
+                        const struct elf_section *section)
+{
+    if (section->flags & SHF_ALLOC) {
+        code_put(hash->to, "section", section->type, section->flags, section->align);
+        code_put(hash->to, "extent", section->size, section->address, 0);
+        if (section->bytes)
+            code_put_bytes(hash->to, "bytes", section->bytes, (size_t)section->size);
+    } else if (section->type == SHT_RELA || section->type == SHT_REL) {
+        put_relocations(hash, cubin, section);
+    } else if (strncmp(section->name, ".nv.info", 8) == 0 && section->bytes) {
+        put_attributes(hash, cubin, section);
+    } else if (strcmp(section->name, ".nv.compat") == 0 && section->bytes) {
+        code_put_bytes(hash->to, "compat", section->bytes, (size_t)section->size);
+    }
+}
+
+// Code, constants, initialised data, sizes of memory, what they are linked to, the names that they
+// are looked up by, and the attributes of launches. Not debug information, or notes about the
+// tools. -1: these bytes are no cubin.
+static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, size_t size)
+{
+    struct cubin cubin;
+    if (elf_open(&cubin.image, bytes, size))
+        return -1;
+    if (cubin.image.machine != CUBIN_MACHINE) {
+        elf_close(&cubin.image);
+        return -1;
+    }
+    cubin.ordinals = xcalloc(cubin.image.section_count, sizeof(*cubin.ordinals));
+    for (size_t i = 1; i < cubin.image.section_count; i++)
+        cubin.ordinals[i] = cubin.ordinals[i - 1] + counts(&cubin, i - 1);
+    hash->odd = false;
+    code_put(hash->to, "flags", cubin.image.flags, 0, 0);
+    for (size_t i = 0; i < cubin.image.section_count; i++)
+        put_section(hash, &cubin, &cubin.image.sections[i]);
+    put_names(hash, &cubin);
+    if (hash->odd)
+        code_put_bytes(hash->to, "odd", bytes, size);
+    free(cubin.ordinals);
+    elf_close(&cubin.image);
+    return 0;
+}
+
+// 2: names of functions and variables count.
+enum { ID_VERSION = 2, NAMES_MAX = 64 << 20 };
+
+// ---- fat binaries
 
 static void hash_fatbin(struct code_hash *hash, const unsigned char *section, size_t size)
 {
@@ -199,4 +471,225 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)
     code_id_of(out, &file);
     code_close(&file);
     return 0;
+}
+
+// ---- outputs of builds
+//
+// Ids of the libraries of one build: each of its own code, and of what it can load beside it. What
+// a library names is searched in its bytes, since a name may be linked against, or opened.
+
+// Each library is searched for the names of all others, and what loads what is closed over.
+enum { LIBRARIES_MAX = 4096, FILES_MAX = 10000 };
+
+struct set {
+    const char *const *libraries;
+    size_t count;
+    const char **names;       // of the libraries' files
+    size_t *lengths;          // of the names
+    bool last[UCHAR_MAX + 1]; // bytes that some name ends in
+    bool *loads;              // count x count: the row's library names the column's
+    char (*own)[OBJECT_ID_TEXT];
+    FILE *others; // the files that count for all
+    size_t files;
+};
+
+// ---- what a library names
+
+// Does a name end where `end` is? Its own name is no name of another, though it may end in one.
+static void note_names(struct set *set, size_t library, const struct code_file *file, size_t end)
+{
+    const unsigned char *bytes = file->bytes;
+    const size_t own = set->lengths[library];
+    if (own <= end && memcmp(bytes + end - own, set->names[library], own) == 0)
+        return;
+    for (size_t i = 0; i < set->count; i++) {
+        const size_t length = set->lengths[i];
+        if (length <= end && memcmp(bytes + end - length, set->names[i], length) == 0)
+            set->loads[library * set->count + i] = true;
+    }
+}
+
+static int read_library(struct set *set, size_t library, struct error *err)
+{
+    struct code_file file;
+    const int status = code_read(&file, set->libraries[library], err);
+    if (status)
+        return status;
+    code_id_of(set->own[library], &file);
+    for (size_t at = 1; at < file.size; at++) {
+        if (file.bytes[at] == '\0' && set->last[file.bytes[at - 1]])
+            note_names(set, library, &file, at);
+    }
+    code_close(&file);
+    return 0;
+}
+
+// What is loaded by what is loaded: Warshall's algorithm.
+static void close_over(struct set *set)
+{
+    const size_t n = set->count;
+    for (size_t via = 0; via < n; via++) {
+        for (size_t from = 0; from < n; from++) {
+            for (size_t to = 0; set->loads[from * n + via] && to < n; to++)
+                set->loads[from * n + to] |= set->loads[via * n + to];
+        }
+    }
+}
+
+// ---- files that count for all
+
+static bool is_library(const struct set *set, const char *path)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->libraries[i], path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_statement(const struct set *set, const char *path)
+{
+    const size_t length = strlen(path), ending = strlen(BUILD_STATEMENT);
+    if (length <= ending || strcmp(path + length - ending, BUILD_STATEMENT) != 0)
+        return false;
+    char *library = xprintf("%.*s", (int)(length - ending), path);
+    const bool found = is_library(set, library);
+    free(library);
+    return found;
+}
+
+static void put_other(struct set *set, const char *kind, const char *name, const char *what)
+{
+    fprintf(set->others, "%s %zu:%s %zu:%s\n", kind, strlen(name), name, strlen(what), what);
+    set->files++;
+}
+
+static int add_file(struct set *set, const char *path, const char *name, struct error *err)
+{
+    char id[OBJECT_ID_TEXT];
+    if (is_library(set, path) || is_statement(set, path))
+        return 0;
+    const int status = code_id(id, path, err);
+    if (status == 0)
+        put_other(set, "file", name, id);
+    return status;
+}
+
+static int add_entry(struct set *set, const FTSENT *entry, const char *folder, struct error *err)
+{
+    char target[PATH_MAX];
+    ssize_t length;
+    const char *name = entry->fts_path + strlen(folder);
+    switch (entry->fts_info) {
+    case FTS_F:
+        return add_file(set, entry->fts_path, name, err);
+    case FTS_SL:
+    case FTS_SLNONE:
+        length = readlink(entry->fts_path, target, sizeof(target) - 1);
+        target[length > 0 ? length : 0] = '\0';
+        put_other(set, "link", name, target);
+        return 0;
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS: // too deep to be named, or not to be read
+        error_set(err, "%.200s: cannot be looked at: %s", entry->fts_path,
+                  strerror(entry->fts_errno));
+        return 1;
+    default:
+        return 0; // folders, and pipes or sockets, which hold nothing
+    }
+}
+
+static int by_name(const FTSENT **left, const FTSENT **right)
+{
+    return strcmp((*left)->fts_name, (*right)->fts_name);
+}
+
+static int add_others(struct set *set, const char *folder, struct error *err)
+{
+    char *copy = xstrdup(folder), *const roots[] = {copy, NULL};
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    int status = tree ? 0 : error_set(err, "%s: %s", folder, strerror(errno));
+    for (FTSENT *entry; status == 0 && (entry = fts_read(tree));) {
+        status = add_entry(set, entry, folder, err);
+        if (status == 0 && set->files > FILES_MAX) {
+            error_set(err, "the build left more than %d files beside its libraries", FILES_MAX);
+            status = 1;
+        }
+    }
+    if (tree)
+        fts_close(tree);
+    free(copy);
+    return status;
+}
+
+// ---- together
+
+static void finish(char out[OBJECT_ID_TEXT], const struct set *set, size_t library,
+                   const char *others)
+{
+    char *text = NULL;
+    size_t size = 0, loaded = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        abort(); // out of memory
+    fprintf(to, "plumb output 1\nlibrary %s\n", set->own[library]);
+    for (size_t i = 0; i < set->count; i++) {
+        if (i == library || !set->loads[library * set->count + i])
+            continue;
+        fprintf(to, "loads %zu:%s %s\n", set->lengths[i], set->names[i], set->own[i]);
+        loaded++;
+    }
+    fputs(others, to);
+    fclose(to);
+    if (loaded || *others)
+        content_id(out, text, size);
+    else
+        memcpy(out, set->own[library], OBJECT_ID_TEXT);
+    free(text);
+}
+
+static void open_set(struct set *set)
+{
+    set->names = xcalloc(set->count, sizeof(*set->names));
+    set->lengths = xcalloc(set->count, sizeof(*set->lengths));
+    set->loads = xcalloc(set->count * set->count, sizeof(*set->loads));
+    set->own = xcalloc(set->count, sizeof(*set->own));
+    for (size_t i = 0; i < set->count; i++) {
+        const char *slash = strrchr(set->libraries[i], '/');
+        set->names[i] = slash ? slash + 1 : set->libraries[i];
+        set->lengths[i] = strlen(set->names[i]);
+        set->last[(unsigned char)set->names[i][set->lengths[i] - 1]] = true;
+    }
+}
+
+int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
+             const char *folder, struct error *err)
+{
+    char *others = NULL;
+    size_t size = 0;
+    struct set set = {.libraries = libraries, .count = count};
+    if (count > LIBRARIES_MAX) {
+        error_set(err, "the build left more than %d libraries", LIBRARIES_MAX);
+        return 1;
+    }
+    set.others = open_memstream(&others, &size);
+    if (!set.others)
+        return error_set(err, "%s: no memory for code ids", folder);
+    open_set(&set);
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = read_library(&set, i, err);
+    if (status == 0)
+        status = add_others(&set, folder, err);
+    fclose(set.others);
+    close_over(&set);
+    for (size_t i = 0; status == 0 && i < count; i++)
+        finish(out[i], &set, i, others);
+    free(others);
+    free(set.own);
+    free(set.loads);
+    free(set.lengths);
+    free(set.names);
+    return status;
 }

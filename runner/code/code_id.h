@@ -20,6 +20,10 @@
 #define PLUMB_CODE_ID_H
 
 #include "model/result.h"
+#include "runner/child/sandbox.h"
+
+// A build's statement of what a library was made from: after the library's name.
+#define BUILD_STATEMENT ".inputs"
 
 // 0, -1 when the file cannot be read, or 1 when it is none that can have an id: larger than 1 GiB,
 // or no file. That is the fault of who made it.
@@ -57,5 +61,34 @@ struct code_function_list {
 // cubins' functions.
 int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
                    struct error *err);
+
+// ---- how often its device code uses each operation, as the toolkit's disassembler names them
+
+enum { OPERATION_TEXT = 16, OPERATIONS_MOST = 256 };
+
+struct operation {
+    char name[OPERATION_TEXT]; // "FFMA": without what stands behind its first dot
+    uint64_t count;            // instructions in the code, not executions
+};
+struct operation_list {
+    struct operation *items; // sorted by name
+    size_t count;
+    bool known; // false: there is no disassembler, or it did not understand the library
+};
+
+// Takes one line of `cuobjdump -sass`; what is no instruction is passed over. `list` has room for
+// OPERATIONS_MOST; more are not counted.
+void operation_take(struct operation_list *list, const char *line);
+
+// Runs `cuobjdump -sass` of PATH on the library, in the sandbox, for at most a minute. The library
+// and what is printed are hostile: bad lines are passed over, a flood ends it. Begun and ended
+// apart, because a disassembler takes about a second a library and several can work side by side.
+// *out is NULL where there is none; -1 only when the program is there and could not be started.
+struct disassembly;
+int disassembly_begin(struct disassembly **out, const char *library, const struct sandbox *sandbox,
+                      struct error *err);
+// Waits for it and frees it. NULL, or one that failed, gives a list that is not known.
+void disassembly_end(struct operation_list *out, struct disassembly *disassembly,
+                     struct arena *arena);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // Runs the toolkit's disassembler and counts the operations in its text. It needs no GPU, and says
 // so where there is no disassembler.
-#include "runner/code/disassembly.h"
+#include "runner/code/code_id.h"
 
 #include "runner/child/process.h"
 

@@ -5,7 +5,6 @@
 #include "runner/code/plan_file.h"
 
 #include "model/config.h"
-#include "runner/bench/record.h"
 #include "runner/code/code_id.h"
 #include "runner/git/repository.h"
 
@@ -250,35 +249,4 @@ int plan_file_code_id(char out[OBJECT_ID_TEXT], const struct plan_file *file, st
 failed:
     buffer_free(&text);
     return -1;
-}
-
-// ---- its records ----
-
-int plan_file_record(struct bench_outcome *out, const char *to, const char *path,
-                     const struct problem *problem, int64_t sms, struct error *err)
-{
-    struct plan_file file;
-    struct record record;
-    struct error why;
-    struct arena arena = {0};
-    int status = 0;
-    *out = (struct bench_outcome){.state = MEASURED_OK, .role = ROLE_HEAD};
-    if (plan_file_open(&file, path, &why)) {
-        out->state = MEASURED_UNBUILDABLE;
-    } else {
-        if (plan_record(&record, &file.plan, problem, sms, file.entries, &arena, &why)) {
-            out->state = MEASURED_UNSUPPORTED;
-        } else {
-            record.images = arena_alloc(&arena, (file.cubin_count + 1) * sizeof(*record.images));
-            for (size_t i = 0; i < file.cubin_count; i++)
-                record.images[record.image_count++] =
-                    (struct record_image){file.cubins[i].file.bytes, file.cubins[i].file.size};
-            status = record_save(&record, to, err);
-        }
-        plan_file_close(&file);
-    }
-    if (out->state != MEASURED_OK)
-        snprintf(out->detail, sizeof(out->detail), "%.500s", why.text);
-    arena_free(&arena);
-    return status;
 }

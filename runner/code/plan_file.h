@@ -6,8 +6,7 @@
 #define PLUMB_PLAN_FILE_H
 
 #include "model/plan/plan.h"
-#include "runner/bench/measure.h"
-#include "runner/code/code_read.h"
+#include "runner/code/machine_code.h"
 
 struct plan_cubin {
     const char *name; // as the plan says it
@@ -39,11 +38,5 @@ const char *plan_file_code(const char *path, struct arena *arena);
 // The device code and what the launches are, for all problems: not the plan's comments, nor what
 // its [kernel] says. -1 when a cubin cannot be read.
 int plan_file_code_id(char out[OBJECT_ID_TEXT], const struct plan_file *file, struct error *err);
-
-// Writes the record of a problem on a device with so many multiprocessors. 0 with out->state
-// MEASURED_OK; another state where the plan cannot be followed for this problem, with the reason in
-// out->detail; -1: the file cannot be written.
-int plan_file_record(struct bench_outcome *out, const char *to, const char *path,
-                     const struct problem *problem, int64_t sms, struct error *err);
 
 #endif

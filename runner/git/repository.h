@@ -6,7 +6,6 @@
 // In: a directory, revisions as git writes them. Out: struct commit (model/result.h), whose strings
 // live in the arena given; file contents and object ids. What a commit contains is hostile: names,
 // sizes, symbolic links and messages are checked or refused here, with the commit and the path.
-
 #ifndef PLUMB_REPOSITORY_H
 #define PLUMB_REPOSITORY_H
 
@@ -20,14 +19,10 @@ const char *repository_library(void);
 // Finds the repository that `directory` lies in, like git does, but takes none that came with a
 // commit of another one's checkout: its configuration is the commit's. Caller closes.
 int repository_open(struct repository **out, const char *directory, struct error *err);
-
 void repository_close(struct repository *repository);
-
 // Root of the checkout, or the git directory of a bare repository: absolute, without a final '/'.
 const char *repository_directory(const struct repository *repository);
-
 bool repository_is_bare(const struct repository *repository); // there is no checkout
-
 // Last part of that path without ".git": what reports show. Borrowed until close.
 const char *repository_name(const struct repository *repository);
 
@@ -40,9 +35,7 @@ struct repository_trust {
     char commit[OBJECT_ID_TEXT]; // of the trusted branch; "" when there is none
     const char *branch;          // its name, static; NULL when there is none
 };
-
 void repository_trusted(struct repository_trust *out, const struct repository *repository);
-
 // The trusted branch has the commit, given by its full id. Where a shallow clone cannot say, it has
 // not.
 bool repository_accepts(const struct repository *repository, const struct repository_trust *trust,
@@ -51,7 +44,6 @@ bool repository_accepts(const struct repository *repository, const struct reposi
 // True when the commit that is checked out has this path, or the index has: then git put there what
 // lies there. What cannot be read counts as being so.
 bool repository_tracks(const struct repository *repository, const char *path);
-
 // -1 when git put there what is about to be written or believed, and the commit that is checked out
 // may be a stranger's: a link on the way leads anywhere, and what a file or folder of results holds
 // may be made up. 0 outside of repositories.
@@ -59,7 +51,6 @@ enum brought {
     BROUGHT_LINKS,   // for what is written anew, where files of that name are replaced
     BROUGHT_ANYTHING // for what is read as well
 };
-
 int repository_refuse_brought(const char *path, enum brought what, struct error *err);
 
 // Who git's configuration says the user is, with all of its files, includes and worktrees; in the
@@ -73,16 +64,13 @@ int repository_user(char **name, char **mail, const struct repository *repositor
 // has no commit yet, and when a shallow clone may be why a revision is not there.
 int repository_commit(struct commit *out, const struct repository *repository, const char *revision,
                       struct arena *arena, struct error *err);
-
 // The first parent. A root has none: -1, as has the edge of a shallow clone (the text says how to
 // fetch the rest).
 int repository_parent(struct commit *out, const struct repository *repository,
                       const struct commit *commit, struct arena *arena, struct error *err);
-
 // The commit where a branch left another: what a pull request is compared with.
 int repository_merge_base(struct commit *out, const struct repository *repository, const char *a,
                           const char *b, struct arena *arena, struct error *err);
-
 // Whether `commit` comes after `ancestor`; so too where the repository cannot tell, as at the edge
 // of a shallow clone.
 bool repository_descends(const struct repository *repository, const char *commit,
@@ -100,13 +88,11 @@ struct commit_selection {
     const char *const *paths;
     size_t path_count;
 };
-
 struct commit_list {
     struct commit *items; // parents before children; by committer time where that leaves a choice
     size_t count;
     size_t passed_over; // of a selection by only_changes, before it was thinned out
 };
-
 int repository_select(struct commit_list *out, const struct repository *repository,
                       const struct commit_selection *selection, struct arena *arena,
                       struct error *err);
@@ -126,7 +112,6 @@ struct path_list {
     const char *submodules; // those at or around the paths, with their commits: equal texts are
                             // equal contents; "" without any
 };
-
 int repository_names(struct path_list *out, const struct repository *repository, const char *commit,
                      const char *const *paths, size_t path_count, struct arena *arena,
                      struct error *err);
@@ -155,18 +140,15 @@ struct export_terms {
     const char *const *without; // paths of submodules that stay empty folders
     size_t without_count;
 };
-
 // What the export holds otherwise than a person may expect.
 struct export_seen {
     size_t count;
     char first[256]; // its path
 };
-
 struct exported {
     struct export_seen pointers; // of Git LFS, in place of files
     struct export_seen nameless; // submodules that .gitmodules does not name: empty folders
 };
-
 // out: may be NULL.
 int repository_export(struct exported *out, const struct repository *repository, const char *commit,
                       const char *const *paths, size_t count, const struct export_terms *terms,
@@ -185,12 +167,10 @@ struct file_change {
     char status;          // A added, D deleted, M modified, R renamed, T changed type
     uint32_t added, removed;
 };
-
 struct file_change_list {
     struct file_change *items; // in the order of their paths
     size_t count;
 };
-
 int repository_changes(struct file_change_list *out, const struct repository *repository,
                        const char *from, const char *to, struct arena *arena, struct error *err);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The log of a stranger's build.
-#include "runner/build/build_errors.h"
+#include "runner/build/build.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

@@ -3,8 +3,7 @@
 // A library and the fat binaries in it, a fat binary or a cubin by itself: sections, segments,
 // symbols and cubins, with what the code id and the static gate read of them.
 #include "runner/code/code_id.h"
-#include "runner/code/code_read.h"
-#include "runner/code/fatbin.h"
+#include "runner/code/machine_code.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

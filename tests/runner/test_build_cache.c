@@ -2,7 +2,6 @@
 //
 // One key is built once, by whoever comes first, and killed builders leave no trace in the cache.
 #include "runner/build/build.h"
-#include "runner/build/build_cache.h"
 #include "tests/helpers/helper_build.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

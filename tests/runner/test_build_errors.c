@@ -2,7 +2,7 @@
 //
 // The first errors of real logs: gcc 12, clang 14, nvcc 13.0 with its tools, GNU ld and lld, cmake,
 // ninja, make and sh; and of logs that are meant to do harm.
-#include "runner/build/build_errors.h"
+#include "runner/build/build.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>

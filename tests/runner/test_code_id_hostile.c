@@ -2,7 +2,7 @@
 //
 // Damaged libraries and fat binaries: no crash, no silence about a changed byte.
 #include "runner/code/code_id.h"
-#include "runner/code/fatbin.h"
+#include "runner/code/machine_code.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/test.h"

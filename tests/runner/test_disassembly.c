@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A script plays the disassembler: its output is what a hostile library could make it print.
-#include "runner/code/disassembly.h"
+#include "runner/code/code_id.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A folder outside of every commit: builds see what it holds, and its content is part of their key.
-#include "runner/build/overlay.h"
+#include "runner/build/build.h"
 #include "tests/helpers/helper_build.h"
 #include "tests/helpers/test.h"
 

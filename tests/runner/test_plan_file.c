@@ -2,6 +2,7 @@
 //
 // Plans with their cubins: what goes together, what the record of a problem holds, what counts for
 // the code id, and what is refused by name.
+#include "runner/bench/record.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 #include "tests/helpers/helper_files.h"
@@ -85,7 +86,7 @@ static void parameters_lie_where_the_device_code_says(void **state)
     write_cubin("add.cubin", &plan);
     char *path = write_plan(PLAN), *to = library_path("add.record");
     assert_int_equal(problem_parse(&problem, "200x48x8:fp32", &err), 0);
-    assert_int_equal(plan_file_record(&outcome, to, path, &problem, 132, &err), 0);
+    assert_int_equal(record_of_plan(&outcome, to, path, &problem, 132, &err), 0);
     if (outcome.state != MEASURED_OK)
         fail_msg("%s", outcome.detail);
     char *bytes = helper_read(to, &size);
@@ -105,7 +106,7 @@ static void parameters_lie_where_the_device_code_says(void **state)
     // A problem that the plan does not do leaves no file.
     unlink(to);
     assert_int_equal(problem_parse(&problem, "200x48x8:bf16", &err), 0);
-    assert_int_equal(plan_file_record(&outcome, to, path, &problem, 132, &err), 0);
+    assert_int_equal(record_of_plan(&outcome, to, path, &problem, 132, &err), 0);
     assert_int_equal(outcome.state, MEASURED_UNSUPPORTED);
     assert_false(helper_exists("/", to));
     arena_free(&arena);

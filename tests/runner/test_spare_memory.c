@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How much memory may be taken, in made /proc and /sys trees.
-#include "runner/build/spare_memory.h"
+#include "runner/build/build.h"
 #include "runner/child/files.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads ELF files that may be hostile: no offset is followed before it is checked.
-#include "runner/code/elf_image.h"
+// Reads machine code that may be hostile: no offset is followed before it is checked.
+#include "runner/code/machine_code.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- ELF files
 
 uint16_t elf_u16(const unsigned char *at)
 {
@@ -150,5 +156,151 @@ bool elf_symbol(struct elf_symbol *out, const struct elf_image *image,
         .value = elf_u64(at + 8),
         .size = elf_u64(at + 16),
     };
+    return true;
+}
+
+// ---- fat binaries
+//
+// A fat binary: magic (4), version 1 (2), header size 16 (2), bytes that follow (8). Entries in it:
+//    0  kind (2): 1 PTX, 2 cubin       2  version (2): 0x101     4  header size (4), a multiple of
+//    8 8  bytes of payload (8), padded  16  bytes when compressed (4)         28  architecture (4)
+//   32  offset of the file name (4)   36  its length (4)   40  flags (8)    56  bytes unpacked (8)
+
+enum { WRAPPER = 16, ENTRY_HEADER = 64, KIND_CUBIN = 2, ENTRY_VERSION = 0x101 };
+
+static const uint32_t wrapper_magic = 0xba55ed50;
+
+static bool is_wrapper(const unsigned char *at, size_t left)
+{
+    return left >= WRAPPER && elf_u32(at) == wrapper_magic && elf_u16(at + 4) == 1 &&
+           elf_u16(at + 6) == WRAPPER && elf_u64(at + 8) <= left - WRAPPER;
+}
+
+static bool is_entry(const unsigned char *at, size_t left)
+{
+    if (left < ENTRY_HEADER || elf_u16(at + 2) != ENTRY_VERSION)
+        return false;
+    uint32_t header = elf_u32(at + 4);
+    return header >= ENTRY_HEADER && header % 8 == 0 && header <= left &&
+           elf_u64(at + 8) <= left - header;
+}
+
+static size_t zeros(const unsigned char *at, size_t left)
+{
+    size_t count = 0;
+    while (count < left && at[count] == 0)
+        count++;
+    return count;
+}
+
+bool fatbin_next(struct fatbin_entry *out, size_t *at, const unsigned char *section, size_t size)
+{
+    const unsigned char *here = section + *at;
+    size_t left = size - *at;
+    if (is_wrapper(here, left)) {
+        here += WRAPPER;
+        left -= WRAPPER;
+        *at += WRAPPER;
+    }
+    if (left == 0)
+        return false;
+    if (is_entry(here, left)) {
+        uint32_t header = elf_u32(here + 4);
+        size_t payload = (size_t)elf_u64(here + 8);
+        struct fatbin_entry entry = {
+            .kind = FATBIN_OPAQUE,
+            .architecture = elf_u32(here + 28),
+            .header = here,
+            .header_size = ENTRY_HEADER,
+            .bytes = here + header,
+            .size = payload,
+        };
+        if (elf_u16(here) == KIND_CUBIN && payload > 4 &&
+            memcmp(entry.bytes,
+                   "\x7f"
+                   "ELF",
+                   4) == 0)
+            entry.kind = FATBIN_CUBIN;
+        *at += header + payload;
+        *out = entry;
+        return true;
+    }
+    size_t padding = zeros(here, left);
+    bool aligned = padding >= 8 || padding == left;
+    size_t taken = aligned ? padding - (padding == left ? 0 : padding % 8) : left;
+    *out = (struct fatbin_entry){
+        .kind = aligned ? FATBIN_PADDING : FATBIN_OPAQUE, .bytes = here, .size = taken};
+    *at += taken;
+    return true;
+}
+
+// ---- whole files, and cubins
+
+static const off_t library_bytes_max = (off_t)1 << 30;
+
+int code_read(struct code_file *out, const char *library, struct error *err)
+{
+    struct code_file file = {0};
+    struct stat status;
+    int result = -1, fd = open(library, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &status)) {
+        error_set(err, "%s: %s", library, strerror(errno));
+        goto fail;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size > library_bytes_max) {
+        error_set(err, "%s: is not a file of at most 1 GiB", library);
+        result = 1;
+        goto fail;
+    }
+    file.bytes = xcalloc((size_t)status.st_size, 1);
+    while (file.size < (size_t)status.st_size) {
+        ssize_t got = read(fd, file.bytes + file.size, (size_t)status.st_size - file.size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        file.size += (size_t)got;
+    }
+    if (file.size != (size_t)status.st_size) {
+        error_set(err, "%s: cannot be read whole: %s", library, strerror(errno));
+        goto fail;
+    }
+    close(fd);
+    *out = file;
+    return 0;
+fail:
+    free(file.bytes);
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+void code_close(struct code_file *file)
+{
+    free(file->bytes);
+    *file = (struct code_file){0};
+}
+
+// Format 1 has no value, 2 and 3 have one in the two bytes that follow, 4 has those as its size.
+bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_section *section)
+{
+    enum { NO_VALUE = 1, BYTE_VALUE, HALF_VALUE, SIZED_VALUE, HEADER = 4 };
+    size_t left = (size_t)section->size - *at;
+    if (left < HEADER)
+        return false;
+    const unsigned char *here = section->bytes + *at;
+    struct cubin_attribute attribute = {here[0], here[1], here + 2, 2};
+    size_t length = HEADER;
+    if (attribute.format == SIZED_VALUE) {
+        attribute.size = elf_u16(here + 2);
+        attribute.bytes = here + HEADER;
+        length += attribute.size;
+    } else if (attribute.format < NO_VALUE || attribute.format > SIZED_VALUE) {
+        return false;
+    }
+    if (length > left)
+        return false;
+    *at += length;
+    *out = attribute;
     return true;
 }

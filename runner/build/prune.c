@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder of kept builds: found, locked, added, and thrown away by age and size.
-#include "runner/build/build_cache.h"
-
+// Throws kept builds away: by age and size, and what killed builders left.
+#include "runner/build/build.h"
 #include "runner/child/files.h"
-#include "runner/child/log.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,156 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOG_TAIL = 16384, KEY_LENGTH = 40 };
-
-// A pattern that matches the path itself, whatever characters it has.
-static char *escape_pattern(const char *path)
-{
-    char *escaped = xcalloc(2 * strlen(path) + 1, 1), *to = escaped;
-    for (; *path; path++) {
-        if (strchr("*?[]\\{}~", *path))
-            *to++ = '\\';
-        *to++ = *path;
-    }
-    return escaped;
-}
-
-// A library may be hostile in name and kind: links and whatever lies outside do not count.
-static bool is_inside(const char *file, const char *root)
-{
-    struct stat status;
-    char real[PATH_MAX];
-    size_t length = strlen(root);
-    return lstat(file, &status) == 0 && S_ISREG(status.st_mode) && realpath(file, real) &&
-           strncmp(real, root, length) == 0 && real[length] == '/';
-}
-
-// Every pattern of the list, which has blanks between.
-static void find_matches(glob_t *found, const char *root, const char *outputs)
-{
-    char *escaped = escape_pattern(root);
-    for (const char *at = outputs + strspn(outputs, " "); *at; at += strspn(at, " ")) {
-        const size_t length = strcspn(at, " ");
-        char *pattern = xprintf("%s/%.*s", escaped, (int)length, at);
-        glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found);
-        free(pattern);
-        at += length;
-    }
-    free(escaped);
-}
-
-size_t build_cache_find(const char *const **out, const char *directory, const char *outputs,
-                        struct arena *arena)
-{
-    char root[PATH_MAX];
-    glob_t found = {0};
-    size_t count = 0;
-    if (!realpath(directory, root))
-        return 0;
-    find_matches(&found, root, outputs);
-    const char **libraries = arena_alloc(arena, (found.gl_pathc + 1) * sizeof(*libraries));
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        bool twice = !is_inside(found.gl_pathv[i], root);
-        for (size_t k = 0; k < count; k++)
-            twice |= strcmp(libraries[k], found.gl_pathv[i]) == 0;
-        if (!twice)
-            libraries[count++] = arena_strdup(arena, found.gl_pathv[i]);
-    }
-    if (found.gl_pathc)
-        globfree(&found);
-    *out = libraries;
-    return count;
-}
-
-static bool read_state(struct build *build, const char *directory, struct arena *arena)
-{
-    char *path = xprintf("%s/state", directory), *text = log_tail(path, 2048);
-    char *line = strchr(text, '\n'), *end = line ? strchr(line + 1, '\n') : NULL;
-    bool ok = line && end && line > text;
-    if (ok) {
-        *line = *end = '\0';
-        ok = parse_double(&build->seconds, line + 1) == 0;
-        build->state = strcmp(text, "ok") == 0 ? BUILD_OK : BUILD_FAILED;
-        build->reason = build->state == BUILD_OK ? "" : arena_strdup(arena, text);
-        utimensat(AT_FDCWD, path, NULL, 0); // used now: the prune keeps it longer
-    }
-    free(text);
-    free(path);
-    return ok;
-}
-
-bool build_cache_load(struct build *out, const char *cache, const char *key, const char *outputs,
-                      struct arena *arena)
-{
-    struct build build = {.cached = true};
-    build.directory = arena_printf(arena, "%s/%s", cache, key);
-    text_copy(build.key, sizeof(build.key), key);
-    if (!read_state(&build, build.directory, arena))
-        return false;
-    char *where = xprintf("%s/out", build.directory), *log = xprintf("%s/log", build.directory);
-    char real[PATH_MAX];
-    build.out = arena_strdup(arena, realpath(where, real) ? real : "");
-    if (build.state == BUILD_OK)
-        build.library_count = build_cache_find(&build.libraries, where, outputs, arena);
-    char *tail = log_tail(log, LOG_TAIL);
-    build.log = arena_strdup(arena, tail);
-    free(tail);
-    free(log);
-    free(where);
-    // Somebody emptied it: as good as not there.
-    if (build.state == BUILD_OK && build.library_count == 0)
-        return false;
-    *out = build;
-    return true;
-}
-
-// The file of that name is the one that is open: a prune may have removed it while we waited.
-static bool is_named(int fd, const char *path)
-{
-    struct stat ours, there;
-    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
-           ours.st_ino == there.st_ino;
-}
-
-int build_cache_lock(const char *cache, const char *key, struct error *err)
-{
-    char *path = xprintf("%s/%s.lock", cache, key);
-    int fd = -1, code = -1;
-    do {
-        if (fd >= 0)
-            close(fd);
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        while (fd >= 0 && (code = flock(fd, LOCK_EX)) && errno == EINTR)
-            ;
-    } while (fd >= 0 && code == 0 && !is_named(fd, path));
-    if (code) {
-        error_set(err, "%s: cannot lock: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
-    free(path);
-    return fd;
-}
-
-int build_cache_state(const char *directory, const struct build *build, struct error *err)
-{
-    char *path = xprintf("%s/state", directory);
-    FILE *file = fopen(path, "wxe");
-    bool ok = file != NULL;
-    if (file) {
-        fprintf(file, "%s\n%.6f\n", build->state == BUILD_OK ? "ok" : build->reason,
-                build->seconds);
-        ok = fflush(file) == 0 && fsync(fileno(file)) == 0;
-        ok = fclose(file) == 0 && ok;
-    }
-    if (!ok)
-        error_set(err, "%s: cannot write: %s", path, strerror(errno));
-    free(path);
-    return ok ? 0 : -1;
-}
-
-// ---- pruning
+enum { KEY_LENGTH = 40 };
 
 struct kept {
     char *path;

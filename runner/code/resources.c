@@ -3,8 +3,7 @@
 // Numbers of attributes and instructions were checked against what ptxas -v says of the same code.
 #include "runner/code/code_id.h"
 
-#include "runner/code/code_read.h"
-#include "runner/code/fatbin.h"
+#include "runner/code/machine_code.h"
 #include "runner/code/plan_file.h"
 
 #include <elf.h>
