@@ -8,6 +8,9 @@
 #   2. files that do not say at their beginning what they are
 #   3. public functions that only tests call, or that only their own file calls
 #   4. words in the sources beside those that the project has for its things
+#   5. doors that lead to one place only: a header that one file includes besides its own, a public
+#      function that one file of its room calls and no test, and circles of files that call each
+#      other. A room's seam may be narrow: a caller in another room is no reason to merge.
 set -eu
 cd "$1"
 rooms="ci runner model kernels baselines reports"
@@ -88,6 +91,65 @@ END {
             print declared[name] ": " name "() is called by " (tested[name] ? "tests only" : "nobody")
         else if (others == home[name] && !tested[name])
             print declared[name] ": " name "() is called in its own file only: make it static"
+    }
+}'
+
+# The includes of each product file, then names by file, as in `calls`.
+doors='
+function room(path) { sub(/\/.*/, "", path); return path }
+function stem(path) { sub(/\.[a-z]+$/, "", path); return path }
+FNR == 1 { inside = 0; test = FILENAME ~ /^tests\// }
+/^#include "/ {
+    name = $2
+    gsub(/"/, "", name)
+    if (test)
+        tested_header[name] = 1
+    else if (stem(name) != stem(FILENAME)) {
+        includers[name]++
+        includer[name] = FILENAME
+    }
+    next
+}
+/^#/ && !/\\$/ { next }
+{
+    line = $0
+    gsub(/"([^"\\]|\\.)*"/, " ", line)
+    sub(/\/\/.*/, "", line)
+    if (line ~ /^[A-Za-z_]/ && line !~ /^(typedef|static|X\(|extern)/ && match(line, /[A-Za-z_0-9]+\(/)) {
+        name = substr(line, RSTART, RLENGTH - 1)
+        if (FILENAME ~ /\.h$/ && !test && line !~ /(^| )(inline|define)( |$)/)
+            declared[name] = FILENAME
+        else if (!test)
+            home[name] = FILENAME
+    }
+    count = split(line, parts, /[^A-Za-z_0-9]+/)
+    for (i = 1; i <= count; i++)
+        if (test)
+            tested[parts[i]] = 1
+        else if (FILENAME !~ /\.h$/ && !((parts[i], FILENAME) in seen)) {
+            seen[parts[i], FILENAME] = 1
+            users[parts[i]] = users[parts[i]] " " FILENAME
+        }
+}
+END {
+    for (header in includers)
+        if (includers[header] == 1 && room(header) == room(includer[header]) && !(header in tested_header))
+            print header ": only " includer[header] " includes it: a header with one user"
+    for (name in declared) {
+        from = home[name]
+        if (from == "")
+            continue
+        count = split(users[name], list, " ")
+        others = 0
+        for (i = 1; i <= count; i++)
+            if (list[i] != from) {
+                others++
+                other = list[i]
+                if (room(list[i]) == room(from) && stem(list[i]) != stem(from))
+                    print "call " from " " list[i]
+            }
+        if (others == 1 && !(name in tested) && room(other) == room(from))
+            print from ": only " other " calls " name "()"
     }
 }'
 
