@@ -6,6 +6,7 @@
 #include "tests/helpers/test.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct problem of(const char *text)
 {
@@ -72,9 +73,57 @@ static void far_is_where_chernoffs_bound_is_one_in_1e14(void **state)
     }
 }
 
+// What BF16 keeps of a number, by its bits: to nearest, ties to even.
+static double bf16(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    memcpy(&value, &bits, sizeof(value));
+    return (double)value;
+}
+
+// Row i of A by column j of the batch's weights number `w`, of `weights`, summed up from the end.
+static double product(const struct problem *p, int64_t row, int64_t j, int64_t weights, int64_t w)
+{
+    const bool a_k = p->layout == LAYOUT_TN || p->layout == LAYOUT_NN;
+    const bool b_k = p->layout == LAYOUT_TN || p->layout == LAYOUT_TT;
+    const int64_t batch = row / p->m, i = row % p->m;
+    long double sum = 0;
+    for (int64_t l = p->k - 1; l >= 0; l--) {
+        const int64_t a = batch * p->m * p->k + (a_k ? i * p->k + l : l * p->m + i);
+        const int64_t b = (batch * weights + w) * p->n * p->k + (b_k ? j * p->k + l : l * p->n + j);
+        sum += (long double)bf16(inputs_normal(5, MATRIX_A, (uint64_t)a)) *
+               (long double)bf16(inputs_normal(5, MATRIX_B, (uint64_t)b));
+    }
+    return (double)sum;
+}
+
+// silu(x) = x / (1 + e^-x) = x (1 + tanh(x / 2)) / 2, written otherwise than the reference writes
+// it.
+static void the_reference_is_the_product_written_otherwise(void **state)
+{
+    (void)state;
+    const char *const all[] = {"5x7x9:bf16-bf16:tn:b3",        "5x7x9:bf16-bf16:nn:b2",
+                               "5x7x9:bf16-bf16:nt:b2",        "5x7x9:bf16-bf16:tt:b2",
+                               "5x7x9:bf16-bf16:tn:dual-silu", "5x7x9:bf16-bf16:nn:b3:dual-silu"};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        const struct problem p = of(all[i]);
+        const bool dual = p.epilogue == EPILOGUE_DUAL_SILU;
+        for (int64_t at = 0; at < p.batch * p.m * p.n; at++) {
+            const int64_t row = at / p.n, col = at % p.n;
+            const double gate = product(&p, row, col, dual ? 2 : 1, 0);
+            const double wanted =
+                dual ? gate * (1 + tanh(gate / 2)) / 2 * product(&p, row, col, 2, 1) : gate;
+            assert_true(fabs(check_element(&p, 5, row, col) - wanted) < 1e-12);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reference_is_the_product_written_otherwise),
         cmocka_unit_test(results_that_are_rounded_once_are_right_whatever_k_is),
         cmocka_unit_test(a_wrong_index_is_found_whatever_k_is),
         cmocka_unit_test(far_is_where_chernoffs_bound_is_one_in_1e14),

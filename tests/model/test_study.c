@@ -129,6 +129,25 @@ static void run_is_void_if_its_own_pairs_alarm(void **state)
     assert_true(near(test.worst_log_evidence, 7, 0));
 }
 
+// A gate that is joined from parts is judged by all of them, wherever the alarms stand.
+static void joined_parts_are_void_by_the_alarms_of_any_of_them(void **state)
+{
+    for (size_t where = 0; where < 3; where++) {
+        struct self_test parts[3] = {{.series = 4}, {.series = 5}, {.series = 6}};
+        parts[where].alarms = 2;
+        parts[where].worst_log_evidence = 7;
+        const struct self_test all = study_self_tests(parts, 3, 1e-3);
+        assert_int_equal(all.series, 15);
+        assert_int_equal(all.alarms, 2);
+        assert_true(near(all.worst_log_evidence, 7, 0));
+        assert_true(all.void_run);
+        parts[where].alarms = 0;
+        assert_false(study_self_tests(parts, 3, 1e-3).void_run);
+        parts[where].worst_log_evidence = 9; // more than log(15 / .005) = 8.006
+        assert_true(study_self_tests(parts, 3, 1e-3).void_run);
+    }
+}
+
 static void series_without_pairs_do_not_count(void **state)
 {
     struct verdict none = {.kind = VERDICT_UNDECIDED};
@@ -170,6 +189,7 @@ int main(void)
         cmocka_unit_test(detectable_change_behaves_at_the_ends),
         cmocka_unit_test(roc_runs_from_corner_to_corner),
         cmocka_unit_test(run_is_void_if_its_own_pairs_alarm),
+        cmocka_unit_test(joined_parts_are_void_by_the_alarms_of_any_of_them),
         cmocka_unit_test(series_without_pairs_do_not_count),
         cmocka_unit_test(sound_runs_are_rarely_void),
     };
