@@ -3,21 +3,65 @@
 // Runs a command: its options through argp, then its function, then everything closed. What a
 // command does is in ci/commands/.
 #include "ci/command.h"
+
+#include "ci/settings/context.h"
 #include "ci/settings/plain.h"
-#include "ci/spelling.h"
+#include "model/result.h"
 
 #include <argp.h>
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+// ---- names that are nearly the same ----
+
+// Letters that must be put in, taken out, replaced or swapped with their neighbour.
+static size_t distance(const char *a, const char *b)
+{
+    enum { MOST = 32 };
+    size_t rows[3][MOST + 1], *before = rows[0], *last = rows[1], *now = rows[2];
+    const size_t n = strlen(b);
+    if (n > MOST || strlen(a) > MOST)
+        return MOST;
+    for (size_t j = 0; j <= n; j++)
+        last[j] = before[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        now[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t best = last[j] + (a[i] != b[j]);
+            best = best < last[j + 1] + 1 ? best : last[j + 1] + 1;
+            best = best < now[j] + 1 ? best : now[j] + 1;
+            if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j] && before[j - 1] + 1 < best)
+                best = before[j - 1] + 1;
+            now[j + 1] = best;
+        }
+        size_t *free_row = before;
+        before = last;
+        last = now;
+        now = free_row;
+    }
+    return last[n];
+}
+
+void spelling_try(struct spelling *spelling, const char *candidate)
+{
+    const size_t off = distance(spelling->name, candidate);
+    if (off <= 2 && 2 * off < strlen(candidate) && (!spelling->closest || off < spelling->off)) {
+        spelling->off = off;
+        spelling->closest = candidate;
+    }
+}
+
 #define SHARED(member) offsetof(struct options, member)
+
 #define SHARED_TEXT(long_name, short_name, shown, text, of)                                        \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
         .kind = OPTION_IS_TEXT, .member = SHARED(of)                                               \
     }
+
 #define SHARED_FLAG(long_name, short_name, text, of)                                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .help = (text), .kind = OPTION_IS_FLAG,       \
@@ -43,6 +87,7 @@ static const struct command_option shared[] = {
     SHARED_TEXT("kernel", 'k', "GLOB", "Only these kernels", kernel),
     SHARED_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'", problem),
 };
+
 static const size_t shared_counts[] = {
     [SHARED_NONE] = 0,
     [SHARED_STORE] = 2,
@@ -93,6 +138,7 @@ static void add_option(struct call *call, const struct command_option *o, int gr
 // One line, and the end of the program.
 static _Noreturn void refuse(const struct argp_state *state, const char *format, ...)
     PRINTF_LIKE(2, 3);
+
 static _Noreturn void refuse(const struct argp_state *state, const char *format, ...)
 {
     va_list args;

@@ -4,6 +4,7 @@
 // ci/commands/cmd_<name>.c, which defines `const struct command command_<name>`; the file's name is
 // its registration. ci/command.c parses the options, opens and closes the context, and says what
 // failed.
+
 #ifndef PLUMB_COMMAND_H
 #define PLUMB_COMMAND_H
 
@@ -31,44 +32,53 @@ struct command_option {
     int (*take)(void *arguments, const char *text); // of its own kind; -1: refused
     const char *must;                               // then said: "--NAME=TEXT: MUST"
 };
+
 #define OPTION_MEMBER(of) offsetof(struct arguments, of)
+
 // bool, true when it is given
 #define OPTION_FLAG(long_name, short_name, text, of)                                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .help = (text), .kind = OPTION_IS_FLAG,       \
         .member = OPTION_MEMBER(of)                                                                \
     }
+
 // const char *
 #define OPTION_TEXT(long_name, short_name, shown, text, of)                                        \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
         .kind = OPTION_IS_TEXT, .member = OPTION_MEMBER(of)                                        \
     }
+
 // uint32_t, from `low` to `high`
 #define OPTION_COUNT(long_name, shown, text, of, low, high)                                        \
     {                                                                                              \
         .name = (long_name), .value = (shown), .help = (text), .kind = OPTION_IS_COUNT,            \
         .member = OPTION_MEMBER(of), .least = (low), .most = (high)                                \
     }
+
 // int64_t, the number of a stored run
 #define OPTION_RUN(long_name, text, of)                                                            \
     {                                                                                              \
         .name = (long_name), .value = "ID", .help = (text), .kind = OPTION_IS_RUN,                 \
         .member = OPTION_MEMBER(of)                                                                \
     }
+
 // bool, true for JSON: --format table or json, for a command that has a table
-// (ci/commands/answer.h)
+// (ci/commands/output.h)
 #define OPTION_FORMAT(of)                                                                          \
     {                                                                                              \
         .name = "format", .value = "NAME", .help = "table or json [table]",                        \
         .kind = OPTION_IS_FORMAT, .member = OPTION_MEMBER(of)                                      \
     }
+
 // What none of these is: `taker` reads the text, and `needs` says what it must be.
 #define OPTION_OWN(long_name, short_name, shown, text, taker, needs)                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
         .kind = OPTION_IS_OWN, .take = (taker), .must = (needs)                                    \
     }
+
+enum { WORDS_ANY = 1 << 20 };
 
 struct command {
     const char *name;
@@ -90,14 +100,25 @@ struct command {
     // afterwards. *out, CONCLUDE_OK at first, is the exit code.
     int (*run)(enum conclusion *out, struct context *context, void *arguments, struct error *err);
 };
-enum { WORDS_ANY = 1 << 20 };
 
 // The options that the command takes, shared ones first; NULL behind the last.
 const struct command_option *command_option(const struct command *command, size_t index);
+
 // Its doc with what JSON answers at the end. Caller frees.
 char *command_doc(const struct command *command);
 
 // argv[0] is the command's name. Returns the exit code.
 int command_call(const struct command *command, int argc, char **argv);
+
+// Which of several names a mistyped one stands for: the best so far, to be filled with one name
+// after the other.
+struct spelling {
+    const char *name;    // as it was typed
+    const char *closest; // of those tried; NULL: none is near
+    size_t off;          // letters
+};
+
+// At most two letters off (put in, taken out, replaced or swapped), and less than half of the name.
+void spelling_try(struct spelling *spelling, const char *candidate);
 
 #endif

@@ -4,7 +4,6 @@
 #include "baselines/store.h"
 #include "ci/command.h"
 #include "ci/settings/text_file.h"
-#include "ci/spelling.h"
 #include "model/base.h"
 #include "model/result.h"
 

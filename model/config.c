@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parses git's configuration syntax into entries with their lines. What keys there are is
-// ci/settings/policy_keys.c.
+// ci/settings/policy.c.
 #include "model/config.h"
 
 #include "model/text.h"

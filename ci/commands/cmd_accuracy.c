@@ -2,18 +2,282 @@
 //
 // plumb accuracy: how far models are from measured times, from a CSV file or the store, always
 // beside the roofline and the best constant utilisation; and the fit of one bias per kernel.
+
+#include "baselines/store.h"
 #include "ci/command.h"
-#include "ci/commands/accuracy_print.h"
-#include "ci/commands/measured.h"
+#include "ci/commands/output.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
+#include "model/predict/parts/accuracy.h"
+#include "model/result.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Free with measured_free().
+struct measured_rows {
+    struct measured *rows;
+    size_t count, room;
+    struct gpu *profiles; // of a run's devices, as measured there where they were
+    struct arena arena;   // owns the profiles' texts
+};
+
+// Measured rows that models are compared with, from CSV files or a run of the store.
+
+struct measured {
+    struct row row;
+    char problem[PROBLEM_TEXT + 16]; // with how exactly it sums: what is comparable
+    char kernel[KERNEL_NAME_TEXT];
+    double time_ns, peak_ns; // peak: its arithmetic at the peak rate
+    bool second_half;        // of the shapes
+    bool library;            // states no tile
+};
+
+// ---- rows of files and of the store in one form, and their shapes in two halves ----
+
+static void add_row(struct measured_rows *data, const struct row *row, const char *kernel,
+                    double time_ns)
+{
+    if (data->count == data->room) {
+        data->room = data->room * 2 + 1024;
+        data->rows = xrealloc(data->rows, data->room, sizeof(*data->rows));
+    }
+    struct measured *m = &data->rows[data->count];
+    *m = (struct measured){.row = *row, .time_ns = time_ns};
+    problem_format(m->problem, &row->problem);
+    // FP8 with exact sums is another product; with block scales there is no other.
+    if (row->traits.promote_k > 0 && row->problem.scales.vector == 0)
+        strcat(m->problem, ":promoted");
+    m->library = row->traits.tile_m <= 0;
+    text_copy(m->kernel, sizeof(m->kernel), kernel);
+    const struct gpu *gpu = row->input.gpu;
+    double clock = row->input.clock_hz > 0 ? row->input.clock_hz : gpu->clock_hz.value;
+    double rate = clock * gpu->sm_count.value * gpu_flops_clk(gpu, row->problem.in);
+    m->peak_ns = rate > 0 ? problem_flops(&row->problem) / rate * 1e9 : 0;
+    data->count++;
+}
+
+// Adds the rows of one file that have a measured time.
+static int measured_from_csv(struct measured_rows *data, const char *path,
+                             const struct row *defaults, struct error *err)
+{
+    struct csv csv = {0};
+    if (rows_open(&csv, path, err))
+        return -1;
+    int result = 0;
+    if (csv_column(&csv, "measured_us") < 0 && csv_column(&csv, "us") < 0)
+        result =
+            error_set(err, "%s: no column measured_us, so there is nothing to compare with", path);
+    for (size_t i = 0; i < csv.count && result == 0; i++) {
+        struct row row;
+        double measured_us = 0;
+        result = row_read(&row, &csv, i, path, defaults, err) ||
+                         row_measured(&measured_us, &csv, i, path, err)
+                     ? -1
+                     : 0;
+        if (result == 0 && measured_us > 0)
+            add_row(data, &row, row.kernel, measured_us * 1e3);
+    }
+    csv_free(&csv);
+    return result;
+}
+
+static int from_run(struct measured_rows *data, const struct run *run, struct error *err)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        double time_ns = measurement_time_ns(&r->head);
+        if (r->head.state != MEASURED_OK || !(time_ns > 0))
+            continue;
+        struct row row = {.problem = r->problem, .traits = r->traits};
+        if (data->profiles[r->device].sm_count.value > 0)
+            row.input.gpu = &data->profiles[r->device];
+        row.input.clock_hz = measurement_clock_hz(&r->head);
+        if (row.input.gpu) // a host's own profile is not shipped
+            add_row(data, &row, r->kernel, time_ns);
+    }
+    if (data->count == 0)
+        return error_set(err, "run %lld has no correct measurement on a device with a profile",
+                         (long long)run->id);
+    return 0;
+}
+
+static int read_profiles(struct measured_rows *data, const struct run *run, struct store *store,
+                         struct error *err)
+{
+    data->profiles = xcalloc(run->device_count, sizeof(*data->profiles));
+    for (size_t i = 0; i < run->device_count; i++) {
+        const struct device *device = &run->devices[i];
+        const struct gpu *shipped = device->profile ? gpu_find(device->profile) : NULL;
+        struct gpu measured = {0};
+        bool found = false;
+        if (shipped)
+            data->profiles[i] = *shipped;
+        if (store_load_profile(&measured, &found, store, device->uuid, &data->arena, err))
+            return -1;
+        if (found)
+            gpu_overlay(&data->profiles[i], &measured);
+    }
+    return 0;
+}
+
+// The correct measurements of a run, 0: the newest; on devices whose profile is known. What
+// `plumb calibrate` measured of a device, and the store holds, comes before the shipped figures.
+static int measured_from_store(struct measured_rows *data, const char *path, int64_t id,
+                               struct error *err)
+{
+    struct store *store = NULL;
+    struct run run = {0};
+    int result = store_open(&store, path, STORE_READ, err);
+    if (result == 0 && id == 0)
+        result = store_last_run(&id, store, STORE_ALL_RUNS, err);
+    if (result == 0 && id == 0)
+        result = error_set(err, "%s holds no finished run", path);
+    if (result == 0)
+        result = store_load_run(&run, store, id, err);
+    if (result == 0)
+        result = read_profiles(data, &run, store, err);
+    if (result == 0)
+        result = from_run(data, &run, err);
+    run_free(&run);
+    store_close(store);
+    return result;
+}
+
+// Puts every other shape, in the order of their first appearance, into the second half, so that
+// kernels meet both.
+static void measured_split(struct measured_rows *data)
+{
+    const struct problem **shapes = xcalloc(data->count, sizeof(const struct problem *));
+    size_t count = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        const struct problem *p = &data->rows[i].row.problem;
+        size_t j = 0;
+        while (j < count && (p->m != shapes[j]->m || p->n != shapes[j]->n || p->k != shapes[j]->k))
+            j++;
+        if (j == count)
+            shapes[count++] = p;
+        data->rows[i].second_half = j % 2;
+    }
+    free(shapes);
+}
+
+static void measured_free(struct measured_rows *rows)
+{
+    free(rows->rows);
+    free(rows->profiles);
+    arena_free(&rows->arena);
+    *rows = (struct measured_rows){0};
+}
+
+// ---- as a table or as JSON ----
+
+static void accuracy_print_header(const struct answer *answer)
+{
+    if (!answer)
+        printf("%-22s %5s %6s %7s %7s %7s %8s %7s %7s %7s %7s %7s\n", "model", "rows", "refuse",
+               "MAPE %", "median", "p90", "p99", "bias", "in 10%", "tau", "A/BF", "worst");
+}
+
+static void print_share(double value)
+{
+    if (isnan(value))
+        printf(" %7s", "-"); // one row per problem: nothing to rank
+    else
+        printf(" %7.3f", value);
+}
+
+static void print_line(const char *name, const struct accuracy *a, size_t refused)
+{
+    printf("%-22s %5zu %6zu", name, a->rows, refused);
+    if (a->rows == 0) {
+        printf("  it predicts none of these rows\n");
+        return;
+    }
+    printf(" %7.2f %7.2f %7.2f %8.2f %+7.2f %7.1f", 100 * a->mape, 100 * a->median, 100 * a->p90,
+           100 * a->p99, 100 * a->bias, 100 * a->within_10);
+    print_share(a->tau);
+    print_share(a->picked);
+    print_share(a->picked_worst);
+    printf("\n");
+}
+
+// `refused`: rows that the model does not predict.
+static void accuracy_print(struct answer *answer, const char *name, const struct accuracy *accuracy,
+                           size_t refused)
+{
+    const bool any = accuracy->rows > 0;
+    if (!answer) {
+        print_line(name, accuracy, refused);
+        return;
+    }
+    struct json *row = answer_row(answer);
+    const struct {
+        const char *name;
+        double value;
+    } figures[] = {
+        {"mape", accuracy->mape},
+        {"median", accuracy->median},
+        {"p90", accuracy->p90},
+        {"p99", accuracy->p99},
+        {"bias", accuracy->bias},
+        {"within_10", accuracy->within_10},
+        {"tau", accuracy->tau},
+        {"picked", accuracy->picked},
+        {"picked_worst", accuracy->picked_worst},
+    };
+    json_clean(row, "model", name);
+    json_int(row, "rows", (int64_t)accuracy->rows);
+    json_int(row, "refused", (int64_t)refused);
+    for (size_t i = 0; i < ARRAY_COUNT(figures); i++)
+        json_number(row, figures[i].name, any ? figures[i].value : NAN);
+}
+
+static int by_distance(const void *left, const void *right)
+{
+    const struct accuracy_row *a = left, *b = right;
+    double x = fabs(log(a->predicted_ns / a->measured_ns));
+    double y = fabs(log(b->predicted_ns / b->measured_ns));
+    return (y > x) - (y < x);
+}
+
+static void worst_json(struct json *json, const struct accuracy_row *rows, size_t count)
+{
+    json_begin(json, "worst", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_newline(json);
+        json_begin(json, NULL, '{');
+        json_number(json, "ratio", rows[i].predicted_ns / rows[i].measured_ns);
+        json_number(json, "predicted_us", rows[i].predicted_ns / 1e3);
+        json_number(json, "measured_us", rows[i].measured_ns / 1e3);
+        json_clean(json, "kernel", rows[i].kernel);
+        json_clean(json, "problem", rows[i].problem);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+// The `most` rows with the largest distance; sorts `rows`. The last that an answer is given.
+static void accuracy_print_worst(struct answer *answer, struct accuracy_row *rows, size_t count,
+                                 size_t most)
+{
+    qsort(rows, count, sizeof(*rows), by_distance);
+    count = count < most ? count : most;
+    if (answer) {
+        worst_json(answer_whole(answer), rows, count);
+        return;
+    }
+    printf("\n%-9s %-14s %-14s %-36s %s\n", "ratio", "predicted_us", "measured_us", "kernel",
+           "problem");
+    for (size_t i = 0; i < count; i++)
+        printf("%-9.3f %-14.3f %-14.3f %-36s %s\n", rows[i].predicted_ns / rows[i].measured_ns,
+               rows[i].predicted_ns / 1e3, rows[i].measured_ns / 1e3, rows[i].kernel,
+               rows[i].problem);
+}
 
 enum { MODELS_MOST = 16, FILES_MOST = 64 };
 
@@ -74,6 +338,7 @@ static const struct command_option own_options[] = {
     OPTION_FORMAT(json),
     {0},
 };
+
 static const struct arguments usual = {.gpu.name = "h200-sxm"};
 
 static int check(void *arguments, struct error *err)

@@ -3,9 +3,8 @@
 // plumb calibrate: measures a device's profile with micro-benchmarks and keeps it in the store.
 // Readings that do not repeat are refused by name.
 #include "ci/command.h"
-#include "ci/commands/answer.h"
+#include "ci/commands/output.h"
 #include "ci/settings/gpu_file.h"
-#include "ci/settings/profile.h"
 #include "ci/settings/text_file.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 // plumb estimate: startup latency and throughput from measured transfers, as seed 1 takes the
 // parameters of its model.
 #include "ci/command.h"
-#include "ci/commands/answer.h"
+#include "ci/commands/output.h"
 #include "model/predict/parts/pipeline_optimise.h"
 
 #include <stdio.h>

@@ -1,68 +1,769 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // plumb history: since when. Change points of the store's series, or of a column of a CSV file.
-#include "ci/command.h"
-#include "ci/commands/series_print.h"
-#include "ci/history/history_store.h"
-#include "ci/history/series_csv.h"
-#include "ci/settings/text_file.h"
-#include "model/history/focus.h"
 
+#include "ci/command.h"
+#include "ci/commands/output.h"
+#include "ci/history/epochs_file.h"
+#include "ci/history/load.h"
+#include "ci/history/series_csv.h"
+#include "ci/settings/plain.h"
+#include "ci/settings/store_option.h"
+#include "ci/settings/text_file.h"
+#include "model/history/changepoint.h"
+#include "model/history/focus.h"
+#include "model/history/shape.h"
+#include "model/text.h"
+#include "reports/text/clean.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct arguments {
     struct options options;
-    const char *csv, *column;
-    struct history_request request; // when there is no CSV file
+    const char *csv, *column; // what follows is of the store, without a CSV file
+    struct history_wanted wanted;
+    const char *epochs; // file; NULL: the repository's
+    const char *format; // table, csv or json
+    bool accuracy;      // print the models' accuracy over commits instead
 };
 
-static const struct command_option own_options[] = {
-    OPTION_TEXT("kernel", 'k', "GLOB", "Only series of these kernels", request.wanted.kernel),
-    OPTION_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'",
-                request.wanted.problem),
-    OPTION_TEXT("device", 'd', "GLOB", "Only devices with this UUID or name",
-                request.wanted.device),
-    OPTION_TEXT("epochs", 0, "FILE", "Accepted changes [REPO/" EPOCHS_PATH "]", request.epochs),
-    OPTION_FLAG("comparisons", 0, "Also what gates and bisections measured",
-                request.wanted.comparisons),
-    OPTION_COUNT("points", "N", "Only the newest N points of each series [all]",
-                 request.wanted.points, 10, 10000000),
-    OPTION_TEXT("toolchain", 0, "NAME",
-                "Instead: the times by this toolchain of the policy (`plumb run --toolchain`)",
-                request.wanted.toolchain),
-    OPTION_FLAG("accuracy", 0,
-                "Instead: how good the models were, commit by commit, and when bias or MAPE moved",
-                request.accuracy),
-    OPTION_TEXT("csv", 0, "FILE", "Series from a CSV file instead, '-' for standard input", csv),
-    OPTION_TEXT("column", 0, "NAME",
-                "Column by name or by number from 1 [the only column of numbers]", column),
-    OPTION_TEXT("format", 'f', "FORMAT", "table, csv or json [table]", request.format),
-    {0},
+// A series of a CSV file, and what was found in it.
+struct series_view {
+    const char *title;         // file, untrusted text
+    const char *column;        // untrusted text
+    const char *const *labels; // of each value, untrusted text; NULL: none
+    const double *values;
+    size_t count, missing;
+    struct changepoints found;
+    struct shape shape;
+    bool alarmed;        // online detection sees more than the segmentation:
+    struct change alarm; // after all that was found
 };
-static const struct arguments usual = {.request.format = "table"};
 
-static int check(void *arguments, struct error *err)
+// ---- as a table ----
+
+static const char *date_of(char out[16], int64_t time_s)
 {
-    const struct arguments *a = arguments;
-    if (a->options.words.count)
-        return error_set(err,
-                         "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
-                         a->options.words.items[0]);
-    if (a->request.wanted.toolchain && a->request.wanted.comparisons)
-        return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
-    return a->column && !a->csv ? error_set(err, "--column belongs to --csv FILE") : 0;
+    struct tm parts;
+    time_t time = (time_t)time_s;
+    if (time_s <= 0) // not known
+        snprintf(out, 16, "%-10s", "-");
+    else if (!gmtime_r(&time, &parts) || strftime(out, 16, "%Y-%m-%d", &parts) == 0)
+        snprintf(out, 16, "?");
+    return out;
 }
 
-static const struct {
-    const char *name;
-    void (*print)(const struct series_view *view);
-} formats[] = {
-    {"table", series_print_table}, {"csv", series_print_csv}, {"json", series_print_json}};
+static double percent(double log_ratio)
+{
+    return 100 * expm1(log_ratio);
+}
 
-static int history_csv(const struct arguments *a, void (*print)(const struct series_view *view),
-                       struct error *err)
+static void table_change(const struct history_change *c)
+{
+    char date[16], interval[64], where[72] = "this commit";
+    snprintf(interval, sizeof(interval), "%+.2f .. %+.2f", percent(c->change.size.low),
+             percent(c->change.size.high));
+    if (c->commits > 1)
+        snprintf(where, sizeof(where), "%zu commits, %.10s .. %.10s", c->commits, c->earliest.id,
+                 c->latest.id);
+    char *what = plain_line(c->what ? c->what : attribution_name(c->attribution));
+    printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]%s\n",
+           date_of(date, c->at.time_s), c->at.id, percent(c->change.size.value), interval,
+           c->change.evidence, what, where, c->newest ? "  alarm: not confirmed yet" : "");
+    free(what);
+}
+
+static void table_linked(const struct linked_change *c)
+{
+    char date[16];
+    printf("  %s  %-10.10s %+8.2f %%  (%+.2f .. %+.2f)  evidence %.1f  side by side with %.10s%s\n",
+           date_of(date, c->at.time_s), c->at.id, percent(c->size.value), percent(c->size.low),
+           percent(c->size.high), c->evidence, c->base.id,
+           c->misfit ? "  does not fit its loops" : "");
+}
+
+static void table_level(const struct linked_history *linked)
+{
+    if (linked->level_count == 0 || linked->neighbours == 0)
+        return;
+    printf("  level %+.2f %% (%+.2f .. %+.2f) since %.10s, by %zu %s with %zu %s, misclosure %.2f "
+           "%%\n",
+           percent(linked->now.value), percent(linked->now.low), percent(linked->now.high),
+           linked->since.id, linked->links, plural(linked->links, "link", "links"), linked->loops,
+           plural(linked->loops, "loop", "loops"), 100 * linked->misclosure);
+}
+
+static void table_now(const struct series_history *s)
+{
+    const struct history_now found = history_now(s);
+    const struct interval now = found.size;
+    if (!isfinite(now.low) || (found.linked && !s->epoch)) // that is the level, said before
+        return;
+    if (s->stored.count == 0 && !found.linked)
+        return;
+    char *reason = plain_line(s->epoch ? s->epoch->reason : "");
+    printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(now.value),
+           percent(now.low), percent(now.high),
+           s->epoch ? "the state accepted at " : "the beginning", s->epoch ? s->epoch->commit : "",
+           *reason ? ": " : "", reason,
+           found.linked  ? ", by links"
+           : found.moved ? ""
+                         : ", within the margin or unsure");
+    free(reason);
+}
+
+static void table_break(const struct history_break *b)
+{
+    char date[16], size[64] = "", *what = plain_line(b->what);
+    if (b->device && isfinite(b->size.value))
+        snprintf(size, sizeof(size), ": %+.2f %%  (%+.2f .. %+.2f)", percent(b->size.value),
+                 percent(b->size.low), percent(b->size.high));
+    printf("  %s  %-10.10s %s%s\n", date_of(date, b->at.time_s), b->at.id, what, size);
+    free(what);
+}
+
+// What is known of it: absolute times, or links alone (imported, or of gates and bisections).
+static void table_known(const struct series_history *s)
+{
+    const struct linked_history *l = &s->linked;
+    if (s->stored.count || !l->links)
+        printf("%zu %s, noise %.2f %%, %s%s", s->stored.count,
+               plural(s->stored.count, "point", "points"), 100 * s->sigma,
+               s->against_model ? "actual / predicted" : "time",
+               s->common_mode ? " less the controls" : "");
+    else
+        printf("%zu %s in %zu %s, no times", l->level_count,
+               plural(l->level_count, "code", "codes"), l->links,
+               plural(l->links, "link", "links"));
+}
+
+static void table_series(const struct series_history *s)
+{
+    char problem[PROBLEM_TEXT];
+    size_t listed = s->linked.change_count;
+    for (size_t i = 0; i < s->change_count; i++)
+        listed += !history_is_linked(&s->linked, &s->changes[i]);
+    problem_format(problem, &s->series->problem);
+    char *kernel = plain_line(s->series->kernel), *device = plain_line(s->series->device_name);
+    printf("%s %s on %s: ", kernel, problem, device);
+    table_known(s);
+    printf(": %zu %s%s\n", listed, plural(listed, "change", "changes"),
+           s->linked.moved && !s->linked.change_count ? ", the level crept"
+           : s->drift                                 ? ", the level drifts"
+                                                      : "");
+    for (size_t i = 0; i < s->linked.change_count; i++)
+        table_linked(&s->linked.changes[i]);
+    for (size_t i = 0; i < s->linked.misfit_count; i++)
+        printf("  %.10s with %.10s does not fit its loops; `plumb bisect --events` measures it "
+               "again\n",
+               s->linked.misfits[i].at.id, s->linked.misfits[i].base.id);
+    if (s->linked.trouble)
+        printf("  %s; each link counts alone\n", s->linked.trouble);
+    size_t b = 0;
+    for (size_t i = 0; i <= s->change_count; i++) {
+        for (; b < s->break_count &&
+               (i == s->change_count || s->breaks[b].index <= s->changes[i].change.index);
+             b++) {
+            table_break(&s->breaks[b]);
+        }
+        if (i < s->change_count && !history_is_linked(&s->linked, &s->changes[i]))
+            table_change(&s->changes[i]);
+    }
+    table_level(&s->linked);
+    table_now(s);
+    if (s->replaced_by) {
+        char *by = plain_line(s->replaced_by);
+        printf("  no more: %s took this device's place\n", by);
+        free(by);
+    }
+    free(kernel);
+    free(device);
+}
+
+// Neither a comparison with the code before it nor enough times to tell a change by.
+static bool is_too_short(const struct series_history *s)
+{
+    return !s->linked.neighbours && (s->stored.count == 0 || !isfinite(s->creep.size.low));
+}
+
+// Prints to standard output. CSV and JSON need a set with levels.
+static void history_print_table(const struct history_set *set)
+{
+    size_t quiet = 0, shorts = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct series_history *s = &set->series[i];
+        if (set->count > 1 && s->change_count == 0 && s->linked.change_count == 0 &&
+            s->break_count == 0 && !history_now(s).moved)
+            quiet++;
+        else
+            table_series(s);
+        shorts += is_too_short(s);
+    }
+    if (set->count > 1)
+        printf("%zu series, %zu of them without a change\n", set->count, quiet);
+    if (shorts)
+        printf("%zu of %zu series: too few points to tell a change yet; `plumb run` adds some, and "
+               "compares each new code side by side where the policy says [history] link = on\n",
+               shorts, set->count);
+}
+
+// ---- as CSV ----
+
+static void cell(const char *text, char end)
+{
+    char *field = clean_field(text);
+    printf("%s%c", field, end);
+    free(field);
+}
+
+static void number(double value, char end)
+{
+    char text[NUMBER_TEXT] = "";
+    if (isfinite(value))
+        snprintf(text, sizeof(text), "%.9g", value);
+    fputs(text, stdout);
+    putchar(end);
+}
+
+// Value, low and high.
+static void size_cells(struct interval size)
+{
+    number(size.value, ',');
+    number(size.low, ',');
+    number(size.high, ',');
+}
+
+static void csv_start(const struct series_history *s, const char *kind, const char *commit,
+                      int64_t time_s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->series->problem);
+    cell(s->series->kernel, ',');
+    cell(problem, ',');
+    cell(s->series->device_uuid, ',');
+    printf("%s,%s,", kind, commit);
+    if (time_s > 0)
+        printf("%lld", (long long)time_s);
+    putchar(',');
+}
+
+static void csv_linked(const struct series_history *s, const struct linked_change *c)
+{
+    csv_start(s, "linked", c->at.id, c->at.time_s);
+    printf("%s,%s,1,", c->base.id, c->at.id);
+    size_cells(c->size);
+    number(c->evidence, ',');
+    cell("kernel", ',');
+    cell(c->misfit ? "does not fit its loops" : "", '\n');
+}
+
+// A code's log time against its mark.
+static void csv_level(const struct series_history *s, const struct linked_levels *all, size_t index)
+{
+    const struct linked_level *l = &all->levels[index];
+    csv_start(s, "level", l->at->id, l->at->time_s);
+    printf("%s,%s,1,", all->levels[l->mark].at->id, l->at->id);
+    size_cells(l->level);
+    fputs(",,", stdout);
+    cell(l->tried ? "tried" : "", '\n');
+}
+
+static void csv_series(const struct series_history *s, const struct linked_levels *all)
+{
+    for (size_t i = 0; i < all->level_count; i++)
+        csv_level(s, all, i);
+    for (size_t i = 0; i < s->linked.change_count; i++)
+        csv_linked(s, &s->linked.changes[i]);
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct history_change *c = &s->changes[i];
+        csv_start(s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
+        printf("%s,%s,%zu,", c->earliest.id, c->latest.id, c->commits);
+        size_cells(c->change.size);
+        number(c->change.evidence, ',');
+        cell(attribution_name(c->attribution), ',');
+        cell(c->what, '\n');
+    }
+    for (size_t i = 0; i < s->break_count; i++) {
+        csv_start(s, "break", s->breaks[i].at.id, s->breaks[i].at.time_s);
+        const struct history_break *b = &s->breaks[i];
+        fputs(",,,", stdout);
+        size_cells(b->device ? b->size : interval_none);
+        fputs(",,", stdout);
+        cell(b->what, '\n');
+    }
+    csv_start(s, "now", s->newest.commit, s->newest.time_s);
+    fputs(",,,", stdout);
+    const struct history_now now = history_now(s);
+    size_cells(now.size);
+    number(now.linked ? NAN : s->creep.evidence, ',');
+    fputs(now.moved ? "moved," : "same,", stdout);
+    cell(s->epoch ? s->epoch->commit : NULL, '\n');
+}
+
+static void history_print_csv(const struct history_set *set)
+{
+    puts("kernel,problem,device,kind,commit,time_s,earliest,latest,commits,log_ratio,low,high,"
+         "evidence,cause,what");
+    for (size_t i = 0; i < set->count; i++)
+        csv_series(&set->series[i], &set->levels[i]);
+}
+
+// ---- as JSON ----
+
+static void json_place(struct json *json, const char *name, const char *id, int64_t time_s)
+{
+    json_begin(json, name, '{');
+    json_clean(json, "id", id);
+    json_time(json, "time_s", time_s);
+    json_end(json, '}');
+}
+
+static void json_size(struct json *json, const char *name, struct interval size)
+{
+    json_number(json, name, size.value);
+    json_number(json, "low", size.low);
+    json_number(json, "high", size.high);
+}
+
+static void json_change(struct json *json, const struct history_change *c)
+{
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_place(json, "commit", c->at.id, c->at.time_s);
+    json_place(json, "earliest", c->earliest.id, c->earliest.time_s);
+    json_place(json, "latest", c->latest.id, c->latest.time_s);
+    json_int(json, "commits", (int64_t)c->commits);
+    json_int(json, "index", (int64_t)c->change.index);
+    json_size(json, "log_ratio", c->change.size);
+    json_number(json, "evidence", c->change.evidence);
+    json_bool(json, "confirmed", !c->newest);
+    json_clean(json, "cause", attribution_name(c->attribution));
+    json_clean(json, "what", c->what);
+    json_end(json, '}');
+}
+
+static void json_linked(struct json *json, const struct linked_history *linked,
+                        const struct linked_levels *all)
+{
+    json_begin(json, "linked", '{');
+    json_int(json, "links", (int64_t)linked->links);
+    json_int(json, "loops", (int64_t)linked->loops);
+    json_number(json, "misclosure", linked->misclosure);
+    json_clean(json, "trouble", linked->trouble);
+    json_begin(json, "changes", '[');
+    for (size_t i = 0; i < linked->change_count; i++) {
+        const struct linked_change *c = &linked->changes[i];
+        json_begin(json, NULL, '{');
+        json_place(json, "commit", c->at.id, c->at.time_s);
+        json_place(json, "base", c->base.id, c->base.time_s);
+        json_size(json, "log_ratio", c->size);
+        json_number(json, "evidence", c->evidence);
+        json_bool(json, "fits", !c->misfit);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_int(json, "newest", linked->level_count ? (int64_t)linked->newest : -1);
+    json_begin(json, "levels", '[');
+    for (size_t i = 0; i < all->level_count; i++) {
+        const struct linked_level *l = &all->levels[i];
+        json_begin(json, NULL, '{');
+        json_place(json, "commit", l->at->id, l->at->time_s);
+        json_int(json, "mark", (int64_t)l->mark);
+        json_bool(json, "tried", l->tried);
+        json_size(json, "level", l->level);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
+static void json_now(struct json *json, const struct series_history *s)
+{
+    json_begin(json, "now", '{');
+    json_clean(json, "commit", s->newest.commit);
+    const struct history_now now = history_now(s);
+    json_size(json, "log_ratio", now.size);
+    json_number(json, "evidence", now.linked ? NAN : s->creep.evidence);
+    json_bool(json, "moved", now.moved);
+    json_bool(json, "linked", now.linked);
+    json_clean(json, "accepted", s->epoch ? s->epoch->commit : NULL);
+    json_clean(json, "reason", s->epoch ? s->epoch->reason : NULL);
+    json_end(json, '}');
+}
+
+static void json_series(struct json *json, const struct series_history *s,
+                        const struct linked_levels *all)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->series->problem);
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_clean(json, "kernel", s->series->kernel);
+    json_clean(json, "problem", problem);
+    json_clean(json, "device", s->series->device_uuid);
+    json_int(json, "points", (int64_t)s->stored.count);
+    json_clean(json, "value", s->against_model ? "log actual / predicted" : "log time");
+    json_bool(json, "common_mode_removed", s->common_mode);
+    json_number(json, "noise", s->sigma);
+    json_number(json, "correlation", s->correlation);
+    json_bool(json, "drift", s->drift);
+    json_begin(json, "changes", '[');
+    for (size_t i = 0; i < s->change_count; i++)
+        json_change(json, &s->changes[i]);
+    json_end(json, ']');
+    json_begin(json, "breaks", '[');
+    for (size_t i = 0; i < s->break_count; i++) {
+        json_begin(json, NULL, '{');
+        json_place(json, "commit", s->breaks[i].at.id, s->breaks[i].at.time_s);
+        json_clean(json, "what", s->breaks[i].what);
+        json_bool(json, "device", s->breaks[i].device);
+        json_size(json, "log_ratio", s->breaks[i].device ? s->breaks[i].size : interval_none);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_linked(json, &s->linked, all);
+    json_now(json, s);
+    json_end(json, '}');
+}
+
+static void history_print_json(const struct history_set *set)
+{
+    struct buffer out = {0};
+    struct json json = {.out = &out};
+    json_begin(&json, NULL, '{');
+    json_begin(&json, "series", '[');
+    for (size_t i = 0; i < set->count; i++)
+        json_series(&json, &set->series[i], &set->levels[i]);
+    json_end(&json, ']');
+    json_end(&json, '}');
+    puts(out.bytes);
+    buffer_free(&out);
+}
+
+// ---- a column of a CSV file ----
+
+// The changes of a series from a CSV file, and where it is now: for people, as CSV, and as JSON.
+
+enum {
+    NEWEST = 10, // values of a level that wanders
+    BESIDE = 5   // values from a change that count as there
+};
+
+static size_t listed(const struct series_view *view)
+{
+    return view->found.count + view->alarmed;
+}
+
+static const struct change *listed_at(const struct series_view *view, size_t i)
+{
+    return i < view->found.count ? &view->found.changes[i] : &view->alarm;
+}
+
+static void print_label(const struct series_view *view, const struct change *change)
+{
+    if (!view->labels || !view->labels[change->index])
+        return;
+    char *label = plain_line(view->labels[change->index]);
+    printf("  %s", label);
+    free(label);
+}
+
+static void print_row(const struct series_view *view, const struct change *c)
+{
+    char where[48], interval[64], relative[32] = "";
+    snprintf(where, sizeof(where), "%zu..%zu", c->earliest, c->latest);
+    snprintf(interval, sizeof(interval), "%.4g..%.4g", c->size.low, c->size.high);
+    if (c->before != 0 && fabs(c->size.value / c->before) < 1000)
+        snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size.value / fabs(c->before));
+    printf("%7zu %16s %12.6g %12.6g %+12.4g %9s %27s %9.1f", c->index, where, c->before, c->after,
+           c->size.value, relative, interval, c->evidence);
+    print_label(view, c);
+    puts(c == &view->alarm ? "  alarm: not confirmed yet" : "");
+}
+
+// The share of the modes changes where a change is listed: one is the other.
+static bool is_of_modes(const struct series_view *view)
+{
+    for (size_t i = 0; i < view->found.count; i++) {
+        const struct change *c = &view->found.changes[i];
+        if (view->shape.shifts_at + BESIDE >= c->earliest &&
+            view->shape.shifts_at <= c->latest + BESIDE)
+            return true;
+    }
+    return false;
+}
+
+// ", +0.5 %" of a level; nothing of 0.
+static void print_share(const char *before, double size, double level, const char *after)
+{
+    if (level != 0)
+        printf("%s%+.2f %%%s", before, 100 * size / fabs(level), after);
+}
+
+// What is no change of level, unless the level moves with it.
+static void print_shape(const struct series_view *view, double first)
+{
+    const struct shape *s = &view->shape;
+    if (s->creeps) {
+        printf("it creeps: %+.4g from the first value to the last (%.4g..%.4g)", s->creep.value,
+               s->creep.low, s->creep.high);
+        print_share(", ", s->creep.value, first, "");
+        putchar('\n');
+    }
+    if (s->louder)
+        printf("its noise changes: standard deviation %.3g before index %zu, %.3g from there on\n",
+               s->spread_before, s->louder_at, s->spread_after);
+    if (s->shifts)
+        printf("its modes change: %.0f %% of the values above %.6g before index %zu, %.0f %% from "
+               "there on%s\n",
+               100 * s->share_before, s->between, s->shifts_at, 100 * s->share_after,
+               is_of_modes(view) ? "; the change there is that" : "");
+}
+
+// The newest level, which is what stands beside the first one: of what came after the last change,
+// or, where the level wanders or creeps, of the newest few values.
+static struct newest_level now_of(const struct series_view *view, bool *few)
+{
+    const struct changepoints *found = &view->found;
+    size_t first = found->count ? found->changes[found->count - 1].index : 0;
+    size_t end = found->count ? found->changes[0].index : view->count, values = 0;
+    *few = found->drift || view->shape.creeps;
+    if (*few && view->count - first > NEWEST) {
+        for (size_t i = view->count; i-- > first && values < NEWEST;
+             first = values < NEWEST ? first : i)
+            values += isfinite(view->values[i]);
+        values = 0;
+        for (size_t i = 0; i < end; i++) {
+            values += isfinite(view->values[i]);
+            end = values < NEWEST ? end : i + 1;
+        }
+    }
+    return newest_level(view->values, first, view->count, end);
+}
+
+static void print_now(const struct series_view *view)
+{
+    const struct changepoints *found = &view->found;
+    const size_t first = found->count ? found->changes[found->count - 1].index : 0;
+    bool few;
+    const struct newest_level now = now_of(view, &few);
+    if (isfinite(now.level) && few)
+        printf("now: %.6g, the median of the newest %zu %s", now.level, now.values,
+               plural(now.values, "value", "values"));
+    else if (isfinite(now.level))
+        printf("now: %.6g, the median of %zu %s since index %zu", now.level, now.values,
+               plural(now.values, "value", "values"), first);
+    if (isfinite(now.level) && (found->count || few)) {
+        printf("; %+.4g", now.level - now.at_first);
+        print_share(" (", now.level - now.at_first, now.at_first, ")");
+        printf(" against the first %s, %.6g", few ? "ones" : "level", now.at_first);
+    }
+    if (isfinite(now.level))
+        putchar('\n');
+    print_shape(view, now.at_first);
+}
+
+static void series_print_table(const struct series_view *view)
+{
+    const struct changepoints *found = &view->found;
+    if (listed(view))
+        printf("%7s %16s %12s %12s %12s %9s %27s %9s\n", "index", "credible", "before", "after",
+               "size", "relative", "95 % interval", "evidence");
+    for (size_t i = 0; i < listed(view); i++)
+        print_row(view, listed_at(view, i));
+    char *title = plain_line(view->title), *column = plain_line(view->column);
+    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s%s\n", title,
+           column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
+           found->correlation, found->count, plural(found->count, "change", "changes"),
+           !found->drift  ? ""
+           : found->count ? " out of a drifting level"
+                          : "; the level drifts",
+           view->alarmed ? "; 1 alarm" : "");
+    print_now(view);
+    free(title);
+    free(column);
+}
+
+// Twelve digits: the rest is the arithmetic's, and 10356.000000000002 distracts.
+static double figures(double value)
+{
+    char text[NUMBER_TEXT];
+    snprintf(text, sizeof(text), "%.12g", value);
+    return strtod(text, NULL);
+}
+
+static void print_number(double value, char end)
+{
+    char text[NUMBER_TEXT];
+    json_format_number(text, figures(value));
+    fputs(text, stdout);
+    putchar(end);
+}
+
+static void series_print_csv(const struct series_view *view)
+{
+    puts("index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed");
+    for (size_t i = 0; i < listed(view); i++) {
+        const struct change *c = listed_at(view, i);
+        printf("%zu,%zu,%zu,", c->index, c->earliest, c->latest);
+        print_number(c->before, ',');
+        print_number(c->after, ',');
+        print_number(c->size.value, ',');
+        print_number(c->size.low, ',');
+        print_number(c->size.high, ',');
+        print_number(c->evidence, ',');
+        char *label = clean_field(view->labels ? view->labels[c->index] : NULL);
+        printf("%s,%d\n", label, c != &view->alarm);
+        free(label);
+    }
+}
+
+static void json_row(struct json *row, const struct series_view *view, const struct change *c)
+{
+    json_int(row, "index", (int64_t)c->index);
+    json_int(row, "earliest", (int64_t)c->earliest);
+    json_int(row, "latest", (int64_t)c->latest);
+    json_number(row, "before", figures(c->before));
+    json_number(row, "after", figures(c->after));
+    json_number(row, "size", figures(c->size.value));
+    json_number(row, "size_low", figures(c->size.low));
+    json_number(row, "size_high", figures(c->size.high));
+    json_number(row, "evidence", figures(c->evidence));
+    if (view->labels)
+        json_clean(row, "label", view->labels[c->index]);
+    json_bool(row, "confirmed", c != &view->alarm);
+}
+
+static void json_level(struct json *json, const struct series_view *view)
+{
+    bool few;
+    const struct newest_level now = now_of(view, &few);
+    const struct shape *s = &view->shape;
+    json_begin(json, "now", '{');
+    json_number(json, "level", figures(now.level));
+    json_int(json, "values", (int64_t)now.values);
+    json_number(json, "first_level", figures(now.at_first));
+    json_number(json, "creep", s->creeps ? figures(s->creep.value) : NAN);
+    json_number(json, "spread_before", s->louder ? figures(s->spread_before) : NAN);
+    json_number(json, "spread", s->louder ? figures(s->spread_after) : NAN);
+    json_number(json, "share_before", s->shifts ? figures(s->share_before) : NAN);
+    json_number(json, "share", s->shifts ? figures(s->share_after) : NAN);
+    json_end(json, '}');
+}
+
+static void series_print_json(const struct series_view *view)
+{
+    const struct changepoints *found = &view->found;
+    struct answer answer;
+    answer_begin(&answer, "changes");
+    for (size_t i = 0; i < listed(view); i++)
+        json_row(answer_row(&answer), view, listed_at(view, i));
+    struct json *whole = answer_whole(&answer);
+    json_clean(whole, "series", view->title);
+    json_clean(whole, "column", view->column);
+    json_int(whole, "values", (int64_t)view->count);
+    json_int(whole, "missing", (int64_t)view->missing);
+    json_number(whole, "noise", figures(found->sigma));
+    json_number(whole, "correlation", figures(found->correlation));
+    json_number(whole, "inflation", figures(found->inflation));
+    json_bool(whole, "drift", found->drift);
+    json_bool(whole, "creeps", view->shape.creeps);
+    json_bool(whole, "louder", view->shape.louder);
+    json_bool(whole, "modes_shift", view->shape.shifts);
+    json_level(whole, view);
+    answer_end(&answer);
+}
+
+// ---- the two sources ----
+
+static const struct format {
+    const char *name;
+    void (*series)(const struct history_set *set);
+    void (*accuracy)(const struct accuracy_history *accuracy);
+    void (*column)(const struct series_view *view);
+} formats[] = {{"table", history_print_table, accuracy_history_print_table, series_print_table},
+               {"csv", history_print_csv, accuracy_history_print_csv, series_print_csv},
+               {"json", history_print_json, accuracy_history_print_json, series_print_json}};
+
+static int print(const struct history_set *set, const struct accuracy_history *accuracy,
+                 const struct format *format, const char *path, struct error *err)
+{
+    if (set->count == 0 && !(accuracy && accuracy->count))
+        return set->known ? error_set(err, "%s: none of its %zu series matches", path, set->known)
+                          : error_set(err, "%s: no series yet; `plumb run` measures some", path);
+    if (accuracy)
+        format->accuracy(accuracy);
+    else
+        format->series(set);
+    return 0;
+}
+
+static bool is_filtered(const struct history_wanted *w)
+{
+    return w->kernel || w->problem || w->device;
+}
+
+// A run's accuracy follows from it alone and is kept: no series need be read for it, unless
+// some are asked for.
+static int load(struct history_set *set, struct accuracy_history *accuracy,
+                const struct history_wanted *wanted, struct store *store, const char *epochs,
+                const struct format *format, struct error *err)
+{
+    struct history_wanted now = *wanted;
+    if (accuracy && now.keeps && !is_filtered(wanted)) {
+        if (accuracy_history_kept(accuracy, store, 0, err))
+            return -1;
+        accuracy_history_judge(accuracy);
+        if (accuracy->count)
+            return 0;
+    }
+    now.accuracy = accuracy;
+    now.levels = !accuracy && format->series != history_print_table;
+    now.keeps &= accuracy == NULL;
+    return history_load(set, store, &now, epochs, err);
+}
+
+static int history_store(struct context *context, const struct arguments *a,
+                         const struct format *format, struct error *err)
+{
+    struct accuracy_history collected = {0}, *accuracy = a->accuracy ? &collected : NULL;
+    struct history_wanted wanted = a->wanted;
+    struct history_set set = {0};
+    if (wanted.toolchain && strcmp(wanted.toolchain, TOOLCHAIN_DEFAULT) == 0)
+        wanted.toolchain = NULL;
+    int status = store_option_open_kept(context, context->options,
+                                        !wanted.comparisons && !wanted.points && !wanted.toolchain,
+                                        &wanted.keeps, err);
+    if (status == 0) {
+        const char *epochs = a->epochs;
+        if (!epochs && context->repository)
+            epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
+                                  repository_directory(context->repository));
+        if (!epochs)
+            fprintf(stderr,
+                    "plumb: of which repository this store is is not known, so nothing counts as "
+                    "accepted; give -C DIR, or --epochs FILE\n");
+        wanted.repository = context->repository;
+        status = load(&set, accuracy, &wanted, context->store, epochs, format, err);
+    }
+    if (status == 0 && wanted.toolchain && set.count == 0 && set.known)
+        status =
+            error_set(err,
+                      "%s: none of its %zu series that match has times by toolchain '%s'; what "
+                      "compiles to the same bytes as by another is measured once",
+                      store_path(context->store), set.known, wanted.toolchain);
+    if (status == 0)
+        status = print(&set, accuracy, format, store_path(context->store), err);
+    history_free(&set);
+    accuracy_history_free(&collected);
+    return status;
+}
+
+static int history_csv(const struct arguments *a, const struct format *format, struct error *err)
 {
     const char *name = strcmp(a->csv, "-") == 0 ? "standard input" : a->csv;
     char *text = NULL;
@@ -90,7 +791,7 @@ static int history_csv(const struct arguments *a, void (*print)(const struct ser
                 name, series.unsorted);
         view.alarmed = focus_newest(&view.alarm, series.values, series.count, &view.found, NULL) ==
                        FOCUS_ALARM;
-        print(&view);
+        format->column(&view);
         changepoints_free(&view.found);
     }
     series_csv_free(&series);
@@ -98,16 +799,53 @@ static int history_csv(const struct arguments *a, void (*print)(const struct ser
     return failed;
 }
 
+// ---- the command ----
+
+static const struct command_option own_options[] = {
+    OPTION_TEXT("kernel", 'k', "GLOB", "Only series of these kernels", wanted.kernel),
+    OPTION_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'", wanted.problem),
+    OPTION_TEXT("device", 'd', "GLOB", "Only devices with this UUID or name", wanted.device),
+    OPTION_TEXT("epochs", 0, "FILE", "Accepted changes [REPO/" EPOCHS_PATH "]", epochs),
+    OPTION_FLAG("comparisons", 0, "Also what gates and bisections measured", wanted.comparisons),
+    OPTION_COUNT("points", "N", "Only the newest N points of each series [all]", wanted.points, 10,
+                 10000000),
+    OPTION_TEXT("toolchain", 0, "NAME",
+                "Instead: the times by this toolchain of the policy (`plumb run --toolchain`)",
+                wanted.toolchain),
+    OPTION_FLAG("accuracy", 0,
+                "Instead: how good the models were, commit by commit, and when bias or MAPE moved",
+                accuracy),
+    OPTION_TEXT("csv", 0, "FILE", "Series from a CSV file instead, '-' for standard input", csv),
+    OPTION_TEXT("column", 0, "NAME",
+                "Column by name or by number from 1 [the only column of numbers]", column),
+    OPTION_TEXT("format", 'f', "FORMAT", "table, csv or json [table]", format),
+    {0},
+};
+
+static const struct arguments usual = {.format = "table"};
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    if (a->options.words.count)
+        return error_set(err,
+                         "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
+                         a->options.words.items[0]);
+    if (a->wanted.toolchain && a->wanted.comparisons)
+        return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
+    return a->column && !a->csv ? error_set(err, "--column belongs to --csv FILE") : 0;
+}
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
     (void)out;
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
-        if (strcmp(a->request.format, formats[i].name) == 0)
-            return a->csv ? history_csv(a, formats[i].print, err)
-                          : history_store(context, &a->request, err);
+        if (strcmp(a->format, formats[i].name) == 0)
+            return a->csv ? history_csv(a, &formats[i], err)
+                          : history_store(context, a, &formats[i], err);
     }
-    return error_set(err, "--format=%.20s: table, csv or json", a->request.format);
+    return error_set(err, "--format=%.20s: table, csv or json", a->format);
 }
 
 const struct command command_history = {

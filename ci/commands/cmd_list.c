@@ -3,7 +3,7 @@
 // plumb list: what there is: kernels of a commit and the series that the policy makes of them,
 // models, GPU profiles with the origin of every number, devices, reports.
 #include "ci/command.h"
-#include "ci/commands/answer.h"
+#include "ci/commands/output.h"
 #include "ci/gate/task_list.h"
 #include "ci/settings/gpu_file.h"
 #include "model/predict.h"

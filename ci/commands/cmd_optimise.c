@@ -4,7 +4,7 @@
 // seed 1's model of a warp-specialised kernel. Every tiling is tried, and where the module that
 // knows Z3 is installed, it is asked the same.
 #include "ci/command.h"
-#include "ci/commands/answer.h"
+#include "ci/commands/output.h"
 #include "ci/settings/text_file.h"
 #include "model/config.h"
 #include "model/predict/parts/pipeline_optimise.h"

@@ -2,8 +2,8 @@
 //
 // plumb select: the tile and group a model would choose for a problem. No GPU is needed.
 #include "ci/command.h"
-#include "ci/commands/answer.h"
-#include "ci/settings/measured_profile.h"
+#include "ci/commands/output.h"
+#include "ci/settings/gpu_file.h"
 #include "model/predict/parts/origami.h"
 #include "model/predict/parts/select.h"
 #include "reports/view.h"

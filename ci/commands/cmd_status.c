@@ -4,7 +4,7 @@
 // measured, and what it would do next. It builds nothing, measures nothing and writes nothing; what
 // is missing or damaged is a line of the table, with what to do about it.
 #include "ci/command.h"
-#include "ci/commands/answer.h"
+#include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/known.h"
 #include "ci/settings/plain.h"

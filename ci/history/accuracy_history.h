@@ -2,6 +2,7 @@
 //
 // How good a model was, run by run: per model, kernel, type and device, over all problems of
 // one run. Change points of the bias catch a regression of the model as one of a kernel is caught.
+
 #ifndef PLUMB_ACCURACY_HISTORY_H
 #define PLUMB_ACCURACY_HISTORY_H
 
@@ -15,6 +16,7 @@ struct run_accuracy {
     double mape, bias, within; // relative; bias: mean of actual / predicted - 1; within 10 %
     double tau;                // rank correlation of predicted and actual; NaN below 2
 };
+
 struct accuracy_series {
     const char *model; // name and version, of the newest run
     const char *kernel;
@@ -26,6 +28,7 @@ struct accuracy_series {
     // ways at once, which leaves its bias alone.
     struct changepoints bias, error;
 };
+
 struct accuracy_history {
     struct accuracy_series *series;
     size_t count;
@@ -37,10 +40,11 @@ struct accuracy_history {
 // Collects a series' points (which are then no longer needed), then settles once.
 void accuracy_history_add(struct accuracy_history *accuracy, const struct series_entry *series,
                           const struct stored_points *stored);
+
 void accuracy_history_settle(struct accuracy_history *accuracy);
-// Its two halves: the runs of each series; the changes of their bias.
-void accuracy_history_collect(struct accuracy_history *accuracy);
+
 void accuracy_history_judge(struct accuracy_history *accuracy);
+
 void accuracy_history_free(struct accuracy_history *accuracy);
 
 // The same from what the store keeps of each run, after adding the runs that it does not know yet.
@@ -50,7 +54,9 @@ int accuracy_history_kept(struct accuracy_history *out, struct store *store, siz
 
 // To standard output. The table has the newest run and those where the bias moved.
 void accuracy_history_print_table(const struct accuracy_history *accuracy);
+
 void accuracy_history_print_csv(const struct accuracy_history *accuracy);
+
 void accuracy_history_print_json(const struct accuracy_history *accuracy);
 
 #endif

@@ -2,13 +2,873 @@
 //
 // From what histories found to events: commits get positions, changes are grouped, culprits are
 // named.
+#include "ci/history/events.h"
+
+#include "baselines/kept/event.h"
 #include "baselines/link.h"
-#include "ci/history/events_changes.h"
-#include "ci/history/events_kept.h"
+#include "ci/history/drivers.h"
+#include "ci/history/link_tests.h"
+#include "ci/history/load.h"
 #include "ci/settings/policy.h"
+#include "model/history/event.h"
+#include "model/text.h"
+#include "runner/git/repository.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+// A change lies behind `base` (full id, or "": behind the commit before `first` that the store
+// knows) and began with `last` at the latest.
+struct timeline_stretch {
+    const char *base, *first, *last;
+};
+
+struct event_touch {
+    size_t event; // index in the list
+    const struct event_change *change;
+};
+
+struct event_index {
+    struct event_touch *touches; // by series, each series' by event
+    size_t *begin;               // of each series, and behind the last
+};
+
+// A change whose commits are known by their ids; positions follow from a timeline.
+struct found_change {
+    struct event_change change;
+    struct timeline_stretch stretch;
+    const char *at; // commit id
+    int64_t link;   // key; 0: it is of absolute times
+};
+
+struct found_changes {
+    struct found_change *items;
+    size_t count;
+};
+
+// ---- commits in one order ----
+
+// The store's commits come in the order of its histories. A stretch is walked back from its last
+// commit; a commit on the way that the store does not know is put directly before its child.
+
+enum { STRETCH_MOST = 1024 }; // commits that one is followed back
+
+struct stop {
+    struct commit commit;
+    size_t anchor; // the store's commit that it is, or comes before
+    size_t before; // by so many
+    bool line;
+};
+
+struct walk {
+    const struct timeline_sources *sources;
+    struct stop *stops;
+    size_t count, room;
+    struct timeline_place *known; // the store's commits, which are the first stops
+    size_t known_count;
+    struct arena *arena;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct timeline_place *a = left, *b = right;
+    return strcmp(a->id, b->id);
+}
+
+static size_t find(const struct timeline_place *places, size_t count, const char *id)
+{
+    const struct timeline_place key = {.id = id};
+    const struct timeline_place *found =
+        count ? bsearch(&key, places, count, sizeof(key), compare_places) : NULL;
+    return found ? found->at : SIZE_MAX;
+}
+
+static void put_in_order(struct walk *w, const struct commit *commit, size_t anchor, size_t before)
+{
+    w->stops = xgrow(w->stops, w->count, &w->room, sizeof(*w->stops));
+    w->stops[w->count++] = (struct stop){*commit, anchor, before, false};
+}
+
+// A commit that is between: of an earlier stretch, or a new one.
+static struct stop *between(struct walk *w, const struct commit *commit, size_t anchor,
+                            size_t before)
+{
+    for (size_t i = w->known_count; i < w->count; i++) {
+        if (strcmp(w->stops[i].commit.id, commit->id) == 0)
+            return &w->stops[i];
+    }
+    put_in_order(w, commit, anchor, before);
+    return &w->stops[w->count - 1];
+}
+
+// Was `id` the end of the stretch? Without a base that is what the store knows behind `first`.
+static bool ends(const struct timeline_stretch *stretch, bool behind, bool known, const char *id)
+{
+    return stretch->base[0] ? strcmp(stretch->base, id) == 0 : behind && known;
+}
+
+// Something that a build reads differs from its first parent; what cannot be asked counts.
+static bool changes_inputs(const struct walk *w, const struct commit *c)
+{
+    const struct timeline_sources *s = w->sources;
+    for (size_t i = 0; s->repository && c->parent[0] && i < s->path_count; i++) {
+        char now[OBJECT_ID_TEXT], before[OBJECT_ID_TEXT];
+        struct error unknown;
+        if (repository_path_id(now, s->repository, c->id, s->paths[i], &unknown) ||
+            repository_path_id(before, s->repository, c->parent, s->paths[i], &unknown) ||
+            strcmp(now, before) != 0)
+            return true;
+    }
+    return !s->repository || !s->path_count || !c->parent[0];
+}
+
+// Returns the oldest commit of its line, or NULL: it was not followed as far as its base.
+static const char *follow(struct walk *w, const struct timeline_stretch *stretch)
+{
+    size_t at = find(w->known, w->known_count, stretch->last), anchor = at, before = 0;
+    const char *oldest = stretch->last;
+    if (at == SIZE_MAX)
+        return NULL;
+    struct commit commit = w->stops[at].commit;
+    w->stops[at].line = true;
+    bool behind = strcmp(commit.id, stretch->first) == 0;
+    for (size_t n = 0; n < STRETCH_MOST && commit.parent[0]; n++) {
+        struct error edge;
+        const size_t next = find(w->known, w->known_count, commit.parent);
+        if (ends(stretch, behind, next != SIZE_MAX, commit.parent))
+            return oldest;
+        bool line = false;
+        if (next != SIZE_MAX) {
+            anchor = next;
+            before = 0;
+            commit = w->stops[next].commit;
+            line = changes_inputs(w, &commit);
+            w->stops[next].line |= line;
+        } else if (!w->sources->repository ||
+                   repository_parent(&commit, w->sources->repository, &commit, w->arena, &edge)) {
+            return NULL;
+        } else {
+            line = changes_inputs(w, &commit);
+            between(w, &commit, anchor, ++before)->line |= line;
+        }
+        if (line)
+            oldest = arena_strdup(w->arena, commit.id);
+        behind |= strcmp(commit.id, stretch->first) == 0;
+    }
+    return NULL;
+}
+
+static int in_order(const void *left, const void *right)
+{
+    const struct stop *a = left, *b = right;
+    if (a->anchor != b->anchor)
+        return a->anchor < b->anchor ? -1 : 1;
+    return a->before > b->before ? -1 : a->before < b->before;
+}
+
+static struct timeline_place *place_all(const struct commit *commits, size_t count,
+                                        struct arena *arena)
+{
+    struct timeline_place *places = arena_alloc(arena, (count + 1) * sizeof(*places));
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct timeline_place){commits[i].id, i};
+    if (count)
+        qsort(places, count, sizeof(*places), compare_places);
+    return places;
+}
+
+// The position of a commit; SIZE_MAX: it is not known.
+static size_t timeline_find(const struct timeline *timeline, const char *id)
+{
+    return find(timeline->places, timeline->count, id);
+}
+
+// In the arena. A stretch is followed back along first parents; what lies on it gets its place
+// between.
+static int timeline_read(struct timeline *out, struct store *store,
+                         const struct timeline_sources *sources,
+                         const struct timeline_stretch *stretches, size_t count,
+                         struct arena *arena, struct error *err)
+{
+    struct walk w = {.sources = sources, .arena = arena};
+    struct commit *known;
+    if (store_commits(&known, &w.known_count, store, arena, err))
+        return -1;
+    w.known = place_all(known, w.known_count, arena);
+    for (size_t i = 0; i < w.known_count; i++)
+        put_in_order(&w, &known[i], i, 0);
+    const char **oldest = arena_alloc(arena, (count + 1) * sizeof(*oldest));
+    for (size_t i = 0; i < count; i++)
+        oldest[i] = follow(&w, &stretches[i]);
+    if (w.count)
+        qsort(w.stops, w.count, sizeof(*w.stops), in_order);
+    *out = (struct timeline){.commits = arena_alloc(arena, (w.count + 1) * sizeof(*out->commits)),
+                             .line = arena_alloc(arena, (w.count + 1) * sizeof(*out->line)),
+                             .between = arena_alloc(arena, (w.count + 1) * sizeof(*out->between)),
+                             .begins = arena_alloc(arena, (count + 1) * sizeof(*out->begins)),
+                             .count = w.count};
+    for (size_t i = 0; i < w.count; i++) {
+        out->commits[i] = w.stops[i].commit;
+        out->line[i] = w.stops[i].line;
+        out->between[i] = w.stops[i].before > 0;
+    }
+    free(w.stops);
+    out->places = place_all(out->commits, out->count, arena);
+    for (size_t i = 0; i < count; i++)
+        out->begins[i] = oldest[i] ? timeline_find(out, oldest[i]) : SIZE_MAX;
+    return 0;
+}
+
+// ---- events by the series that they touch ----
+
+// In the arena. `series`: how many there are.
+static void event_index_make(struct event_index *out, const struct event_list *list, size_t series,
+                             struct arena *arena)
+{
+    size_t *begin = arena_alloc(arena, (series + 2) * sizeof(*begin));
+    size_t total = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        total += list->events[i].count;
+        for (size_t k = 0; k < list->events[i].count; k++)
+            begin[list->events[i].changes[k].series + 2]++;
+    }
+    for (size_t s = 2; s < series + 2; s++)
+        begin[s] += begin[s - 1];
+    struct event_touch *touches = arena_alloc(arena, (total + 1) * sizeof(*touches));
+    for (size_t i = 0; i < list->count; i++) {
+        for (size_t k = 0; k < list->events[i].count; k++) {
+            const struct event_change *c = &list->events[i].changes[k];
+            touches[begin[c->series + 1]++] = (struct event_touch){i, c};
+        }
+    }
+    *out = (struct event_index){touches, begin};
+}
+
+// ---- what the histories found ----
+
+// Changes from three sources: links, which are of the code; change points of absolute times, which
+// are of the code only where nothing was measured side by side; the controls' common mode, which
+// the series themselves do not show, because it is taken off them.
+
+struct finding {
+    const struct history_set *set;
+    struct found_changes found;
+    size_t room;
+    struct arena *arena;
+};
+
+static void add_change(struct finding *f, const struct event_change *change,
+                       const struct timeline_stretch *stretch, const char *at)
+{
+    f->found.items = xgrow(f->found.items, f->found.count, &f->room, sizeof(*f->found.items));
+    f->found.items[f->found.count++] = (struct found_change){*change, *stretch, at, 0};
+}
+
+static size_t device_of(const struct history_set *set, const char *uuid)
+{
+    size_t d = 0;
+    while (d < set->count && strcmp(set->series[d].series->device_uuid, uuid) != 0)
+        d++;
+    return d;
+}
+
+// ---- links, and change points ----
+
+static void add_linked(struct finding *f, size_t i, const struct link_tests *tests)
+{
+    const struct series_history *s = &f->set->series[i];
+    for (size_t k = 0; k < s->linked.change_count; k++) {
+        const struct linked_change *c = &s->linked.changes[k];
+        const struct kept_test *test = link_tests_find(tests, c->link);
+        const struct event_change change = {.series = i,
+                                            .device = device_of(f->set, s->series->device_uuid),
+                                            .size = c->size,
+                                            .log_evidence = test ? test->log_evidence : c->evidence,
+                                            .paired = true,
+                                            .confirmed =
+                                                test && test->discovered && c->sure && !c->misfit,
+                                            .back = c->back,
+                                            .levelled = isfinite(c->left),
+                                            .left = c->left,
+                                            .cause = ATTRIBUTION_KERNEL};
+        add_change(f, &change, &(struct timeline_stretch){c->base.id, "", c->at.id}, c->at.id);
+        f->found.items[f->found.count - 1].link = c->link;
+    }
+}
+
+// Where the codes were compared side by side, absolute times have nothing to say of them; and where
+// the code is the same, one series alone that moved is a process that lay elsewhere.
+static bool counts(const struct series_history *s, const struct history_change *c)
+{
+    return c->shared || (!s->linked.neighbours && !history_is_linked(&s->linked, c) &&
+                         c->attribution != ATTRIBUTION_ENVIRONMENT);
+}
+
+static void add_points(struct finding *f, size_t i)
+{
+    const struct series_history *s = &f->set->series[i];
+    for (size_t k = 0; k < s->change_count; k++) {
+        const struct history_change *c = &s->changes[k];
+        if (!counts(s, c))
+            continue;
+        const struct event_change change = {.series = i,
+                                            .device = device_of(f->set, s->series->device_uuid),
+                                            .size = c->change.size,
+                                            .log_evidence = c->change.evidence,
+                                            .confirmed = !c->newest,
+                                            .cause = c->attribution,
+                                            .what = c->what};
+        add_change(f, &change, &(struct timeline_stretch){"", c->earliest.id, c->latest.id},
+                   c->at.id);
+    }
+}
+
+// ---- the controls ----
+
+// Drivers and runtimes that changed where the controls moved are why.
+static const char *break_between(const struct finding *f, const char *uuid,
+                                 const struct history_commit *commits, const struct change *c)
+{
+    for (size_t i = 0; i < f->set->count; i++) {
+        const struct series_history *s = &f->set->series[i];
+        if (strcmp(s->series->device_uuid, uuid) != 0)
+            continue;
+        for (size_t k = 0; k < s->break_count; k++) {
+            const struct history_break *b = &s->breaks[k];
+            for (size_t at = c->earliest; at <= c->latest; at++) {
+                if (!b->model && !b->device && strcmp(b->at.id, commits[at].id) == 0)
+                    return b->what;
+            }
+        }
+    }
+    return NULL;
+}
+
+// How surely it was the driver: runs under one differ too, and by more than the points of a change
+// let one think that are many in few runs.
+static struct interval size_of(const struct change *c, const char *what,
+                               const struct driver_steps *drivers)
+{
+    for (size_t i = 0; what && i < drivers->count; i++) {
+        const struct driver_step *d = &drivers->items[i];
+        char name[256];
+        snprintf(name, sizeof(name), "driver %.100s -> %.100s", d->from, d->to);
+        if (strcmp(name, what) == 0 && isfinite(d->shift.size.low) && isfinite(d->shift.size.high))
+            return d->shift.size;
+    }
+    return c->size;
+}
+
+// What moves the controls moves every series of the device.
+static void add_shift(struct finding *f, const struct common_mode *mode, const struct change *c,
+                      const struct driver_steps *drivers)
+{
+    const char *what = break_between(f, mode->device_uuid, mode->commits, c);
+    const struct timeline_stretch stretch = {"", mode->commits[c->earliest].id,
+                                             mode->commits[c->latest].id};
+    struct event_change change = {.device = device_of(f->set, mode->device_uuid),
+                                  .size = size_of(c, what, drivers),
+                                  .log_evidence = c->evidence,
+                                  .confirmed = true,
+                                  .cause = what ? ATTRIBUTION_BREAK : ATTRIBUTION_ENVIRONMENT};
+    change.what = what ? what
+                       : arena_printf(f->arena, "its controls moved by %+.1f %% from run %lld on",
+                                      100 * expm1(c->size.value), (long long)mode->runs[c->index]);
+    for (size_t i = 0; i < f->set->count; i++) {
+        change.series = i;
+        if (strcmp(f->set->series[i].series->device_uuid, mode->device_uuid) == 0)
+            add_change(f, &change, &stretch, mode->commits[c->index].id);
+    }
+}
+
+static int add_device(struct finding *f, struct store *store, const char *uuid, struct error *err)
+{
+    struct common_mode mode;
+    struct changepoints moved;
+    struct series_entry *entries;
+    struct driver_steps drivers = {0};
+    const struct history_wanted wanted = {.device = uuid};
+    const struct history_query all = {0};
+    size_t known;
+    int status = 0;
+    if (store_list_series(&entries, &known, store, f->arena, err) ||
+        history_common_mode(&mode, store, entries, known, uuid, &all, f->arena, err))
+        return -1;
+    changepoints_find(&moved, mode.shifts, mode.count, NULL);
+    if (moved.count)
+        status = drivers_find(&drivers, store, &wanted, true, f->arena, err);
+    for (size_t i = 0; status == 0 && i < moved.count; i++) {
+        if (fabs(moved.changes[i].size.value) >= history_defaults.margin)
+            add_shift(f, &mode, &moved.changes[i], &drivers);
+    }
+    changepoints_free(&moved);
+    return status;
+}
+
+// ---- all of them ----
+
+static int find_all(struct finding *f, struct store *store, struct error *err)
+{
+    struct link_tests tests;
+    if (link_tests_read(&tests, store, f->set->judgements != NULL, f->arena, err))
+        return -1;
+    for (size_t i = 0; i < f->set->count; i++) {
+        const char *uuid = f->set->series[i].series->device_uuid;
+        add_linked(f, i, &tests);
+        add_points(f, i);
+        if (device_of(f->set, uuid) == i && add_device(f, store, uuid, err))
+            return -1;
+    }
+    return 0;
+}
+
+// In the arena; texts are the set's.
+static int events_find(struct found_changes *out, const struct history_set *set,
+                       struct store *store, struct arena *arena, struct error *err)
+{
+    struct finding f = {.set = set, .arena = arena};
+    const int status = find_all(&f, store, err);
+    if (status == 0)
+        *out = (struct found_changes){
+            arena_copy(arena, f.found.items, f.found.count * sizeof(*f.found.items)),
+            f.found.count};
+    free(f.found.items);
+    return status;
+}
+
+// ---- what people decided ----
+
+// An event's entries put together from the store's and from those of the epochs file.
+
+// ---- accepted baselines ----
+
+// Does the level accepted there hold what the event did?
+static bool is_behind(const struct epoch *epoch, const struct event *e, const struct timeline *t)
+{
+    const size_t at = timeline_find(t, epoch->commit);
+    return at != SIZE_MAX ? at >= e->last : t->commits[e->last].time_s < epoch->when_s;
+}
+
+// The file grows at its end: the first that holds the change is the one that was made for it.
+static const struct epoch *accepting(const struct event *e, const struct event_change *c,
+                                     const struct history_set *set, const struct timeline *t)
+{
+    const struct series_entry *s = set->series[c->series].series;
+    for (size_t i = 0; i < set->epochs.count; i++) {
+        const struct epoch *epoch = &set->epochs.epochs[i];
+        if (!epoch->removed && epoch_matches(epoch, s->kernel, &s->problem, s->device_uuid) &&
+            is_behind(epoch, e, t))
+            return epoch;
+    }
+    return NULL;
+}
+
+// The epoch of the largest change that needs one; NULL: some change that needs one has none.
+static const struct epoch *accepted_with(const struct event *e, const struct history_set *set,
+                                         const struct timeline *t)
+{
+    const struct epoch *largest = NULL;
+    bool slower = false;
+    for (size_t i = 0; i < e->count; i++)
+        slower |= e->changes[i].size.value > 0;
+    for (size_t i = 0; i < e->count; i++) {
+        if (slower && !(e->changes[i].size.value > 0))
+            continue;
+        const struct epoch *epoch = accepting(e, &e->changes[i], set, t);
+        if (!epoch)
+            return NULL;
+        largest = largest ? largest : epoch;
+    }
+    return largest;
+}
+
+// ---- entries ----
+
+// A person's word has a day and no hour: it comes behind what the tool said on that day.
+static void add_word(struct event *e, struct event_entry *entries, const struct event_entry *word)
+{
+    size_t at = e->entry_count++;
+    for (; at > 0 && entries[at - 1].when_s > word->when_s + 86399; at--)
+        entries[at] = entries[at - 1];
+    entries[at] = *word;
+    e->state = word->state;
+}
+
+// Sets the entries and the state of an event: the entries that were kept (`stored` may be NULL),
+// `now` if it says something new, and people's, in order of time. A person's word counts, and a
+// decision more than an accepted baseline. All in the arena.
+static void events_decide(struct event *event, const struct stored_event *stored,
+                          const struct event_entry *now, const struct history_set *set,
+                          const struct timeline *timeline, struct arena *arena)
+{
+    const struct epoch_list *epochs = &set->epochs;
+    const size_t known = stored ? stored->entry_count : 0;
+    struct event_entry *entries =
+        arena_alloc(arena, (known + epochs->decision_count + 2) * sizeof(*entries));
+    bool decided = false;
+    event->state = now->state;
+    event->entries = entries;
+    event->entry_count = 0;
+    for (size_t i = 0; i < known; i++)
+        entries[event->entry_count++] = stored->entries[i];
+    if (known == 0 || stored->entries[known - 1].state != now->state)
+        entries[event->entry_count++] = *now;
+    for (size_t i = 0; i < epochs->decision_count; i++) {
+        const struct epoch_decision *d = &epochs->decisions[i];
+        if (strcmp(d->event, event->name) != 0)
+            continue;
+        add_word(event, entries, &(struct event_entry){d->state, d->when_s, d->who, d->reason});
+        decided = true;
+    }
+    if (decided || (now->state != EVENT_NEW && now->state != EVENT_CONFIRMED))
+        return;
+    const struct epoch *epoch = accepted_with(event, set, timeline);
+    if (epoch)
+        add_word(event, entries,
+                 &(struct event_entry){EVENT_ACCEPTED, epoch->when_s, epoch->who, epoch->reason});
+}
+
+// ---- events as they were reported before ----
+
+// Events as they are found now and as they were reported before. Both are the same event when they
+// have a series in common whose ranges of commits meet; then the name stays. The tool's own word of
+// an event is kept in the store, a person's in the epochs file (events_decide()), and that counts.
+
+struct remembering {
+    struct events *events;
+    const struct history_set *set;
+    struct store *store;
+    const struct events_asked *asked;
+    struct stored_event *stored;
+    size_t stored_count;
+    bool *found;              // of the stored ones
+    struct event_index index; // of all events, withdrawn ones too
+    const char **names;       // taken, by hash
+    size_t name_room;         // a power of two
+    struct arena *arena;
+};
+
+// ---- which is which ----
+
+static size_t index_of(const struct history_set *set, int64_t series)
+{
+    size_t i = 0;
+    while (i < set->count && set->series[i].series->key != series)
+        i++;
+    return i;
+}
+
+// Both of one series.
+static bool meets(const struct remembering *r, const struct stored_event_change *s,
+                  const struct event_change *c)
+{
+    const struct timeline *t = &r->events->timeline;
+    const size_t first = timeline_find(t, s->first), last = timeline_find(t, s->last);
+    return last != SIZE_MAX && (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
+}
+
+// Each that was reported becomes the one that has most of it.
+static void recognise(struct remembering *r)
+{
+    struct events *events = r->events;
+    size_t *shared = xcalloc(events->list.count + 1, sizeof(*shared));
+    struct event_index index;
+    event_index_make(&index, &events->list, r->set->count, r->arena);
+    for (size_t i = 0; i < r->stored_count; i++) {
+        const struct stored_event *s = &r->stored[i];
+        size_t best = SIZE_MAX;
+        memset(shared, 0, events->list.count * sizeof(*shared));
+        for (size_t k = 0; k < s->change_count; k++) {
+            const size_t series = index_of(r->set, s->changes[k].series);
+            for (size_t t = series < r->set->count ? index.begin[series] : 0;
+                 series < r->set->count && t < index.begin[series + 1]; t++)
+                shared[index.touches[t].event] += meets(r, &s->changes[k], index.touches[t].change);
+        }
+        for (size_t k = 0; k < events->list.count; k++) {
+            if (shared[k] && !events->stored[k] && events->list.events[k].cause == s->cause &&
+                (best == SIZE_MAX || shared[k] > shared[best]))
+                best = k;
+        }
+        r->found[i] = best != SIZE_MAX;
+        if (best != SIZE_MAX)
+            events->stored[best] = &r->stored[i];
+    }
+    free(shared);
+}
+
+// ---- names ----
+
+// Room for every name that there can be, twice over, so that a search soon meets an empty place.
+static void names_make(struct remembering *r)
+{
+    const size_t most = r->stored_count + r->events->list.count + 1;
+    for (r->name_room = 4; r->name_room < 2 * most;)
+        r->name_room *= 2;
+    r->names = arena_alloc(r->arena, r->name_room * sizeof(*r->names));
+}
+
+// True when it was there already; `name` stays where it is.
+static bool name_add(struct remembering *r, const char *name)
+{
+    size_t at = hash_text(HASH_START, name) & (r->name_room - 1);
+    for (; r->names[at]; at = (at + 1) & (r->name_room - 1)) {
+        if (strcmp(r->names[at], name) == 0)
+            return true;
+    }
+    r->names[at] = name;
+    return false;
+}
+
+// The commit that it most likely began with; what is no commit's says so.
+static void name_event(struct remembering *r, struct event *e)
+{
+    const char *cause = e->cause == ATTRIBUTION_KERNEL ? "" : attribution_name(e->cause);
+    bool taken = true;
+    for (int n = 1; taken; n++) {
+        char number[16] = "";
+        if (n > 1)
+            snprintf(number, sizeof(number), "-%d", n);
+        snprintf(e->name, sizeof(e->name), "%.10s%s%.12s%s", e->commits[0].id, *cause ? "-" : "",
+                 cause, number);
+        taken = name_add(r, e->name);
+    }
+}
+
+// ---- withdrawn ----
+
+static struct event of_stored(const struct remembering *r, const struct stored_event *s)
+{
+    const struct timeline *t = &r->events->timeline;
+    struct event_change *changes = arena_alloc(r->arena, (s->change_count + 1) * sizeof(*changes));
+    struct event e = {.cause = s->cause,
+                      .what = s->what[0] ? s->what : NULL,
+                      .device = SIZE_MAX,
+                      .changes = changes};
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct stored_event_change *c = &s->changes[i];
+        const size_t series = index_of(r->set, c->series), last = timeline_find(t, c->last);
+        const size_t first = timeline_find(t, c->first);
+        if (series == r->set->count || last == SIZE_MAX)
+            continue;
+        e.last = e.count && e.last < last ? e.last : last;
+        changes[e.count++] = (struct event_change){.series = series,
+                                                   .first = first == SIZE_MAX ? last : first,
+                                                   .last = last,
+                                                   .at = last,
+                                                   .size = {c->log_ratio, NAN, NAN},
+                                                   .log_evidence = c->log_evidence,
+                                                   .cause = s->cause};
+    }
+    e.first = e.last;
+    return e;
+}
+
+static void add_withdrawn(struct remembering *r)
+{
+    struct event_list *list = &r->events->list;
+    size_t room = list->count + r->stored_count + 1;
+    struct event *all = arena_alloc(r->arena, room * sizeof(*all));
+    struct stored_event **stored = arena_alloc(r->arena, room * sizeof(*stored));
+    memcpy(all, list->events, list->count * sizeof(*all));
+    memcpy(stored, r->events->stored, list->count * sizeof(*stored));
+    for (size_t i = 0; i < r->stored_count; i++) {
+        struct event e = of_stored(r, &r->stored[i]);
+        if (r->found[i] || e.count == 0)
+            continue;
+        struct event_commit *commit = arena_alloc(r->arena, sizeof(*commit));
+        size_t *culprit = arena_alloc(r->arena, sizeof(*culprit));
+        const struct commit *c = &r->events->timeline.commits[e.last];
+        *culprit = e.last;
+        *commit =
+            (struct event_commit){.time_s = c->time_s, .summary = c->summary, .author = c->author};
+        text_copy(commit->id, sizeof(commit->id), c->id);
+        e.culprits = culprit;
+        e.commits = commit;
+        e.culprit_count = 1;
+        e.state = EVENT_WITHDRAWN;
+        stored[list->count] = &r->stored[i];
+        all[list->count++] = e;
+    }
+    list->events = all;
+    r->events->stored = stored;
+}
+
+// ---- what became of it ----
+
+// A series is back when less than a quarter of it is left: in the newest code, where links lead
+// there; else after later changes.
+static bool is_undone(const struct remembering *r, const struct event *e,
+                      const struct event_change *c)
+{
+    double left = c->size.value;
+    if (c->levelled)
+        return c->left <= c->size.value / 4;
+    for (size_t t = r->index.begin[c->series]; t < r->index.begin[c->series + 1]; t++) {
+        const struct event *other = &r->events->list.events[r->index.touches[t].event];
+        const struct event_change *o = r->index.touches[t].change;
+        if (other != e && other->state != EVENT_WITHDRAWN && o->first > c->last)
+            left += o->size.value;
+    }
+    return left <= c->size.value / 4;
+}
+
+static bool is_fixed(const struct remembering *r, const struct event *e)
+{
+    size_t slower = 0, undone = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        slower += e->changes[i].size.value > 0;
+        undone += e->changes[i].size.value > 0 && is_undone(r, e, &e->changes[i]);
+    }
+    return slower > 0 && undone == slower;
+}
+
+// It took slowdowns back, to the very code before them, and did nothing else: there is nothing to
+// decide. One that takes a gain back, on purpose or by a merge that went wrong, is for a person.
+static bool is_revert(const struct event *e)
+{
+    bool back = true;
+    for (size_t i = 0; i < e->count; i++)
+        back &= e->changes[i].back && e->changes[i].size.value < 0;
+    return back;
+}
+
+static bool was(const struct stored_event *s, enum event_state state)
+{
+    bool found = false;
+    for (size_t i = 0; s && i < s->entry_count; i++)
+        found |= s->entries[i].state == state;
+    return found;
+}
+
+// What the tool says of it now, and why. Once confirmed it stays so.
+static struct event_entry opinion(const struct remembering *r, const struct event *e,
+                                  const struct stored_event *s)
+{
+    struct event_entry entry = {EVENT_NEW, r->asked->now_s, "plumb " PLUMB_VERSION,
+                                "found; the evidence over the whole history does not suffice yet"};
+    if (e->state == EVENT_WITHDRAWN) {
+        entry.state = EVENT_WITHDRAWN;
+        entry.why = "what was measured since, or pruned, does not bear it out";
+    } else if (is_fixed(r, e)) {
+        entry.state = EVENT_FIXED;
+        entry.why = "later changes undo it";
+    } else if (is_revert(e)) {
+        entry.state = EVENT_FIXED;
+        entry.why = "it is an exact revert: the code is one from before, and nothing is slower";
+    } else if (e->confirmed || was(s, EVENT_CONFIRMED)) {
+        entry.state = EVENT_CONFIRMED;
+        entry.why = "the evidence suffices over the whole history";
+    }
+    return entry;
+}
+
+// ---- keeping ----
+
+static int keep(struct remembering *r, const struct event *e, struct stored_event **stored,
+                const struct event_entry *now, struct error *err)
+{
+    const struct timeline *t = &r->events->timeline;
+    struct stored_event *s = *stored;
+    const bool told = s && s->entry_count && s->entries[s->entry_count - 1].state == now->state;
+    struct stored_event fresh = {.cause = e->cause, .what = e->what ? e->what : ""};
+    if (!s) {
+        s = arena_copy(r->arena, &fresh, sizeof(fresh));
+        memcpy(s->name, e->name, sizeof(s->name));
+    }
+    if (e->state != EVENT_WITHDRAWN) {
+        s->changes = arena_alloc(r->arena, e->count * sizeof(*s->changes));
+        s->change_count = e->count;
+    }
+    for (size_t i = 0; e->state != EVENT_WITHDRAWN && i < e->count; i++) {
+        const struct event_change *c = &e->changes[i];
+        s->changes[i] = (struct stored_event_change){r->set->series[c->series].series->key, "", "",
+                                                     c->size.value, c->log_evidence};
+        text_copy(s->changes[i].first, OBJECT_ID_TEXT, t->commits[c->first].id);
+        text_copy(s->changes[i].last, OBJECT_ID_TEXT, t->commits[c->last].id);
+    }
+    if (store_save_event(r->store, s, err) ||
+        (!told && store_add_event_entry(r->store, s->key, now, err)))
+        return -1;
+    *stored = s;
+    return 0;
+}
+
+// A culprit that a search ended with.
+static void narrow(struct event *e, const struct stored_event *s)
+{
+    for (size_t i = 0; s && s->culprit[0] && i < e->culprit_count; i++) {
+        if (strcmp(e->commits[i].id, s->culprit) != 0)
+            continue;
+        e->first = e->last = e->culprits[i];
+        e->culprits += i;
+        e->commits += i;
+        e->culprit_count = 1;
+    }
+}
+
+static int keep_all(struct remembering *r, const struct event_entry *now, struct error *err)
+{
+    struct events *events = r->events;
+    if (store_begin_batch(r->store, err))
+        return -1;
+    for (size_t i = 0; i < events->list.count; i++) {
+        if (keep(r, &events->list.events[i], &events->stored[i], &now[i], err)) {
+            store_cancel_batch(r->store);
+            return -1;
+        }
+    }
+    return store_commit_batch(r->store, err);
+}
+
+static void settle(struct remembering *r)
+{
+    struct events *events = r->events;
+    struct event_entry *now = xcalloc(events->list.count + 1, sizeof(*now));
+    struct error refused;
+    event_index_make(&r->index, &events->list, r->set->count, r->arena);
+    names_make(r);
+    for (size_t i = 0; i < r->stored_count; i++)
+        (void)name_add(r, r->stored[i].name);
+    for (size_t i = 0; i < events->list.count; i++) {
+        struct event *e = &events->list.events[i];
+        if (events->stored[i])
+            memcpy(e->name, events->stored[i]->name, sizeof(e->name));
+    }
+    for (size_t i = 0; i < events->list.count; i++) {
+        struct event *e = &events->list.events[i];
+        if (!e->name[0])
+            name_event(r, e);
+        narrow(e, events->stored[i]);
+        now[i] = opinion(r, e, events->stored[i]);
+    }
+    if (r->asked->now_s && keep_all(r, now, &refused))
+        fprintf(stderr, "plumb: %s; events are not kept\n", refused.text);
+    for (size_t i = 0; i < events->list.count; i++)
+        events_decide(&events->list.events[i], events->stored[i], &now[i], r->set,
+                      &events->timeline, r->arena);
+    free(now);
+}
+
+// Gives names, entries and states to the events as they are found, newest first, and adds those
+// that were reported and are found no more, as withdrawn. What is new of all that is kept when
+// asked->now_s is not 0; a store that takes nothing is complained of on standard error.
+static int events_remember(struct events *events, const struct history_set *set,
+                           struct store *store, const struct events_asked *asked,
+                           struct arena *arena, struct error *err)
+{
+    struct remembering r = {
+        .events = events, .set = set, .store = store, .asked = asked, .arena = arena};
+    if (store_load_events(&r.stored, &r.stored_count, store, arena, err))
+        return -1;
+    events->stored = arena_alloc(arena, (events->list.count + 1) * sizeof(*events->stored));
+    r.found = arena_alloc(arena, (r.stored_count + 1) * sizeof(*r.found));
+    recognise(&r);
+    add_withdrawn(&r);
+    settle(&r);
+    return 0;
+}
 
 // ---- positions ----
 

@@ -10,30 +10,60 @@
 //
 // An event that was reported is kept in the store and keeps its name. When it is found no more it
 // is withdrawn, with the day and the reason. People accept and dismiss events in the epochs file,
-// and an accepted change of baseline accepts the events that led to it (events_decided.h).
+// and an accepted change of baseline accepts the events that led to it.
+
 #ifndef PLUMB_CI_EVENTS_H
 #define PLUMB_CI_EVENTS_H
 
+#include "baselines/kept/event.h"
 #include "ci/history/load.h"
-#include "ci/history/timeline.h"
+#include "runner/git/repository.h"
+
+// The commits of a store in one order, parents before children, with those between them that were
+// never measured as far as a repository knows them. Events are ranges of it.
+struct timeline_place {
+    const char *id;
+    size_t at;
+};
+
+struct timeline {
+    struct commit *commits;
+    size_t *begins; // of each stretch: the first commit behind its base that is on its own line;
+                    // SIZE_MAX: it was not followed as far as its base
+    bool *line; // of each: it is on the line of first parents of a change; others are of branches
+    bool *between; // the store does not know it
+    size_t count;
+    struct timeline_place *places; // by id
+};
+
+// What is known beside the store.
+struct timeline_sources {
+    const struct repository *repository; // NULL: only what the store knows
+    const char *const *paths; // files and folders that a build reads; a commit that changes none of
+    size_t path_count;        // them is on no line. None: every commit counts
+};
 
 struct events_asked {
     struct timeline_sources sources; // without them, commits that nobody measured are no culprits
     int64_t now_s; // what is found is kept in the store (opened for writing), with this as its
                    // time; 0: nothing is kept, and no clock is needed
 };
+
 struct events {
     struct event_list list;       // event_change.series is an index into set->series
     struct timeline timeline;     // what its positions are in
     struct stored_event **stored; // of each event; key 0 when it is not kept
 };
+
 // What the newest plain run's policy says that a build reads. In the arena.
 int events_sources(struct timeline_sources *out, struct store *store,
                    const struct repository *repository, struct arena *arena, struct error *err);
+
 // `set` has all series of the store, judged by history_load(), and stays where it is as long as the
 // events. All of `out` lives in the arena.
 int events_load(struct events *out, const struct history_set *set, struct store *store,
                 const struct events_asked *asked, struct arena *arena, struct error *err);
+
 // By its name, or by the beginning of its name or of a culprit's id when only one event fits.
 const struct event *events_named(const struct events *events, const char *name, struct error *err);
 

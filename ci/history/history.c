@@ -3,12 +3,23 @@
 // Judges one series from the points of its history: its levels, its changes, and whose they are.
 // Where the points come from is not its business, nor what is kept of the judgement.
 #include "ci/history/history.h"
+
+#include "baselines/kept/judgement.h"
+#include "ci/history/history_links.h"
+#include "model/history/attribution.h"
+#include "model/history/changepoint.h"
+#include "model/history/creep.h"
 #include "model/history/focus.h"
 #include "model/robust.h"
+#include "model/text.h"
+#include "reports/charts/series_chart.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { HISTORY_LEVEL_POINTS = 10 }; // of the accepted state, and of the newest
 
 enum { CONTROLS_MOST = 8 };
 
@@ -16,7 +27,8 @@ const struct history_options history_defaults = {.margin = 0.01, .confidence = 0
 
 // ---- values ----
 
-bool history_predicted(const struct stored_points *stored)
+// Every point has a prediction.
+static bool history_predicted(const struct stored_points *stored)
 {
     for (size_t i = 0; i < stored->count; i++) {
         if (!(stored->points[i].predicted_ns > 0))
@@ -252,14 +264,17 @@ static void take_changes(struct series_history *s, struct changepoints *found, b
     changepoints_free(found);
 }
 
-void history_values(struct series_history *out, const struct common_mode *common,
-                    struct arena *scratch)
+// Sets out->values, from out->stored and out->against_model.
+static void history_values(struct series_history *out, const struct common_mode *common,
+                           struct arena *scratch)
 {
     out->values = values_of(&out->stored, out->against_model, scratch);
     out->common_mode = take_off(out->values, &out->stored, common);
 }
 
-void history_find(struct series_history *out, bool newest, struct arena *keep)
+// Sets out->breaks and out->changes. `newest`: the stretch ends with the newest point, so the
+// online detector is asked too.
+static void history_find(struct series_history *out, bool newest, struct arena *keep)
 {
     struct changepoints found;
     find_breaks(out, keep);
@@ -267,8 +282,9 @@ void history_find(struct series_history *out, bool newest, struct arena *keep)
     take_changes(out, &found, newest, keep);
 }
 
-void history_find_again(struct series_history *out, const struct change *earlier, size_t count,
-                        struct arena *keep)
+// The same of the newest stretch, in which these `count` changes were found before.
+static void history_find_again(struct series_history *out, const struct change *earlier,
+                               size_t count, struct arena *keep)
 {
     struct changepoints found;
     find_breaks(out, keep);
@@ -344,7 +360,8 @@ struct history_now history_now(const struct series_history *s)
     return (struct history_now){s->epoch ? l->accepted : l->now, l->moved, true};
 }
 
-void history_remember(struct series_history *s)
+// Sets out->newest and out->recent; out->stored has at least one point.
+static void history_remember(struct series_history *s)
 {
     size_t first = s->stored.count > HISTORY_RECENT ? s->stored.count - HISTORY_RECENT : 0;
     s->newest = s->stored.points[s->stored.count - 1];
@@ -358,4 +375,611 @@ void history_forget(struct series_history *stored)
     stored->stored.points = NULL;
     stored->values = NULL;
     stored->newest.model = stored->newest.driver = stored->newest.runtime = NULL;
+}
+
+// ---- whose a change is that several series share ----
+
+struct place {
+    const struct history_change *change;
+    size_t series, index;
+};
+
+static int by_commit(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = strcmp(a->change->at.id, b->change->at.id);
+    return order ? order : a->series < b->series ? -1 : a->series > b->series;
+}
+
+static struct place *all_places(size_t *count, const struct series_history *all, size_t series)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < series; i++)
+        total += all[i].change_count;
+    struct place *places = xcalloc(total, sizeof(*places));
+    total = 0;
+    for (size_t i = 0; i < series; i++) {
+        for (size_t k = 0; k < all[i].change_count; k++)
+            places[total++] = (struct place){&all[i].changes[k], i, k};
+    }
+    if (total)
+        qsort(places, total, sizeof(*places), by_commit);
+    *count = total;
+    return places;
+}
+
+static size_t device_number(const struct series_history *all, size_t i)
+{
+    size_t d = 0;
+    while (d < i && strcmp(all[d].series->device_uuid, all[i].series->device_uuid) != 0)
+        d++;
+    return d;
+}
+
+// A commit that a change may have begun with: one word of change->held.
+struct held {
+    const char *id; // `length` bytes
+    size_t length, series, index;
+};
+
+static int compare_ids(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct held *a = left, *b = right;
+    const int order = compare_ids(a->id, a->length, b->id, b->length);
+    if (order)
+        return order;
+    return a->series != b->series ? (a->series > b->series) - (a->series < b->series)
+                                  : (a->index > b->index) - (a->index < b->index);
+}
+
+// By id, then by series, then by change.
+static struct held *all_held(size_t *count, const struct series_history *all, size_t series)
+{
+    struct held *list = NULL;
+    size_t used = 0, room = 0;
+    for (size_t i = 0; i < series; i++) {
+        for (size_t k = 0; k < all[i].change_count; k++) {
+            const char *word = all[i].changes[k].held;
+            for (size_t length; *word; word += length + strspn(word + length, " ")) {
+                length = strcspn(word, " ");
+                list = xgrow(list, used, &room, sizeof(*list));
+                list[used++] = (struct held){word, length, i, k};
+            }
+        }
+    }
+    if (used)
+        qsort(list, used, sizeof(*list), by_id);
+    *count = used;
+    return list;
+}
+
+// The first of the list with this id, or behind where it would be.
+static size_t find_held(const struct held *list, size_t count, const char *commit)
+{
+    const size_t length = strlen(commit);
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (compare_ids(list[middle].id, list[middle].length, commit, length) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// `held`: from the commit's first on; a series' first change that holds it counts.
+static void attribute_commit(struct series_history *all, size_t count, const size_t *devices,
+                             const struct place *places, size_t place_count,
+                             const struct held *held, size_t held_count)
+{
+    const char *commit = places->change->at.id;
+    struct attribution_series *input = xcalloc(count, sizeof(*input));
+    struct attributed *output = xcalloc(count, sizeof(*output));
+    const struct history_change **changes = xcalloc(count, sizeof(*changes));
+    for (size_t i = 0; i < held_count; i++) {
+        if (compare_ids(held[i].id, held[i].length, commit, strlen(commit)) != 0)
+            break;
+        if (!changes[held[i].series])
+            changes[held[i].series] = &all[held[i].series].changes[held[i].index];
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct history_change *c = changes[i];
+        input[i] = (struct attribution_series){.device = devices[i],
+                                               .bound = all[i].newest.bound,
+                                               .changed = c != NULL,
+                                               .size = c ? c->change.size.value : 0,
+                                               .code_changed = c && c->code_changed,
+                                               .code_known = all[i].newest.code != 0,
+                                               .model_changed = c && c->model_changed};
+    }
+    attribution_find(output, input, count, NULL, 0);
+    for (size_t i = 0; i < place_count; i++) {
+        struct history_change *c = &all[places[i].series].changes[places[i].index];
+        enum attribution found = output[places[i].series].attribution;
+        if (found == ATTRIBUTION_NONE || found == ATTRIBUTION_KERNEL)
+            continue;
+        c->shared = true;
+        if (c->attribution != ATTRIBUTION_BREAK)
+            c->attribution = found;
+    }
+    free(changes);
+    free(input);
+    free(output);
+}
+
+void history_attribute(struct series_history *all, size_t count)
+{
+    size_t place_count, held_count;
+    struct place *places = all_places(&place_count, all, count);
+    struct held *held = all_held(&held_count, all, count);
+    size_t *devices = xcalloc(count, sizeof(*devices));
+    for (size_t i = 0; i < count; i++)
+        devices[i] = device_number(all, i);
+    for (size_t first = 0, end; first < place_count; first = end) {
+        for (end = first + 1; end < place_count; end++) {
+            if (strcmp(places[end].change->at.id, places[first].change->at.id) != 0)
+                break;
+        }
+        if (end - first < CONTROLS_FEWEST)
+            continue;
+        const size_t at = find_held(held, held_count, places[first].change->at.id);
+        attribute_commit(all, count, devices, places + first, end - first, held + at,
+                         held_count - at);
+    }
+    free(devices);
+    free(held);
+    free(places);
+}
+
+// ---- the points that a chart shows: settled ones are thinned once, later ones are all there ----
+
+static int add_chart_point(struct chart_point *out, struct store *store,
+                           const struct stored_point *p, size_t index, struct error *err)
+{
+    *out = (struct chart_point){.index = index,
+                                .time_s = p->time_s,
+                                .time_ns = p->time_ns,
+                                .predicted_ns = p->predicted_ns};
+    memcpy(out->commit, p->commit, sizeof(out->commit));
+    return store_half_width(&out->half_ns, store, p->measurement, err);
+}
+
+// kept->chart, in `keep`: the settled points of `stored`, thinned to about HISTORY_CHART.
+static int history_kept_settle(struct history_kept *kept, struct store *store,
+                               const struct stored_points *stored, struct arena *keep,
+                               struct error *err)
+{
+    size_t settled = kept->judgement.settled, count;
+    int status = 0;
+    struct history h = {.points = xcalloc(settled, sizeof(*h.points)), .count = settled};
+    for (size_t i = 0; i < settled; i++)
+        h.points[i].time_ns = stored->points[i].time_ns;
+    size_t *shown = series_thin(&h, HISTORY_CHART, &count);
+    kept->chart = arena_alloc(keep, count * sizeof(*kept->chart));
+    kept->chart_count = count;
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = add_chart_point(&kept->chart[i], store, &stored->points[shown[i]], shown[i], err);
+    free(shown);
+    free(h.points);
+    return status;
+}
+
+int history_kept_chart(struct chart_point **out, size_t *count, struct store *store,
+                       const struct series_entry *entry, const struct judgement *j,
+                       struct arena *arena, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    const struct history_query query = {.until_key = j->newest_key, .from_s = j->settled_s};
+    struct chart_point *settled = NULL;
+    struct stored_points newer;
+    size_t first = 0, used = 0;
+    if (j->settled && store_load_chart(&settled, &used, store, &series, arena, err))
+        return -1;
+    if (store_points(&newer, store, &series, &query, arena, err))
+        return -1;
+    while (j->settled && first < newer.count && newer.points[first].measurement != j->settled_key)
+        first++;
+    first += j->settled > 0;
+    if (first > newer.count || newer.count - first != j->points - j->settled)
+        return error_set(err, "%s: points of %s changed while the site was written; write it again",
+                         store_path(store), entry->kernel);
+    struct chart_point *all = arena_alloc(arena, (used + newer.count - first) * sizeof(*all));
+    if (used)
+        memcpy(all, settled, used * sizeof(*all));
+    for (size_t i = first; i < newer.count; i++) {
+        if (add_chart_point(&all[used++], store, &newer.points[i], j->settled + i - first, err))
+            return -1;
+    }
+    *out = all;
+    *count = used;
+    return 0;
+}
+
+// ---- judged before, and judged now ----
+
+// Joins what was judged of a series before with what is judged of its new points, and says what to
+// keep. It judges anew from the beginning when something other than new points has changed; until
+// then a change that was surely found stays.
+
+// Raised when this file would conclude something else from the same points.
+enum { HISTORY_KEPT_VERSION = 6 };
+
+// What the judgements are made by: settings and the accepted epoch of the series.
+static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct history_options *options,
+                     const struct epoch *epoch)
+{
+    uint64_t hash = hash_bytes(HASH_START, &options->margin, sizeof(options->margin));
+    hash = hash_bytes(hash, &options->confidence, sizeof(options->confidence));
+    if (epoch) {
+        hash = hash_text(hash_text(hash, epoch->series), epoch->commit);
+        hash = hash_bytes(hash, &epoch->level, sizeof(epoch->level));
+        hash = hash_bytes(hash, &epoch->when_s, sizeof(epoch->when_s));
+    }
+    snprintf(out, JUDGEMENT_MAKER_TEXT, "%d.%d/%016llx", CHANGEPOINT_VERSION, HISTORY_KEPT_VERSION,
+             (unsigned long long)hash);
+}
+
+bool history_kept_believed(const struct judgement *judgement)
+{
+    char begin[JUDGEMENT_MAKER_TEXT];
+    snprintf(begin, sizeof(begin), "%d.%d/", CHANGEPOINT_VERSION, HISTORY_KEPT_VERSION);
+    return strncmp(judgement->maker, begin, strlen(begin)) == 0;
+}
+
+// How many of `count` points of a series are settled.
+static size_t settled_of(size_t count, const struct series_entry *series)
+{
+    char problem[PROBLEM_TEXT];
+    if (count < HISTORY_CONTEXT + 2 * HISTORY_BLOCK)
+        return 0;
+    problem_format(problem, &series->problem);
+    uint64_t hash = hash_text(hash_text(HASH_START, series->kernel), problem);
+    size_t offset = (size_t)(hash_text(hash, series->device_uuid) >> 20) % HISTORY_BLOCK;
+    return (count - offset) / HISTORY_BLOCK * HISTORY_BLOCK + offset;
+}
+
+// ---- reading ----
+
+static int read_points(struct stored_points *out, struct store *store,
+                       const struct series_entry *entry, const struct history_query *query,
+                       struct arena *arena, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    return store_points(out, store, &series, query, arena, err);
+}
+
+static void begin(struct series_history *out, const struct series_entry *entry,
+                  const struct history_options *options)
+{
+    *out = (struct series_history){.series = entry};
+    if (options->epochs)
+        out->epoch =
+            epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
+}
+
+// The series' own part of a judgement, into it and out of it.
+static void say(struct judgement *j, const struct series_history *s)
+{
+    j->against_model = s->against_model;
+    j->common_mode = s->common_mode;
+    j->drift = s->drift;
+    j->sigma = s->sigma;
+    j->correlation = s->correlation;
+    j->since = s->since_known ? s->since : SIZE_MAX;
+    j->level = s->level;
+    j->level_se = s->level_se;
+    j->creep = s->creep;
+    j->changes = s->changes;
+    j->change_count = s->change_count;
+    j->breaks = s->breaks;
+    j->break_count = s->break_count;
+}
+
+static void repeat(struct series_history *s, const struct judgement *j)
+{
+    s->against_model = j->against_model;
+    s->common_mode = j->common_mode;
+    s->drift = j->drift;
+    s->sigma = j->sigma;
+    s->correlation = j->correlation;
+    s->since_known = j->since != SIZE_MAX;
+    s->since = s->since_known ? j->since : 0;
+    s->level = j->level;
+    s->level_se = j->level_se;
+    s->creep = j->creep;
+    s->changes = j->changes;
+    s->change_count = j->change_count;
+    s->breaks = j->breaks;
+    s->break_count = j->break_count;
+}
+
+int history_kept_find(struct series_history *out, struct history_kept *kept, bool *found,
+                      struct store *store, const struct series_entry *entry,
+                      const struct history_options *options, struct arena *scratch,
+                      struct arena *keep, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    char maker[JUDGEMENT_MAKER_TEXT];
+    *kept = (struct history_kept){0};
+    *found = false;
+    begin(out, entry, options);
+    maker_of(maker, options, out->epoch);
+    if (store_load_judgement(&kept->judgement, store, &series, keep, err))
+        return -1;
+    bool ours = strcmp(kept->judgement.maker, maker) == 0;
+    if (!ours)
+        kept->judgement = (struct judgement){.marks = kept->judgement.marks};
+    memcpy(kept->judgement.maker, maker, sizeof(maker));
+    if (!ours || kept->judgement.changed)
+        return 0;
+    const struct history_query newest = {.limit = HISTORY_RECENT,
+                                         .until_key = kept->judgement.newest_key};
+    if (kept->judgement.points && read_points(&out->stored, store, entry, &newest, scratch, err))
+        return -1;
+    if (kept->judgement.points && out->stored.count == 0)
+        return 0; // gone without a mark: another program's doing
+    if (out->stored.count)
+        history_remember(out);
+    repeat(out, &kept->judgement);
+    out->stored.count = kept->judgement.points;
+    *found = true;
+    return 0;
+}
+
+// ---- judging ----
+
+// A stretch of the points and values, as a series of its own.
+static struct series_history stretch(const struct series_history *s, size_t first, size_t end)
+{
+    struct series_history out = *s;
+    out.stored.points += first;
+    out.stored.count = end - first;
+    out.values += first;
+    out.changes = NULL;
+    out.change_count = 0;
+    out.breaks = NULL;
+    out.break_count = 0;
+    return out;
+}
+
+static bool is_known(const struct history_change *changes, size_t count,
+                     const struct history_change *c)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct history_change *k = &changes[i];
+        if (k->change.latest >= c->change.earliest && k->change.earliest <= c->change.latest &&
+            (k->change.size.value > 0) == (c->change.size.value > 0))
+            return true;
+    }
+    return false;
+}
+
+// Settled changes before `seam`, and those of the newer points, whose first has index `base`.
+static void join(struct series_history *out, const struct history_change *settled,
+                 size_t settled_count, const struct series_history *newer, size_t base, size_t seam,
+                 struct arena *keep)
+{
+    struct history_change *all =
+        arena_alloc(keep, (settled_count + newer->change_count) * sizeof(*all));
+    size_t count = 0, before;
+    for (size_t i = 0; i < settled_count; i++) {
+        if (settled[i].change.index < seam && !settled[i].newest)
+            all[count++] = settled[i];
+    }
+    before = count;
+    for (size_t i = 0; i < newer->change_count; i++) {
+        struct history_change c = newer->changes[i];
+        c.change.index += base;
+        c.change.earliest += base;
+        c.change.latest += base;
+        if (c.change.index >= seam && !is_known(all, before, &c))
+            all[count++] = c;
+    }
+    out->changes = all;
+    out->change_count = count;
+}
+
+// A break lies between two points: those up to `base` are known, later ones are the newer points'.
+static void join_breaks(struct series_history *out, const struct history_break *settled,
+                        size_t settled_count, const struct series_history *newer, size_t base,
+                        struct arena *keep)
+{
+    struct history_break *all =
+        arena_alloc(keep, (settled_count + newer->break_count) * sizeof(*all));
+    size_t count = 0;
+    for (size_t i = 0; i < settled_count && settled[i].index <= base; i++)
+        all[count++] = settled[i];
+    for (size_t i = 0; i < newer->break_count; i++) {
+        all[count] = newer->breaks[i];
+        all[count++].index += base;
+    }
+    out->breaks = all;
+    out->break_count = count;
+}
+
+// All points are there.
+static void judge_whole(struct series_history *s, size_t settled,
+                        const struct history_options *options, struct arena *keep)
+{
+    if (settled == 0) {
+        history_find(s, true, keep);
+    } else {
+        struct series_history older = stretch(s, 0, settled);
+        struct series_history newer = stretch(s, settled - HISTORY_CONTEXT, s->stored.count);
+        history_find(&older, false, keep);
+        history_find(&newer, true, keep);
+        s->sigma = older.sigma;
+        s->correlation = older.correlation;
+        s->drift = older.drift;
+        join(s, older.changes, older.change_count, &newer, settled - HISTORY_CONTEXT,
+             settled - HISTORY_CONTEXT / 2, keep);
+        join_breaks(s, older.breaks, older.break_count, &newer, settled - HISTORY_CONTEXT, keep);
+    }
+    history_accepted(s);
+    history_recent(s, s->values, 0, s->stored.count, options);
+}
+
+static int judge_anew(struct series_history *s, struct history_kept *kept, struct store *store,
+                      const struct common_mode *common, const struct history_options *options,
+                      int64_t newest_key, struct arena *scratch, struct arena *keep,
+                      struct error *err)
+{
+    struct judgement *j = &kept->judgement;
+    struct history_query query = options->query;
+    query.until_key = newest_key;
+    if (read_points(&s->stored, store, s->series, &query, scratch, err))
+        return -1;
+    s->against_model = history_predicted(&s->stored);
+    history_values(s, common, scratch);
+    j->points = s->stored.count;
+    j->settled = settled_of(s->stored.count, s->series);
+    j->settled_s = j->settled_key = j->context_s = 0;
+    j->settled_marks = j->marks;
+    if (s->stored.count == 0)
+        return 0;
+    history_remember(s);
+    judge_whole(s, j->settled, options, keep);
+    if (j->settled == 0 || !options->keeps)
+        return 0;
+    j->settled_s = s->stored.points[j->settled - 1].time_s;
+    j->settled_key = s->stored.points[j->settled - 1].measurement;
+    j->context_s = s->stored.points[j->settled - HISTORY_CONTEXT].time_s;
+    return history_kept_settle(kept, store, &s->stored, keep, err);
+}
+
+// The points after the settled ones and the context before them; false: what was settled no longer
+// stands as it was, or has to grow.
+static bool newer_points(struct stored_points *out, const struct judgement *j,
+                         const struct series_entry *entry)
+{
+    size_t before = 0;
+    while (before < out->count && out->points[before].measurement != j->settled_key) {
+        if (out->points[before++].measurement > j->newest_key)
+            return false;
+    }
+    before++; // the last settled point too
+    if (before > out->count || before < HISTORY_CONTEXT)
+        return false;
+    out->points += before - HISTORY_CONTEXT;
+    out->count -= before - HISTORY_CONTEXT;
+    return settled_of(j->settled + out->count - HISTORY_CONTEXT, entry) == j->settled;
+}
+
+// The epoch's commit was measured only now, or is still to come: where the accepted state begins is
+// looked for among all points.
+static bool begins_anew(const struct series_history *s, const struct judgement *j)
+{
+    if (!s->epoch)
+        return false;
+    for (size_t i = 0; i < s->stored.count; i++) {
+        if (s->stored.points[i].measurement > j->newest_key &&
+            strcmp(s->stored.points[i].commit, s->epoch->commit) == 0)
+            return true;
+    }
+    return j->since == SIZE_MAX;
+}
+
+// The accepted state begins where it did; its level is measured again while it may still change.
+static void accept_newer(struct series_history *s, const struct judgement *j, size_t base)
+{
+    s->since_known = true;
+    s->since = j->since;
+    s->level = j->level;
+    s->level_se = j->level_se;
+    if (s->since < base)
+        return;
+    struct series_history tail = stretch(s, 0, s->stored.count);
+    tail.changes = xcalloc(s->change_count + 1, sizeof(*tail.changes));
+    for (size_t i = 0; i < s->change_count; i++) {
+        if (s->changes[i].change.index < base)
+            continue;
+        tail.changes[tail.change_count] = s->changes[i];
+        tail.changes[tail.change_count++].change.index -= base;
+    }
+    history_accepted(&tail);
+    free(tail.changes);
+    s->since = tail.since + base;
+    s->level = tail.level;
+    s->level_se = tail.level_se;
+}
+
+// What was found before among the points from `base` on, and is still where it was.
+static size_t found_before(struct change *out, const struct series_history *s,
+                           const struct judgement *j, size_t base)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < j->change_count; i++) {
+        struct change c = j->changes[i].change;
+        if (j->changes[i].newest || c.earliest <= base || c.latest >= base + s->stored.count)
+            continue;
+        c.index -= base;
+        c.earliest -= base;
+        c.latest -= base;
+        if (strcmp(s->stored.points[c.index].commit, j->changes[i].at.id) == 0)
+            out[count++] = c;
+    }
+    return count;
+}
+
+static int judge_newer(struct series_history *s, struct history_kept *kept, bool *done,
+                       struct store *store, const struct common_mode *common,
+                       const struct history_options *options, int64_t newest_key,
+                       struct arena *scratch, struct arena *keep, struct error *err)
+{
+    struct judgement *j = &kept->judgement;
+    const struct history_query query = {.until_key = newest_key, .from_s = j->context_s};
+    *done = false;
+    if (j->settled == 0 || (j->changed && j->changed_s <= j->settled_s))
+        return 0;
+    if (read_points(&s->stored, store, s->series, &query, scratch, err))
+        return -1;
+    if (!newer_points(&s->stored, j, s->series) || begins_anew(s, j) ||
+        (j->against_model && !history_predicted(&s->stored)))
+        return 0;
+    size_t base = j->settled - HISTORY_CONTEXT;
+    s->against_model = j->against_model;
+    s->drift = j->drift;
+    s->sigma = j->sigma;
+    s->correlation = j->correlation;
+    history_remember(s);
+    history_values(s, common, scratch);
+    struct series_history newer = stretch(s, 0, s->stored.count);
+    struct change *before = xcalloc(j->change_count + 1, sizeof(*before));
+    history_find_again(&newer, before, found_before(before, s, j, base), keep);
+    free(before);
+    join(s, j->changes, j->change_count, &newer, base, j->settled - HISTORY_CONTEXT / 2, keep);
+    join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
+    accept_newer(s, j, base);
+    history_recent(s, s->values, base, s->stored.count, options);
+    s->stored.count += base;
+    j->points = s->stored.count;
+    *done = true;
+    return 0;
+}
+
+int history_kept_judge(struct series_history *out, struct history_kept *kept, struct store *store,
+                       const struct series_entry *entry, const struct common_mode *common,
+                       const struct history_options *options, int64_t newest_key,
+                       struct arena *scratch, struct arena *keep, struct error *err)
+{
+    bool done;
+    begin(out, entry, options);
+    if (judge_newer(out, kept, &done, store, common, options, newest_key, scratch, keep, err))
+        return -1;
+    if (!done) {
+        begin(out, entry, options);
+        if (judge_anew(out, kept, store, common, options, newest_key, scratch, keep, err))
+            return -1;
+    }
+    kept->judgement.newest_key = newest_key;
+    say(&kept->judgement, out);
+    kept->fresh = true;
+    return 0;
 }

@@ -6,6 +6,15 @@
 // The value of a point is log(actual / predicted), the prediction made at the observed clock, so
 // that clocks cancel; log(time in ns) when a point has no prediction. From it the common mode of
 // the device's controls in the same run is taken off (history_common_mode).
+//
+// The older points of a long series are settled: they are segmented together once, and what was
+// found stays. The newer ones are segmented with HISTORY_CONTEXT settled points before them each
+// time something comes; between the two, changes before the middle of that context are the settled
+// ones', later ones the newer points'. A series settles again whenever HISTORY_BLOCK more points
+// have come. Series have different numbers of points, so few of them settle at the same time. What
+// is said of a series follows from its stored points alone, however often and whenever somebody
+// asked; only the controls' common mode of settled points stays as it was when they settled.
+
 #ifndef PLUMB_CI_HISTORY_H
 #define PLUMB_CI_HISTORY_H
 
@@ -24,6 +33,7 @@ struct common_mode {
     double *shifts; // median over the controls of log(value / the control's own median)
     size_t count;
 };
+
 // At most 8 of the device's control series are read, the points of the query. In the arena.
 int history_common_mode(struct common_mode *out, struct store *store,
                         const struct series_entry *series, size_t count, const char *device_uuid,
@@ -36,6 +46,7 @@ struct history_options {
     double margin;                   // log ratio from which creep counts
     double confidence;               // of creep's interval
 };
+
 extern const struct history_options history_defaults;
 
 enum { HISTORY_RECENT = 32 };
@@ -63,47 +74,65 @@ struct series_history {
     float recent[HISTORY_RECENT]; // the newest times, oldest first
     size_t recent_count;
 };
+
 // How far the series is now from the accepted state (without one: from the beginning), and whether
 // it moved. Where its codes were compared side by side, links say it, and absolute times do not.
 struct history_now {
     struct interval size; // log ratio; without ends when nothing is known
     bool moved, linked;
 };
+
 struct history_now history_now(const struct series_history *series);
+
 // Forgets what lives in `scratch`.
 void history_forget(struct series_history *stored);
-// ---- the steps of a judgement, in this order (history_kept.h goes through them) ----
+
+// ---- the steps of a judgement, in this order (history_kept_judge() goes through them) ----
 
 // out->stored may hold all points of the series or a stretch of them; indices count from its first.
 
-// Every point has a prediction.
-bool history_predicted(const struct stored_points *stored);
-// Sets out->values, from out->stored and out->against_model.
-void history_values(struct series_history *out, const struct common_mode *common,
-                    struct arena *scratch);
-// Sets out->breaks and out->changes. `newest`: the stretch ends with the newest point, so the
-// online detector is asked too.
-void history_find(struct series_history *out, bool newest, struct arena *keep);
-// The same of the newest stretch, in which these `count` changes were found before.
-void history_find_again(struct series_history *out, const struct change *earlier, size_t count,
-                        struct arena *keep);
-// Sets out->newest and out->recent; out->stored has at least one point.
-void history_remember(struct series_history *out);
 // Sets out->since, level and level_se: where the accepted state begins, and its level.
 void history_accepted(struct series_history *out);
+
 // Sets out->creep: how far the newest values are from the accepted state. `values` are the last
 // `count` ones of the series, of which the first has the index `first`.
 void history_recent(struct series_history *out, const double *values, size_t first, size_t count,
                     const struct history_options *options);
-enum { HISTORY_LEVEL_POINTS = 10 }; // of the accepted state, and of the newest
 
 // Looks at all series together: changes that many share are the device's, a class of kernels' or
 // the model's. Only what `keep` holds is needed.
 void history_attribute(struct series_history *all, size_t count);
 
-// Names the devices that took another's place as breaks before the first points of their series,
-// and says of the others' series that they are replaced. Reads the few points at either side.
-int history_devices(struct series_history *all, size_t count, struct store *store,
-                    struct arena *keep, struct error *err);
+// ---- one series, judged anew only where it changed: the only way to judge it ----
+
+enum { HISTORY_BLOCK = 100, HISTORY_CONTEXT = 200, HISTORY_CHART = 250 };
+
+struct history_kept {
+    struct judgement judgement; // as it now is; changes are the series' own
+    struct chart_point *chart;  // settled anew, else NULL
+    size_t chart_count;
+    bool fresh; // was judged now and differs from what the store has
+};
+
+// Was it made by the detector and the judge of this program?
+bool history_kept_believed(const struct judgement *judgement);
+
+// The series as it stands in the store: true in *found when nothing has come since.
+int history_kept_find(struct series_history *out, struct history_kept *kept, bool *found,
+                      struct store *store, const struct series_entry *series,
+                      const struct history_options *options, struct arena *scratch,
+                      struct arena *keep, struct error *err);
+
+// Judged now, as little as is needed; `kept` comes from history_kept_find(). No measurement beyond
+// `newest_key` is looked at.
+int history_kept_judge(struct series_history *out, struct history_kept *kept, struct store *store,
+                       const struct series_entry *series, const struct common_mode *common,
+                       const struct history_options *options, int64_t newest_key,
+                       struct arena *scratch, struct arena *keep, struct error *err);
+
+// The points for a chart: settled ones thinned, all later ones. In the arena.
+int history_kept_chart(struct chart_point **out, size_t *count, struct store *store,
+                       const struct series_entry *series, const struct judgement *judgement,
+                       struct arena *arena, struct error *err);
 
 #endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What links say as bytes (packed.h). Levels name commits by their keys in the store. Unpacking
-// refuses what packing cannot have made, or names a commit that is not there: -1.
+// What links say as bytes, the same on every machine: integers as little-endian base-128 varints,
+// reals as 8 bytes, binary64, little-endian, texts with their length before them. Levels name
+// commits by their keys in the store. Unpacking refuses what packing cannot have made, or names a
+// commit that is not there: -1.
+
 #ifndef PLUMB_LINKS_PACK_H
 #define PLUMB_LINKS_PACK_H
 
-#include "ci/history/links_settled.h"
-#include "ci/history/packed.h"
+#include "ci/history/history_links.h"
+#include "model/buffer.h"
 
 void linked_pack(struct buffer *out, const struct linked_history *linked);
 int linked_unpack(struct linked_history *out, const void *bytes, size_t size, struct arena *arena);
@@ -16,11 +19,15 @@ int linked_part_unpack(struct linked_part *out, const void *bytes, size_t size,
 void settled_pack(struct buffer *out, const struct settled_links *settled);
 int settled_unpack(struct settled_links *out, const void *bytes, size_t size, struct arena *arena);
 
-// ---- parts of these ----
+// ---- figures ----
 
-void put_change(struct buffer *out, const struct linked_change *change);
-struct linked_change get_change(struct reader *reader);
-void put_misfit(struct buffer *out, const struct linked_misfit *misfit);
-struct linked_misfit get_misfit(struct reader *reader);
+// What is read is 0 or "" from the first thing on that cannot have been written.
+struct reader {
+    const unsigned char *at, *end;
+    struct arena *arena;
+    bool bad;
+};
+void put(struct buffer *out, uint64_t value);
+uint64_t get(struct reader *reader);
 
 #endif

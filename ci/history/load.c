@@ -3,30 +3,486 @@
 // From a store to the history of its series. All are read also where some are wanted: whose a
 // change is follows from what the others did.
 #include "ci/history/load.h"
+
+#include "ci/history/accuracy_history.h"
 #include "ci/history/epochs_file.h"
-#include "ci/history/links_kept.h"
-#include "ci/history/loading.h"
+#include "ci/history/history.h"
+#include "ci/history/history_links.h"
 #include "ci/settings/epochs_line.h"
+#include "ci/settings/together.h"
+#include "model/robust.h"
+#include "reports/report.h"
+#include "runner/git/repository.h"
 
 #include <fnmatch.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// ---- which series ----
+struct loading {
+    struct store *store;
+    struct history_set *set; // with room for all of `entries`
+    const struct history_wanted *wanted;
+    const struct series_entry *entries; // set->known of them
+    int64_t newest_key;                 // no measurement beyond it is looked at
+    bool refused;                       // the store takes nothing
+};
+
+// ---- a device that took another's place ----
+
+// A device that took another's place. A series is kernel x problem x device, so a replaced device
+// begins new ones; that their times are another device's is named as a break, and how much it
+// moved them is said.
+// Which one took which one's place: of the same kind and model name, and first measured after the
+// other's last run. Devices that are measured side by side, or turn about, replace nobody; another
+// model is other hardware and is not compared.
+// How much: the trimmed mean log time of the series' first points less that of the last points on
+// the other device, each without what lies beyond a change of level. Its interval is three standard
+// errors (99 % for ten points on either side), widened for serial correlation r as for an AR(1)
+// process by (1 + r) / (1 - r). A commit between the two, and the time that passed, are in it too.
+
+enum { POINTS = 10, POINTS_FEWEST = 5 };
+
+// Of the devices that stopped before this one began, the last. NULL: none.
+static const struct device_entry *taken_over(const struct device_entry *devices, size_t count,
+                                             const struct device_entry *later)
+{
+    const struct device_entry *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct device_entry *d = &devices[i];
+        if (d != later && d->last_s < later->first_s && strcmp(d->kind, later->kind) == 0 &&
+            strcmp(d->name, later->name) == 0 && (!found || d->last_s > found->last_s))
+            found = d;
+    }
+    // Two that began after it cannot both have its place: the first one has.
+    for (size_t i = 0; found && i < count; i++) {
+        const struct device_entry *d = &devices[i];
+        if (d != later && d->first_s > found->last_s && d->first_s < later->first_s &&
+            strcmp(d->kind, later->kind) == 0 && strcmp(d->name, later->name) == 0)
+            return NULL;
+    }
+    return found;
+}
+
+static struct series_history *find_series(struct series_history *all, size_t count,
+                                          const char *uuid, const struct series_entry *like)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct series_entry *e = all[i].series;
+        if (strcmp(e->device_uuid, uuid) == 0 && strcmp(e->kernel, like->kernel) == 0 &&
+            problem_equal(&e->problem, &like->problem))
+            return &all[i];
+    }
+    return NULL;
+}
+
+// ---- the two levels ----
+
+static int read_end(struct stored_points *out, struct store *store, const struct series_entry *like,
+                    const char *uuid, bool oldest, struct arena *arena, struct error *err)
+{
+    const struct series series = {like->kernel, &like->problem, uuid};
+    const struct history_query query = {.limit = POINTS, .oldest = oldest};
+    return store_points(out, store, &series, &query, arena, err);
+}
+
+static struct robust_mean level_of(const struct stored_points *stored, size_t first, size_t end,
+                                   double correlation)
+{
+    double work[POINTS];
+    double r = correlation > 0 ? fmin(correlation, 0.9) : 0;
+    for (size_t i = first; i < end; i++)
+        work[i - first] = log(stored->points[i].time_ns);
+    struct robust_mean level = robust_mean(work, end - first);
+    level.se *= sqrt((1 + r) / (1 - r));
+    return level;
+}
+
+// The newest points on the other device after its last change, the first here before the first.
+// `before` NULL: the other series' changes are not known.
+static void measure(struct history_break *out, const struct series_history *before,
+                    const struct stored_points *last, const struct series_history *after,
+                    const struct stored_points *first)
+{
+    size_t from = 0, end = first->count;
+    if (before && before->change_count) {
+        size_t index = before->changes[before->change_count - 1].change.index;
+        size_t skipped = before->stored.count - last->count;
+        from = index > skipped ? index - skipped : 0;
+    }
+    if (after->change_count && after->changes[0].change.index < end)
+        end = after->changes[0].change.index;
+    out->size = interval_none;
+    if (from > last->count || last->count - from < POINTS_FEWEST || end < POINTS_FEWEST)
+        return;
+    struct robust_mean a = level_of(last, from, last->count, before ? before->correlation : 0);
+    struct robust_mean b = level_of(first, 0, end, after->correlation);
+    out->size = interval_about(b.mean - a.mean, 3 * hypot(a.se, b.se));
+}
+
+// ---- the break ----
+
+// Before all others: it lies before the first point.
+static void put_first(struct series_history *s, const struct history_break *first,
+                      struct arena *keep)
+{
+    struct history_break *breaks = arena_alloc(keep, (s->break_count + 1) * sizeof(*breaks));
+    breaks[0] = *first;
+    if (s->break_count)
+        memcpy(breaks + 1, s->breaks, s->break_count * sizeof(*breaks));
+    s->breaks = breaks;
+    s->break_count++;
+}
+
+// A new device often comes with a new driver.
+static const char *name_of(const struct series_history *after, const char *uuid,
+                           const struct stored_point *last, const struct stored_point *first,
+                           struct arena *keep)
+{
+    const char *what = arena_printf(keep, "device %s %s -> %s", after->series->device_name, uuid,
+                                    after->series->device_uuid);
+    if (*last->driver && *first->driver && strcmp(last->driver, first->driver) != 0)
+        what = arena_printf(keep, "%s, driver %s -> %s", what, last->driver, first->driver);
+    if (*last->runtime && *first->runtime && strcmp(last->runtime, first->runtime) != 0)
+        what = arena_printf(keep, "%s, runtime %s -> %s", what, last->runtime, first->runtime);
+    return what;
+}
+
+static int add_takeover(struct series_history *after, const char *uuid,
+                        struct series_history *before, struct store *store, struct arena *keep,
+                        struct error *err)
+{
+    struct arena scratch = {0};
+    struct stored_points last, first;
+    int status = -1;
+    if (read_end(&last, store, after->series, uuid, false, &scratch, err) ||
+        read_end(&first, store, after->series, after->series->device_uuid, true, &scratch, err))
+        goto done;
+    status = 0;
+    if (last.count && first.count) {
+        const struct stored_point *newest = &last.points[last.count - 1], *oldest = first.points;
+        struct history_break b = {.device = true,
+                                  .at = {.time_s = oldest->time_s},
+                                  .what = name_of(after, uuid, newest, oldest, keep)};
+        memcpy(b.at.id, oldest->commit, sizeof(b.at.id));
+        measure(&b, before, &last, after, &first);
+        put_first(after, &b, keep);
+        if (before)
+            before->replaced_by = after->series->device_uuid;
+    }
+done:
+    arena_free(&scratch);
+    return status;
+}
+
+// Names the devices that took another's place as breaks before the first points of their series,
+// and says of the others' series that they are replaced. Reads the few points at either side.
+static int history_devices(struct series_history *all, size_t count, struct store *store,
+                           struct arena *keep, struct error *err)
+{
+    struct device_entry *devices;
+    size_t device_count;
+    if (store_list_devices(&devices, &device_count, store, keep, err))
+        return -1;
+    for (size_t d = 0; d < device_count; d++) {
+        const struct device_entry *replaced = taken_over(devices, device_count, &devices[d]);
+        for (size_t i = 0; replaced && i < count; i++) {
+            if (strcmp(all[i].series->device_uuid, devices[d].uuid) == 0 &&
+                add_takeover(&all[i], replaced->uuid,
+                             find_series(all, count, replaced->uuid, all[i].series), store, keep,
+                             err))
+                return -1;
+        }
+    }
+    return 0;
+}
 
 static bool matches(const char *glob, const char *text)
 {
     return !glob || fnmatch(glob, text, 0) == 0;
 }
 
-bool history_selects(const struct history_wanted *w, const struct series_entry *s)
+// Does the caller want this series?
+static bool history_selects(const struct history_wanted *w, const struct series_entry *s)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
     return matches(w->kernel, s->kernel) && matches(w->problem, problem) &&
            (matches(w->device, s->device_uuid) || matches(w->device, s->device_name));
 }
+
+// ---- one pass over all series ----
+
+// Each thread reads with a handle of its own and holds one series' points at a time; what is new
+// waits for a transaction that saves many. What all of them need (the controls, the commits) is
+// read by whoever needs it first.
+
+enum {
+    SAVED_AT_ONCE = 64, // a transaction each: other writers wait no longer than that takes
+    WORTH_A_THREAD = 16 // series
+};
+
+// What threads share is touched by one at a time, who has the lock.
+struct sharing {
+    struct loading *all;
+    pthread_mutex_t lock;
+    size_t next; // series
+    int status;
+    struct error why; // of status -1
+};
+
+struct loader {
+    struct sharing *sharing;
+    struct loading *all;
+    struct store *store;
+    struct history_kept waiting[SAVED_AT_ONCE]; // to be saved
+    const struct series_entry *waiting_for[SAVED_AT_ONCE];
+    size_t waiting_count;
+    struct kept_links links[SAVED_AT_ONCE]; // to be saved too
+    const struct series_entry *links_for[SAVED_AT_ONCE];
+    size_t links_count;
+    struct arena arena; // of what waits
+    struct arena found; // the set's in the end
+};
+
+// ---- saving ----
+
+static int save_waiting(struct loader *l, struct error *err)
+{
+    if (store_begin_batch(l->store, err))
+        return -1;
+    for (size_t i = 0; i < l->waiting_count; i++) {
+        const struct series_entry *e = l->waiting_for[i];
+        const struct series series = {e->kernel, &e->problem, e->device_uuid};
+        const struct history_kept *k = &l->waiting[i];
+        if (store_save_judgement(l->store, &series, &k->judgement, k->chart, k->chart_count, err)) {
+            store_cancel_batch(l->store);
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < l->links_count; i++) {
+        const struct series_entry *e = l->links_for[i];
+        const struct series series = {e->kernel, &e->problem, e->device_uuid};
+        if (store_save_kept_links(l->store, &series, &l->links[i], err)) {
+            store_cancel_batch(l->store);
+            return -1;
+        }
+    }
+    return store_commit_batch(l->store, err);
+}
+
+static void save(struct loader *l)
+{
+    struct error err;
+    pthread_mutex_lock(&l->sharing->lock);
+    if (!l->all->refused && (l->waiting_count || l->links_count) && save_waiting(l, &err)) {
+        fprintf(stderr, "plumb: %s; what was judged is not kept\n", err.text);
+        l->all->refused = true;
+    }
+    pthread_mutex_unlock(&l->sharing->lock);
+    l->waiting_count = l->links_count = 0;
+    arena_free(&l->arena);
+}
+
+// The set's changes are attributed later; what is kept is the series' own.
+static void keep(struct loader *l, const struct history_kept *kept,
+                 const struct series_entry *entry)
+{
+    struct history_kept *now = &l->waiting[l->waiting_count];
+    *now = *kept;
+    struct judgement *j = &now->judgement;
+    j->changes = arena_copy(&l->arena, j->changes, j->change_count * sizeof(*j->changes));
+    l->waiting_for[l->waiting_count++] = entry;
+    if (l->waiting_count == SAVED_AT_ONCE)
+        save(l);
+}
+
+// ---- what all need ----
+
+// The device's controls are read once for all of its series. The lock is the caller's.
+static int find_common_mode(const struct common_mode **out, struct loader *l, const char *uuid,
+                            struct error *err)
+{
+    struct history_set *set = l->all->set;
+    for (size_t i = 0; i < set->device_count; i++) {
+        if (strcmp(set->common[i].device_uuid, uuid) == 0) {
+            *out = &set->common[i];
+            return 0;
+        }
+    }
+    const struct history_query query = {.limit = l->all->wanted->points,
+                                        .toolchain = l->all->wanted->toolchain};
+    if (history_common_mode(&set->common[set->device_count], l->store, l->all->entries, set->known,
+                            uuid, &query, &set->arena, err))
+        return -1;
+    *out = &set->common[set->device_count++];
+    return 0;
+}
+
+static int common_mode_of(const struct common_mode **out, struct loader *l, const char *uuid,
+                          struct error *err)
+{
+    pthread_mutex_lock(&l->sharing->lock);
+    const int status = find_common_mode(out, l, uuid, err);
+    pthread_mutex_unlock(&l->sharing->lock);
+    return status;
+}
+
+static int read_places(struct loader *l, struct error *err)
+{
+    struct history_set *set = l->all->set;
+    pthread_mutex_lock(&l->sharing->lock);
+    const int status = store_commit_places(&set->places, l->store, &set->arena, err);
+    pthread_mutex_unlock(&l->sharing->lock);
+    return status;
+}
+
+// ---- one series ----
+
+static int judge(struct series_history *s, struct history_kept *kept, struct loader *l,
+                 const struct series_entry *entry, const struct history_options *options,
+                 struct arena *scratch, struct error *err)
+{
+    const struct common_mode *common;
+    if (common_mode_of(&common, l, entry->device_uuid, err) ||
+        history_kept_judge(s, kept, l->store, entry, common, options, l->all->newest_key, scratch,
+                           &l->found, err))
+        return -1;
+    if (options->keeps)
+        keep(l, kept, entry);
+    return 0;
+}
+
+// The same is said whether it is kept or not.
+static int load_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
+                      struct arena *scratch, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    const char *accepted = s->epoch ? s->epoch->commit : NULL;
+    const struct commit_places *places = &l->all->set->places;
+    struct linked_levels levels;
+    int64_t newest;
+    if (store_newest_link(&newest, l->store, &series, err))
+        return -1;
+    if (newest == 0)
+        return 0;
+    if (read_places(l, err))
+        return -1;
+    if (!l->all->wanted->keeps)
+        return history_links(&s->linked, &levels, l->store, places, &series, accepted, &l->found,
+                             scratch, err);
+    struct kept_links *fresh = &l->links[l->links_count];
+    if (history_links_kept(&s->linked, fresh, l->store, places, &series, accepted, &l->found,
+                           &l->arena, err))
+        return -1;
+    if (fresh->size == 0)
+        return 0;
+    l->links_for[l->links_count++] = entry;
+    if (l->links_count == SAVED_AT_ONCE)
+        save(l);
+    return 0;
+}
+
+static int load_one(struct loader *l, size_t index, struct error *err)
+{
+    struct history_set *set = l->all->set;
+    const struct history_wanted *wanted = l->all->wanted;
+    const struct series_entry *entry = &l->all->entries[index];
+    struct series_history *s = &set->series[index];
+    struct history_options options = history_defaults;
+    struct history_kept kept = {0};
+    struct arena scratch = {0};
+    bool found = false;
+    int status = 0;
+    options.epochs = &set->epochs;
+    options.keeps = wanted->keeps;
+    options.query = (struct history_query){.limit = wanted->points,
+                                           .comparisons = wanted->comparisons,
+                                           .toolchain = wanted->toolchain};
+    if (options.keeps)
+        status = history_kept_find(s, &kept, &found, l->store, entry, &options, &scratch, &l->found,
+                                   err);
+    if (status == 0 && !found)
+        status = judge(s, &kept, l, entry, &options, &scratch, err);
+    if (status == 0 && !wanted->toolchain) // links are the history of the default's codes
+        status = load_links(s, l, entry, &scratch, err);
+    if (status == 0) {
+        if (wanted->accuracy && history_selects(wanted, entry))
+            accuracy_history_add(wanted->accuracy, s->series, &s->stored);
+        history_forget(s);
+        if (set->judgements)
+            set->judgements[index] = kept.judgement;
+    }
+    arena_free(&scratch);
+    return status;
+}
+
+// ---- all ----
+
+// False: there is none left, or a thread failed.
+static bool take(struct sharing *sharing, size_t *index)
+{
+    pthread_mutex_lock(&sharing->lock);
+    const bool left = sharing->status == 0 && sharing->next < sharing->all->set->known;
+    *index = sharing->next;
+    sharing->next += left;
+    pthread_mutex_unlock(&sharing->lock);
+    return left;
+}
+
+static void load_some(void *context)
+{
+    struct loader *l = context;
+    struct error err;
+    size_t index;
+    while (take(l->sharing, &index)) {
+        if (load_one(l, index, &err) == 0)
+            continue;
+        pthread_mutex_lock(&l->sharing->lock);
+        l->sharing->status = -1;
+        l->sharing->why = err;
+        pthread_mutex_unlock(&l->sharing->lock);
+        return;
+    }
+    save(l);
+}
+
+// Fills in set->series, set->judgements and set->count, each series at its entry's place.
+static int loading_series(struct loading *all, struct error *err)
+{
+    struct sharing sharing = {.all = all, .lock = PTHREAD_MUTEX_INITIALIZER};
+    void *contexts[TOGETHER_MOST];
+    struct error alone; // why there is no second handle: then one does all
+    // Accuracy is collected in the order of the series.
+    const size_t most =
+        all->wanted->accuracy ? 1 : together_threads(all->set->known, WORTH_A_THREAD);
+    struct loader *loaders = xcalloc(most, sizeof(*loaders));
+    size_t count = 0;
+    for (size_t i = 0; i < most; i++) {
+        struct loader *l = &loaders[i];
+        *l = (struct loader){.sharing = &sharing, .all = all, .store = all->store};
+        if (i && store_open_beside(&l->store, all->store, &alone))
+            break;
+        contexts[count++] = l;
+    }
+    together(load_some, contexts, count);
+    for (size_t i = 0; i < count; i++) {
+        arena_adopt(&all->set->arena, &loaders[i].found);
+        arena_free(&loaders[i].arena);
+        if (i)
+            store_close(loaders[i].store);
+    }
+    free(loaders);
+    pthread_mutex_destroy(&sharing.lock);
+    all->set->count = all->set->known;
+    if (sharing.status)
+        *err = sharing.why;
+    return sharing.status;
+}
+
+// ---- which series ----
 
 int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
                    struct store *store, struct arena *arena, struct error *err)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one way from a store to the history of its series: which series, each read, judged
-// (history_kept.h) and dropped again, then all of them looked at together. `history`, `site` and
-// the report of a run say the same of a series because they all ask here.
+// (history_kept_judge()) and dropped again, then all of them looked at together. `history`, `site`
+// and the report of a run say the same of a series because they all ask here.
+
 #ifndef PLUMB_HISTORY_LOAD_H
 #define PLUMB_HISTORY_LOAD_H
 
 #include "ci/history/accuracy_history.h"
-#include "ci/history/history_kept.h"
+#include "ci/history/history.h"
 #include "reports/report.h"
 #include "runner/git/repository.h"
 
@@ -40,9 +41,12 @@ struct history_set {
     size_t device_count;
     struct arena arena;
 };
+
 int history_load(struct history_set *out, struct store *store, const struct history_wanted *wanted,
                  const char *epochs_path, struct error *err); // epochs_path NULL: none
+
 void history_free(struct history_set *set);
+
 // The level of every code of one series.
 int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
                    struct store *store, struct arena *arena, struct error *err);

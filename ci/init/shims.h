@@ -6,7 +6,7 @@
 #ifndef PLUMB_SHIMS_H
 #define PLUMB_SHIMS_H
 
-#include "ci/init/signatures.h"
+#include "ci/init/sources.h"
 #include "model/buffer.h"
 
 // How the matrices lie in the caller's words; see kernels/kernel.h.

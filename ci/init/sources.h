@@ -2,11 +2,81 @@
 //
 // What HEAD's sources hold that `plumb init` needs: functions and types that may be a matrix
 // product, the folders that a build reads, the libraries that they name, and CUTLASS itself.
+
 #ifndef PLUMB_INIT_SOURCES_H
 #define PLUMB_INIT_SOURCES_H
 
-#include "ci/init/signatures.h"
+#include "model/base.h"
 #include "runner/git/repository.h"
+
+// ---- functions and types that a source names ----
+
+// Finds the functions of C and CUDA sources that look like a matrix product, by their parameters'
+// names and types. It is no compiler: macros, templates and overloads are not seen through, and
+// what is not understood is told apart from what is. Sources are hostile text.
+
+enum callee {
+    CALLEE_KERNEL,   // __global__
+    CALLEE_LAUNCHER, // a function of a .cu file that launches one
+    CALLEE_HOST,     // a function of a .c file
+    CALLEE_CUTLASS   // a type of CUTLASS: cutlass_find()
+};
+
+// The device kernels of CUTLASS, each with arguments of its own.
+enum cutlass_device { CUTLASS_NONE, CUTLASS_GEMM, CUTLASS_UNIVERSAL, CUTLASS_ADAPTER };
+
+// What a parameter is given. M to LDC, A to C are those of the function, before any swap.
+enum argument {
+    ARG_M,
+    ARG_N,
+    ARG_K,
+    ARG_A,
+    ARG_B,
+    ARG_C,
+    ARG_ALPHA,
+    ARG_BETA,
+    ARG_LDA,
+    ARG_LDB,
+    ARG_LDC,
+    ARG_STREAM,
+    ARGUMENT_KINDS
+};
+
+enum { PARAMETERS_MAX = 16 };
+
+struct signature {
+    enum callee callee;
+    const char *file, *name;
+    const char *called; // for plumb, before it is made a kernel's name; NULL: as it is named
+    bool understood;    // else only the above is known: it may be a matrix product, or not
+    bool unnameable;    // its path could not be written in a shim; `why` says so
+    const char *why;    // it is not understood, as what comes first of it; else NULL
+    enum argument arguments[PARAMETERS_MAX];
+    size_t count;
+    const char *in_type, *out_type;       // as in PLUMB_FP32, without PLUMB_
+    const char *in_spelled, *out_spelled; // as in the source
+    enum cutlass_device device;           // of CALLEE_CUTLASS
+    const char *layout;                   // of its problems, as in PLUMB_TN
+};
+
+struct signature_list {
+    struct signature *items;
+    size_t count;
+};
+
+// Adds what `text`, the source `file`, defines: kernels and launchers of .cu and .cuh, and those
+// functions of a .c that are understood. Strings live in the arena.
+void signatures_find(struct signature_list *list, const char *file, const char *text,
+                     struct arena *arena);
+
+// Finds device kernels of CUTLASS that a source names: `using NAME = cutlass::gemm::device::...;`
+// outside of every bracket. Types and layouts are read as they are spelled, through other `using`
+// lines of the same source; the compiler, not this, decides what the shim does. Sources are hostile
+// text. Adds what `text`, the source `file`, names (CALLEE_CUTLASS). Strings live in the arena.
+void cutlass_find(struct signature_list *list, const char *file, const char *text,
+                  struct arena *arena);
+
+// ---- all that init needs ----
 
 enum { INPUTS_MAX = 24 };
 

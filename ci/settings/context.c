@@ -1,16 +1,248 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens what a measuring command needs, in order, and closes it in reverse. It reads no kernel and
-// starts no bench of its own: context_devices.c asks for the devices.
+// Opens what a measuring command needs, in order, and closes it in reverse.
 #include "ci/settings/context.h"
+
+#include "baselines/store.h"
+#include "baselines/store_device.h"
+#include "ci/settings/policy.h"
+#include "ci/settings/progress.h"
+#include "model/buffer.h"
+#include "runner/bench/measure.h"
+#include "runner/build/build.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { POLICY_PATH_TEXT = 512 };
+
+// ---- toolchains ----
+
+enum { TOOLCHAINS_MOST = 32 };
+
+// What a sandbox shows of the system anyway: a committed policy may name these, as it may name no
+// other folder of this machine.
+static bool is_system(const char *folder)
+{
+    static const char *const roots[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++) {
+        const size_t length = strlen(roots[i]);
+        if (strncmp(folder, roots[i], length) == 0 && (folder[length] == '/' || !folder[length]))
+            return true;
+    }
+    return false;
+}
+
+static int check_prefix(const struct context *context, const struct policy_toolchain *t,
+                        struct error *err)
+{
+    struct stat st;
+    const char *label = context->policy.label;
+    if (!t->prefix || t->container)
+        return 0;
+    if (!context->options->policy && !is_system(t->prefix))
+        return error_set(err,
+                         "%s: [toolchain \"%s\"] prefix = %.80s: a committed policy may name "
+                         "folders in /usr, /opt, /nix/store and /gnu/store; give the policy by "
+                         "--policy",
+                         label, t->name, t->prefix);
+    if (stat(t->prefix, &st) || !S_ISDIR(st.st_mode))
+        return error_set(err, "%s: [toolchain \"%s\"] prefix = %.80s: there is no such folder",
+                         label, t->name, t->prefix);
+    return 0;
+}
+
+static int open_container(struct toolchain *out, struct context *context,
+                          const struct policy_toolchain *t, struct error *err)
+{
+    const char *label = context->policy.label;
+    struct container container;
+    struct error why;
+    if (!t->container)
+        return 0;
+    if (t->foreign)
+        return error_set(
+            err,
+            "%s: [toolchain \"%s\"] container = %.80s: not of a checkout that may be a "
+            "stranger's; give the policy by --policy",
+            label, t->name, t->container);
+    if (!context->sandbox.active)
+        return error_set(err,
+                         "%s: [toolchain \"%s\"] container = %.80s: needs the sandbox, which shows "
+                         "its files: %s",
+                         label, t->name, t->container, context->sandbox.reason);
+    if (container_open(&container, t->container, context->builder.cache, &context->arena, &why))
+        return error_set(err, "%s: [toolchain \"%s\"] %s", label, t->name, why.text);
+    out->image = container.id;
+    out->root = container.root;
+    return 0;
+}
+
+static int unknown(const struct policy *policy, const char *name, struct error *err)
+{
+    char known[200] = TOOLCHAIN_DEFAULT;
+    for (size_t i = 0; i < policy->toolchain_count; i++) {
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof(known) - used, ", %s", policy->toolchains[i].name);
+    }
+    return error_set(err, "%s: there is no [toolchain \"%.60s\"]; there are: %s", policy->label,
+                     name, known);
+}
+
+int context_toolchain(const struct toolchain **out, struct context *context, const char *name,
+                      struct error *err)
+{
+    const struct policy *policy = &context->policy;
+    *out = &context->toolchain;
+    if (!name || strcmp(name, TOOLCHAIN_DEFAULT) == 0)
+        return 0;
+    for (size_t i = 0; i < context->toolchain_count; i++) {
+        *out = &context->toolchains[i];
+        if (strcmp((*out)->name, name) == 0)
+            return 0;
+    }
+    const struct policy_toolchain *wanted = policy_toolchain_find(policy, name);
+    if (!wanted)
+        return unknown(policy, name, err);
+    if (context->toolchain_count == TOOLCHAINS_MOST)
+        return error_set(err, "more than %d toolchains at once", TOOLCHAINS_MOST);
+    if (!context->toolchains)
+        context->toolchains =
+            arena_alloc(&context->arena, TOOLCHAINS_MOST * sizeof(*context->toolchains));
+    struct toolchain found = {.name = wanted->name,
+                              .settings = wanted->settings,
+                              .setting_count = wanted->setting_count,
+                              .prefix = wanted->prefix};
+    if (check_prefix(context, wanted, err) || open_container(&found, context, wanted, err) ||
+        toolchain_detect(&found, &context->sandbox, err))
+        return -1;
+    context->toolchains[context->toolchain_count] = found;
+    *out = &context->toolchains[context->toolchain_count++];
+    return 0;
+}
+
+// ---- the policy in force: whose it is, what of it counts, what was asked for beside it ----
+
+bool context_is_bare(const struct context *context)
+{
+    return repository_is_bare(context->repository);
+}
+
+bool context_selects(const struct context *context, const char *kernel,
+                     const struct problem *problem)
+{
+    const struct options *o = context->options;
+    char text[PROBLEM_TEXT];
+    if (o->kernel && kernel && fnmatch(o->kernel, kernel, 0) != 0)
+        return false;
+    if (!o->problem || !problem)
+        return true;
+    problem_format(text, problem);
+    return fnmatch(o->problem, text, 0) == 0;
+}
+
+const char *context_selection(const struct context *context, struct arena *arena)
+{
+    const struct options *o = context->options;
+    if (!o->kernel && !o->problem)
+        return "";
+    return arena_printf(arena, " (only%s%s%s%s%s%s%s)", o->kernel ? " kernels '" : "",
+                        o->kernel ? o->kernel : "", o->kernel ? "'" : "",
+                        o->kernel && o->problem ? "," : "", o->problem ? " problems '" : "",
+                        o->problem ? o->problem : "", o->problem ? "'" : "");
+}
+
+static int read_policy(struct context *context, const char *commit, struct error *err)
+{
+    const struct options *options = context->options;
+    if (options->policy)
+        return policy_load(&context->policy, options->policy, err);
+    if (!*commit && !context_is_bare(context)) {
+        char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
+        int status = policy_load(&context->policy, path, err);
+        free(path);
+        return status;
+    }
+    struct commit head;
+    if (!*commit && repository_commit(&head, context->repository, "HEAD", &context->arena, err))
+        return -1;
+    char *text = NULL, label[POLICY_PATH_TEXT], file[OBJECT_ID_TEXT];
+    size_t size;
+    const char *id = *commit ? commit : head.id;
+    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", id);
+    if (repository_path_id(file, context->repository, id, POLICY_PATH, err))
+        return -1;
+    if (!file[0])
+        return error_set(err,
+                         "%s: not there; commit one (`plumb init` writes it, `plumb gate --base "
+                         "HEAD` is its first gate) or give --policy",
+                         label);
+    if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
+        return -1;
+    int status = policy_parse(&context->policy, text, size, label, err);
+    free(text);
+    return status;
+}
+
+// What the policy of a checkout or of a commit may decide, where that may be a stranger's.
+static void confine(struct context *context, const char *commit)
+{
+    struct repository_trust trust;
+    struct policy trusted;
+    struct error ignored; // without a trusted policy nothing is trusted
+    char *text = NULL;
+    size_t size = 0;
+    repository_trusted(&trust, context->repository);
+    if (trust.own || (*commit && repository_accepts(context->repository, &trust, commit)))
+        return;
+    if (*commit && trust.branch)
+        progress_note(&context->progress,
+                      "the base %.10s is not of %s, so its policy and its kernels may be those of "
+                      "the change itself; --base=%s --merge-base compares with what is accepted",
+                      commit, trust.branch, trust.branch);
+    bool known = trust.branch &&
+                 repository_read(&text, &size, context->repository, trust.commit, POLICY_PATH,
+                                 &ignored) == 0 &&
+                 policy_parse(&trusted, text, size, trust.branch, &ignored) == 0;
+    if (policy_confine(&context->policy, known ? &trusted : NULL))
+        progress_note(&context->progress,
+                      "%s is not that of %s: its sandbox, pass and trust count only where they are "
+                      "stricter (`git config plumb.trustCheckout true` if this repository's "
+                      "commits are yours)",
+                      context->policy.label, known ? trust.branch : "a trusted branch");
+    if (known)
+        policy_free(&trusted);
+    free(text);
+}
+
+void context_judge(struct context *context, const struct commit *head)
+{
+    struct repository_trust trust;
+    repository_trusted(&trust, context->repository);
+    context->stranger = !trust.own && !repository_accepts(context->repository, &trust, head->id);
+}
+
+int context_policy(struct context *context, const char *commit, struct error *err)
+{
+    struct policy *policy = &context->policy;
+    if (read_policy(context, commit, err))
+        return -1;
+    if (!context->options->policy)
+        confine(context, commit);
+    const char *only = context_selection(context, &policy->arena);
+    if (*only)
+        policy->text =
+            arena_printf(&policy->arena, "%s\n" RUN_REQUEST_NOTE "%s\n", policy->text, only);
+    if (context->options->seconds)
+        policy->gate.seconds = context->options->seconds;
+    return 0;
+}
 
 static int make_directory(const char *path, struct error *err)
 {
@@ -255,8 +487,9 @@ int context_begin_bench(struct bench **out, struct context *context,
     return start_bench(out, bench_begin, context, device, directories, directory_count, err);
 }
 
-int context_ask(struct bench **out, struct context *context, const struct context_device *device,
-                struct error *err)
+// The same for one that is asked what the device is.
+static int context_ask(struct bench **out, struct context *context,
+                       const struct context_device *device, struct error *err)
 {
     return start_bench(out, ask_bench, context, device, NULL, 0, err);
 }
@@ -290,4 +523,411 @@ void context_close(struct context *context)
     repository_close(context->repository);
     arena_free(&context->arena);
     memset(context, 0, sizeof(*context));
+}
+
+// ---- the profile of a device ----
+
+// The profile that models are given for a device: asked from the driver, shipped, or calibrated
+// here. The shipped figures themselves are in model/gpu/.
+
+static void take(struct context_device *device, struct context *context,
+                 const struct bench_figure *f)
+{
+    struct figure *target = gpu_figure(&device->gpu, f->key);
+    if (!target || !f->stable)
+        return;
+    *target = (struct figure){f->value, ORIGIN_CALIBRATED,
+                              arena_printf(&context->arena, "measured here, %u %s, cv %.2f %%",
+                                           f->repeats, plural(f->repeats, "repeat", "repeats"),
+                                           f->cv * 100)};
+}
+
+// Of readings that did not repeat: one line, where no table says why of each.
+static void tell_refused(struct context *context, const struct bench_figure_list *figures)
+{
+    struct buffer names = {0};
+    for (size_t i = 0; i < figures->count; i++) {
+        if (!figures->items[i].stable)
+            buffer_printf(&names, "%s%s", names.length ? ", " : "", figures->items[i].key);
+    }
+    if (names.length)
+        progress_note(&context->progress,
+                      "profile: not steady here, so predictions go without: %s; `plumb calibrate` "
+                      "measures again",
+                      names.bytes);
+    buffer_free(&names);
+}
+
+int profile_measure(struct bench_figure_list *readings, struct context_device *device,
+                    struct context *context, struct bench *bench, const char *only,
+                    struct error *err)
+{
+    struct bench_outcome outcome;
+    struct bench_figure_list figures = {0};
+    if (bench_calibrate(&outcome, &figures, bench, only, &context->arena, err))
+        return -1;
+    if (outcome.state != MEASURED_OK)
+        return error_set(err, "device %s: %s", device->policy->name, outcome.detail);
+    progress_end(&context->progress);
+    for (size_t i = 0; i < figures.count; i++)
+        take(device, context, &figures.items[i]);
+    if (readings)
+        *readings = figures;
+    else
+        tell_refused(context, &figures);
+    return store_save_profile(context->store, &device->unit, &device->gpu, err);
+}
+
+void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena)
+{
+    const struct device *device = bench_device(bench);
+    const struct gpu *shipped = gpu_for_device(device->name);
+    gpu_overlay(out, bench_gpu(bench));
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        struct figure *figure = gpu_figure(out, gpu_figure_key(i));
+        if (figure->origin == ORIGIN_DEVICE)
+            figure->source = "the driver"; // the child's own text ends with the child
+    }
+    out->name = shipped ? shipped->name : arena_strdup(arena, device->kind);
+    if (shipped)
+        gpu_overlay(out, shipped);
+}
+
+// Fills device->gpu; measures a host that has no profile yet.
+static int profile_resolve(struct context_device *device, struct context *context,
+                           struct bench *bench, struct error *err)
+{
+    struct arena *arena = &context->arena;
+    struct gpu calibrated = {0};
+    bool found = false;
+    profile_shipped(&device->gpu, bench, arena);
+    device->unit.profile = device->gpu.name;
+    if (store_load_profile(&calibrated, &found, context->store, device->unit.uuid, arena, err))
+        return -1;
+    if (found)
+        gpu_overlay(&device->gpu, &calibrated);
+    if (found && strcmp(device->unit.kind, "host"))
+        progress_note(&context->progress, "profile: %s as measured on this device",
+                      device->gpu.name);
+    // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
+    const bool unknown = !(device->gpu.flops_clk_fp32.value > 0);
+    if (strcmp(device->unit.kind, "host") == 0 && unknown && !context->options->dry_run) {
+        progress_note(&context->progress, "measuring the profile of this machine");
+        return profile_measure(NULL, device, context, bench, NULL, err);
+    }
+    return 0;
+}
+
+// ---- devices ----
+
+// Which of the policy's devices are here, and which stand for those that are not. A bench is
+// started on each once, only to ask.
+
+// The toolchain's line says "nvcc: -" where there is none.
+static bool has_nvcc(const struct context *context)
+{
+    const char *line = strstr(context->toolchain.text, "nvcc: ");
+    return line && line[6] != '-' && line[6] != '\n';
+}
+
+static bool wants_static(const struct context *context, const struct policy_device *wanted)
+{
+    const enum static_use use = context->options->static_use;
+    if (strcmp(wanted->kind, "cuda") != 0 || use == STATIC_NEVER)
+        return false;
+    if (use == STATIC_LIST)
+        return wanted->required || context->options->device;
+    return use == STATIC_ONLY ||
+           (!wanted->required && !context->policy.gate.static_off && has_nvcc(context));
+}
+
+static int add_away_device(struct context *context, const struct policy_device *wanted,
+                           bool is_static, struct error *err)
+{
+    const char *profile = wanted->profile ? wanted->profile : "h200-sxm";
+    const struct gpu *gpu = gpu_find(profile);
+    struct arena *arena = &context->arena;
+    if (!gpu)
+        return error_set(err,
+                         "%s: [device \"%.60s\"] profile = %.60s: `plumb list gpus` names those "
+                         "there are",
+                         context->policy.label, wanted->name, profile);
+    struct context_device *device = &context->devices[context->device_count++];
+    *device = (struct context_device){
+        .away = true, .is_static = is_static, .policy = wanted, .gpu = *gpu};
+    device->unit = (struct device){
+        .kind = wanted->kind,
+        .uuid = is_static ? arena_printf(arena, "static:%s", gpu->name)
+                          : arena_printf(arena, "away:%s", wanted->name),
+        .name = is_static ? arena_printf(arena, "no device (static, %s)", gpu->name)
+                          : arena_printf(arena, "no device (%s is not here)", wanted->name),
+        .driver = "",
+        .runtime = "",
+        .profile = gpu->name,
+    };
+    if (is_static)
+        progress_note(
+            &context->progress,
+            context->options->static_use == STATIC_LIST
+                ? "device %s is not here; its kernels are listed all the same"
+                : "device %s: kernels are judged by their code alone (static), nothing is "
+                  "measured",
+            wanted->name);
+    return 0;
+}
+
+// ---- the units of one device
+
+// A bench that starts.
+struct starting {
+    struct context_device device; // what is known of it: policy and index
+    struct bench *bench;          // NULL: there is none, and `why`
+    struct error why;
+};
+
+// All at once, for each takes its time.
+static void start_all(struct starting *units, size_t count, struct context *context)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (context_ask(&units[i].bench, context, &units[i].device, &units[i].why))
+            units[i].bench = NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (units[i].bench && bench_ready(units[i].bench, &units[i].why)) {
+            bench_stop(units[i].bench);
+            units[i].bench = NULL;
+        }
+    }
+}
+
+static struct device copy_unit(const struct device *seen, struct arena *arena)
+{
+    return (struct device){
+        .kind = arena_strdup(arena, seen->kind),
+        .uuid = arena_strdup(arena, seen->uuid),
+        .name = arena_strdup(arena, seen->name),
+        .driver = arena_strdup(arena, seen->driver),
+        .runtime = arena_strdup(arena, seen->runtime),
+        .profile = "",
+    };
+}
+
+// Why a further unit cannot stand beside the first; NULL: it can.
+static const char *unlike(const struct context_device *first, const struct device *next,
+                          struct arena *arena)
+{
+    if (first->units && strcmp(first->unit.name, next->name) != 0)
+        return arena_printf(arena, "it is a %s", next->name);
+    if (first->units && strcmp(first->unit.driver, next->driver) != 0)
+        return arena_printf(arena, "its driver is %s", next->driver);
+    for (size_t i = 0; i < first->units; i++) {
+        if (strcmp(first[i].unit.uuid, next->uuid) == 0)
+            return "it is there already";
+    }
+    return NULL;
+}
+
+// *text: that it was taken out, and what to do; NULL: it was not.
+static int ask_out(const char **text, const char **why, struct context *context,
+                   const struct policy_device *wanted, const char *uuid, struct error *err)
+{
+    struct device_entry_state state;
+    bool found = false;
+    *text = NULL;
+    if (!context->store || context->options->static_use == STATIC_LIST)
+        return 0;
+    if (store_device_state(&state, &found, context->store, uuid, &context->arena, err))
+        return -1;
+    if (!found || !state.out)
+        return 0;
+    *why = state.why;
+    *text =
+        arena_printf(&context->arena, "device %s (%s) was taken out: %s; `plumb doctor --clear %s`",
+                     wanted->name, uuid, state.why, uuid);
+    return 0;
+}
+
+// Those of a device that are here, one after the other; out: why the last was taken out, if any
+// was.
+struct units {
+    struct context_device *first;
+    const char *out_text, *out_why;
+};
+
+static int add_unit(struct units *all, struct context *context, const struct starting *s,
+                    struct error *err)
+{
+    struct context_device *device = &context->devices[context->device_count];
+    const struct policy_device *wanted = s->device.policy;
+    const struct device *seen = bench_device(s->bench);
+    const char *text, *different = unlike(all->first, seen, &context->arena);
+    if (different) {
+        progress_note(&context->progress, "device %s: unit %d is left out: %s", wanted->name,
+                      s->device.index, different);
+        return 0;
+    }
+    if (ask_out(&text, &all->out_why, context, wanted, seen->uuid, err))
+        return -1;
+    if (text) {
+        all->out_text = text;
+        if (wanted->units > 1)
+            progress_note(&context->progress, "%s brings it back", text);
+        return 0;
+    }
+    const size_t units = all->first->units;
+    *device = s->device;
+    device->unit = copy_unit(seen, &context->arena);
+    // Who only lists needs no figures, and waits for none.
+    if (context->options->static_use != STATIC_LIST &&
+        profile_resolve(device, context, s->bench, err))
+        return -1;
+    all->first->units = units + 1;
+    context->device_count++;
+    return 0;
+}
+
+// ---- one device of the policy
+
+// A device that was taken out counts as away.
+static int refuse_out(const struct units *all, struct context *context,
+                      const struct policy_device *wanted, struct error *err)
+{
+    if (wanted->required || context->options->device)
+        return error_set(err, "%s", all->out_text);
+    if (wanted->units <= 1)
+        progress_note(&context->progress, "%s brings it back", all->out_text);
+    if (context->options->static_use == STATIC_NEVER)
+        return 0;
+    if (add_away_device(context, wanted, false, err))
+        return -1;
+    struct context_device *device = &context->devices[context->device_count - 1];
+    device->out = all->out_why;
+    device->unit.name = arena_printf(&context->arena, "no device (%s is taken out)", wanted->name);
+    return 0;
+}
+
+static int miss_device(struct context *context, const struct policy_device *wanted, const char *why,
+                       struct error *err)
+{
+    if (wants_static(context, wanted))
+        return add_away_device(context, wanted, true, err);
+    if (wanted->required || context->options->device)
+        return error_set(err,
+                         "device %s: %.400s; `required = false` in its section goes on without "
+                         "it%s",
+                         wanted->name, why,
+                         strcmp(wanted->kind, "cuda") == 0
+                             ? ", `plumb gate --static` compares machine code"
+                             : "");
+    progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
+                  wanted->name, why);
+    return context->options->static_use == STATIC_NEVER
+               ? 0
+               : add_away_device(context, wanted, false, err);
+}
+
+// One that is here, but of another profile than the policy means alone, counts as absent.
+static void refuse_other(struct starting *s)
+{
+    const struct policy_device *wanted = s->device.policy;
+    if (!s->bench || !wanted->exact)
+        return;
+    const char *name = bench_device(s->bench)->name;
+    const char *profile = wanted->profile ? wanted->profile : "h200-sxm";
+    const struct gpu *gpu = gpu_for_device(name);
+    if (gpu && strcmp(gpu->name, profile) == 0)
+        return;
+    error_set(&s->why, "this is %.100s, no %.60s", name, profile);
+    bench_stop(s->bench);
+    s->bench = NULL;
+}
+
+static int add_units(struct units *all, struct context *context, struct starting *units,
+                     size_t count, struct error *err)
+{
+    size_t here = 0;
+    int status = 0;
+    start_all(units, count, context);
+    for (size_t i = 0; i < count; i++) {
+        refuse_other(&units[i]);
+        here += units[i].bench != NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (units[i].bench && status == 0)
+            status = add_unit(all, context, &units[i], err);
+        else if (here && !units[i].bench)
+            progress_note(&context->progress, "device %s: unit %d is not here: %s",
+                          units[i].device.policy->name, units[i].device.index, units[i].why.text);
+        context_leave(context, units[i].bench);
+    }
+    return status;
+}
+
+static size_t units_wanted(const struct context *context, const struct policy_device *wanted)
+{
+    return context->options->units && wanted->units ? wanted->units : 1;
+}
+
+static int add_device(struct context *context, const struct policy_device *wanted,
+                      struct error *err)
+{
+    struct starting units[UNITS_MOST] = {0};
+    struct units all = {.first = &context->devices[context->device_count]};
+    const size_t count = units_wanted(context, wanted);
+    if (context->options->static_use == STATIC_ONLY)
+        return wants_static(context, wanted) ? add_away_device(context, wanted, true, err) : 0;
+    for (size_t i = 0; i < count; i++)
+        units[i].device =
+            (struct context_device){.policy = wanted, .index = wanted->index + (int)i};
+    if (add_units(&all, context, units, count, err))
+        return -1;
+    if (all.first->units)
+        return 0;
+    return all.out_text ? refuse_out(&all, context, wanted, err)
+                        : miss_device(context, wanted, units[0].why.text, err);
+}
+
+int context_devices(struct context *context, struct error *err)
+{
+    const struct policy *policy = &context->policy;
+    const char *only = context->options->device;
+    bool known = !only;
+    size_t most = 0;
+    for (size_t i = 0; i < policy->device_count; i++)
+        most += units_wanted(context, &policy->devices[i]);
+    context->devices = arena_alloc(&context->arena, most * sizeof(*context->devices));
+    for (size_t i = 0; i < policy->device_count; i++) {
+        if (only && strcmp(only, policy->devices[i].name))
+            continue;
+        known = true;
+        if (add_device(context, &policy->devices[i], err))
+            return -1;
+    }
+    if (!known)
+        return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
+    bool useful = false, cuda = false;
+    for (size_t i = 0; i < context->device_count; i++)
+        useful |= !context->devices[i].away || context->devices[i].is_static;
+    for (size_t i = 0; i < policy->device_count; i++)
+        cuda |= strcmp(policy->devices[i].kind, "cuda") == 0;
+    if (!useful && !cuda && context->options->static_use == STATIC_ONLY)
+        return error_set(err,
+                         "%s: --static compares the machine code of CUDA kernels, and no [device] "
+                         "is of kind cuda; without it the kernels are measured",
+                         policy->label);
+    if (!useful)
+        return error_set(err, "%s: none of the policy's devices is on this machine%s",
+                         policy->label,
+                         context->options->static_use == STATIC_AUTO
+                             ? "; with nvcc, `plumb gate --static` compares what it says"
+                             : "");
+    return 0;
+}
+
+const struct context_device *context_first_unit(const struct context *context,
+                                                const struct context_device *device)
+{
+    while (device > context->devices && device->units == 0 && device[-1].policy == device->policy)
+        device--;
+    return device;
 }

@@ -2,6 +2,7 @@
 //
 // What every command that measures needs, opened once: the repository, the policy, the store, the
 // sandbox, the build cache and the devices of this machine.
+
 #ifndef PLUMB_CONTEXT_H
 #define PLUMB_CONTEXT_H
 
@@ -90,22 +91,27 @@ struct context {
     struct arena arena;                 // strings of all of these
 };
 
-enum { POLICY_PATH_TEXT = 512 };
 #define POLICY_PATH "ci/plumb.cfg"
 #define EPOCHS_PATH "baselines/epochs.txt"
 
 // Keeps a folder of ours out of the user's `git status` without touching any file of theirs.
 int context_ignore(const char *directory, struct error *err);
+
 // Repository and state directory. Every later step needs it. Caller: context_close, also after a
 // failure.
 int context_open(struct context *context, const struct options *options, struct error *err);
+
 // Whether --kernel and --problem leave it in; NULL stands for any.
 bool context_selects(const struct context *context, const char *kernel,
                      const struct problem *problem);
+
 // " (only kernels 'GLOB', problems 'GLOB')" in `arena`, or "" where all are measured.
 const char *context_selection(const struct context *context, struct arena *arena);
+
 #define STATE ".plumb" // the folder of a checkout with the store and the cache
+
 bool context_is_bare(const struct context *context); // there is no checkout
+
 // options->policy; else the file at `commit` ("" = the checkout's, or HEAD's of a bare repository).
 // Of a checkout that may hold a stranger's pull request, and of a commit that the trusted branch
 // does not have (repository_trusted()), what the policy says of sandbox, variables and trust counts
@@ -113,48 +119,69 @@ bool context_is_bare(const struct context *context); // there is no checkout
 // What --seconds, --kernel and --problem say becomes part of it, the last two as a comment at the
 // end of policy.text, so that every run says what it left out.
 int context_policy(struct context *context, const char *commit, struct error *err);
+
 // Of the commit that is judged: unless the repository is the user's own (repository_trusted()) or
 // the trusted branch has the commit, it may be a stranger's pull request. Then there must be a
 // sandbox, where neither the policy nor --sandbox says which. For every other commit `auto` is
 // meant.
 void context_judge(struct context *context, const struct commit *head);
+
 int context_store(struct context *context, enum store_mode mode, struct error *err);
+
 // Sandbox, toolchain, overlay and cache; -1 where there must be a sandbox and is none. An overlay
 // becomes part of policy.recipe, and a comment at the end of policy.text, so that every run says
 // what it was built with.
 int context_builder(struct context *context, struct error *err);
+
 // A toolchain of the policy by its name, which is asked for its compilers once; NULL or "default":
 // the one without a section. It stays where it is until context_close().
 int context_toolchain(const struct toolchain **out, struct context *context, const char *name,
                       struct error *err);
+
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
 // has no profile yet and keeps it in the store (a dry run does not). A gate has a device too for
 // each device that is away and not required: a static one as options->static_use says.
 int context_devices(struct context *context, struct error *err);
+
 // The one of equal units that all of them are planned as.
 const struct context_device *context_first_unit(const struct context *context,
                                                 const struct context_device *device);
+
 void context_close(struct context *context);
 
 // A fresh bench without a device that sees `directories`: it lists libraries, the same on every
 // machine.
 int context_lister(struct bench **out, struct context *context, const char *const *directories,
                    size_t directory_count, struct error *err);
+
 // A fresh bench on a device, which is no static one, that sees `directories`. May be called by
 // several threads at once.
 int context_bench(struct bench **out, struct context *context, const struct context_device *device,
                   const char *const *directories, size_t directory_count, struct error *err);
+
 // The first step of it (bench_begin()): policy and index of the device are enough.
 int context_begin_bench(struct bench **out, struct context *context,
                         const struct context_device *device, const char *const *directories,
                         size_t directory_count, struct error *err);
-// The same for one that is asked what the device is.
-int context_ask(struct bench **out, struct context *context, const struct context_device *device,
-                struct error *err);
+
 // Lets a child go that has nothing open any more: on a GPU its end takes a tenth of a second, half
 // as long as a start, in which other things can be done. It is gone after context_end_leaving(),
 // which has to come before anything is measured.
 void context_leave(struct context *context, struct bench *bench);
+
 void context_end_leaving(struct context *context);
+
+// A device's profile: driver's figures < shipped < calibrated. What is measured is kept in the
+// store; a reading that does not repeat is refused by name and changes nothing.
+
+// The first two of these, for the device of this bench, on top of a zeroed `out`.
+void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
+
+// Runs the micro-benchmarks (`only`: one figure, NULL: all), takes what is stable, keeps it.
+// `readings`, which lives in the context's arena, is all that was read; where it is NULL, refusals
+// become notes.
+int profile_measure(struct bench_figure_list *readings, struct context_device *device,
+                    struct context *context, struct bench *bench, const char *only,
+                    struct error *err);
 
 #endif

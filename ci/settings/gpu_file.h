@@ -15,9 +15,11 @@
 // MHz, GHz (_hz); B/s, GB/s, TB/s (_bytes_s); B/clk (_bytes_clk); B, KiB, MiB, GiB (_bytes); s, us,
 // ns (_s); clk (_clk); W (_w); without one it is in the first of these. Every figure names its
 // source.
+
 #ifndef PLUMB_GPU_FILE_H
 #define PLUMB_GPU_FILE_H
 
+#include "ci/settings/context.h"
 #include "model/buffer.h"
 #include "model/gpu.h"
 
@@ -29,20 +31,25 @@ struct gpu_profile {
 // label is what errors are prefixed with, with the line.
 int gpu_file_parse(struct gpu_profile *out, const char *text, size_t size, const char *label,
                    struct error *err);
+
 int gpu_file_read(struct gpu_profile *out, const char *path, struct error *err);
+
 // Writes what is known of `gpu`, so that gpu_file_read() gives it back.
 void gpu_file_write(struct buffer *out, const struct gpu *gpu);
+
 void gpu_profile_free(struct gpu_profile *profile);
 
-// The options --gpu NAME|FILE and --set KEY=VALUE.
 enum { GPU_SETS_MOST = 64 };
+
 struct gpu_option {
-    const char *name; // shipped, or a file; preset with the default, or NULL (measured_profile.h)
+    const char *name; // shipped, or a file; preset with the default, or NULL (measured_profile())
     const char *sets[GPU_SETS_MOST];
     size_t set_count;
 };
+
 // One --set more. -1: there are GPU_SETS_MOST.
 int gpu_option_set(struct gpu_option *option, const char *text);
+
 // Both for a command's table (ci/command.h): `of` is a struct gpu_option of its arguments, `taker`
 // passes it to gpu_option_set().
 #define GPU_OPTIONS(of, taker)                                                                     \
@@ -51,10 +58,18 @@ int gpu_option_set(struct gpu_option *option, const char *text);
         OPTION_OWN("set", 0, "KEY=VALUE",                                                          \
                    "A figure of it, e.g. dram_bytes_s='3.2 TB/s'; may be given again", taker,      \
                    "too many of them")
+
 // The profile that the options ask for. Free with gpu_profile_free().
 int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option, struct error *err);
-// Puts the figures of --set on a profile that is there.
-int gpu_option_apply(struct gpu_profile *profile, const struct gpu_option *option,
-                     struct error *err);
+
+// ---- of commands that predict without a device ----
+
+// What --gpu names. Without it, the device that `plumb calibrate` measured last, of the store that
+// --store names or else of the repository here: its figures on the shipped ones of its kind.
+// Without such a device, the shipped profile of an H200. Says on standard error which of the last
+// two it was, and the figures of --set lie on top of all. Free with gpu_profile_free(); the context
+// is closed by the caller.
+int measured_profile(struct gpu_profile *out, const struct gpu_option *option,
+                     struct context *context, const struct options *options, struct error *err);
 
 #endif

@@ -36,6 +36,7 @@
 //                        sick = 5% (a GPU whose controls are this much slower, or fail, is taken
 //                        out by `plumb doctor --controls`; 0: none is)
 //     [report]           commit-url = URL   site-url = URL
+
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 
@@ -43,7 +44,7 @@
 #include "model/result.h"
 #include "runner/build/build.h"
 
-enum { UNITS_MOST = 16 };
+enum { UNITS_MOST = 16 }; // of a device
 
 struct policy_device {
     const char *name;
@@ -78,6 +79,7 @@ struct policy_mix_part {
     double weight;
     struct problem problem;
 };
+
 struct policy_mix {
     const char *name;
     struct policy_mix_part *parts;
@@ -155,8 +157,10 @@ struct policy {
 // Parses and checks; `label` is how errors name the file. The caller frees with policy_free.
 int policy_parse(struct policy *out, const char *text, size_t size, const char *label,
                  struct error *err);
+
 // Reads a file of the working tree.
 int policy_load(struct policy *out, const char *path, struct error *err);
+
 void policy_free(struct policy *policy);
 
 // Takes from a policy that may be a stranger's what only its reader may decide: it can ask for a
@@ -168,13 +172,18 @@ bool policy_confine(struct policy *policy, const struct policy *trusted);
 // The rule of a kernel on a device, or NULL: it is not measured there.
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
                                         const struct policy_device *device);
+
 // The policy leaves this kernel out on purpose.
 bool policy_skips(const struct policy *policy, const char *kernel);
+
 // The policy leaves this library (a path or file name) out on purpose: it is not loaded, so that
 // nobody knows which kernels it holds.
 bool policy_skips_library(const struct policy *policy, const char *library);
+
 const struct policy_toolchain *policy_toolchain_find(const struct policy *policy, const char *name);
+
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
+
 // The gate's figures with the kernel's own on top.
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);
 

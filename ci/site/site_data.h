@@ -2,12 +2,13 @@
 //
 // The nightly site's data out of the store: one pass over all series, each read, judged and
 // dropped, then the site's pages ask again for those they show.
+
 #ifndef PLUMB_SITE_DATA_H
 #define PLUMB_SITE_DATA_H
 
 #include "ci/history/accuracy_history.h"
 #include "ci/history/events.h"
-#include "ci/history/history_kept.h"
+#include "ci/history/history.h"
 #include "ci/history/load.h"
 #include "reports/site/site.h"
 
@@ -15,11 +16,14 @@ struct site_place { // of the series with this key in the store
     int64_t key;
     size_t index;
 };
+
 struct site_data;
+
 struct site_reading { // what one thread reads with: site->context and site->contexts
     struct site_data *data;
     struct store *store;
 };
+
 struct site_data {
     struct store *store;
     struct site site; // ready for site_write() as long as this struct stays where it is
@@ -33,6 +37,7 @@ struct site_data {
     void **contexts;
     size_t reading_count;
 };
+
 // `out->site` gets its addresses (commit_url, site_url) and names from the caller.
 // points: the newest ones of each series; 0: all. `keeps`: what is judged is kept in the store
 // (opened for writing), and only what is new is judged; needs points 0.
@@ -40,22 +45,11 @@ struct site_data {
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
                    const struct repository *repository, size_t points, bool keeps,
                    struct error *err);
-void site_data_free(struct site_data *data);
 
-// data->site.runs; `series` learns what is broken, `devices` what they are.
-int site_fill_runs(struct site_data *data, struct device *devices, struct site_series *series,
-                   struct error *err);
-int site_run_times(double *times_ns, size_t run, void *context, struct error *err); // load_times
-int site_run_whole(struct run *out, size_t run, void *context, struct error *err);  // load_run
-uint64_t site_mix(uint64_t hash, uint64_t value);
+void site_data_free(struct site_data *data);
 
 // One series for its page (site->load).
 int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                      struct error *err);
-// The first of a series' points (site->load_points).
-int site_settled_points(struct site_point *points, size_t count, size_t index, void *context,
-                        struct error *err);
-void site_fill_accuracy(struct site_data *data); // data->site.accuracy, of data->accuracy
-size_t site_device_index(const struct site *site, const char *uuid); // SIZE_MAX: unknown
-enum cause site_cause(enum attribution attribution);
+
 #endif

@@ -8,7 +8,6 @@
 #include "ci/gate/part.h"
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
-#include "ci/settings/profile.h"
 #include "ci/settings/progress.h"
 #include "model/buffer.h"
 #include "model/gate/gate.h"

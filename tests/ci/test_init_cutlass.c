@@ -3,8 +3,8 @@
 // The shims that `plumb init` writes for device kernels of CUTLASS: each is compiled against a
 // stand-in for CUTLASS (data/cutlass), loaded and called, and multiplies what its own words say:
 // for every layout of A, B and C. Without a C++ compiler they are only read, aloud.
-#include "ci/init/cutlass.h"
 #include "ci/init/shims.h"
+#include "ci/init/sources.h"
 #include "kernels/kernel.h"
 #include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/test.h"

@@ -3,7 +3,7 @@
 // What links say is worked out once: it comes back from bytes as it was, is believed until a link
 // comes, and bytes that cannot have been written are not.
 #include "baselines/link.h"
-#include "ci/history/links_kept.h"
+#include "ci/history/history_links.h"
 #include "ci/history/links_pack.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"

@@ -2,7 +2,7 @@
 //
 // Kernels without host code as a user meets them: `plumb plan` checks a plan and writes the
 // beginning of one from Triton's cache, and a build that leaves plans has kernels that are listed.
-#include "ci/plan/triton.h"
+#include "ci/plan/skeleton.h"
 #include "model/plan/plan.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sources as `plumb init` reads them. What it says that it understood can be written as a shim.
-#include "ci/init/cutlass.h"
 #include "ci/init/shims.h"
+#include "ci/init/sources.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

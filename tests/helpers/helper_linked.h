@@ -5,8 +5,7 @@
 #ifndef PLUMB_HELPER_LINKED_H
 #define PLUMB_HELPER_LINKED_H
 
-#include "ci/history/links_kept.h"
-#include "ci/history/links_settled.h"
+#include "ci/history/history_links.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_random.h"
 
