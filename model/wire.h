@@ -22,8 +22,8 @@
 //             series may be open; one that has no room beside the others is answered by `fail`.
 //             launches: timed together per sample, as an earlier process chose; absent: a choice.
 //             processors: that are this bench's alone from now on; absent: by hand, none is known.
-//             apart=1: base on device memory of its own. A study of what sharing is worth asks for
-//             it (baselines/recorded/h200/memory.sh); plumb never does.
+//             apart=1: base on device memory of its own. What that is worth is in
+//             baselines/recorded/h200; plumb never asks for it.
 //     pairs   id=N count=N block=N        base and head side by side, order drawn per pair
 //             sample id=N role= pair= block= order= launches= time_ns= clock_hz= throttle=
 //                    temperature_c= power_mw=

@@ -79,8 +79,10 @@ static void a_plain_run_replays(void **state)
     run_free(&run);
 }
 
-static void judge_again(const char *name, size_t slower, size_t faster)
+// exchanged: the base's samples as the head's, and the other way round.
+static void judge_again(bool exchanged, size_t slower, size_t faster)
 {
+    const char *name = "fp32-run-3.jsonl";
     struct run run = {0};
     size_t counts[VERDICT_KINDS] = {0}, differ = 0;
     load(&run, name);
@@ -92,9 +94,10 @@ static void judge_again(const char *name, size_t slower, size_t faster)
             gate_policy_default("cuda", gate_size_ns(r->base.samples, r->base.count, &r->problem,
                                                      gpu_find("h200-sxm")));
         struct verdict verdict;
-        gate_replay(&verdict, &r->base, &r->head, &policy, &run.arena);
+        gate_replay(&verdict, exchanged ? &r->head : &r->base, exchanged ? &r->base : &r->head,
+                    &policy, &run.arena);
         counts[verdict.kind]++;
-        differ += verdict.kind != r->verdict.kind;
+        differ += !exchanged && verdict.kind != r->verdict.kind;
         if (verdict.kind == VERDICT_SLOWER || verdict.kind == VERDICT_FASTER) {
             assert_true(verdict.log_ratio.low <= verdict.log_ratio.value &&
                         verdict.log_ratio.value <= verdict.log_ratio.high);
@@ -113,8 +116,12 @@ static void judge_again(const char *name, size_t slower, size_t faster)
 
 static void a_kernel_made_slower_is_found_again(void **state)
 {
-    judge_again("fp32-run-3.jsonl", 10, 0);
-    judge_again("fp32-run-5.jsonl", 3, 5);
+    judge_again(false, 10, 0);
+}
+
+static void what_takes_it_back_is_found_as_faster(void **state)
+{
+    judge_again(true, 0, 10);
 }
 
 static void reports_of_a_recorded_run_are_written(void **state)
@@ -151,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_run_replays),
         cmocka_unit_test(a_kernel_made_slower_is_found_again),
+        cmocka_unit_test(what_takes_it_back_is_found_as_faster),
         cmocka_unit_test(reports_of_a_recorded_run_are_written),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

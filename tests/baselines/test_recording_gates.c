@@ -4,11 +4,17 @@
 // every branch has to be right before.
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
-#include "tests/helpers/helper_script.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+
+enum { SCRIPT_OUTPUT = 1 << 16 };
+
+// A directory with the stand-ins, and what the script that ran last printed.
+static char *script_folder, script_output[SCRIPT_OUTPUT];
 
 // Ends as the truth of the gate's head says; a file `as` has another head's name that it takes it
 // for. A file `slow` has the command that hangs.
@@ -37,13 +43,72 @@ static const char fake_plumb[] =
     "*) echo \"$verb done\" ;;\n"
     "esac\n";
 
+static void script_program(const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", script_folder, name), *command = xprintf("chmod +x '%s'", path);
+    helper_write_text(path, text);
+    assert_int_equal(system(command), 0);
+    free(path);
+    free(command);
+}
+
+static void script_put(const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", script_folder, name);
+    helper_write_text(path, text);
+    free(path);
+}
+
+// The script of baselines/recorded/gates with these arguments, in `script_folder`; its exit code.
+static int run(const char *arguments)
+{
+    char *command =
+        xprintf("cd '%s' && PATH=\"$PWD/tools:$PATH\" sh %s/baselines/recorded/gates/%s 2>&1",
+                script_folder, TEST_SOURCE, arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    script_output[fread(script_output, 1, SCRIPT_OUTPUT - 1, pipe)] = '\0';
+    const int status = pclose(pipe);
+    free(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void script_ran(const char *arguments, int code)
+{
+    const int got = run(arguments);
+    if (got != code)
+        fail_msg("%s: exit %d, not %d:\n%s", arguments, got, code, script_output);
+}
+
+static void script_said(const char *part)
+{
+    if (!strstr(script_output, part))
+        fail_msg("not said: %s\nbut: %s", part, script_output);
+}
+
+static void script_file_says(const char *name, const char *part)
+{
+    char *path = xprintf("%s/%s", script_folder, name), *text = helper_read(path, NULL);
+    if (!strstr(text, part))
+        fail_msg("%s lacks %s:\n%s", name, part, text);
+    free(text);
+    free(path);
+}
+
+static int script_tear_down(void **state)
+{
+    helper_discard(script_folder);
+    free(script_folder);
+    return 0;
+}
+
 static int set_up(void **state)
 {
-    if (script_set_up(state))
-        return -1;
-    char *make = xprintf("mkdir -p '%s/repository.git'", script_folder);
+    script_folder = helper_directory();
+    char *make = xprintf("cd '%s' && mkdir bin tools repository.git", script_folder);
     assert_int_equal(system(make), 0);
     free(make);
+    script_program("tools/nvidia-smi", "#!/bin/sh\necho H200\n");
     script_program("bin/plumb", fake_plumb);
     script_put("repository.git/HEAD", "ref: refs/heads/base\n");
     script_put("commits", "ccc\nbbb\naaa\n");
@@ -52,7 +117,7 @@ static int set_up(void **state)
 
 static void each_step_is_run_and_kept(void **state)
 {
-    script_ran("../gates/record.sh --commits 2 out . build none comment slower unbuildable wrong "
+    script_ran("record.sh --commits 2 out . build none comment slower unbuildable wrong "
                "gain builds run history site",
                0);
     script_said("== slower: exit 1 in ");
@@ -80,7 +145,7 @@ static void each_step_is_run_and_kept(void **state)
 static void gates_that_say_another_thing_are_told(void **state)
 {
     script_put("as", "none\n");
-    script_ran("../gates/record.sh out . none slower wrong", 1);
+    script_ran("record.sh out . none slower wrong", 1);
     script_said("== none: exit 0 in ");
     script_said("== slower: NOT 1: exit 0 in ");
     script_said("== wrong: NOT 3: exit 0 in ");
@@ -89,7 +154,7 @@ static void gates_that_say_another_thing_are_told(void **state)
 static void time_is_kept(void **state)
 {
     script_put("slow", "gate\n");
-    script_ran("../gates/record.sh --seconds 18 out . build none comment history", 1);
+    script_ran("record.sh --seconds 18 out . build none comment history", 1);
     script_said("== build: exit 0 in ");
     script_said("== none: ended by its time limit of ");
     script_said("== comment: left out, no time");
@@ -99,15 +164,15 @@ static void time_is_kept(void **state)
 
 static void without_what_it_needs_it_says_so(void **state)
 {
-    script_ran("../gates/record.sh", 4);
+    script_ran("record.sh", 4);
     script_said("what prepare.sh makes");
-    script_ran("../gates/record.sh out bin", 4);
+    script_ran("record.sh out bin", 4);
     script_said("is not what prepare.sh makes");
     script_program("tools/nvidia-smi", "#!/bin/sh\nexit 9\n");
-    script_ran("../gates/record.sh out . none", 4);
+    script_ran("record.sh out . none", 4);
     script_said("no GPU here");
-    script_ran("../gates/record.sh --device host out . none", 0);
-    script_ran("../gates/record.sh --device host out . nine", 1);
+    script_ran("record.sh --device host out . none", 0);
+    script_ran("record.sh --device host out . nine", 1);
     script_said("nine: no such step");
 }
 

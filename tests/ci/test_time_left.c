@@ -78,8 +78,7 @@ static void look_at(struct looks *looks, const struct result *r, struct arena *a
 
 static void what_is_said_to_be_left_is_near_what_it_takes(void **state)
 {
-    static const char *const files[] = {"gates/gates.jsonl", "fp32-run-3.jsonl",
-                                        "fp32-run-5.jsonl"};
+    static const char *const files[] = {"gates/gates.jsonl", "fp32-run-3.jsonl"};
     struct open_store *open = *state;
     static struct looks looks;
     struct run_entry *entries;
