@@ -7,7 +7,7 @@
 // string, and numbers beyond int64 and double. It nests up to 2048 deep; less is allowed here.
 #include "baselines/json_read.h"
 
-#include "model/text.h"
+#include "model/base.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -7,9 +7,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -214,4 +219,72 @@ int parse_double(double *out, const char *text)
         return -1;
     *out = value;
     return 0;
+}
+
+// ---- text: numbers, UTF-8 and FNV-1a ----
+
+void number_text(char out[NUMBER_TEXT], double value)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, NUMBER_TEXT, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            return;
+    }
+}
+
+void time_text(char out[NUMBER_TEXT], double time_ns)
+{
+    const double time_us = time_ns / 1e3;
+    snprintf(out, NUMBER_TEXT, fabs(time_us) < 1e4 ? "%.4g us" : "%.0f us", time_us);
+}
+
+size_t utf8_length(uint32_t *character, const char *text, size_t left)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *s = (const unsigned char *)text;
+    if (left == 0)
+        return 0;
+    const size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (length == 0 || length > left || s[0] > 0xf4)
+        return 0;
+    uint32_t value = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (s[i] & 0x3fu);
+    }
+    if (value < least[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    if (character)
+        *character = value;
+    return length;
+}
+
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash;
+}
+
+uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return hash_bytes(hash, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+// ---- intervals ----
+
+const struct interval interval_unknown = {NAN, -INFINITY, INFINITY};
+
+const struct interval interval_none = {NAN, NAN, NAN};
+
+struct interval interval_about(double value, double half_width)
+{
+    return (struct interval){value, value - half_width, value + half_width};
+}
+
+struct interval interval_relative(struct interval log_ratio)
+{
+    return (struct interval){expm1(log_ratio.value), expm1(log_ratio.low), expm1(log_ratio.high)};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ground every room stands on: one error text, memory that does not fail, and an arena.
+// The ground every room stands on: one error text, memory that does not fail, an
+// arena, numbers as text, and intervals.
 //
 // Errors: a function that can fail returns 0 or -1 and takes `struct error *err` last. The text is
 // written once, where the failure happened, as one line that says what, where and what to do;
@@ -32,11 +33,15 @@ int error_set(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 // Zeroed memory; never NULL. The caller frees with free().
 void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull));
+
 void *xrealloc(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
+
 // Room for one item more than the `used` ones: `memory` as it is, or twice *room of it when it is
 // full. A list begins as NULL with a *room of 0.
 void *xgrow(void *memory, size_t used, size_t *room, size_t size) __attribute__((returns_nonnull));
+
 char *xstrdup(const char *text) __attribute__((returns_nonnull));
+
 char *xprintf(const char *format, ...) PRINTF_LIKE(1, 2);
 
 // From now on memory that is freed stays the program's for what it needs next. A pass over hundreds
@@ -57,25 +62,81 @@ const char *plural(uint64_t count, const char *one, const char *many);
 // An arena owns many small allocations that live and die together (the strings of one run).
 // A zeroed struct is an empty arena.
 struct arena_block;
+
 struct arena {
     struct arena_block *blocks;
 };
 
 // Zeroed, aligned for any type, owned by the arena.
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((returns_nonnull));
+
 // A copy of so many bytes; `bytes` may be NULL when there are none.
 void *arena_copy(struct arena *arena, const void *bytes, size_t size)
     __attribute__((returns_nonnull));
+
 char *arena_strdup(struct arena *arena, const char *text); // NULL stays NULL
+
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
+
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+
 // What `from` owns is owned by `arena` from now on; `from` is empty.
 void arena_adopt(struct arena *arena, struct arena *from);
+
 // Frees everything at once and leaves the arena empty.
 void arena_free(struct arena *arena);
 
 // Whole-string number parsing: rejects trailing text, overflow, NaN and infinity. -1 on refusal.
 int parse_int64(int64_t *out, const char *text);
+
 int parse_double(double *out, const char *text);
+
+// ---- text ----
+//
+// How a number is written, what is well-formed UTF-8, and a hash. model/buffer.h puts text
+// together.
+
+enum { NUMBER_TEXT = 32 };
+// The shortest of 15, 16 and 17 digits that reads back to the same double: 15 are enough for most
+// decimal input, 17 for every double. NaN and infinities as printf writes them.
+void number_text(char out[NUMBER_TEXT], double value);
+
+// "31.35 us" of 31350 ns: four digits that count, and all of them before the point; no exponent.
+void time_text(char out[NUMBER_TEXT], double time_ns);
+
+// Length of the well-formed UTF-8 sequence at `text` (RFC 3629: no overlong forms, no surrogates,
+// nothing above U+10FFFF) and its character, which may be NULL; 0 if there is none within `left`
+// bytes. NUL and control bytes are characters of length 1.
+size_t utf8_length(uint32_t *character, const char *text, size_t left);
+
+// FNV-1a, 64 bits, begun with HASH_START: the same on every machine, for names and stamps; no
+// protection against anyone who wants two things to be one.
+#define HASH_START 0xcbf29ce484222325u
+
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length);
+
+// With its NUL, so that "ab","c" is not "a","bc". NULL counts as "".
+uint64_t hash_text(uint64_t hash, const char *text);
+
+// ---- intervals ----
+//
+// A figure with the interval that it lies in. Whoever holds one says what it is of, in which unit
+// and with which confidence.
+
+struct interval {
+    double value; // the estimate; NaN: there is none
+    double low, high;
+};
+
+// Nothing is known: NaN between -infinity and infinity.
+extern const struct interval interval_unknown;
+
+// There is none to show: all NaN.
+extern const struct interval interval_none;
+
+struct interval interval_about(double value, double half_width);
+
+// What a log ratio and its interval are as relative change: exp(x) - 1 of each.
+struct interval interval_relative(struct interval log_ratio);
 
 #endif

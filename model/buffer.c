@@ -3,7 +3,7 @@
 // Text that grows in memory, with the escapes of CSV, XML and JSON. Nothing here opens a file.
 #include "model/buffer.h"
 
-#include "model/text.h"
+#include "model/base.h"
 
 #include <stdio.h>
 #include <stdlib.h>

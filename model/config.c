@@ -4,7 +4,7 @@
 // ci/settings/policy.c.
 #include "model/config.h"
 
-#include "model/text.h"
+#include "model/base.h"
 
 #include <ctype.h>
 #include <stdio.h>

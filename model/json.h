@@ -10,9 +10,8 @@
 #ifndef PLUMB_JSON_H
 #define PLUMB_JSON_H
 
+#include "model/base.h"
 #include "model/buffer.h"
-#include "model/interval.h"
-#include "model/text.h"
 
 struct json {
     struct buffer *out;

@@ -29,11 +29,45 @@
 #ifndef PLUMB_PROBLEM_H
 #define PLUMB_PROBLEM_H
 
-#include "model/dtype.h"
+#include "model/base.h"
+
+// ---- element types ----
+//
+// Element types, by name and by size. Their values are the ABI's (kernels/kernel.h).
+
+enum dtype {
+    DTYPE_FP32, // IEEE single
+    DTYPE_TF32, // stored as FP32 (4 bytes), multiplied with a 10-bit mantissa
+    DTYPE_BF16,
+    DTYPE_FP16,
+    DTYPE_E4M3, // "fp8"
+    DTYPE_E5M2,
+    DTYPE_E2M1,  // "fp4", two in a byte, the first in its lower half
+    DTYPE_E8M0,  // scale factors only: powers of two
+    DTYPE_FP64,  // host reference only
+    DTYPE_INT8,  // into int32
+    DTYPE_INT32, // sums of int8
+    DTYPE_COUNT
+};
+
+const char *dtype_name(enum dtype type); // canonical, lower case
+
+double dtype_bytes(enum dtype type); // 0.5 for e2m1
+
+// Any case; also fp8, fp4, s8, float and such; nvfp4, mxfp8 and mxfp4 are their elements. -1:
+// unknown.
+int dtype_parse(enum dtype *out, const char *name);
+
+// The output type that follows from an input type when none is given: tf32 -> fp32, fp8 -> bf16,
+// ...
+enum dtype dtype_default_out(enum dtype in);
+
+// ---- problems ----
 
 // Transposition of A and B as BLAS says it for column-major storage. TN = both K-major:
 // A is m rows of k, B is n rows of k, C is m rows of n (all row-major). NN: B is k rows of n.
 enum layout { LAYOUT_TN, LAYOUT_NN, LAYOUT_NT, LAYOUT_TT, LAYOUT_COUNT };
+
 const char *layout_name(enum layout layout);
 
 enum epilogue {
@@ -48,8 +82,11 @@ enum epilogue {
     EPILOGUE_BIAS_SILU,
     EPILOGUE_COUNT
 };
+
 const char *epilogue_name(enum epilogue epilogue);
+
 int epilogue_parse(enum epilogue *out, const char *name); // any case; -1: unknown
+
 bool epilogue_has_bias(enum epilogue epilogue);
 
 // How the scales of an operand lie; rows counts its blocks of rows, k those along K.
@@ -59,7 +96,6 @@ enum scale_layout {
     SCALES_TILED,   // tiles of 128 rows x 4 k, 512 bytes each; blocks of one row and one byte alone
     SCALES_LAYOUTS
 };
-const char *scale_layout_name(enum scale_layout layout);
 
 struct block_scales {
     int32_t vector;         // elements along K of a block; 0: there are no block scales
@@ -69,6 +105,7 @@ struct block_scales {
 };
 
 enum grouping { GROUPS_NONE, GROUPS_CONTIGUOUS, GROUPS_MASKED };
+
 enum { GROUPS_MOST = 4096, GROUP_ALIGN = 128, SPREAD_ZIPF = -1 };
 
 struct groups {
@@ -79,6 +116,7 @@ struct groups {
 };
 
 enum { PROBLEM_NUMBERS = 8, PROBLEM_NUMBER_NAME = 12 };
+
 struct problem_number {
     char name[PROBLEM_NUMBER_NAME]; // [A-Za-z][A-Za-z0-9_]*
     int64_t value;                  // 1 .. 2^31-1
@@ -105,24 +143,30 @@ enum { PROBLEM_TEXT = 320 }; // room for the longest canonical text
 
 // Refuses what is no problem, and combinations that nobody has given a meaning.
 int problem_parse(struct problem *out, const char *text, struct error *err);
+
 void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
+
 bool problem_equal(const struct problem *a, const struct problem *b);
 
 // Whether it is what the ABI's first version can say: a dense product of floating-point matrices,
 // alpha 1 and beta 0, alone or as dual-silu.
 bool problem_is_plain(const struct problem *problem);
+
 // Products that share A: 2 of dual-silu.
 int problem_weights(const struct problem *problem);
+
 // Elements from one row to the next as each matrix lies, dense or not.
 struct problem_pitches {
     int64_t a, b, c;
 };
+
 struct problem_pitches problem_pitches(const struct problem *problem);
 
 // The rows of each of the groups, at most GROUPS_MOST: the same for a problem wherever it is
 // computed. Those of contiguous groups add up to m; those of masked ones are at most m each. Every
 // group has one row at least where there are enough.
 void problem_group_rows(int32_t *rows, const struct problem *problem);
+
 // Rows of A that are multiplied, of all groups or of all of the batch.
 int64_t problem_used_rows(const struct problem *problem);
 
@@ -131,6 +175,7 @@ int64_t problem_used_rows(const struct problem *problem);
 int64_t problem_stored_rows(const struct problem *problem);
 
 double problem_flops(const struct problem *problem); // 2 m n k batch; 0 of named integers
+
 // Each input read once and the output written once; 0 of named integers.
 double problem_bytes(const struct problem *problem);
 

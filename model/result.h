@@ -9,8 +9,8 @@
 #ifndef PLUMB_RESULT_H
 #define PLUMB_RESULT_H
 
+#include "model/base.h"
 #include "model/gpu.h"
-#include "model/interval.h"
 #include "model/traits.h"
 
 enum { OBJECT_ID_TEXT = 65 }; // room for a hexadecimal git object id, SHA-1 or SHA-256
@@ -246,8 +246,8 @@ struct self_test {
     bool void_run;             // more than chance gives: nothing that the run says counts
 };
 
-// A mix of the policy by one kernel on one device (model/gate/mix.h). Not stored: it follows from
-// the run's results and policy.
+// A mix of the policy by one kernel on one device (model/gate/verdict.h). Not stored: it follows
+// from the run's results and policy.
 struct mix_result {
     const char *name;
     char kernel[KERNEL_NAME_TEXT];

@@ -31,7 +31,7 @@
 //     close   id=N                        checks the output once more after the timed launches
 //             closed id=N state= role= error= tolerance= note=
 //     record  kernel=NAME problem=TEXT head=PATH seed=0 [pin=TEXT]
-//             record ..., then the lines of model/record/record_print.c up to `end`, without images
+//             record ..., then the lines of model/record/record.c up to `end`, without images
 //             Asks the kernel's launch() for what it queues; nothing runs, and no buffer is mapped.
 //     calibrate [only=KEY]
 //             figure key= value= cv= repeats= stable=0|1 note=

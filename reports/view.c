@@ -5,7 +5,7 @@
 #include "reports/view.h"
 
 #include "model/buffer.h"
-#include "model/gate/cause.h"
+#include "model/gate/verdict.h"
 #include "model/result.h"
 #include "reports/report.h"
 #include "reports/text/markup.h"

@@ -4,8 +4,8 @@
 #include "baselines/exchange/foreign.h"
 
 #include "baselines/exchange/import.h"
+#include "model/base.h"
 #include "model/csv.h"
-#include "model/text.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

@@ -7,7 +7,7 @@
 #include "baselines/content.h"
 #include "baselines/range.h"
 #include "baselines/rows.h"
-#include "model/text.h"
+#include "model/base.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
 #include "baselines/range.h"
-#include "model/text.h"
+#include "model/base.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -10,10 +10,10 @@
 #include "ci/settings/plain.h"
 #include "ci/settings/store_option.h"
 #include "ci/settings/text_file.h"
+#include "model/base.h"
 #include "model/history/changepoint.h"
 #include "model/history/focus.h"
 #include "model/history/shape.h"
-#include "model/text.h"
 #include "reports/text/clean.h"
 
 #include <math.h>

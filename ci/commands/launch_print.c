@@ -2,7 +2,7 @@
 //
 // Prints launches: shapes, attributes, and which of their parameters' bytes are addresses.
 #include "ci/commands/launch_print.h"
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 
 #include <stdio.h>
 

@@ -9,8 +9,8 @@
 #include "ci/gate/mixes.h"
 #include "ci/gate/part.h"
 #include "ci/settings/policy.h"
-#include "model/gate/cause.h"
-#include "model/interval.h"
+#include "model/base.h"
+#include "model/gate/verdict.h"
 #include "model/result.h"
 
 #include <inttypes.h>

@@ -8,8 +8,7 @@
 #include "ci/gate/measuring.h"
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
-#include "model/gate/apart.h"
-#include "model/gate/standing.h"
+#include "model/gate/verdict.h"
 #include "model/predict/parts/least.h"
 #include "model/robust.h"
 

@@ -10,14 +10,13 @@
 #include "ci/gate/measuring.h"
 #include "ci/gate/task_list.h"
 #include "ci/settings/bias_file.h"
-#include "model/gate/cause.h"
+#include "model/base.h"
 #include "model/gate/gate.h"
-#include "model/gate/standing.h"
+#include "model/gate/verdict.h"
 #include "model/history/drift.h"
 #include "model/history/levels.h"
 #include "model/predict.h"
 #include "model/result.h"
-#include "model/text.h"
 
 #include <math.h>
 #include <stdlib.h>

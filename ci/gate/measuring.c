@@ -7,10 +7,10 @@
 
 #include "ci/gate/known.h"
 #include "ci/gate/task_list.h"
+#include "model/base.h"
 #include "model/gate/gate.h"
 #include "model/history/levels.h"
 #include "model/predict/parts/least.h"
-#include "model/text.h"
 #include "runner/bench/record.h"
 #include "runner/child/files.h"
 #include "runner/code/plan_file.h"

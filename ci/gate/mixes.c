@@ -5,7 +5,7 @@
 // is known, or what the model says, which is good enough for a weight.
 #include "ci/gate/mixes.h"
 
-#include "model/gate/mix.h"
+#include "model/gate/verdict.h"
 
 #include <fnmatch.h>
 #include <math.h>

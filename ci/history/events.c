@@ -10,8 +10,8 @@
 #include "ci/history/link_tests.h"
 #include "ci/history/load.h"
 #include "ci/settings/policy.h"
+#include "model/base.h"
 #include "model/history/event.h"
-#include "model/text.h"
 #include "runner/git/repository.h"
 
 #include <math.h>

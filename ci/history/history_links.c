@@ -7,8 +7,8 @@
 #include "baselines/kept/kept_links.h"
 #include "baselines/link.h"
 #include "ci/history/links_pack.h"
+#include "model/base.h"
 #include "model/history/levels.h"
-#include "model/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "baselines/json_read.h"
 #include "ci/settings/text_file.h"
 #include "model/buffer.h"
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 #include "model/traits.h"
 
 #include <ctype.h>

@@ -8,7 +8,7 @@
 #define PLUMB_SKELETON_H
 
 #include "model/buffer.h"
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 #include "model/traits.h"
 
 // ---- Triton's cache ----

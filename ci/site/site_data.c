@@ -9,8 +9,8 @@
 #include "ci/history/history.h"
 #include "ci/history/load.h"
 #include "ci/settings/together.h"
+#include "model/base.h"
 #include "model/predict/parts/ws_pipeline.h"
-#include "model/text.h"
 #include "reports/charts/series_chart.h"
 #include "reports/site/site.h"
 

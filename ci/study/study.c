@@ -9,11 +9,11 @@
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
 #include "ci/settings/progress.h"
+#include "model/base.h"
 #include "model/buffer.h"
 #include "model/gate/gate.h"
 #include "model/gate/study.h"
 #include "model/predict/parts/least.h"
-#include "model/text.h"
 #include "runner/bench/measure.h"
 #include "runner/bench/record.h"
 

@@ -14,7 +14,7 @@
 #define PLUMB_CAPTURE_H
 
 #include "kernels/capture/driver.h"
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 
 enum { PARAMETERS_BYTES_MAX = 32764 };
 

@@ -10,7 +10,7 @@
 #include "kernels/device/host_memory.h"
 
 #include "kernels/device/inputs.h"
-#include "model/text.h"
+#include "model/base.h"
 
 #include <errno.h>
 #include <gnu/libc-version.h>

@@ -6,7 +6,7 @@
 
 extern "C" {
 #include "kernels/device/record.h"
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 }
 
 enum { PORTABLE_CLUSTER = 8, REPLAY_IMAGES_MAX = 64 };

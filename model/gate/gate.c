@@ -40,17 +40,167 @@
 // kernel with an SD of 0.95 %, a change that does not count, takes 749 pairs, not 520.
 //
 // Budgets. The pairs that a change needs grow with the variance of a pair, so above a point the
-// budgets do too (gate_policy.c), up to `stretch` times. An alarm that the last process leaves open
+// budgets do too (gate_budget()), up to `stretch` times. An alarm that the last process leaves open
 // goes on there until that process has had as much as the first. All of this only moves the time at
 // which one stops, which may depend on the data in any way.
 #include "model/gate/gate.h"
 
+#include "model/gate/eprocess.h"
+#include "model/predict.h"
+#include "model/result.h"
+#include "model/robust.h"
+
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+// ---- numbers: policy and budgets ----
+//
+// A gate's numbers: the defaults, what a series' own past says of its noise, what its pairs are
+// for, and how budgets grow with noise.
+
+// A pair's SD up to which the plain budget suffices, in units of margin - floor. At 0.95 % on a
+// large kernel (6.3 units) 3 finds a change of 0.47 % in 100 of 100 simulated gates for 735 pairs,
+// 4 in 99 for 615, 5 in 95 for 480; without any stretch it is 73 for 321.
+static const double steady = 4;
+
+const struct gate_policy gate_defaults = {
+    .alpha = 1e-3,
+    .q = 0.01,
+    .confidence = 0.95,
+    .block_pairs = 8,
+    .min_pairs = 16,
+    .max_pairs = 256,
+    .confirm_pairs = 64,
+    .stretch = 4,
+    .processes = 4,
+};
+
+struct gate_policy gate_policy_default(const char *device_kind, double size_ns)
+{
+    struct gate_policy policy = gate_defaults;
+    policy.margin = 0.003;
+    policy.scale = 0.004;
+    if (strcmp(device_kind, "host") == 0) {
+        policy.margin = 0.03;
+        policy.scale = 0.03;
+    } else if (!(size_ns > 100e3)) {
+        policy.margin = 0.005;
+        policy.scale = 0.01;
+    }
+    policy.floor = 0.5 * policy.margin;
+    return policy;
+}
+
+void gate_policy_learn(struct gate_policy *policy, struct moderation prior, double sd, double pairs)
+{
+    const double most = 16;
+    double weight = prior.weight + pairs, scale = moderate_sd(prior, sd, pairs);
+    if (!(weight > 0) || !(scale > 0) || !isfinite(scale))
+        return;
+    policy->scale = scale;
+    policy->scale_pairs = fmin(weight, most);
+}
+
+// A link's variance is that of its pairs and that of what they cannot see: when the first is the
+// smaller one, more pairs sharpen a level little.
+static const double margin_part = 1.0 / 6, unseen_part = 0.5;
+
+void gate_policy_use(struct gate_policy *policy, enum gate_use use, double unseen)
+{
+    if (use == GATE_FOR_VERDICT)
+        return;
+    policy->stretch = 1;
+    if (use == GATE_FOR_CHANGE)
+        return;
+    policy->processes = 1;
+    policy->enough = fmax(margin_part * policy->margin, unseen_part * unseen);
+}
+
+uint32_t gate_budget(const struct gate_policy *policy, double sd, uint32_t pairs)
+{
+    double units = sd / (policy->margin - policy->floor) / steady;
+    return (uint32_t)ceil(fmin(fmax(1, units * units), policy->stretch) * pairs);
+}
+
+// ---- sizes from stored pairs ----
+//
+// The size of what pairs show, with the error that they know of: a robust mean per process, and a
+// random-effects mean over processes.
+
+bool gate_ratio(double *log_ratio, double *error, const struct measurement *base,
+                const struct measurement *head, struct arena *arena)
+{
+    enum { PROCESSES = 32 };
+    const size_t most = base->count < head->count ? base->count : head->count;
+    struct gate_pair *pairs = arena_alloc(arena, most * sizeof(*pairs));
+    double *work = arena_alloc(arena, most * sizeof(*work));
+    double means[PROCESSES], errors[PROCESSES];
+    const size_t count = gate_pairs(pairs, base, head, arena);
+    size_t groups = 0;
+    for (size_t first = 0, end; first < count && groups < PROCESSES; first = end) {
+        for (end = first; end < count && pairs[end].process == pairs[first].process; end++)
+            work[end - first] = pairs[end].log_ratio;
+        struct robust_mean m = robust_mean(work, end - first);
+        if (!isfinite(m.se))
+            continue;
+        means[groups] = m.mean;
+        errors[groups++] = fmax(m.se, 1e-5);
+    }
+    if (groups == 0)
+        return false;
+    struct pooled pooled = pool_random_effects(means, errors, groups);
+    *log_ratio = pooled.mean;
+    *error = pooled.se;
+    return true;
+}
+
+// ---- the size that a margin goes by ----
+//
+// The size that a gate's default margin goes by must be the kernel's own, not that of the day: a
+// GPU that another process heats runs an FP8 kernel of 94 us in 119 us, at 1.30 instead of 1.65 GHz
+// (baselines/recorded/h200, clocks-step.csv), and took it across 100 us, where the margin changes.
+//     size = time x (clock / top clock)^e
+// where e is 1 if the SMs bound the problem and 0 if DRAM does, by the roofline at the top clock,
+// which knows the problem and the device and nothing measured. So measured, 51 first blocks of that
+// kernel lie within 76.7 to 79.0 us. Two constants are enough: fitted exponents are 0.95 there, and
+// what is in between errs by a fraction of the clock's move.
+
+static bool follows_the_clock(const struct problem *problem, const struct gpu *gpu)
+{
+    const struct predict_input at_top = {
+        .gpu = gpu, .problem = problem, .clock_hz = gpu->clock_max_hz.value};
+    const struct prediction roofline = model_find("sol")->predict(&at_top);
+    return !roofline.feasible || roofline.bound == BOUND_COMPUTE;
+}
+
+double gate_size_ns(const struct sample *base, size_t count, const struct problem *problem,
+                    const struct gpu *gpu)
+{
+    struct sample first[64];
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < ARRAY_COUNT(first); i++) {
+        if (base[i].process == base[0].process && base[i].block == base[0].block)
+            first[used++] = base[i];
+    }
+    const struct measurement block = {.samples = first, .count = used};
+    const double time_ns = measurement_time_ns(&block), clock_hz = measurement_clock_hz(&block);
+    const double top_hz = gpu->clock_max_hz.value;
+    if (!(clock_hz > 0 && clock_hz < top_hz) || !follows_the_clock(problem, gpu))
+        return time_ns;
+    return time_ns * clock_hz / top_hz;
+}
+
+void gate_policy_records(struct gate_policy *policy)
+{
+    policy->margin = policy->margin > 0.004 ? 0.003 : 0.0015;
+    policy->floor = 0.5 * policy->margin;
+}
 
 // Below the timer's own steps nothing is known; it only keeps the division finite.
 static const double least_scale = 1e-6;
+
 static const uint32_t recent_pairs = 16;
 
 // Of all processes together. The last one may go on as long as the first.
@@ -359,4 +509,328 @@ struct interval gate_series_interval(const struct gate_series *s)
     d.low = fmin(eprocess_bound(s->y, s->scale, s->pairs, limit, +1), pooled.mean - half);
     d.high = fmax(eprocess_bound(s->y, s->scale, s->pairs, limit, -1), pooled.mean + half);
     return d;
+}
+
+// ---- which series is next ----
+//
+// Which series gets the next block.
+// What is wanted is verdicts per second of the device: a gate may end at its time limit, and what
+// has none by then is undecided. A series is a job of unknown length, so this is scheduling, and
+// the order that decides the most jobs in any given time is Gittins' (J. R. Stat. Soc. B 41, 1979):
+// play the job with the largest
+//     max over t of  P(decided within t) / E[pairs until decided, or t],
+// per second of a pair. It is not what is nearest to its evidence: a change between floor and
+// margin has all the evidence an alarm needs and will never be one.
+// How many pairs a series needs if its true log ratio is d, sigma the SD of a pair, e the evidence
+// so far: bets win growth(|d| - floor) a pair towards an alarm and growth(margin - |d|) towards
+// "same" (distances in units of sigma), so
+//     alarm, |d| >= margin:  (log(1/alpha) - e_alarm) / growth, and as many as bring the mean, now
+//                            y after n pairs, to the margin: n (margin - y) / (d - margin)
+//     same,  |d| < margin:   (log(1/(1 - confidence)) - e_same) / growth.
+// d is not known, but after n pairs about normal, y +- sigma / sqrt(n): it is replaced by seven
+// values of equal probability. What needs more than the budget has left is never decided.
+// The growth of a bet on normal z = d/sigma + noise, the best of eprocess.c's ladder: about z^2/2
+// while z is small, at most log 2. log 2 (1 - exp(-z^2 / (2 log 2))) is within 10 % of it from 0.2
+// on, and below the smallest bet, 0.2, gains 0.2 z - 0.02 (computed by integration).
+// A process that confirms an alarm is over when it shows the change, refutes it, or has spent its
+// budget: it is always decided, the question is only when.
+// The order may depend on the evidence in any way. Each bet of a series is fair given everything
+// that was seen before its pair, of all series, for the coin of the pair's order was tossed after
+// that; so a series' wealth, counted in its own pairs, is an e-process whoever decides when the
+// next one is taken (and a pause is not even a stop). Only the number of pairs by the time limit
+// depends on the order, and that is a stopping time.
+
+enum { GUESSES = 7 };
+
+static double growth(double z)
+{
+    if (z < 0.2)
+        return fmax(0, 0.2 * z - 0.02);
+    return M_LN2 * -expm1(-0.5 * z * z / M_LN2);
+}
+
+// What the estimate of a series says of the pairs to come.
+struct outlook {
+    const struct gate_policy *policy;
+    double mean, sd, pairs;     // so far
+    double log_alarm, log_same; // evidence that is missing
+    double left;                // of the budget, in pairs
+    bool confirms;              // a process that confirms an alarm
+};
+
+static double pairs_needed(const struct outlook *o, double d)
+{
+    const double size = fabs(d), shown = d < 0 ? -o->mean : o->mean;
+    const double margin = o->policy->margin, floor = o->policy->floor;
+    if (o->confirms)
+        return fmin(o->left, o->log_alarm / growth(fabs(size - floor) / o->sd));
+    if (size < margin)
+        return o->log_same / growth((margin - size) / o->sd);
+    return fmax(o->log_alarm / growth((size - floor) / o->sd),
+                shown < margin ? o->pairs * (margin - shown) / (size - margin) : 0);
+}
+
+static void sort(double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        for (size_t j = i; j > 0 && values[j - 1] > values[j]; j--) {
+            const double larger = values[j - 1];
+            values[j - 1] = values[j];
+            values[j] = larger;
+        }
+    }
+}
+
+// The index above from GUESSES equally likely numbers of pairs.
+static double best_rate(double *needed, double left)
+{
+    double spent = 0, best = 0;
+    sort(needed, GUESSES);
+    for (size_t i = 0; i < GUESSES && needed[i] <= left; i++) {
+        spent += needed[i];
+        const double waiting = (double)(GUESSES - i - 1);
+        best = fmax(best, (double)(i + 1) / (spent + waiting * needed[i]));
+    }
+    return best;
+}
+
+static double sd_now(const struct gate_series *s)
+{
+    const struct moderation history = {s->policy.scale, s->policy.scale_pairs};
+    memcpy(s->work, s->y, s->pairs * sizeof(*s->y));
+    const double sd = s->pairs > 1 ? robust_sd(s->work, s->pairs) : 0;
+    return sd > 0 ? moderate_sd(history, sd, s->pairs) : s->policy.scale;
+}
+
+// Evidence of the process at work that its own shift is beyond the floor, or is not.
+static double missing_here(const struct gate_series *s)
+{
+    const struct gate_stream *stream = &s->streams[s->processes - 1];
+    const double shown = log(2 / s->policy.alpha), refuted = -log(1 - s->policy.confidence);
+    const double slower = eprocess_log(&stream->slower), faster = eprocess_log(&stream->faster);
+    const double both = fmin(eprocess_log(&stream->not_slower), eprocess_log(&stream->not_faster));
+    return fmin(shown - fmax(slower, faster), refuted - both);
+}
+
+// The seven guesses at the true log ratio.
+struct guesses {
+    struct outlook o;
+    double d[GUESSES], needed[GUESSES]; // at least a block
+};
+
+static struct guesses guess(const struct gate_series *s, const struct gate_decision *now)
+{
+    const bool first = s->processes <= s->first;
+    const uint32_t taken = first ? s->pairs : s->streams[s->processes - 1].pairs;
+    const double block = s->policy.block_pairs, sd = sd_now(s);
+    uint32_t budget =
+        gate_budget(&s->policy, sd, first ? s->policy.max_pairs : s->policy.confirm_pairs);
+    if (s->alarmed && taken >= budget) // the last process goes on
+        budget = gate_budget(&s->policy, sd, s->policy.max_pairs);
+    struct guesses out = {
+        .o = {.policy = &s->policy,
+              .mean = isfinite(now->log_ratio) ? now->log_ratio : 0,
+              .sd = sd,
+              .pairs = fmax(1, s->pairs),
+              .log_alarm =
+                  fmax(0, s->alarmed ? missing_here(s) : -log(s->policy.alpha) - now->log_evidence),
+              .log_same = fmax(0, -log(1 - s->policy.confidence) - now->log_same),
+              .left = fmax(block, (double)budget - taken),
+              .confirms = s->alarmed}};
+    for (size_t i = 0; i < GUESSES; i++) {
+        const double z = normal_quantile(((double)i + 0.5) / GUESSES);
+        out.d[i] = out.o.mean + z * out.o.sd / sqrt(out.o.pairs);
+        out.needed[i] = fmax(block, pairs_needed(&out.o, out.d[i]));
+    }
+    return out;
+}
+
+// Of a series that only measures: until the standard error is there.
+static double measuring_pairs(const struct gate_series *s)
+{
+    const double block = s->policy.block_pairs, sd = sd_now(s) / s->policy.enough;
+    const double least = fmax(s->policy.min_pairs, sd * sd);
+    return fmax(block, fmin(least, s->policy.max_pairs) - s->pairs);
+}
+
+double gate_outlook(const struct gate_series *s, const struct gate_decision *now)
+{
+    if (s->policy.enough > 0)
+        return s->policy.block_pairs / measuring_pairs(s);
+    struct guesses g = guess(s, now);
+    return s->policy.block_pairs * best_rate(g.needed, g.o.left);
+}
+
+// Pairs of a process that confirms an alarm at d; `room`: for chance, 1 for none.
+static double confirming_pairs(const struct gate_policy *policy, double d, double sd, double room)
+{
+    const double most = gate_budget(policy, sd, policy->confirm_pairs), block = policy->block_pairs;
+    const double beyond = fabs(d) - policy->floor;
+    const double needed = beyond > 0 ? room * log(2 / policy->alpha) / growth(beyond / sd) : most;
+    return block * ceil(fmin(fmax(needed, policy->min_pairs), most) / block);
+}
+
+// What the process at work does not decide is asked in further ones, each with a budget of its own.
+struct gate_left gate_left(const struct gate_series *s, const struct gate_decision *now)
+{
+    const struct gate_policy *policy = &s->policy;
+    const struct guesses g = guess(s, now);
+    const double further = policy->processes - s->processes;
+    const double budget = gate_budget(policy, g.o.sd, policy->confirm_pairs);
+    const double here = now->next == GATE_MORE ? g.o.left : 0, open = here + further * budget;
+    const bool alarm = now->kind == VERDICT_SLOWER || now->kind == VERDICT_FASTER;
+    struct gate_left sum = {0, 0};
+    if (now->next == GATE_DONE)
+        return sum;
+    if (policy->enough > 0)
+        return (struct gate_left){measuring_pairs(s), 0};
+    for (size_t i = 0; i < GUESSES; i++) {
+        const double each = confirming_pairs(policy, g.d[i], g.o.sd, 1);
+        const double later = ceil(fmax(0, g.needed[i] - here) / budget); // processes until then
+        const bool same = fabs(g.d[i]) < policy->margin && !s->alarmed && !alarm;
+        if (s->alarmed || alarm)
+            sum.pairs += (s->alarmed ? fmin(g.needed[i], here) : 0) + further * each;
+        else if (g.needed[i] > open)
+            sum.pairs += open;
+        else
+            sum.pairs += g.needed[i] + (same ? 0 : (further - later) * each);
+        sum.processes += same ? fmin(later, further) : further;
+    }
+    return (struct gate_left){sum.pairs / GUESSES, sum.processes / GUESSES};
+}
+
+// Half as many again as a steady series needs: one in ten needs more, and then goes on all the
+// same.
+static const double chance_room = 1.5;
+
+uint32_t gate_confirmation_pairs(const struct gate_series *s, const struct gate_decision *now)
+{
+    const struct gate_policy *policy = &s->policy;
+    const bool alarm = now->kind == VERDICT_SLOWER || now->kind == VERDICT_FASTER;
+    const uint32_t further = policy->processes - s->processes;
+    if (!(s->alarmed || alarm) || now->next == GATE_DONE)
+        return 0;
+    const double each = confirming_pairs(policy, now->log_ratio, sd_now(s), chance_room);
+    const double taken = s->streams[s->processes - 1].pairs;
+    const double here =
+        s->alarmed && now->next == GATE_MORE ? fmax(policy->block_pairs, each - taken) : 0;
+    return (uint32_t)fmin(here + further * each, 1 << 30);
+}
+
+// So many budgets are not "soon".
+static const double too_many_budgets = 16;
+
+double gate_missing_pairs(const struct gate_series *s, const struct gate_decision *now)
+{
+    const struct gate_policy *policy = &s->policy;
+    const double size = fabs(now->log_ratio), sd = sd_now(s), block = policy->block_pairs;
+    const double too_many = too_many_budgets * gate_budget(policy, sd, policy->max_pairs);
+    if (!isfinite(size) || now->placement)
+        return INFINITY;
+    double missing, rate;
+    if (size < policy->margin) {
+        missing = -log(1 - policy->confidence) - now->log_same;
+        rate = growth((policy->margin - size) / sd);
+    } else {
+        missing = -log(policy->alpha) - now->log_evidence;
+        rate = growth((size - policy->floor) / sd);
+    }
+    double pairs = missing > 0 ? chance_room * missing / rate : 0;
+    struct gate_decision alarm = *now;
+    alarm.kind = now->log_ratio > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+    alarm.next = GATE_CONFIRM;
+    if (size >= policy->margin && s->processes < policy->processes)
+        pairs += gate_confirmation_pairs(s, &alarm);
+    return pairs < too_many ? block * ceil(fmax(pairs, 1) / block) : INFINITY;
+}
+
+// Until each has its min_pairs, the one that has the fewest; of those that promise nothing too.
+size_t gate_next_series(const struct gate_turn *turns, size_t count)
+{
+    size_t fewest = SIZE_MAX, best = SIZE_MAX;
+    double best_rate = -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct gate_turn *turn = &turns[i];
+        if (turn->next != GATE_MORE)
+            continue;
+        const double rate = turn->outlook / fmax(turn->block_s, 1e-9);
+        if (turn->pairs < turn->min_pairs &&
+            (fewest == SIZE_MAX || turn->pairs < turns[fewest].pairs))
+            fewest = i;
+        if (best == SIZE_MAX || rate > best_rate ||
+            (rate == best_rate && turn->pairs < turns[best].pairs)) {
+            best = i;
+            best_rate = rate;
+        }
+    }
+    return fewest != SIZE_MAX ? fewest : best;
+}
+
+// ---- which alarms stand ----
+//
+// Many series at once: which alarms stand.
+// Series of one GPU share its clock and heat, so their errors are dependent in unknown ways; e-BH
+// holds its false discovery rate under any dependence (Wang and Ramdas 2022), and so does the mean
+// of e-values within a kernel. A kernel that got slower on all shapes is found by the mean even
+// when no single shape suffices; inside a released kernel the series are tested at q x released
+// kernels / kernels (Benjamini and Bogomolov 2014), which keeps the average rate over the released
+// ones.
+
+// Evidence of the series of one kernel, gathered into `of_kernel`; returns how many.
+static size_t gather_kernel(double *of_kernel, const double *log_evidence, const size_t *kernel,
+                            size_t count, size_t which)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kernel[i] == which)
+            of_kernel[used++] = log_evidence[i];
+    }
+    return used;
+}
+
+static size_t release_kernel(bool *released, const double *log_evidence, const size_t *kernel,
+                             size_t count, size_t which, double q)
+{
+    double *of_kernel = xcalloc(count, sizeof(*of_kernel));
+    bool *rejected = xcalloc(count, sizeof(*rejected));
+    size_t used = gather_kernel(of_kernel, log_evidence, kernel, count, which);
+    size_t found = ebh(rejected, of_kernel, used, q);
+    for (size_t i = 0, at = 0; i < count; i++) {
+        if (kernel[i] == which)
+            released[i] = rejected[at++];
+    }
+    free(of_kernel);
+    free(rejected);
+    return found;
+}
+
+size_t gate_release(bool *released, const double *log_evidence, const size_t *kernel, size_t count,
+                    double q)
+{
+    size_t highest = 0, kernels = 0, total = 0;
+    for (size_t i = 0; i < count; i++) {
+        released[i] = false;
+        highest = kernel[i] >= highest ? kernel[i] + 1 : highest;
+    }
+    double *evidence = xcalloc(highest, sizeof(*evidence)), *work = xcalloc(count, sizeof(*work));
+    size_t *number = xcalloc(highest, sizeof(*number));
+    bool *rejected = xcalloc(highest, sizeof(*rejected));
+    for (size_t k = 0; k < highest; k++) {
+        size_t used = gather_kernel(work, log_evidence, kernel, count, k);
+        if (used == 0)
+            continue;
+        number[kernels] = k;
+        evidence[kernels++] = log_mean_exp(work, used);
+    }
+    size_t found = ebh(rejected, evidence, kernels, q);
+    for (size_t k = 0; k < kernels; k++) {
+        double within = q * (double)found / (double)kernels;
+        if (rejected[k])
+            total += release_kernel(released, log_evidence, kernel, count, number[k], within);
+    }
+    free(evidence);
+    free(work);
+    free(number);
+    free(rejected);
+    return total;
 }

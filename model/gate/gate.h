@@ -22,6 +22,7 @@
 //         gate_series_add(&series, log_ratios, count);
 //     }
 // gate_replay() gives the same verdict from stored samples.
+
 #ifndef PLUMB_GATE_H
 #define PLUMB_GATE_H
 
@@ -50,7 +51,7 @@ struct gate_policy {
 // samples, at the device's top SM clock: a kernel has the same margin on a cool GPU and on a
 // throttled one, and judging stored samples again finds the one they were measured with. The time
 // itself where the samples have no clock or the profile no top clock. `gpu` is the device's
-// profile; gate_size.c says how and why. 0 without samples.
+// profile; gate.c says how and why. 0 without samples.
 double gate_size_ns(const struct sample *base, size_t count, const struct problem *problem,
                     const struct gpu *gpu);
 
@@ -76,6 +77,7 @@ void gate_policy_records(struct gate_policy *policy);
 // that is more, half of `unseen`, the SD of what pairs cannot see. What it shows is no claim, so it
 // is not confirmed.
 enum gate_use { GATE_FOR_VERDICT, GATE_FOR_CHANGE, GATE_FOR_LEVEL };
+
 void gate_policy_use(struct gate_policy *policy, enum gate_use use, double unseen);
 
 // A budget of `pairs` for a series whose pairs have this SD: the same while it is at most 4 x
@@ -133,28 +135,34 @@ struct gate_series {
 // The policy's fields must be in range (asserted): 0 < alpha < 1, 0 <= floor < margin, ...
 void gate_series_init(struct gate_series *series, const struct gate_policy *policy,
                       struct arena *arena);
+
 // Values that are not finite are refused, and so is what goes beyond the arrays; returns how many
 // were taken. The split into calls does not matter.
 size_t gate_series_add(struct gate_series *series, const double *log_ratios, size_t count);
+
 // The same from samples as they were measured, pair by pair (base[i] belongs to head[i]), by the
 // rule that gate_replay() applies to stored ones: both samples usable, or the pair does not count.
 size_t gate_series_add_samples(struct gate_series *series, const struct sample *base,
                                const struct sample *head, size_t count);
+
 // The pairs that follow come from a fresh process. At most policy.processes in all.
 void gate_series_fresh_process(struct gate_series *series);
+
 // The process at work is gone, through no fault of this series: what follows comes from a fresh one
 // that takes its place. Its pairs stay and count; policy.processes grows by one. Nothing happens
 // when it had no pairs yet. `arena` is gate_series_init()'s.
 void gate_series_replace_process(struct gate_series *series, struct arena *arena);
+
 struct gate_decision gate_series_decide(const struct gate_series *series);
+
 // log_ratio as gate_series_decide() has it, and its interval at policy.confidence, valid whenever
 // it is asked for; it holds log_ratio and that mean's own interval, which has the spread between
 // processes when there are several. Infinite where the data bound nothing.
 struct interval gate_series_interval(const struct gate_series *series);
 
 // Verdicts that the next block of this series brings, as its pairs so far let one expect
-// (gate_next.c): about 1 / blocks until it is decided; 0: its budget will end before. `now` is what
-// gate_series_decide() said.
+// (gate.c, "which series is next"): about 1 / blocks until it is decided; 0: its budget will end
+// before. `now` is what gate_series_decide() said.
 double gate_outlook(const struct gate_series *series, const struct gate_decision *now);
 
 // What a series still takes until it is over, decided or not: pairs in this process and in all
@@ -162,6 +170,7 @@ double gate_outlook(const struct gate_series *series, const struct gate_decision
 struct gate_left {
     double pairs, processes;
 };
+
 struct gate_left gate_left(const struct gate_series *series, const struct gate_decision *now);
 
 // Pairs that the confirmation of this series' alarm still takes, in the process at work and in all
@@ -182,6 +191,7 @@ struct gate_turn {
     double outlook;            // gate_outlook(); not read before min_pairs
     double block_s;            // device time of one more block, > 0
 };
+
 size_t gate_next_series(const struct gate_turn *turns, size_t count);
 
 // Which alarms of a gate stand, by e-BH: kernels first (e-value of a kernel = mean over its
@@ -198,6 +208,7 @@ struct gate_pair {
     uint16_t process, block;
     bool head_first;
 };
+
 size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
                   const struct measurement *head, struct arena *arena);
 
@@ -208,10 +219,11 @@ bool gate_ratio(double *log_ratio, double *error, const struct measurement *base
 
 // Raised whenever the same samples give another verdict or another sentence.
 extern const char gate_version[];
+
 // The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
 // counts only if both samples are present, not excluded, and have a positive finite time. Fills
 // every field of `out` but `cause` (set to placement or none) and the explanation. The sentence
-// lives in the arena. Both measurements are ok; what other states say is in standing.h.
+// lives in the arena. Both measurements are ok; what other states say is in verdict.h.
 void gate_replay(struct verdict *out, const struct measurement *base,
                  const struct measurement *head, const struct gate_policy *policy,
                  struct arena *arena);

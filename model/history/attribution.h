@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whose change it is when series changed at a commit: found from what those that changed have in
-// common, and the others not. (model/gate/cause.h answers the same for one verdict of a gate, from
-// the controls that were measured beside it.)
+// common, and the others not. (model/gate/verdict.h answers the same for one verdict of a gate,
+// from the controls that were measured beside it.)
 #ifndef PLUMB_ATTRIBUTION_H
 #define PLUMB_ATTRIBUTION_H
 

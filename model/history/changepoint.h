@@ -9,7 +9,7 @@
 #ifndef PLUMB_CHANGEPOINT_H
 #define PLUMB_CHANGEPOINT_H
 
-#include "model/interval.h"
+#include "model/base.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef PLUMB_CREEP_H
 #define PLUMB_CREEP_H
 
-#include "model/interval.h"
+#include "model/base.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #ifndef PLUMB_DRIVER_SHIFT_H
 #define PLUMB_DRIVER_SHIFT_H
 
-#include "model/interval.h"
+#include "model/base.h"
 
 #include <stdbool.h>
 #include <stddef.h>

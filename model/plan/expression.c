@@ -1,20 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A formula is read by recursive descent, one function for each strength of binding, into a tree of
-// parts. Both are bounded: the descent by LEVELS, the tree by PARTS, which is also how deep
-// expression_value.c can go.
-#include "model/plan/expression_parts.h"
+// terms, and worked out from it. Both are bounded: the descent by LEVELS, the tree by TERMS, which
+// is also how deep working out can go.
+#include "model/plan/expression.h"
+
+#include "model/base.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-enum { LEVELS = 64, PARTS = 256, NAME = 64 };
+// What a formula is once it was read.
+enum operation {
+    NUMBER,
+    VALUE,
+    CHOOSE,
+    OR,
+    AND,
+    EQUAL,
+    UNEQUAL,
+    LESS,
+    AT_MOST,
+    MORE,
+    AT_LEAST,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    REMAINDER,
+    NEGATE,
+    NOT,
+    CEIL_DIV,
+    ROUND_UP,
+    LEAST,
+    GREATEST
+};
+
+struct term {
+    enum operation operation;
+    int64_t number; // of a NUMBER; of a VALUE its name's index
+    uint32_t of[3]; // terms that it works on
+};
+
+struct expression {
+    const char *text;
+    struct term *terms; // those that a term works on stand before it; the last is the whole
+    uint32_t count;
+    bool constant;
+};
+
+// ---- values ----
+//
+// Works a formula out. What does not count (the other side of a choice, what && and || need not
+// ask) is not looked at, so that a formula can guard a division.
+
+struct working {
+    const struct expression *expression;
+    const int64_t *values;
+    struct error *err;
+};
+
+static int fail(const struct working *w, const char *what)
+{
+    return error_set(w->err, "'%.100s': %s", w->expression->text, what);
+}
+
+static int divide(int64_t *out, const struct working *w, enum operation operation, int64_t a,
+                  int64_t b)
+{
+    const bool up = operation == CEIL_DIV || operation == ROUND_UP;
+    if (b == 0 || (up && b < 1))
+        return fail(w, b ? "rounds up to less than 1" : "a division by zero");
+    if (a == INT64_MIN && b == -1)
+        return fail(w, "a number beyond 64 bits");
+    const int64_t quotient = a / b, rest = a % b;
+    *out = operation == REMAINDER ? rest : quotient + (up && rest > 0);
+    if (operation == ROUND_UP && __builtin_mul_overflow(*out, b, out))
+        return fail(w, "a number beyond 64 bits");
+    return 0;
+}
+
+static int work_out_two(int64_t *out, const struct working *w, enum operation operation, int64_t a,
+                        int64_t b)
+{
+    bool overflow = false;
+    switch (operation) {
+    case ADD:
+        overflow = __builtin_add_overflow(a, b, out);
+        break;
+    case SUBTRACT:
+        overflow = __builtin_sub_overflow(a, b, out);
+        break;
+    case MULTIPLY:
+        overflow = __builtin_mul_overflow(a, b, out);
+        break;
+    case EQUAL:
+        *out = a == b;
+        break;
+    case UNEQUAL:
+        *out = a != b;
+        break;
+    case LESS:
+        *out = a < b;
+        break;
+    case AT_MOST:
+        *out = a <= b;
+        break;
+    case MORE:
+        *out = a > b;
+        break;
+    case AT_LEAST:
+        *out = a >= b;
+        break;
+    case LEAST:
+        *out = a < b ? a : b;
+        break;
+    case GREATEST:
+        *out = a > b ? a : b;
+        break;
+    default:
+        return divide(out, w, operation, a, b);
+    }
+    return overflow ? fail(w, "a number beyond 64 bits") : 0;
+}
+
+static int work_out(int64_t *out, const struct working *w, uint32_t index)
+{
+    const struct term *term = &w->expression->terms[index];
+    int64_t first, second;
+    if (term->operation == NUMBER || term->operation == VALUE) {
+        *out = term->operation == NUMBER ? term->number : w->values[term->number];
+        return 0;
+    }
+    if (work_out(&first, w, term->of[0]))
+        return -1;
+    switch (term->operation) {
+    case NOT:
+        *out = !first;
+        return 0;
+    case NEGATE:
+        return __builtin_sub_overflow((int64_t)0, first, out) ? fail(w, "a number beyond 64 bits")
+                                                              : 0;
+    case CHOOSE:
+        return work_out(out, w, term->of[first ? 1 : 2]);
+    case AND:
+    case OR:
+        *out = first != 0;
+        if (*out == (term->operation == OR))
+            return 0;
+        if (work_out(&second, w, term->of[1]))
+            return -1;
+        *out = second != 0;
+        return 0;
+    default:
+        return work_out(&second, w, term->of[1])
+                   ? -1
+                   : work_out_two(out, w, term->operation, first, second);
+    }
+}
+
+int expression_value(int64_t *out, const struct expression *expression, const int64_t *values,
+                     struct error *err)
+{
+    const struct working w = {.expression = expression, .values = values, .err = err};
+    int64_t value;
+    if (work_out(&value, &w, expression->count - 1))
+        return -1;
+    *out = value;
+    return 0;
+}
+
+enum { LEVELS = 64, TERMS = 256, NAME = 64 };
 
 struct parser {
     const char *text, *at;
     const struct expression_names *names;
-    struct part parts[PARTS];
+    struct term terms[TERMS];
     uint32_t count, level;
     bool constant;
     struct error *err;
@@ -43,11 +205,11 @@ static bool take(struct parser *p, const char *symbol)
     return true;
 }
 
-static int add(struct parser *p, uint32_t *out, struct part part)
+static int add(struct parser *p, uint32_t *out, struct term term)
 {
-    if (p->count == PARTS)
+    if (p->count == TERMS)
         return refuse(p, "more than 256 parts");
-    p->parts[p->count] = part;
+    p->terms[p->count] = term;
     *out = p->count++;
     return 0;
 }
@@ -75,7 +237,7 @@ static int read_number(struct parser *p, uint32_t *out)
             __builtin_add_overflow(number, digit_of(*p->at), &number))
             return refuse(p, "a number beyond 64 bits");
     }
-    return add(p, out, (struct part){.operation = NUMBER, .number = number});
+    return add(p, out, (struct term){.operation = NUMBER, .number = number});
 }
 
 static size_t name_length(const char *text)
@@ -92,16 +254,16 @@ static bool is_called(const char *text, size_t length, const char *name)
 // After a function's name.
 static int read_call(struct parser *p, uint32_t *out, enum operation operation)
 {
-    struct part part = {.operation = operation};
+    struct term term = {.operation = operation};
     if (!take(p, "("))
         return refuse(p, "a ( is missing");
-    if (read_choice(p, &part.of[0]))
+    if (read_choice(p, &term.of[0]))
         return -1;
     if (!take(p, ","))
         return refuse(p, "a second value is missing");
-    if (read_choice(p, &part.of[1]))
+    if (read_choice(p, &term.of[1]))
         return -1;
-    return take(p, ")") ? add(p, out, part) : refuse(p, "a ) is missing");
+    return take(p, ")") ? add(p, out, term) : refuse(p, "a ) is missing");
 }
 
 static int read_name(struct parser *p, uint32_t *out)
@@ -117,7 +279,7 @@ static int read_name(struct parser *p, uint32_t *out)
         if (is_called(name, length, p->names->names[i])) {
             p->at += length;
             p->constant = false;
-            return add(p, out, (struct part){.operation = VALUE, .number = (int64_t)i});
+            return add(p, out, (struct term){.operation = VALUE, .number = (int64_t)i});
         }
     }
     for (size_t i = 0; i < ARRAY_COUNT(functions); i++) {
@@ -144,14 +306,14 @@ static int read_operand(struct parser *p, uint32_t *out)
 
 static int read_signed(struct parser *p, uint32_t *out)
 {
-    struct part part = {.operation = NEGATE};
+    struct term term = {.operation = NEGATE};
     if (++p->level > LEVELS)
         return refuse(p, "more than 64 levels");
     skip_blanks(p);
     int status;
     if (*p->at == '-' || *p->at == '!') {
-        part.operation = *p->at++ == '-' ? NEGATE : NOT;
-        status = read_signed(p, &part.of[0]) ? -1 : add(p, out, part);
+        term.operation = *p->at++ == '-' ? NEGATE : NOT;
+        status = read_signed(p, &term.of[0]) ? -1 : add(p, out, term);
     } else {
         status = read_operand(p, out);
     }
@@ -164,6 +326,7 @@ struct symbol {
     const char *text;
     enum operation operation;
 };
+
 static const struct symbol products[] = {{"*", MULTIPLY}, {"/", DIVIDE}, {"%", REMAINDER}, {0}},
                            sums[] = {{"+", ADD}, {"-", SUBTRACT}, {0}},
                            comparisons[] = {{"==", EQUAL},
@@ -174,6 +337,7 @@ static const struct symbol products[] = {{"*", MULTIPLY}, {"/", DIVIDE}, {"%", R
                                             {">", MORE},
                                             {0}},
                            ands[] = {{"&&", AND}, {0}}, ors[] = {{"||", OR}, {0}};
+
 static const struct symbol *const strengths[] = {ors, ands, comparisons, sums, products};
 
 static const struct symbol *take_symbol(struct parser *p, const struct symbol *symbols)
@@ -194,8 +358,8 @@ static int read_operators(struct parser *p, uint32_t *out, size_t strength)
         const struct symbol *symbol = take_symbol(p, strengths[strength]);
         if (!symbol)
             return 0;
-        struct part part = {.operation = symbol->operation, .of = {*out}};
-        if (read_operators(p, &part.of[1], strength + 1) || add(p, out, part))
+        struct term term = {.operation = symbol->operation, .of = {*out}};
+        if (read_operators(p, &term.of[1], strength + 1) || add(p, out, term))
             return -1;
         if (strengths[strength] == comparisons)
             return 0; // a < b < c means nothing here
@@ -204,17 +368,17 @@ static int read_operators(struct parser *p, uint32_t *out, size_t strength)
 
 static int read_choice(struct parser *p, uint32_t *out)
 {
-    struct part part = {.operation = CHOOSE};
+    struct term term = {.operation = CHOOSE};
     if (++p->level > LEVELS)
         return refuse(p, "more than 64 levels");
     int status = read_operators(p, out, 0);
     if (status == 0 && take(p, "?")) {
-        part.of[0] = *out;
-        if (read_choice(p, &part.of[1]))
+        term.of[0] = *out;
+        if (read_choice(p, &term.of[1]))
             return -1;
         if (!take(p, ":"))
             return refuse(p, "a : is missing");
-        status = read_choice(p, &part.of[2]) ? -1 : add(p, out, part);
+        status = read_choice(p, &term.of[2]) ? -1 : add(p, out, term);
     }
     p->level--;
     return status;
@@ -225,7 +389,7 @@ static const struct expression *finish(const struct parser *p, struct arena *are
     struct expression *expression = arena_alloc(arena, sizeof(*expression));
     *expression = (struct expression){
         .text = arena_strdup(arena, p->text),
-        .parts = arena_copy(arena, p->parts, p->count * sizeof(*p->parts)),
+        .terms = arena_copy(arena, p->terms, p->count * sizeof(*p->terms)),
         .count = p->count,
         .constant = p->constant,
     };

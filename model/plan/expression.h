@@ -10,6 +10,7 @@
 // 0; of ?:, && and || only what counts is worked out. Names are of letters, digits and _, in any
 // case. A formula is hostile text: what overflows, divides by zero (for ceil_div and round_up: by
 // less than 1), nests deeper than 64 levels or has more than 256 parts is an error, never a number.
+
 #ifndef PLUMB_EXPRESSION_H
 #define PLUMB_EXPRESSION_H
 
@@ -26,13 +27,16 @@ struct expression; // lives in the arena it was made in
 // One formula, the whole text.
 int expression_parse(const struct expression **out, const char *text,
                      const struct expression_names *names, struct arena *arena, struct error *err);
+
 // Formulas separated by commas: 1 to `most` of them.
 int expression_parse_list(const struct expression **out, size_t *count, size_t most,
                           const char *text, const struct expression_names *names,
                           struct arena *arena, struct error *err);
+
 // values: one for each name that it was parsed with.
 int expression_value(int64_t *out, const struct expression *expression, const int64_t *values,
                      struct error *err);
+
 // Whether it names nothing: it has the same value whatever the others are.
 bool expression_constant(const struct expression *expression);
 

@@ -33,9 +33,12 @@
 #define PLUMB_LAUNCH_PLAN_H
 
 #include "model/plan/expression.h"
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 
 enum { PLAN_THREE = 3 };
+
+// Names that every formula may use; those of [let] follow.
+enum { PLAN_M, PLAN_N, PLAN_K, PLAN_BATCH, PLAN_SMS, PLAN_INPUTS };
 
 // A formula and where it stands.
 struct plan_formula {

@@ -2,19 +2,29 @@
 //
 // Reads a plan in two passes: names first, so that a launch may stand above what it uses, then what
 // they stand for. [let] alone goes by the order of the text. At the end it is held together.
-#include "model/plan/plan_read.h"
+
+#include "model/config.h"
+#include "model/plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { SECTIONS_MAX = 64 };
+struct plan_reader {
+    struct launch_plan *plan;
+    const struct config_entry *entry; // that is being read
+    struct expression_names names;    // that a formula may use here
+    struct error *err;
+};
 
-const char *plan_text(const struct plan_reader *r)
+// The entry's value, "" when it has none.
+static const char *plan_text(const struct plan_reader *r)
 {
     return r->entry->value ? r->entry->value : "";
 }
 
-int plan_refuse(const struct plan_reader *r, const char *format, ...)
+// -1 with "LABEL:LINE: [SECTION] KEY: TEXT".
+static int plan_refuse(const struct plan_reader *r, const char *format, ...) PRINTF_LIKE(2, 3);
+static int plan_refuse(const struct plan_reader *r, const char *format, ...)
 {
     struct error what;
     va_list list;
@@ -25,6 +35,414 @@ int plan_refuse(const struct plan_reader *r, const char *format, ...)
     return error_set(r->err, "%.200s:%u: [%.40s]%s%.40s: %.640s", r->plan->label, e->line,
                      e->section, *e->key ? " " : "", e->key, what.text);
 }
+
+// ---- what stands behind a key ----
+//
+// Reads what stands behind a plan's keys: formulas and lists of them, places in memory, and values
+// of parameters. What has a name is found by it.
+
+static const char buffer_letters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+
+// What the formula says of itself follows file, line and key.
+static int place_error(const struct plan_reader *r, const struct error *why)
+{
+    return plan_refuse(r, "%.600s", why->text);
+}
+
+static int plan_read_formula(struct plan_formula *out, const struct plan_reader *r,
+                             const char *text)
+{
+    struct error why;
+    if (expression_parse(&out->value, text, &r->names, &r->plan->arena, &why))
+        return place_error(r, &why);
+    out->line = r->entry->line;
+    return 0;
+}
+
+static int plan_read_list(struct plan_formula *out, size_t most, const struct plan_reader *r)
+{
+    const struct expression *found[RECORD_MAP_DIMS];
+    struct error why;
+    size_t count = 0;
+    if (expression_parse_list(found, &count, most, plan_text(r), &r->names, &r->plan->arena, &why))
+        return place_error(r, &why);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (struct plan_formula){found[i], r->entry->line};
+    return 0;
+}
+
+// The word that `text` begins with, cut off from it: *rest points behind it and the blanks.
+static bool first_word(char out[RECORD_NAME], const char **rest, const char *text)
+{
+    const size_t length = strspn(text, buffer_letters);
+    if (!length || length >= RECORD_NAME)
+        return false;
+    memcpy(out, text, length);
+    out[length] = '\0';
+    *rest = text + length + strspn(text + length, " \t");
+    return true;
+}
+
+static int plan_read_place(struct plan_place *out, const struct plan_reader *r, const char *text)
+{
+    struct plan_place place = {.kind = PLAN_NULL};
+    char name[RECORD_NAME];
+    const char *rest;
+    if (!first_word(name, &rest, text))
+        return plan_refuse(r, "'%.60s' begins with no place", text);
+    if (strcmp(name, "null") == 0) {
+        *out = place;
+        return *rest ? plan_refuse(r, "'%.60s' behind null", rest) : 0;
+    }
+    place.kind = PLAN_SCRATCH;
+    while (place.scratch < r->plan->scratch_count &&
+           strcmp(r->plan->scratches[place.scratch].name, name) != 0)
+        place.scratch++;
+    if (place.scratch == r->plan->scratch_count) {
+        place.kind = PLAN_BUFFER;
+        if (record_buffer_parse(&place.buffer, name) || place.buffer == RECORD_WORKSPACE ||
+            record_buffer_is_form(place.buffer))
+            return plan_refuse(r, "%s is neither a, b, c, scale_a, scale_b, null nor a [scratch]",
+                               name);
+    }
+    if (*rest && *rest != '+')
+        return plan_refuse(r, "'%.60s': after a place stands + and a number of bytes", rest);
+    if (*rest && plan_read_formula(&place.offset, r, rest + 1))
+        return -1;
+    *out = place;
+    return 0;
+}
+
+static int find_map(size_t *out, const struct plan_reader *r, const char *name)
+{
+    for (size_t i = 0; i < r->plan->map_count; i++) {
+        if (strcmp(r->plan->maps[i].name, name) == 0) {
+            *out = i;
+            return 0;
+        }
+    }
+    return plan_refuse(r, "there is no [tensormap \"%.60s\"]", name);
+}
+
+// A parameter's or a field's value; `parameter` is the one that it is in.
+static int plan_read_value(struct plan_value *out, uint32_t parameter, const struct plan_reader *r)
+{
+    static const struct {
+        const char *name;
+        enum plan_type type;
+    } types[] = {{"pointer", PLAN_POINTER}, {"int8", PLAN_INT8},          {"int16", PLAN_INT16},
+                 {"int32", PLAN_INT32},     {"int64", PLAN_INT64},        {"float", PLAN_FLOAT},
+                 {"double", PLAN_DOUBLE},   {"tensormap", PLAN_TENSORMAP}};
+    struct plan_value value = {.line = r->entry->line, .parameter = parameter};
+    char word[RECORD_NAME] = "";
+    const char *rest = "";
+    size_t type = 0;
+    first_word(word, &rest, plan_text(r));
+    while (type < ARRAY_COUNT(types) && strcmp(types[type].name, word) != 0)
+        type++;
+    if (type == ARRAY_COUNT(types))
+        return plan_refuse(r,
+                           "'%.60s' is not pointer, int8, int16, int32, int64, float, double or "
+                           "tensormap and what it is",
+                           plan_text(r));
+    value.type = types[type].type;
+    int status;
+    switch (value.type) {
+    case PLAN_POINTER:
+        status = plan_read_place(&value.place, r, rest);
+        break;
+    case PLAN_FLOAT:
+    case PLAN_DOUBLE:
+        status = parse_double(&value.real, rest) ? plan_refuse(r, "'%.60s' is no number", rest) : 0;
+        break;
+    case PLAN_TENSORMAP:
+        status = find_map(&value.map, r, rest);
+        break;
+    default:
+        status = plan_read_formula(&value.number, r, rest);
+    }
+    if (status == 0)
+        *out = value;
+    return status;
+}
+
+// ---- the keys ----
+//
+// One table says what a plan may hold: section, key, how it is read, and where it goes.
+
+enum { VALUES_MAX = 512, FILE_NAME = 200, FUNCTION_NAME = 4000 };
+
+struct key;
+
+typedef int key_reader(void *field, const struct key *key, const struct plan_reader *r);
+
+struct key {
+    const char *section, *key;
+    key_reader *read;
+    size_t offset; // in what the section is about
+    uint32_t most; // of a list
+};
+
+// ---- how they are read ----
+
+static int read_name(void *field, const struct key *key, const struct plan_reader *r)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const char *text = plan_text(r);
+    (void)key;
+    return *text && strspn(text, letters) == strlen(text) && !strchr("_.-", *text) &&
+                   text_copy(field, RECORD_NAME, text)
+               ? 0
+               : plan_refuse(r, "is at most 200 of a-z, 0-9, _, . and -, the last three not first");
+}
+
+static int read_text(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    *(const char **)field = arena_strdup(&r->plan->arena, plan_text(r));
+    return 0;
+}
+
+static int read_letters(void *field, const char *marks, size_t most, const struct plan_reader *r)
+{
+    const char *text = plan_text(r);
+    for (size_t i = 0; text[i]; i++) {
+        const bool letter =
+            (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z');
+        const bool digit = text[i] >= '0' && text[i] <= '9';
+        if (i == most || (!letter && !digit && !strchr(marks, text[i])))
+            return plan_refuse(r, "'%.60s' has more than letters, digits and %s", text, marks);
+    }
+    if (!*text || *text == '.')
+        return plan_refuse(r, "needs a name");
+    return read_text(field, NULL, r);
+}
+
+static int read_file(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    return read_letters(field, "_.+-", FILE_NAME, r);
+}
+
+static int read_function(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    return read_letters(field, "_.$", FUNCTION_NAME, r);
+}
+
+static int read_dtype(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    return dtype_parse(field, plan_text(r))
+               ? plan_refuse(r, "'%.40s' is no element type", plan_text(r))
+               : 0;
+}
+
+static int read_layout(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    for (int i = 0; i < LAYOUT_COUNT; i++) {
+        if (strcmp(layout_name((enum layout)i), plan_text(r)) == 0) {
+            *(enum layout *)field = (enum layout)i;
+            return 0;
+        }
+    }
+    return plan_refuse(r, "is tn, nn, nt or tt");
+}
+
+static int read_epilogue(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    for (int i = 0; i < EPILOGUE_COUNT; i++) {
+        if (strcmp(epilogue_name((enum epilogue)i), plan_text(r)) == 0) {
+            *(enum epilogue *)field = (enum epilogue)i;
+            return 0;
+        }
+    }
+    return plan_refuse(r, "there is no epilogue '%.40s'", plan_text(r));
+}
+
+static int read_bool(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    return config_bool(field, r->entry->value) ? plan_refuse(r, "is true or false") : 0;
+}
+
+static int read_tile(void *field, const struct key *key, const struct plan_reader *r)
+{
+    struct traits *traits = field;
+    int m, n, k, end = 0;
+    (void)key;
+    if (sscanf(plan_text(r), "%5dx%5dx%5d%n", &m, &n, &k, &end) != 3 || plan_text(r)[end] ||
+        m < 1 || n < 1 || k < 1)
+        return plan_refuse(r, "is MxNxK, such as 128x256x64");
+    traits->tile_m = m;
+    traits->tile_n = n;
+    traits->tile_k = k;
+    return 0;
+}
+
+static int read_number(int64_t *out, int64_t min, int64_t max, const struct plan_reader *r)
+{
+    if (config_int(out, r->entry->value) || *out < min || *out > max)
+        return plan_refuse(r, "needs a whole number from %lld to %lld", (long long)min,
+                           (long long)max);
+    return 0;
+}
+
+static int read_trait(void *field, const struct key *key, const struct plan_reader *r)
+{
+    int64_t number;
+    (void)key;
+    if (read_number(&number, -1, INT32_MAX, r))
+        return -1;
+    *(int32_t *)field = (int32_t)number;
+    return 0;
+}
+
+static int read_formula(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    return plan_read_formula(field, r, plan_text(r));
+}
+
+static int read_list(void *field, const struct key *key, const struct plan_reader *r)
+{
+    return plan_read_list(field, key->most, r);
+}
+
+static int read_place(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    return plan_read_place(field, r, plan_text(r));
+}
+
+static int read_element(void *field, const struct key *key, const struct plan_reader *r)
+{
+    (void)key;
+    return record_map_type_parse(field, plan_text(r))
+               ? plan_refuse(r, "'%.40s' is no element type of a tensormap", plan_text(r))
+               : 0;
+}
+
+// None or a number; record_map_check() says which there are.
+static int read_bytes(void *field, const struct key *key, const struct plan_reader *r)
+{
+    int64_t number = 0;
+    (void)key;
+    if (strcmp(plan_text(r), "none") != 0 && read_number(&number, 0, 256, r))
+        return -1;
+    *(uint32_t *)field = (uint32_t)number;
+    return 0;
+}
+
+static int read_fill(void *field, const struct key *key, const struct plan_reader *r)
+{
+    const bool nan = strcmp(plan_text(r), "nan") == 0;
+    (void)key;
+    *(bool *)field = nan;
+    return nan || strcmp(plan_text(r), "zero") == 0 ? 0 : plan_refuse(r, "is zero or nan");
+}
+
+static int add_value(struct plan_launch *launch, uint32_t parameter, const struct plan_reader *r)
+{
+    if (launch->value_count == VALUES_MAX)
+        return plan_refuse(r, "more than %d values", VALUES_MAX);
+    if (!launch->values)
+        launch->values = arena_alloc(&r->plan->arena, VALUES_MAX * sizeof(*launch->values));
+    if (plan_read_value(&launch->values[launch->value_count], parameter, r))
+        return -1;
+    launch->value_count++;
+    return 0;
+}
+
+static int read_parameter(void *field, const struct key *key, const struct plan_reader *r)
+{
+    struct plan_launch *launch = field;
+    (void)key;
+    return add_value(launch, launch->parameter_count++, r);
+}
+
+static int read_field(void *field, const struct key *key, const struct plan_reader *r)
+{
+    struct plan_launch *launch = field;
+    (void)key;
+    return launch->parameter_count ? add_value(launch, launch->parameter_count - 1, r)
+                                   : plan_refuse(r, "there is no parameter above it");
+}
+
+// ---- what there is ----
+
+static const struct key keys[] = {
+#define AT(type, member) offsetof(struct type, member)
+    {"kernel", "name", read_name, AT(launch_plan, name), 0},
+    {"kernel", "summary", read_text, AT(launch_plan, summary), 0},
+    {"kernel", "in", read_dtype, AT(launch_plan, traits.in), 0},
+    {"kernel", "out", read_dtype, AT(launch_plan, traits.out), 0},
+    {"kernel", "acc", read_dtype, AT(launch_plan, traits.acc), 0},
+    {"kernel", "layout", read_layout, AT(launch_plan, layout), 0},
+    {"kernel", "epilogue", read_epilogue, AT(launch_plan, epilogue), 0},
+    {"kernel", "batched", read_bool, AT(launch_plan, batched), 0},
+    {"kernel", "supports", read_formula, AT(launch_plan, supports), 0},
+    {"kernel", "tile", read_tile, AT(launch_plan, traits), 0},
+#define X(name) {"kernel", #name, read_trait, AT(launch_plan, traits.name), 0},
+    TRAITS(X)
+#undef X
+        {"scratch", "bytes", read_formula, AT(plan_scratch, bytes), 0},
+    {"scratch", "align", read_formula, AT(plan_scratch, align), 0},
+    {"scratch", "zero", read_bool, AT(plan_scratch, zero), 0},
+    {"tensormap", "place", read_place, AT(plan_map, place), 0},
+    {"tensormap", "type", read_element, AT(plan_map, type), 0},
+    {"tensormap", "dims", read_list, AT(plan_map, dims), RECORD_MAP_DIMS},
+    {"tensormap", "strides", read_list, AT(plan_map, strides), RECORD_MAP_DIMS - 1},
+    {"tensormap", "box", read_list, AT(plan_map, box), RECORD_MAP_DIMS},
+    {"tensormap", "elements", read_list, AT(plan_map, elements), RECORD_MAP_DIMS},
+    {"tensormap", "swizzle", read_bytes, AT(plan_map, swizzle), 0},
+    {"tensormap", "interleave", read_bytes, AT(plan_map, interleave), 0},
+    {"tensormap", "promote", read_bytes, AT(plan_map, promote), 0},
+    {"tensormap", "fill", read_fill, AT(plan_map, fill_nan), 0},
+    {"memset", "place", read_place, AT(plan_launch, place), 0},
+    {"memset", "value", read_formula, AT(plan_launch, value), 0},
+    {"memset", "element", read_formula, AT(plan_launch, element), 0},
+    {"memset", "count", read_formula, AT(plan_launch, count), 0},
+    {"memset", "when", read_formula, AT(plan_launch, when), 0},
+    {"launch", "cubin", read_file, AT(plan_launch, cubin), 0},
+    {"launch", "entry", read_function, AT(plan_launch, entry), 0},
+    {"launch", "grid", read_list, AT(plan_launch, grid), PLAN_THREE},
+    {"launch", "block", read_list, AT(plan_launch, block), PLAN_THREE},
+    {"launch", "cluster", read_list, AT(plan_launch, cluster), PLAN_THREE},
+    {"launch", "shared", read_formula, AT(plan_launch, shared), 0},
+    {"launch", "carveout", read_formula, AT(plan_launch, carveout), 0},
+    {"launch", "when", read_formula, AT(plan_launch, when), 0},
+    {"launch", "cooperative", read_bool, AT(plan_launch, cooperative), 0},
+    {"launch", "programmatic", read_bool, AT(plan_launch, programmatic), 0},
+    {"launch", "parameter", read_parameter, 0, 0},
+    {"launch", "field", read_field, 0, 0},
+#undef AT
+};
+
+// A trait's name has _ where a key has -.
+static bool is_key(const char *written, const char *key)
+{
+    while (*key && (*written == *key || (*written == '-' && *key == '_'))) {
+        written++;
+        key++;
+    }
+    return *key == *written;
+}
+
+// Reads the entry into what its section is about.
+static int plan_read_key(void *object, const struct plan_reader *r)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
+        if (strcmp(keys[i].section, r->entry->section) == 0 && is_key(r->entry->key, keys[i].key))
+            return keys[i].read((char *)object + keys[i].offset, &keys[i], r);
+    }
+    return plan_refuse(r, "there is no such key");
+}
+
+enum { SECTIONS_MAX = 64 };
 
 // ---- names ----
 

@@ -14,13 +14,12 @@
 
 #include "model/buffer.h"
 #include "model/problem.h"
+#include "model/wire.h"
 
-// Version 2 added TMA descriptors, version 3 the buffers of forms: block scales, a bias, groups,
-// version 4 captured buffers. What was written as an older version is read too, and holds nothing
-// that came later; a record that captures nothing is written as version 3.
-enum { RECORD_MAPS_SINCE = 2, RECORD_FORMS_SINCE = 3, RECORD_CAPTURES_SINCE = 4 };
 enum { RECORD_VERSION = 4 };
+
 enum { RECORD_NOTE = 256, RECORD_NAME = 201, RECORD_LAUNCHES_MAX = 256 };
+
 enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5, RECORD_CAPTURED_MAX = 32 };
 
 // What a launch may be given the address of. Those behind the workspace are of forms alone
@@ -40,14 +39,18 @@ enum record_buffer {
     RECORD_CAPTURED, // the first of a captured program's allocations; the others follow it
     RECORD_BUFFERS = RECORD_CAPTURED + RECORD_CAPTURED_MAX
 };
+
 bool record_buffer_is_form(enum record_buffer buffer);
-const char *record_buffer_name(enum record_buffer buffer);          // "a", ..., "captured0", ...
+
+const char *record_buffer_name(enum record_buffer buffer); // "a", ..., "captured0", ...
+
 int record_buffer_parse(enum record_buffer *out, const char *name); // -1: no such buffer
 
 // Where the buffers lie in one process, and how long they are; 0 bytes: there is no such buffer.
 struct record_places {
     uint64_t address[RECORD_BUFFERS], bytes[RECORD_BUFFERS];
 };
+
 // Two sets of made-up addresses for buffers of these sizes, captured ones apart. No word of the one
 // is a word of the other, every buffer moves by a distance of its own, and all lie on odd multiples
 // of 512 bytes, as the stopwatch's own may.
@@ -85,7 +88,7 @@ struct record_launch {
     uint32_t size;
     struct record_address *addresses;
     uint32_t address_count;
-    struct record_map *maps; // TMA descriptors that whoever launches makes (record_map.h)
+    struct record_map *maps; // TMA descriptors that whoever launches makes (struct record_map)
     uint32_t map_count;
 };
 
@@ -122,6 +125,7 @@ struct record {
 int record_find_addresses(struct record_launch *first, const struct record_launch *second,
                           size_t count, const struct record_places places[2], struct arena *arena,
                           struct error *err);
+
 // True when two captures at the same places are the same launches with the same bytes.
 bool record_same_launches(const struct record_launch *a, const struct record_launch *b,
                           size_t count);
@@ -132,17 +136,74 @@ bool record_same_launches(const struct record_launch *a, const struct record_lau
 int record_bind(unsigned char *out, const struct record_launch *launch,
                 const struct record_places *places, struct error *err);
 
-// The text form: lines of model/wire.h, then the images' bytes (record_print.c has the grammar).
+// The text form: lines of model/wire.h, then the images' bytes (record.c has the grammar).
 void record_print(struct buffer *out, const struct record *record);
+
 // Reads it back. Images borrow from `bytes`, which is changed (lines are decoded in place); the
 // rest is copied to the arena. Every number is held to its range.
 int record_parse(struct record *out, char *bytes, size_t size, struct arena *arena,
                  struct error *err);
+
 // One line of the text form that belongs to a launch, for those who stream launches instead of
 // reading files. record->version is set. -1: not such a line, one out of its range, or one that the
 // version does not have.
 struct wire_record;
+
 int record_take_line(struct record *record, const struct wire_record *line, struct arena *arena,
                      struct error *err);
+
+// ---- TMA descriptors ----
+//
+// TMA descriptors of a record: what a descriptor is made from (cuTensorMapEncodeTiled of the CUDA
+// driver API), since its 128 bytes can only be made where the buffer's address is known. A record
+// that was captured holds descriptors as bytes with an address in them; one made from a plan holds
+// these.
+
+// Element types, in the order of the driver's CUtensorMapDataType. FTZ: denormals become zero.
+enum record_map_type {
+    RECORD_MAP_UINT8,
+    RECORD_MAP_UINT16,
+    RECORD_MAP_UINT32,
+    RECORD_MAP_INT32,
+    RECORD_MAP_UINT64,
+    RECORD_MAP_INT64,
+    RECORD_MAP_FP16,
+    RECORD_MAP_FP32,
+    RECORD_MAP_FP64,
+    RECORD_MAP_BF16,
+    RECORD_MAP_FP32_FTZ,
+    RECORD_MAP_TF32,
+    RECORD_MAP_TF32_FTZ,
+    RECORD_MAP_TYPES
+};
+
+const char *record_map_type_name(uint32_t type); // "uint8", ..., "tf32-ftz"
+
+int record_map_type_parse(uint32_t *out, const char *name); // -1: no such type
+
+// Dimension 0 is the one whose elements lie side by side.
+struct record_map {
+    uint32_t at;               // of the descriptor in the launch's bytes
+    enum record_buffer buffer; // where element 0 lies: this byte of this buffer
+    uint64_t offset;
+    uint32_t type;                      // enum record_map_type
+    uint32_t rank;                      // 1 .. 5
+    uint64_t dims[RECORD_MAP_DIMS];     // elements, 1 .. 2^32
+    uint64_t strides[RECORD_MAP_DIMS];  // bytes from one to the next, of dimensions 1 and up
+    uint32_t box[RECORD_MAP_DIMS];      // elements that one copy moves, 1 .. 256
+    uint32_t elements[RECORD_MAP_DIMS]; // every so many-th element, 1 .. 8
+    uint32_t interleave;                // bytes: 0, 16, 32
+    uint32_t swizzle;                   // bytes: 0, 32, 64, 128
+    uint32_t promote;                   // bytes that L2 fetches at least: 0, 64, 128, 256
+    bool fill_nan;                      // what lies outside reads as NaN, not as zero
+};
+
+// Every number is in the range that is said above; -1 with a text that names the first that is not.
+// What else the hardware asks (strides of multiples of 16, a box as wide as the swizzle) the driver
+// says.
+int record_map_check(const struct record_map *map, struct error *err);
+
+// Bytes from the first element to the end of the last; 0 when that overflows.
+uint64_t record_map_extent(const struct record_map *map);
 
 #endif

@@ -5,7 +5,7 @@
 #include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
-#include "model/text.h"
+#include "model/base.h"
 
 #include <math.h>
 #include <stdio.h>

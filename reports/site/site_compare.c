@@ -9,7 +9,7 @@
 #include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
-#include "model/text.h"
+#include "model/base.h"
 #include "reports/text/clean.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
 #include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
-#include "model/text.h"
+#include "model/base.h"
 #include "reports/charts/series_chart.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 // that runs were about, with their runs and what began with each; and the open events by series.
 #include "reports/site/site_parts.h"
 
-#include "model/text.h"
+#include "model/base.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -4,9 +4,9 @@
 // the reading direction.
 #include "reports/text/clean.h"
 
+#include "model/base.h"
 #include "model/buffer.h"
 #include "model/json.h"
-#include "model/text.h"
 
 #include <string.h>
 #include <strings.h>

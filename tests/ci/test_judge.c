@@ -8,7 +8,7 @@
 #include "ci/gate/measuring.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
-#include "model/gate/cause.h"
+#include "model/gate/verdict.h"
 #include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which devices are told apart: by 1 % with three series, and not by what places do.
-#include "model/gate/apart.h"
+#include "model/gate/verdict.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

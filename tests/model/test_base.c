@@ -3,7 +3,6 @@
 // The ground every room stands on: errors are one line, memory is what was asked for, and numbers
 // are whole strings.
 #include "model/base.h"
-#include "model/text.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>

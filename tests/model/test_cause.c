@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which cause a verdict gets, from its own code and the controls beside it.
-#include "model/gate/cause.h"
+#include "model/gate/verdict.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A mix's change is the change of its weighted time, and its interval holds it as often as it says.
-#include "model/gate/mix.h"
+#include "model/gate/verdict.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

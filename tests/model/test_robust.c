@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Robust statistics against definitions and printed tables.
-#include "model/interval.h"
+#include "model/base.h"
 #include "model/robust.h"
 #include "tests/helpers/helper_peers.h"
 #include "tests/helpers/helper_random.h"

@@ -2,7 +2,7 @@
 //
 // The one table of verdicts without a ratio: what two states say, and that nothing unmeasured is
 // ever "same".
-#include "model/gate/standing.h"
+#include "model/gate/verdict.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>
