@@ -4,6 +4,7 @@
 // are. Nothing is measured here.
 #include "ci/gate/built.h"
 
+#include "ci/gate/capturing.h"
 #include "ci/settings/context.h"
 #include "runner/build/build.h"
 #include "runner/child/log.h"
@@ -112,6 +113,34 @@ static int add_plan(struct built *built, const char *path, struct arena *arena, 
     return status;
 }
 
+// A capture that was not taken leaves the commit unbuildable, as a library that cannot be loaded.
+static int add_captures(struct built *built, const struct context *context, struct arena *arena,
+                        struct error *err)
+{
+    const struct policy *policy = &context->policy;
+    for (size_t i = 0; capturing_possible(context) && i < policy->capture_count; i++) {
+        const struct policy_capture *capture = &policy->captures[i];
+        struct capture_made made;
+        struct error why;
+        const int status = capturing_make(&made, policy, capture, built->directory, &why);
+        if (status < 0)
+            return error_set(err, "%.900s", why.text);
+        if (status) {
+            built->state = MEASURED_UNBUILDABLE;
+            built->detail = arena_printf(arena, "capture %s: %s", capture->name, why.text);
+            return 0;
+        }
+        struct built_kernel *kernel = add_kernels(built, 1, arena);
+        *kernel = (struct built_kernel){.library = arena_strdup(arena, made.file),
+                                        .device = "cuda",
+                                        .captured = true,
+                                        .traits = made.traits};
+        text_copy(kernel->name, sizeof(kernel->name), capture->name);
+        memcpy(kernel->code, made.code, sizeof(kernel->code));
+    }
+    return 0;
+}
+
 static void refuse_twins(struct built *built, struct arena *arena)
 {
     for (size_t i = 1; i < built->count; i++) {
@@ -135,7 +164,8 @@ static size_t libraries_listed(const char **out, const struct context *context,
 {
     size_t count = 0;
     for (size_t i = 0; i < build->library_count; i++) {
-        if (!policy_skips_library(&context->policy, build->libraries[i]))
+        if (!capturing_is_mark(build->libraries[i]) &&
+            !policy_skips_library(&context->policy, build->libraries[i]))
             out[count++] = build->libraries[i];
     }
     return count;
@@ -167,7 +197,7 @@ static int listing_fill(struct built *built, struct context *context, const stru
             status = add_library(built, &bench, context, libraries[i], codes[i], arena, err);
     }
     bench_stop(bench);
-    if (status)
+    if (status || (built->state == MEASURED_OK && add_captures(built, context, arena, err)))
         return -1;
     if (built->count)
         qsort(built->kernels, built->count, sizeof(*built->kernels), by_name);
@@ -255,6 +285,7 @@ static struct recipe with_devices(const struct context *context, struct arena *a
     names[recipe.environment_count++] = "PLUMB_DEVICES";
     recipe.environment = names;
     setenv("PLUMB_DEVICES", device_kinds(context), 1);
+    capturing_recipe(&recipe, context, arena);
     return recipe;
 }
 

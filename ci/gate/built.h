@@ -27,6 +27,7 @@ struct built_kernel {
     char code[OBJECT_ID_TEXT];
     const char *library; // absolute path in the cache; of a plan the plan
     bool plan;           // a plan beside a cubin: it is always timed from a record
+    bool captured;       // what a program launched: `library` is its record
     const char *device;  // "host" or "cuda"
     struct traits traits;
 };

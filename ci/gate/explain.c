@@ -11,6 +11,7 @@
 #include "model/gate/gate.h"
 #include "model/predict.h"
 #include "model/predict/parts/occupancy.h"
+#include "runner/code/capture_file.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 
@@ -67,9 +68,10 @@ static int code_facts_begin(struct code_reading *out, const struct built *built,
                             struct arena *arena, struct error *err)
 {
     struct code_reading reading = {0};
-    if (code_resources(&reading.facts.functions, kernel->library, arena, err))
+    if (kernel->captured ? capture_resources(&reading.facts.functions, kernel->library, arena, err)
+                         : code_resources(&reading.facts.functions, kernel->library, arena, err))
         return -1;
-    const char *code = plan_file_code(kernel->library, arena);
+    const char *code = kernel->captured ? NULL : plan_file_code(kernel->library, arena);
     if (code && reading.facts.functions.count &&
         disassembly_begin(&reading.disassembly, code, &context->sandbox, err))
         return -1;

@@ -99,7 +99,7 @@ const char *recording_file(const struct recording *r, const struct task *task,
 {
     const struct built_kernel *kernel = side(task, role);
     char problem[PROBLEM_TEXT];
-    if (!recording_wanted(task))
+    if (!recording_wanted(task) || kernel->captured)
         return kernel->library;
     problem_format(problem, &task->result->problem);
     const uint64_t hash = hash_text(hash_text(HASH_START, task->result->kernel), problem);
@@ -186,9 +186,9 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
                                         .problem = &task->result->problem,
                                         .head = side(task, role)->library};
     *made = true;
-    if (!recording_wanted(task))
-        return 0;
     const struct built_kernel *kernel = side(task, role);
+    if (!recording_wanted(task) || kernel->captured)
+        return 0;
     if (kernel->plan ? make_folder(r, err) : ready(r, task, role, err))
         return -1;
     const char *file = recording_file(r, task, role, arena);

@@ -396,6 +396,10 @@ static int ask(bool *out, struct bench *bench, const struct task *task, struct e
     bool yes = false;
     if (kernel->plan)
         return ask_plan(out, task, err);
+    if (kernel->captured) {
+        *out = true; // it is of this problem, and of no other
+        return 0;
+    }
     if (bench_supports(&outcome, &yes, bench, kernel->library, kernel->name, &task->result->problem,
                        err))
         return -1;

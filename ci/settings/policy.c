@@ -110,6 +110,7 @@ enum owner {
     OWN_KERNEL,
     OWN_LIBRARY,
     OWN_MIX,
+    OWN_CAPTURE,
     OWN_NOTHING
 };
 
@@ -159,6 +160,13 @@ static void *policy_owner(struct policy *p, enum owner owner, const char *name)
         return named_item(p, &p->kernels, &p->kernel_count, sizeof(*p->kernels), name, &made);
     if (owner == OWN_MIX)
         return named_item(p, &p->mixes, &p->mix_count, sizeof(*p->mixes), name, &made);
+    if (owner == OWN_CAPTURE) {
+        struct policy_capture *capture =
+            named_item(p, &p->captures, &p->capture_count, sizeof(*p->captures), name, &made);
+        if (made)
+            capture->launch = 1;
+        return capture;
+    }
     if (owner == OWN_LIBRARY)
         return named_item(p, &p->libraries, &p->library_count, sizeof(*p->libraries), name, &made);
     if (owner == OWN_DEVICE) {
@@ -254,6 +262,15 @@ static const struct key {
      {"library", "device-code"}},
     {"kernel", "margin", OWN_KERNEL, TYPE_FRACTION, AT(policy_kernel, margin), 1e-4, 1, {0}},
     {"kernel", "max-pairs", OWN_KERNEL, TYPE_COUNT, AT(policy_kernel, max_pairs), 16, 1e5, {0}},
+    {"capture", "", OWN_CAPTURE, TYPE_HEADER, 0, 0, 0, {0}},
+    {"capture", "command", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, command), 0, 0, {0}},
+    {"capture", "kernel", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, kernel), 0, 0, {0}},
+    {"capture", "range", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, range), 0, 0, {0}},
+    {"capture", "launch", OWN_CAPTURE, TYPE_COUNT, AT(policy_capture, launch), 1, 1e9, {0}},
+    {"capture", "problem", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, problem), 0, 0, {0}},
+    {"capture", "tolerance", OWN_CAPTURE, TYPE_FRACTION, AT(policy_capture, tolerance), 0, 1, {0}},
+    {"capture", "limit", OWN_CAPTURE, TYPE_BYTES, AT(policy_capture, limit_bytes), 1, 1e12, {0}},
+    {"capture", "margin", OWN_CAPTURE, TYPE_FRACTION, AT(policy_capture, margin), 1e-4, 1, {0}},
     {"library", "", OWN_LIBRARY, TYPE_HEADER, 0, 0, 0, {0}},
     {"library", "skip", OWN_LIBRARY, TYPE_BOOL, AT(policy_library, skip), 0, 0, {0}},
     {"mix", "", OWN_MIX, TYPE_HEADER, 0, 0, 0, {0}},
@@ -515,10 +532,11 @@ static int unknown(const struct reading *r, struct error *err)
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++)
         section_known |= strcmp(keys[i].section, e->section) == 0;
     if (!section_known)
-        return error_set(err,
-                         "%s:%u: unknown section [%.40s]; there are build, toolchain, device, "
-                         "problems, kernel, library, mix, gate, measure, history, report and fleet",
-                         r->label, e->line, e->section);
+        return error_set(
+            err,
+            "%s:%u: unknown section [%.40s]; there are build, toolchain, device, "
+            "problems, kernel, capture, library, mix, gate, measure, history, report and fleet",
+            r->label, e->line, e->section);
     return error_set(err,
                      "%s:%u: unknown key %.40s in [%.40s]; `plumb init --print` shows all keys",
                      r->label, e->line, e->key, e->section);
@@ -629,9 +647,67 @@ static int check_toolchains(const struct policy *p, struct error *err)
     return 0;
 }
 
+// ---- captures ----
+
+static int refuse_capture(const struct policy *p, const struct policy_capture *c, const char *why,
+                          struct error *err)
+{
+    return error_set(err, "%s: [capture \"%.60s\"]: %s", p->label, c->name, why);
+}
+
+static bool is_capture_name(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const size_t length = strlen(name);
+    return length && length <= 63 && strspn(name, allowed) == length && !strchr("_.-", name[0]);
+}
+
+// Becomes a rule of its name and a set with its problem.
+static int add_capture(struct policy_kernel *rule, struct policy *p, const struct policy_capture *c,
+                       struct error *err)
+{
+    struct problem problem;
+    struct error why;
+    if (!is_capture_name(c->name))
+        return refuse_capture(p, c, "its name is of a-z, 0-9, _.- and at most 63 long", err);
+    if (!c->command)
+        return refuse_capture(p, c, "it has no command to run", err);
+    if (!c->kernel == !c->range)
+        return refuse_capture(p, c, "name its kernel or its range, one of both", err);
+    if (problem_parse(&problem, c->problem ? c->problem : "capture=1:fp32", &why))
+        return refuse_capture(p, c, why.text, err);
+    if (policy_set_find(p, c->name))
+        return refuse_capture(p, c, "a [problems] section has this name", err);
+    struct policy_set *set = policy_grow(&p->arena, &p->sets, &p->set_count, sizeof(*p->sets));
+    *set = (struct policy_set){
+        .name = c->name, .problems = arena_copy(&p->arena, &problem, sizeof(problem)), .count = 1};
+    *rule = (struct policy_kernel){.pattern = c->name,
+                                   .sets = arena_copy(&p->arena, &c->name, sizeof(c->name)),
+                                   .set_count = 1,
+                                   .device_code = true,
+                                   .margin = c->margin};
+    return 0;
+}
+
+// Their rules come before those with patterns.
+static int add_captures(struct policy *p, struct error *err)
+{
+    struct policy_kernel *rules =
+        arena_alloc(&p->arena, (p->capture_count + p->kernel_count + 1) * sizeof(*rules));
+    for (size_t i = 0; i < p->capture_count; i++) {
+        if (add_capture(&rules[i], p, &p->captures[i], err))
+            return -1;
+    }
+    if (p->kernel_count)
+        memcpy(rules + p->capture_count, p->kernels, p->kernel_count * sizeof(*rules));
+    p->kernels = rules;
+    p->kernel_count += p->capture_count;
+    return 0;
+}
+
 static int check_references(const struct policy *p, struct error *err)
 {
-    if (!p->recipe.command)
+    if (!p->recipe.command && !p->capture_count)
         return error_set(err, "%s: no build.command: how do your kernels become libraries?",
                          p->label);
     if (!p->device_count)
@@ -686,7 +762,8 @@ int policy_parse(struct policy *out, const char *text, size_t size, const char *
         if (policy_read_entry(&policy, &config.entries[i], label, err))
             goto done;
     }
-    if (check_toolchains(&policy, err) || check_references(&policy, err))
+    if (add_captures(&policy, err) || check_toolchains(&policy, err) ||
+        check_references(&policy, err))
         goto done;
     *out = policy;
     status = 0;

@@ -23,6 +23,9 @@
 //                        skip = BOOL (these are not measured, and need no problems)
 //                        trust = library|device-code   margin = 0.5%   max-pairs = N
 //                        (the first section whose GLOB matches rules)
+//     [capture "NAME"]   command = SHELL (run in the built commit, with the GPU)   kernel = GLOB or
+//                        range = GLOB (of NVTX ranges)   launch = N   problem = PROBLEM
+//                        tolerance = 0.1%   limit = BYTES   margin = 0.5%
 //     [mix "NAME"]       problem = WEIGHT MxNxK:TYPE... (repeated)   kernel = GLOB   margin = 0.2%
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
@@ -97,6 +100,20 @@ struct policy_toolchain {
     bool foreign; // the container is of a checkout that may be a stranger's (policy_confine())
 };
 
+// A program that is run once so that one of its launches, or the launches of one range, become a
+// series of this name (ci/gate/capturing.h).
+struct policy_capture {
+    const char *name;     // as a kernel's
+    const char *command;  // SHELL, as build.command
+    const char *kernel;   // fnmatch of device functions; NULL: a range
+    const char *range;    // fnmatch of NVTX ranges; NULL: a kernel
+    uint32_t launch;      // which of those that match, from 1
+    const char *problem;  // text; NULL: capture=1:fp32
+    double tolerance;     // relative to the largest result; 0: bit by bit
+    uint64_t limit_bytes; // of all that its buffers hold; 0: 2 GiB
+    double margin;        // 0: the gate's
+};
+
 struct policy_library {
     const char *pattern; // fnmatch, of the file's name without its folder
     bool skip;           // built, but neither listed nor loaded
@@ -135,6 +152,8 @@ struct policy {
     size_t set_count;
     struct policy_kernel *kernels;
     size_t kernel_count;
+    struct policy_capture *captures; // each has a rule among the kernels, and a set of its name
+    size_t capture_count;
     struct policy_library *libraries;
     size_t library_count;
     struct policy_mix *mixes;

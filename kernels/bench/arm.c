@@ -5,6 +5,7 @@
 #include "kernels/bench/arm.h"
 
 #include "kernels/bench/arm_process.h"
+#include "kernels/bench/captured.h"
 #include "kernels/device/call.h"
 #include "kernels/device/check.h"
 
@@ -98,15 +99,21 @@ static int load_record(struct arm *arm, enum sample_role role, const char *path,
     return 0;
 }
 
+const struct record *arm_record(const struct arm *arm)
+{
+    return &arm->record->record;
+}
+
 static int open_instances(struct arm *arm, struct error *err)
 {
     struct arm_record *r = arm->record;
-    const uint32_t sets = arm->buffers->sets;
+    const uint32_t sets = arm->captured ? captured_sets(arm->captured) : arm->buffers->sets;
     struct record_places *where = xcalloc(sets, sizeof(*where));
     // The same buffers and more: what was bound before is bound again.
     instances_close(&r->instances);
     for (uint32_t set = 0; set < sets; set++)
-        where[set] = buffers_places(arm->buffers, set);
+        where[set] =
+            arm->captured ? captured_places(arm->captured, set) : buffers_places(arm->buffers, set);
     return instances_open(&r->instances, arm->ops, arm->device, &r->record, where, sets, err);
 }
 
@@ -210,6 +217,7 @@ int arm_load(struct arm *arm, enum sample_role role, bool copy, const struct ser
 {
     const char *path = role == ROLE_BASE ? spec->base : spec->head;
     arm->used = true;
+    arm->path = path;
     arm->ops = ops;
     arm->device = device;
     arm->copied = copy;

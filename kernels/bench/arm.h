@@ -26,6 +26,8 @@ struct arm {
     struct plumb_buffers stated;     // what it states then
     bool copied;                     // the other side is the same file
     const struct buffers *buffers;   // where launches go, since arm_prepare()
+    const struct captured *captured; // of a captured record: where they go instead
+    const char *path;                // of its file; borrowed
     char note[ARM_NOTE];             // what prepare() wrote, "" if it wrote nothing
 };
 #define ARM_NONE ((struct arm){.module = MODULE_NONE})
@@ -33,6 +35,10 @@ struct arm {
 // The series cannot be timed; `state` says why. Returns 1, so that a step can stop the others.
 int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state why,
                   const char *format, ...) PRINTF_LIKE(4, 5);
+
+struct captured;
+// What a record holds; the arm is one.
+const struct record *arm_record(const struct arm *arm);
 
 // Loads the library or the record of `role` (a library as a private copy when `copy`) and finds the
 // kernel for the problem on this device. Returns 0, or 1 when `state` says why not. The caller

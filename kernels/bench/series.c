@@ -4,6 +4,7 @@
 // The line protocol around it is bench.c.
 #include "kernels/bench/series.h"
 
+#include "kernels/bench/captured.h"
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/check.h"
 
@@ -193,10 +194,36 @@ static int open_buffers(struct buffers *out, const struct series *s, struct erro
                         workspace_bytes(s), err);
 }
 
+// A captured series: both sides are records with contents of their own.
+static int open_captured(struct series *s, struct series_state *state, struct error *err)
+{
+    if (s->spec.base && !captured_is(&s->arms[ROLE_BASE]))
+        return series_refuse(state, ROLE_BASE, MEASURED_UNSUPPORTED,
+                             "one side is captured and the other is not");
+    int stop = captured_open(&s->captured, s->arms, state, err);
+    if (stop)
+        return stop;
+    s->tolerance = captured_tolerance(s->captured);
+    if (choose_launches(s, err))
+        return -1;
+    if (s->launches > 1) {
+        if (captured_grow(s->captured, s->launches, err) || arm_grow(&s->arms[ROLE_BASE], err) ||
+            arm_grow(&s->arms[ROLE_HEAD], err))
+            return -1;
+        if (!captured_repeats(s->captured) && s->launches > captured_sets(s->captured))
+            s->launches = captured_sets(s->captured);
+    }
+    if (draw_places(s, err) || warm_up(s, err))
+        return -1;
+    return tell(s, state);
+}
+
 // Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct series *s, struct series_state *state, struct error *err)
 {
     int stop = load(s, state, err);
+    if (!stop && captured_is(&s->arms[ROLE_HEAD]))
+        return open_captured(s, state, err);
     if (stop || (stop = settle_parts(s, state)))
         return stop;
     if (s->parts.restored && s->spec.warm)
@@ -239,7 +266,8 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
 
 static void report(struct series_state *state, const struct series *s)
 {
-    state->error = isfinite(s->error) ? s->error : 1e300; // the wire carries no infinity
+    const double error = s->captured ? captured_error(s->captured) : s->error;
+    state->error = isfinite(error) ? error : 1e300; // the wire carries no infinity
     state->tolerance = s->tolerance;
     state->launches = s->launches;
     state->baton_ns = arm_baton_ns(&s->arms[ROLE_HEAD]);
@@ -305,6 +333,8 @@ static int take_and_send(struct series *s, enum sample_role role, struct sample 
 static int begin_block(struct series *s, struct error *err)
 {
     const uint64_t key = inputs_word(s->spec.seed, SOIL_STREAM, s->turns);
+    if (s->captured)
+        return s->ops->calm(s->device, err);
     if (s->ops->calm(s->device, err) || buffers_soil(&s->buffers, key, err))
         return -1;
     return s->spec.apart ? buffers_soil(&s->apart, key, err) : 0;
@@ -349,7 +379,7 @@ int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *s
 static int look_at_more(struct series *s, struct error *err)
 {
     const uint32_t missing = s->looked_at < ENOUGH ? ENOUGH - s->looked_at : 0;
-    if (!series_has_base(s) || missing > s->looked_at / MORE_PART)
+    if (!series_has_base(s) || s->captured || missing > s->looked_at / MORE_PART)
         return 0;
     for (uint32_t i = 0; i < missing && s->found.state == MEASURED_OK; i += s->launches) {
         struct sample sample;
@@ -367,7 +397,8 @@ int series_close(struct series_state *state, struct series *s, struct error *err
         return -1;
     int stop = tell(s, &found);
     if (!stop)
-        stop = series_check_anew(s, &found, err);
+        stop = s->captured ? captured_check(s->captured, &found, err)
+                           : series_check_anew(s, &found, err);
     if (stop < 0)
         return -1;
     report(&found, s);
@@ -391,6 +422,7 @@ void series_free(struct series *s)
         s->ops->free(s->device, s->digests);
     arm_release(&s->arms[ROLE_BASE]);
     arm_release(&s->arms[ROLE_HEAD]);
+    captured_free(s->captured);
     buffers_free(&s->buffers);
     buffers_free(&s->apart);
     free(s);

@@ -33,7 +33,8 @@ struct series {
     struct series_spec spec;
     struct arm arms[2]; // by enum sample_role
     struct buffers buffers;
-    struct buffers apart; // base's own, when spec.apart
+    struct buffers apart;      // base's own, when spec.apart
+    struct captured *captured; // NULL: a series with buffers and a reference
     struct parts parts;
     struct exact_source source;
     struct exact *reference;

@@ -33,6 +33,7 @@
 //                     a line with 1, and nothing that was not renewed.
 //     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
 //                     kernel always writes there; between these nobody looks.
+#include "kernels/bench/captured.h"
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/check.h"
 #include "kernels/device/noise.h"
@@ -75,9 +76,10 @@ int series_make_digests(struct series *s, struct error *err)
 int series_turn(struct series *s, bool alone, struct error *err)
 {
     const uint64_t key = inputs_word(s->spec.seed, TURN_STREAM, s->turns++);
-    s->turn = (struct turn){.key = key,
-                            .known = key % (alone ? KNOWN_ALONE_EVERY : KNOWN_EVERY) == 0,
-                            .whole = !s->buffers.is_noise};
+    s->turn =
+        (struct turn){.key = key,
+                      .known = !s->captured && key % (alone ? KNOWN_ALONE_EVERY : KNOWN_EVERY) == 0,
+                      .whole = !s->buffers.is_noise};
     for (int role = 0; role < 2; role++) {
         struct instances *side = arm_instances(&s->arms[role]);
         if (side)
@@ -215,9 +217,45 @@ static struct look look_of(const struct series *s, const struct buffers *buffers
                          .scale = 1.0f / INPUTS_FP8_SCALE};
 }
 
+// A sample of captured launches: what they change is restored before, and one set in secret is held
+// to the base's results after every fourth.
+static int take_captured(struct sample *out, struct series *s, enum sample_role role,
+                         uint32_t launches, struct error *err)
+{
+    enum { HOLD_EVERY = 4 };
+    const uint32_t walked = s->spec.warm ? 1 : captured_sets(s->captured);
+    const uint32_t sets = launches < walked ? launches : walked;
+    struct arm *arm = &s->arms[role];
+    const struct batch batch = {.launch = arm_launch,
+                                .self = arm,
+                                .sets = walked,
+                                .launches = launches,
+                                .kernels = arm_kernels(arm),
+                                .flush = s->spec.flush,
+                                .variant = s->spec.variant};
+    const uint64_t drawn = inputs_word(s->turn.key, SET, role);
+    int code = 0;
+    *out = (struct sample){.role = (uint8_t)role, .launches = launches};
+    if (captured_restore(s->captured, sets, err) ||
+        s->ops->sample(out, &s->turn.findings, s->device, &batch, &code, err))
+        return -1;
+    if (code)
+        return error_set(err, "%s: launch() returned %d in a timed launch", series_role_names[role],
+                         code);
+    if (s->found.state != MEASURED_OK || drawn % HOLD_EVERY)
+        return 0;
+    s->looked_at++;
+    return captured_hold(s->captured, role, (uint32_t)(drawn / HOLD_EVERY % sets), in_timed,
+                         &s->found, err) < 0
+               ? -1
+               : 0;
+}
+
 int series_take(struct sample *out, struct series *s, enum sample_role role, uint32_t launches,
                 struct error *err)
 {
+    if (s->captured)
+        return take_captured(out, s, role, launches, err);
     struct arm *arm = &s->arms[role];
     const struct buffers *buffers = series_buffers(s, role);
     const bool last = s->turn.half || !s->arms[ROLE_BASE].used;

@@ -430,7 +430,7 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
 // The record's file, versions 3 and 4. Lines as in model/wire.h (a name, then key=value fields,
 // separated by TAB), in this order, then the images' bytes one after the other. A line that begins
 // with dots goes on with the one above it.
-//     record version=3 kernel=NAME problem=TEXT workspace=BYTES note=TEXT
+//     record version=3 kernel=NAME problem=TEXT workspace=BYTES note=TEXT [tolerance=X]
 //     image size=BYTES                               any number
 //     content bytes=N before=FILE after=FILE         since version 4; the n-th is of capturedN
 //     launch function=NAME                           any number of launches
@@ -549,6 +549,8 @@ void record_print(struct buffer *out, const struct record *record)
     wire_add_text(&line, "problem", problem);
     wire_add_int(&line, "workspace", (int64_t)record->workspace_bytes);
     wire_add_text(&line, "note", record->note);
+    if (record->content_count)
+        wire_add_double(&line, "tolerance", record->tolerance);
     put(out, &line);
     for (size_t i = 0; i < record->image_count; i++) {
         wire_begin(&line, "image");
@@ -891,6 +893,9 @@ static int take_head(struct reader *r, const struct wire_record *line, struct er
                          "problem %.200s has: make it again",
                          (long long)version, problem);
     r->record.workspace_bytes = (uint64_t)workspace;
+    if (wire_text(line, "tolerance") &&
+        wire_double(&r->record.tolerance, line, "tolerance", 0, 1, err))
+        return -1;
     return 0;
 }
 

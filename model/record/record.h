@@ -111,6 +111,7 @@ struct record {
     struct problem problem;
     uint64_t workspace_bytes;
     char note[RECORD_NOTE]; // of the library's prepare()
+    double tolerance;       // of a capture's results, over the largest of them; 0: bit by bit
     struct record_launch *launches;
     size_t launch_count;
     struct record_image *images;

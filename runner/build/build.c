@@ -742,6 +742,7 @@ static const char *const *command_line(struct work *work, const char *const *env
                                       .env = env,
                                       .directory = inside_source,
                                       .root = toolchain->root,
+                                      .gpu = recipe->gpu,
                                       .memory_bytes = limits.together_bytes,
                                       .tasks = limits.processes,
                                       .background = true};

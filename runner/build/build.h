@@ -83,6 +83,7 @@ struct recipe {
     const char *const *folders; // absolute; read-only in the sandbox too, e.g. a toolchain's
     size_t folder_count;
     const struct overlay *overlay; // NULL: none
+    bool gpu;                      // it sees the GPUs: what it builds is captured while it runs
     double timeout_s;              // 0: 600
     uint64_t memory_bytes; // of all its processes together; 0: three quarters of what is here
     uint64_t disk_bytes;   // of all that it writes to disk; 0: 16 GiB

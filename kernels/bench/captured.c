@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fills, restores and compares the memory of a captured series. The contents are files beside the
+// record; they are mapped, and what the base's launches change of them is kept on the host.
+#include "kernels/bench/captured.h"
+
+#include "kernels/device/inputs.h"
+#include "model/record/record_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { EVERY = 4096 }; // bytes that ranges are rounded to
+static const size_t chunk_bytes = (size_t)64 << 20;
+
+struct content {
+    uint64_t bytes;
+    const unsigned char *before; // the file, mapped
+    const unsigned char *after;  // what the program left there, mapped; NULL: the same
+    unsigned char *wanted;       // what the base computes; NULL: it changes nothing
+    uint64_t from, to;           // what launches change lies within; nothing: 0, 0
+    void *pristine;              // that part of `before`, in the device's memory
+};
+
+struct captured {
+    const struct device_ops *ops;
+    struct device_base *device;
+    struct arm *arms; // two
+    enum dtype type;  // of the results
+    double tolerance, error, largest;
+    bool repeats;
+    struct content contents[RECORD_CAPTURED_MAX];
+    size_t count;
+    void **at; // set * RECORD_CAPTURED_MAX + content
+    uint32_t sets, most;
+};
+
+bool captured_is(const struct arm *arm)
+{
+    return arm->used && arm->record && arm_record(arm)->content_count > 0;
+}
+
+uint32_t captured_sets(const struct captured *c)
+{
+    return c->sets;
+}
+
+bool captured_repeats(const struct captured *c)
+{
+    return c->repeats;
+}
+
+double captured_error(const struct captured *c)
+{
+    return c->error;
+}
+
+double captured_tolerance(const struct captured *c)
+{
+    return c->tolerance;
+}
+
+struct record_places captured_places(const struct captured *c, uint32_t set)
+{
+    struct record_places places = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        places.address[RECORD_CAPTURED + i] =
+            (uint64_t)(uintptr_t)c->at[set * RECORD_CAPTURED_MAX + i];
+        places.bytes[RECORD_CAPTURED + i] = c->contents[i].bytes;
+    }
+    return places;
+}
+
+// ---- contents ----
+
+// A file beside the record, of exactly so many bytes.
+static int map_file(const unsigned char **out, const char *record, const char *name, uint64_t bytes,
+                    struct error *err)
+{
+    const char *slash = strrchr(record, '/');
+    char *path = xprintf("%.*s%s", slash ? (int)(slash + 1 - record) : 0, record, name);
+    struct stat status;
+    void *at = MAP_FAILED;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int result = -1;
+    if (file < 0 || fstat(file, &status))
+        error_set(err, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size != bytes)
+        error_set(err, "%s: not the %llu bytes that the capture says", path,
+                  (unsigned long long)bytes);
+    else if ((at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0)) == MAP_FAILED)
+        error_set(err, "%s: %s", path, strerror(errno));
+    else
+        result = 0;
+    if (file >= 0)
+        close(file);
+    free(path);
+    *out = result ? NULL : at;
+    return result;
+}
+
+static int add_content(struct captured *c, const struct arm *arm, size_t index, struct error *err)
+{
+    const struct record_content *from = &arm_record(arm)->contents[index];
+    struct content *to = &c->contents[c->count];
+    *to = (struct content){.bytes = from->bytes};
+    if (map_file(&to->before, arm->path, from->before, from->bytes, err))
+        return -1;
+    c->count++; // from now on it is freed
+    return from->after ? map_file(&to->after, arm->path, from->after, from->bytes, err) : 0;
+}
+
+static bool is_given(const struct record *record, enum record_buffer buffer, uint64_t offset)
+{
+    for (size_t l = 0; l < record->launch_count; l++) {
+        const struct record_launch *launch = &record->launches[l];
+        for (uint32_t i = 0; i < launch->address_count; i++) {
+            if (launch->addresses[i].buffer == buffer && launch->addresses[i].offset == offset)
+                return true;
+        }
+        for (uint32_t i = 0; i < launch->map_count; i++) {
+            if (launch->maps[i].buffer == buffer && launch->maps[i].offset == offset)
+                return true;
+        }
+    }
+    return false;
+}
+
+// Every place of the first `shared` contents that one's launches are given, the other's are too.
+static bool same_places(const struct record *a, const struct record *b, size_t shared)
+{
+    for (size_t l = 0; l < a->launch_count; l++) {
+        const struct record_launch *launch = &a->launches[l];
+        for (uint32_t i = 0; i < launch->address_count; i++) {
+            const struct record_address *address = &launch->addresses[i];
+            if (address->buffer < RECORD_CAPTURED + shared &&
+                !is_given(b, address->buffer, address->offset))
+                return false;
+        }
+        for (uint32_t i = 0; i < launch->map_count; i++) {
+            const struct record_map *map = &launch->maps[i];
+            if (map->buffer < RECORD_CAPTURED + shared && !is_given(b, map->buffer, map->offset))
+                return false;
+        }
+    }
+    return true;
+}
+
+// The base's contents count where both have one; what only one has is its own, a workspace.
+static int take_contents(struct captured *c, struct series_state *state, struct error *err)
+{
+    struct arm *base = &c->arms[ROLE_BASE], *head = &c->arms[ROLE_HEAD];
+    const struct record *theirs = base->used ? arm_record(base) : arm_record(head);
+    const struct record *ours = arm_record(head);
+    const size_t shared =
+        theirs->content_count < ours->content_count ? theirs->content_count : ours->content_count;
+    for (size_t i = 0; i < shared; i++) {
+        if (theirs->contents[i].bytes != ours->contents[i].bytes)
+            return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                                 "its buffer %zu has %llu bytes and the base's %llu: their inputs "
+                                 "do not correspond",
+                                 i, (unsigned long long)ours->contents[i].bytes,
+                                 (unsigned long long)theirs->contents[i].bytes);
+    }
+    if (!same_places(theirs, ours, shared) || !same_places(ours, theirs, shared))
+        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                             "its launches are given other places of the buffers than the base's: "
+                             "their inputs do not correspond");
+    for (size_t i = 0; i < theirs->content_count; i++) {
+        if (add_content(c, base->used ? base : head, i, err))
+            return -1;
+    }
+    for (size_t i = shared; i < ours->content_count; i++) {
+        if (add_content(c, head, i, err))
+            return -1;
+    }
+    return 0;
+}
+
+// ---- sets ----
+
+static uint64_t set_bytes(const struct captured *c)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < c->count; i++)
+        sum += c->contents[i].bytes;
+    return sum;
+}
+
+static int add_set(struct captured *c, struct error *err)
+{
+    void **at = &c->at[c->sets * RECORD_CAPTURED_MAX];
+    for (size_t i = 0; i < c->count; i++) {
+        const struct content *content = &c->contents[i];
+        if (c->ops->alloc(&at[i], c->device, content->bytes, err) ||
+            c->ops->write(c->device, at[i], content->before, content->bytes, err)) {
+            for (size_t k = 0; k <= i; k++) {
+                c->ops->free(c->device, at[k]);
+                at[k] = NULL;
+            }
+            return -1;
+        }
+    }
+    c->sets++;
+    return 0;
+}
+
+int captured_grow(struct captured *c, uint32_t launches, struct error *err)
+{
+    const double bytes = (double)set_bytes(c);
+    double room = (double)c->ops->free_bytes(c->device);
+    while (c->sets < launches && c->sets < c->most && (room -= bytes) >= 0) {
+        if (add_set(c, err))
+            return -1;
+    }
+    return 0;
+}
+
+int captured_restore(struct captured *c, uint32_t sets, struct error *err)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct content *content = &c->contents[i];
+        const uint64_t bytes = content->to - content->from;
+        if (!bytes)
+            continue;
+        for (uint32_t set = 0; set < sets && set < c->sets; set++) {
+            char *to = c->at[set * RECORD_CAPTURED_MAX + i];
+            if (c->ops->write(c->device, to + content->from,
+                              content->pristine ? content->pristine
+                                                : content->before + content->from,
+                              bytes, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+// ---- what launches change ----
+
+// Widens the content's range by what differs from `before` in this chunk.
+static void widen(struct content *content, const unsigned char *now, uint64_t at, size_t size)
+{
+    size_t first = 0, last = size;
+    while (first < size && now[first] == content->before[at + first])
+        first++;
+    if (first == size)
+        return;
+    while (now[last - 1] == content->before[at + last - 1])
+        last--;
+    const uint64_t from = (at + first) / EVERY * EVERY;
+    uint64_t to = (at + last + EVERY - 1) / EVERY * EVERY;
+    to = to < content->bytes ? to : content->bytes;
+    const bool none = content->from == content->to;
+    content->from = none || from < content->from ? from : content->from;
+    content->to = none || to > content->to ? to : content->to;
+}
+
+static int find_changes(struct captured *c, struct error *err)
+{
+    unsigned char *now = xcalloc(chunk_bytes, 1);
+    int status = 0;
+    for (size_t i = 0; i < c->count && status == 0; i++) {
+        struct content *content = &c->contents[i];
+        const char *from = c->at[i];
+        for (uint64_t at = 0; at < content->bytes && status == 0; at += chunk_bytes) {
+            const uint64_t left = content->bytes - at;
+            const size_t size = left < chunk_bytes ? (size_t)left : chunk_bytes;
+            status = c->ops->read(c->device, now, from + at, size, err);
+            if (status == 0 && memcmp(now, content->before + at, size) != 0)
+                widen(content, now, at, size);
+        }
+    }
+    free(now);
+    return status;
+}
+
+static int keep_wanted(struct captured *c, struct error *err)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct content *content = &c->contents[i];
+        const uint64_t bytes = content->to - content->from;
+        if (!bytes)
+            continue;
+        content->wanted = xcalloc(bytes, 1);
+        if (c->ops->read(c->device, content->wanted, (char *)c->at[i] + content->from, bytes,
+                         err) ||
+            c->ops->alloc(&content->pristine, c->device, bytes, err) ||
+            c->ops->write(c->device, content->pristine, content->before + content->from, bytes,
+                          err))
+            return -1;
+    }
+    return 0;
+}
+
+// ---- differences ----
+
+static double value_of(enum dtype type, const unsigned char *at)
+{
+    uint64_t word = 0; // where any type is aligned
+    memcpy(&word, at, dtype_bytes(type) < 1 ? 1 : (size_t)dtype_bytes(type));
+    return inputs_load((int)type, &word, 0);
+}
+
+static size_t bytes_of(enum dtype type)
+{
+    const double bytes = dtype_bytes(type);
+    return bytes < 1 ? 1 : (size_t)bytes;
+}
+
+struct differences {
+    uint64_t count, of;
+    double most;
+    size_t content;
+};
+
+static void add_differences(struct differences *out, const struct captured *c, size_t which,
+                            const unsigned char *now, const unsigned char *wanted, uint64_t bytes)
+{
+    const size_t size = bytes_of(c->type);
+    out->of += bytes / size;
+    for (uint64_t at = 0; at + size <= bytes; at += size) {
+        if (memcmp(now + at, wanted + at, size) == 0)
+            continue;
+        const double off = fabs(value_of(c->type, now + at) - value_of(c->type, wanted + at));
+        out->count++;
+        out->content = off > out->most ? which : out->content;
+        out->most = off <= out->most ? out->most : isnan(off) ? INFINITY : off;
+    }
+}
+
+static void find_largest(struct captured *c)
+{
+    const size_t size = bytes_of(c->type);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct content *content = &c->contents[i];
+        for (uint64_t at = 0; at + size <= content->to - content->from; at += size) {
+            const double value = fabs(value_of(c->type, content->wanted + at));
+            c->largest = isfinite(value) && value > c->largest ? value : c->largest;
+        }
+    }
+}
+
+// "16,777,216"
+static const char *grouped(char out[32], uint64_t value)
+{
+    char plain[24];
+    const int digits = snprintf(plain, sizeof(plain), "%llu", (unsigned long long)value);
+    char *to = out;
+    for (int i = 0; i < digits; i++) {
+        if (i && (digits - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = plain[i];
+    }
+    *to = '\0';
+    return out;
+}
+
+static int judge(struct captured *c, enum sample_role role, const char *when,
+                 const struct differences *found, struct series_state *state)
+{
+    char count[32], of[32];
+    if (!found->count)
+        return 0;
+    const double over = c->largest > 0 ? found->most / c->largest : found->most;
+    c->error = fmax(c->error, over);
+    if (c->tolerance > 0 && over <= c->tolerance)
+        return 0;
+    return series_refuse(state, role, MEASURED_WRONG,
+                         "%sresults differ: %s of %s elements of %s, at most %.3g (buffer %zu)",
+                         when, grouped(count, found->count), grouped(of, found->of),
+                         dtype_name(c->type), found->most, found->content);
+}
+
+int captured_hold(struct captured *c, enum sample_role role, uint32_t set, const char *when,
+                  struct series_state *state, struct error *err)
+{
+    struct differences found = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        const struct content *content = &c->contents[i];
+        const uint64_t bytes = content->to - content->from;
+        if (!bytes || !content->wanted)
+            continue;
+        unsigned char *now = xcalloc(bytes, 1);
+        const char *from = c->at[set * RECORD_CAPTURED_MAX + i];
+        const int status = c->ops->read(c->device, now, from + content->from, bytes, err);
+        if (status == 0 && memcmp(now, content->wanted, bytes) != 0)
+            add_differences(&found, c, i, now, content->wanted, bytes);
+        else
+            found.of += bytes / bytes_of(c->type);
+        free(now);
+        if (status)
+            return -1;
+    }
+    return judge(c, role, when, &found, state);
+}
+
+// ---- the first launches ----
+
+static int launch(struct captured *c, enum sample_role role, struct series_state *state,
+                  struct error *err)
+{
+    const int code = arm_launch(&c->arms[role], 0, c->ops->stream(c->device));
+    if (code)
+        return series_refuse(state, role, MEASURED_CRASHED, "its launch returned %d", code);
+    return c->ops->sync(c->device, err);
+}
+
+// What the program left must be what the replay leaves: else something that launches read is not
+// among their buffers.
+static int hold_program(struct captured *c, enum sample_role says, struct series_state *state)
+{
+    struct differences found = {0};
+    for (size_t i = 0; i < c->count; i++) {
+        const struct content *content = &c->contents[i];
+        const uint64_t bytes = content->to - content->from;
+        const unsigned char *left = content->after ? content->after : content->before;
+        if (bytes && memcmp(content->wanted, left + content->from, bytes) != 0)
+            add_differences(&found, c, i, content->wanted, left + content->from, bytes);
+    }
+    const int wrong = judge(c, says, "replayed, ", &found, state);
+    if (wrong)
+        state->state = MEASURED_UNSUPPORTED;
+    return wrong;
+}
+
+static int find_wanted(struct captured *c, enum sample_role says, struct series_state *state,
+                       struct error *err)
+{
+    bool changed = false;
+    int stop = launch(c, says, state, err);
+    if (stop || (stop = find_changes(c, err)))
+        return stop;
+    for (size_t i = 0; i < c->count; i++)
+        changed |= c->contents[i].to > 0;
+    if (!changed)
+        return series_refuse(state, says, MEASURED_UNSUPPORTED,
+                             "its launches change nothing of what they are given: what they write "
+                             "is there already; capture an earlier launch");
+    if (keep_wanted(c, err))
+        return -1;
+    find_largest(c);
+    return hold_program(c, says, state);
+}
+
+// Once more, from the same contents and then on top of what the first left.
+static int find_repeats(struct captured *c, enum sample_role says, struct series_state *state,
+                        struct error *err)
+{
+    struct series_state ignored;
+    if (captured_restore(c, 1, err))
+        return -1;
+    int stop = launch(c, says, state, err);
+    if (stop ||
+        (stop = captured_hold(c, says, 0, "from one launch to the next its ", state, err))) {
+        if (stop > 0 && state->state == MEASURED_WRONG)
+            state->state = MEASURED_UNSUPPORTED;
+        return stop;
+    }
+    stop = launch(c, says, state, err);
+    if (stop)
+        return stop;
+    const double error = c->error;
+    stop = captured_hold(c, says, 0, "", &ignored, err);
+    c->error = error;
+    c->repeats = stop == 0;
+    return stop < 0 ? -1 : 0;
+}
+
+static int hold_head(struct captured *c, struct series_state *state, struct error *err)
+{
+    struct content before[RECORD_CAPTURED_MAX];
+    if (captured_restore(c, 1, err))
+        return -1;
+    int stop = launch(c, ROLE_HEAD, state, err);
+    if (stop || (stop = captured_hold(c, ROLE_HEAD, 0, "", state, err)))
+        return stop;
+    memcpy(before, c->contents, sizeof(before));
+    if (find_changes(c, err))
+        return -1;
+    const size_t shared =
+        c->arms[ROLE_BASE].used ? arm_record(&c->arms[ROLE_BASE])->content_count : c->count;
+    for (size_t i = 0; i < c->count; i++) {
+        struct content *now = &c->contents[i];
+        if (now->from == before[i].from && now->to == before[i].to)
+            continue;
+        if (i < shared)
+            return series_refuse(state, ROLE_HEAD, MEASURED_WRONG,
+                                 "writes to buffer %zu outside of what the base writes there", i);
+        // A workspace of its own: restored, and held to nothing.
+        c->repeats = false;
+    }
+    return 0;
+}
+
+int captured_check(struct captured *c, struct series_state *state, struct error *err)
+{
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        if (!c->arms[role].used)
+            continue;
+        if (captured_restore(c, 1, err))
+            return -1;
+        int stop = launch(c, (enum sample_role)role, state, err);
+        if (stop || (stop = captured_hold(c, (enum sample_role)role, 0, "", state, err)))
+            return stop;
+    }
+    return 0;
+}
+
+static int bind(struct captured *c, struct series_state *state, struct error *err)
+{
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        struct arm *arm = &c->arms[role];
+        arm->captured = c;
+        const int stop =
+            arm->used ? arm_prepare(arm, (enum sample_role)role, NULL, NULL, state, err) : 0;
+        if (stop)
+            return stop;
+    }
+    return 0;
+}
+
+int captured_open(struct captured **out, struct arm arms[2], struct series_state *state,
+                  struct error *err)
+{
+    const struct arm *head = &arms[ROLE_HEAD];
+    struct captured *c = xcalloc(1, sizeof(*c));
+    *out = c;
+    *c = (struct captured){.ops = head->ops,
+                           .device = head->device,
+                           .arms = arms,
+                           .type = arm_record(head)->problem.out,
+                           .tolerance = arm_record(head)->tolerance,
+                           .most = head->ops->launches_max};
+    c->at = xcalloc((size_t)c->most * RECORD_CAPTURED_MAX, sizeof(*c->at));
+    const enum sample_role says = arms[ROLE_BASE].used ? ROLE_BASE : ROLE_HEAD;
+    struct error why;
+    int stop = take_contents(c, state, &why);
+    if (stop < 0)
+        return series_refuse(state, says, MEASURED_UNBUILDABLE, "%.500s", why.text);
+    if (!stop && (double)set_bytes(c) > (double)c->ops->free_bytes(c->device))
+        return series_refuse(
+            state, says, MEASURED_UNSUPPORTED, "its buffers hold %.0f MiB, and the device has %.0f",
+            (double)set_bytes(c) / 0x1p20, (double)c->ops->free_bytes(c->device) / 0x1p20);
+    if (stop || (stop = add_set(c, err)) || (stop = bind(c, state, err)) ||
+        (stop = find_wanted(c, says, state, err)) || (stop = find_repeats(c, says, state, err)))
+        return stop;
+    return says == ROLE_BASE ? hold_head(c, state, err) : 0;
+}
+
+void captured_free(struct captured *c)
+{
+    if (!c)
+        return;
+    for (uint32_t set = 0; set < c->sets; set++) {
+        for (size_t i = 0; i < c->count; i++)
+            c->ops->free(c->device, c->at[set * RECORD_CAPTURED_MAX + i]);
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        struct content *content = &c->contents[i];
+        c->ops->free(c->device, content->pristine);
+        munmap((void *)(uintptr_t)content->before, content->bytes);
+        if (content->after)
+            munmap((void *)(uintptr_t)content->after, content->bytes);
+        free(content->wanted);
+    }
+    free(c->at);
+    free(c);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads a folder that a captured program has written into. Only names of the forms that the
+// library gives are opened, and no links.
+#include "runner/code/capture_file.h"
+
+#include "model/record/record_map.h"
+#include "runner/bench/record.h"
+#include "runner/code/code_id.h"
+#include "runner/code/code_read.h"
+#include "runner/git/repository.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NAMES_SHOWN = 6, PROCESSES_MAX = 4096 };
+static const char series_file[] = "series.record";
+
+// ---- the folder ----
+
+static int by_text(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    const size_t first = strlen(*a), second = strlen(*b);
+    return first == second ? strcmp(*a, *b) : first < second ? -1 : 1;
+}
+
+// Paths of the files BEGIN.NUMBER, sorted by the number. -1: the folder cannot be read.
+static int find_files(const char ***out, size_t *count, const char *folder, const char *begin,
+                      struct arena *arena, struct error *err)
+{
+    const size_t length = strlen(begin);
+    DIR *open = opendir(folder);
+    struct dirent *entry;
+    if (!open)
+        return error_set(err, "%s: %s", folder, strerror(errno));
+    const char **names = arena_alloc(arena, PROCESSES_MAX * sizeof(*names));
+    *count = 0;
+    while ((entry = readdir(open)) && *count < PROCESSES_MAX) {
+        const char *number = entry->d_name + length;
+        struct stat status;
+        if (strncmp(entry->d_name, begin, length) != 0 || !*number ||
+            strspn(number, "0123456789") != strlen(number))
+            continue;
+        const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);
+        if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
+            names[(*count)++] = path;
+    }
+    closedir(open);
+    if (*count)
+        qsort(names, *count, sizeof(*names), by_text);
+    *out = names;
+    return 0;
+}
+
+static int read_file(char **out, size_t *size, const char *path, struct arena *arena,
+                     struct error *err)
+{
+    struct code_file file;
+    if (code_read(&file, path, err))
+        return -1;
+    *out = arena_alloc(arena, file.size + 1);
+    memcpy(*out, file.bytes, file.size);
+    *size = file.size;
+    code_close(&file);
+    return 0;
+}
+
+int capture_surveys(struct capture_surveys *out, const char *folder, struct arena *arena,
+                    struct error *err)
+{
+    const char **paths;
+    size_t count;
+    if (find_files(&paths, &count, folder, "survey.", arena, err))
+        return -1;
+    *out = (struct capture_surveys){arena_alloc(arena, (count + 1) * sizeof(*out->items)), count};
+    for (size_t i = 0; i < count; i++) {
+        struct error why;
+        char *bytes;
+        size_t size;
+        if (read_file(&bytes, &size, paths[i], arena, err))
+            return -1;
+        if (survey_parse(&out->items[i], bytes, size, arena, &why))
+            return error_set(err, "%s: %.900s", paths[i], why.text);
+    }
+    return 0;
+}
+
+int capture_read(struct record *out, const char *path, struct arena *arena, struct error *err)
+{
+    struct error why;
+    char *bytes;
+    size_t size;
+    if (read_file(&bytes, &size, path, arena, err))
+        return -1;
+    if (record_parse(out, bytes, size, arena, &why))
+        return error_set(err, "%s: %.900s", path, why.text);
+    return 0;
+}
+
+// ---- why there is no record ----
+
+static int say_none(const char *folder, struct arena *arena, struct error *err)
+{
+    struct capture_surveys surveys;
+    struct buffer text = {0};
+    size_t shown = 0;
+    if (capture_surveys(&surveys, folder, arena, err))
+        return 1;
+    for (size_t i = 0; i < surveys.count; i++) {
+        const struct survey *s = &surveys.items[i];
+        if (s->refused[0] || s->note[0]) {
+            error_set(err, "%.800s", s->refused[0] ? s->refused : s->note);
+            buffer_free(&text);
+            return 1;
+        }
+        for (size_t k = 0; k < s->count && shown < NAMES_SHOWN; k++, shown++)
+            buffer_printf(&text, "%s%.120s", shown ? ", " : "", s->kernels[k].name);
+    }
+    error_set(err,
+              surveys.count ? "no such launch was seen%s%.700s"
+                            : "it did not use CUDA, or ended before it could be told%s%.700s",
+              shown ? "; it ran " : "", shown ? text.bytes : "");
+    buffer_free(&text);
+    return 1;
+}
+
+static int find_record(const char **out, const char *folder, struct arena *arena, struct error *err)
+{
+    const char **paths;
+    size_t count;
+    if (find_files(&paths, &count, folder, "record.", arena, err))
+        return 1;
+    if (count > 1)
+        return error_set(err, "%zu of its processes took a launch: name one by its kernel", count),
+               1;
+    if (!count)
+        return say_none(folder, arena, err);
+    *out = paths[0];
+    return 0;
+}
+
+// ---- the series ----
+
+// Where buffers lay in that process says nothing of the code, and is written over before a launch.
+static void blank_addresses(const struct record *record)
+{
+    for (size_t l = 0; l < record->launch_count; l++) {
+        const struct record_launch *launch = &record->launches[l];
+        for (uint32_t i = 0; i < launch->address_count; i++)
+            memset(launch->bytes + launch->addresses[i].at, 0, sizeof(uint64_t));
+        for (uint32_t i = 0; i < launch->map_count; i++)
+            memset(launch->bytes + launch->maps[i].at, 0, RECORD_MAP_BYTES);
+    }
+}
+
+static void find_code(char out[OBJECT_ID_TEXT], const struct record *record, struct arena *arena)
+{
+    struct buffer text = {0};
+    struct record launches = *record;
+    struct record_content *contents =
+        arena_alloc(arena, (record->content_count + 1) * sizeof(*contents));
+    buffer_puts(&text, "plumb capture 1\n");
+    for (size_t i = 0; i < record->image_count; i++) {
+        char code[OBJECT_ID_TEXT];
+        // code_id_of() only reads.
+        code_id_of(code, &(struct code_file){(unsigned char *)(uintptr_t)record->images[i].bytes,
+                                             record->images[i].size});
+        buffer_printf(&text, "image %s\n", code);
+    }
+    for (size_t i = 0; i < record->content_count; i++)
+        contents[i] = (struct record_content){record->contents[i].bytes, "", NULL};
+    launches.image_count = 0;
+    launches.contents = contents;
+    launches.tolerance = 0;
+    record_print(&text, &launches);
+    content_id(out, text.bytes, text.length);
+    buffer_free(&text);
+}
+
+// Adds the function of a launch, unless it is there.
+static void add_function(struct code_function_list *out, const struct record *record,
+                         const struct record_launch *launch, struct arena *arena)
+{
+    struct code_function_list list = {0};
+    struct error none;
+    if (launch->kind != RECORD_KERNEL || !launch->image)
+        return;
+    const struct record_image *image = &record->images[launch->image - 1];
+    const struct code_file file = {(unsigned char *)(uintptr_t)image->bytes, image->size};
+    for (size_t i = 0; i < out->count; i++) {
+        if (strcmp(out->items[i].name, launch->function) == 0)
+            return;
+    }
+    if (code_resources_of(&list, &file, arena, &none))
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        if (strcmp(list.items[i].name, launch->function) == 0) {
+            out->items[out->count++] = list.items[i];
+            return;
+        }
+    }
+}
+
+static void find_functions(struct code_function_list *out, const struct record *record,
+                           struct arena *arena)
+{
+    *out = (struct code_function_list){
+        .items = arena_alloc(arena, (record->launch_count + 1) * sizeof(*out->items)),
+        .complete = true};
+    for (size_t i = 0; i < record->launch_count; i++)
+        add_function(out, record, &record->launches[i], arena);
+}
+
+int capture_resources(struct code_function_list *out, const char *file, struct arena *arena,
+                      struct error *err)
+{
+    struct record record;
+    if (capture_read(&record, file, arena, err))
+        return -1;
+    find_functions(out, &record, arena);
+    return 0;
+}
+
+static void find_traits(struct traits *out, const struct record *record, struct arena *arena)
+{
+    const struct record_launch *launch = record->launches;
+    struct code_function_list list;
+    *out = (struct traits){.in = record->problem.in, .out = record->problem.out};
+    if (record->launch_count != 1 || launch->kind != RECORD_KERNEL)
+        return;
+    out->threads = (int32_t)(launch->block[0] * launch->block[1] * launch->block[2]);
+    out->smem_bytes = (int32_t)launch->shared_bytes;
+    out->cluster_m = (int32_t)launch->cluster[0];
+    out->cluster_n = (int32_t)launch->cluster[1];
+    find_functions(&list, record, arena);
+    out->registers = list.count ? list.items[0].registers : 0;
+}
+
+int capture_make(struct capture_made *out, const char *folder, const struct capture_series *series,
+                 struct error *err)
+{
+    struct arena arena = {0};
+    struct record record;
+    const char *path;
+    *out = (struct capture_made){.file = ""};
+    int status = find_record(&path, folder, &arena, err);
+    if (status == 0 && capture_read(&record, path, &arena, err))
+        status = 1;
+    if (status == 0 && !record.content_count)
+        status = (error_set(err, "its launches are given no memory of the device"), 1);
+    if (status == 0 && (size_t)snprintf(out->file, sizeof(out->file), "%s/%s", folder,
+                                        series_file) >= sizeof(out->file))
+        status = error_set(err, "%s: the path is too long", folder);
+    if (status == 0) {
+        text_copy(record.kernel, sizeof(record.kernel), series->name);
+        record.problem = *series->problem;
+        record.tolerance = series->tolerance;
+        record.note[0] = '\0';
+        blank_addresses(&record);
+        find_code(out->code, &record, &arena);
+        find_traits(&out->traits, &record, &arena);
+        status = record_save(&record, out->file, err);
+    }
+    arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library that watches a program (kernels/capture) left in a folder: surveys of its
+// processes, the record that one of them took, and the contents beside it. All of it is hostile.
+#ifndef PLUMB_CAPTURE_FILE_H
+#define PLUMB_CAPTURE_FILE_H
+
+#include "model/record/record.h"
+#include "model/record/survey.h"
+#include "model/result.h"
+
+struct capture_surveys {
+    struct survey *items;
+    size_t count;
+};
+// All surveys of the folder, by process. -1: the folder cannot be read, or a survey is none.
+int capture_surveys(struct capture_surveys *out, const char *folder, struct arena *arena,
+                    struct error *err);
+
+// A series out of the folder's one record: its name, its problem, and how its results are judged.
+struct capture_series {
+    const char *name;
+    const struct problem *problem;
+    double tolerance;
+};
+struct capture_made {
+    char file[4096]; // the record of the series, beside the contents
+    char code[OBJECT_ID_TEXT];
+    struct traits traits;
+};
+// Writes the record of the series. Its code id is of the images and of what the launches are, but
+// for where their buffers lay. 0; 1: there is no such record, `err` says what there is; -1: the
+// file cannot be written.
+int capture_make(struct capture_made *out, const char *folder, const struct capture_series *series,
+                 struct error *err);
+
+// What the device functions of its launches need.
+struct code_function_list;
+int capture_resources(struct code_function_list *out, const char *file, struct arena *arena,
+                      struct error *err);
+
+// Reads a record. Its bytes are in the arena.
+int capture_read(struct record *out, const char *path, struct arena *arena, struct error *err);
+
+#endif
