@@ -4,6 +4,9 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME plumbline)
 install(TARGETS plumb DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Not on the PATH: others may have a program of that name.
 install(TARGETS bench DESTINATION libexec/plumbline)
+if(TARGET plumb_capture)
+  install(TARGETS plumb_capture DESTINATION libexec/plumbline)
+endif()
 install(FILES ${CMAKE_SOURCE_DIR}/kernels/kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   RENAME plumb_kernel.h)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION share PATTERN written EXCLUDE)

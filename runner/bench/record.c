@@ -148,8 +148,7 @@ static int find_images(struct bench_outcome *out, struct record *record,
 
 // ---- the file ----
 
-// Writes a record that is whole, at once or not at all.
-static int record_save(const struct record *record, const char *path, struct error *err)
+int record_save(const struct record *record, const char *path, struct error *err)
 {
     char *temporary = xprintf("%s.%ld", path, (long)getpid());
     FILE *file = fopen(temporary, "we");

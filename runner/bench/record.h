@@ -19,4 +19,7 @@ int record_write(struct bench_outcome *out, const char *path, struct bench *benc
 int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
                    const struct problem *problem, int64_t sms, struct error *err);
 
+// Writes a record that is whole, at once or not at all.
+int record_save(const struct record *record, const char *path, struct error *err);
+
 #endif

@@ -2,12 +2,12 @@
 //
 // Reads a folder that a captured program has written into. Only names of the forms that the
 // library gives are opened, and no links.
-#include "runner/code/capture_file.h"
+#include "runner/bench/capture_file.h"
 
 #include "model/record/record_map.h"
 #include "runner/bench/record.h"
 #include "runner/code/code_id.h"
-#include "runner/code/code_read.h"
+#include "runner/code/machine_code.h"
 #include "runner/git/repository.h"
 
 #include <dirent.h>

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb capture: runs any CUDA program once and says which kernels it launched, how long each took,
+// and what of it can be recorded; with --kernel or --range it keeps those launches as a record. Its
+// table goes to standard output, all that the program prints to standard error. Needs no
+// repository.
+#include "ci/command.h"
+#include "ci/commands/launch_print.h"
+#include "model/text.h"
+#include "runner/child/files.h"
+#include "runner/bench/capture_file.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct arguments {
+    struct options options;
+    const char *kernel, *range, *output, *show, *with;
+    uint32_t launch, limit_mib;
+    bool write;
+};
+
+static const struct command_option own_options[] = {
+    OPTION_TEXT("kernel", 'k', "GLOB", "Record a launch of these device functions", kernel),
+    OPTION_TEXT("range", 0, "GLOB", "Record all launches of one NVTX range of these names", range),
+    OPTION_COUNT("launch", "N", "--kernel, --range: which of those that match [1]", launch, 1,
+                 1000000000),
+    OPTION_COUNT("limit", "MIB", "Memory that a record's buffers may hold [2048]", limit_mib, 1,
+                 1 << 20),
+    OPTION_TEXT("output", 'o', "DIR", "Keep the record and its buffers there", output),
+    OPTION_FLAG("write", 'w',
+                "Add a [capture] section to " POLICY_PATH " for what takes most of the time",
+                write),
+    OPTION_TEXT("show", 0, "FILE", "Say what a record holds; runs nothing", show),
+    OPTION_TEXT("with", 0, "FILE", "--show: hold it against this record", with),
+    {0},
+};
+
+static int check(void *arguments, struct error *err)
+{
+    struct arguments *a = arguments;
+    const bool command = a->options.words.count > 0;
+    if (a->show ? command || a->kernel || a->range || a->output || a->write
+                : !command || a->with)
+        return error_set(err, "write `capture [options] -- COMMAND` or `capture --show FILE`");
+    if (a->kernel && a->range)
+        return error_set(err, "--kernel or --range: one of both");
+    if (a->output && !a->kernel && !a->range)
+        return error_set(err, "--output keeps what --kernel or --range names");
+    return 0;
+}
+
+// ---- the program ----
+
+static void set_number(const char *name, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    setenv(name, text, 1);
+}
+
+// Its output goes to standard error, for the table is what standard output is for.
+static void become(const struct arguments *a, const char *folder, const char *library)
+{
+    char **argv = xcalloc(a->options.words.count + 1, sizeof(*argv));
+    for (size_t i = 0; i < a->options.words.count; i++)
+        argv[i] = xstrdup(a->options.words.items[i]);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    setenv("PLUMB_CAPTURE", folder, 1);
+    setenv("CUDA_INJECTION64_PATH", library, 1);
+    setenv("NVTX_INJECTION64_PATH", library, 1);
+    if (a->kernel)
+        setenv("PLUMB_CAPTURE_KERNEL", a->kernel, 1);
+    if (a->range)
+        setenv("PLUMB_CAPTURE_RANGE", a->range, 1);
+    set_number("PLUMB_CAPTURE_LAUNCH", a->launch ? a->launch : 1);
+    set_number("PLUMB_CAPTURE_LIMIT", (uint64_t)(a->limit_mib ? a->limit_mib : 2048) << 20);
+    setenv("PLUMB_CAPTURE_TIMES", "1", 1);
+    execvp(argv[0], argv);
+    fprintf(stderr, "plumb: %s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+static int run_program(int *status, const struct arguments *a, const char *folder,
+                       const char *library, struct context *context, struct error *err)
+{
+    fflush(stdout);
+    progress_init(&context->progress, a->options.quiet);
+    progress_begin(&context->progress);
+    const pid_t child = fork();
+    if (child < 0)
+        return error_set(err, "starting %s: %s", a->options.words.items[0], strerror(errno));
+    if (child == 0)
+        become(a, folder, library);
+    signal(SIGINT, SIG_IGN); // the program gets it too, and its end is told
+    for (pid_t ended = 0; ended != child;) {
+        ended = waitpid(child, status, WNOHANG);
+        if (ended < 0 && errno != EINTR)
+            return error_set(err, "waiting for %s: %s", a->options.words.items[0], strerror(errno));
+        if (ended == 0) {
+            progress_step(&context->progress, "running %s", a->options.words.items[0]);
+            usleep(50000);
+        }
+    }
+    progress_end(&context->progress);
+    signal(SIGINT, SIG_DFL);
+    return 0;
+}
+
+// ---- the table ----
+
+// As the C++ library has it, where there is one: "sgemm<32>(int, ...)" without its parameters.
+static const char *plain_name(const char *name, struct arena *arena)
+{
+    typedef char *demangle_function(const char *, char *, size_t *, int *);
+    static demangle_function *demangle;
+    static bool tried;
+    int status = -1;
+    if (!tried) {
+        void *library = dlopen("libstdc++.so.6", RTLD_LAZY);
+        if (library)
+            *(void **)&demangle = dlsym(library, "__cxa_demangle");
+        tried = true;
+    }
+    char *text = demangle && strncmp(name, "_Z", 2) == 0 ? demangle(name, NULL, NULL, &status) : NULL;
+    if (!text || status)
+        return name;
+    // The last bracket that opens on the outermost level begins the parameters.
+    int depth = 0;
+    size_t cut = strlen(text);
+    for (size_t i = cut; i-- > 0;) {
+        depth += (text[i] == ')' || text[i] == '>') - (text[i] == '(' || text[i] == '<');
+        if (text[i] == '(' && depth == 0) {
+            cut = i;
+            break;
+        }
+    }
+    const char *plain = arena_strndup(arena, strncmp(text, "void ", 5) ? text : text + 5,
+                                      strncmp(text, "void ", 5) ? cut : cut - 5);
+    free(text);
+    return plain;
+}
+
+static double total_ns(const struct survey_kernel *k)
+{
+    return k->time_ns * (double)k->launches;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct survey_kernel *const *a = left, *const *b = right;
+    const double x = total_ns(*a), y = total_ns(*b);
+    if (x != y)
+        return x < y ? 1 : -1;
+    return (*a)->launches < (*b)->launches ? 1 : (*a)->launches > (*b)->launches ? -1 : 0;
+}
+
+static const char *shape(char out[40], const uint32_t three[3])
+{
+    snprintf(out, 40, three[2] > 1 ? "%ux%ux%u" : three[1] > 1 ? "%ux%u" : "%u", three[0], three[1],
+             three[2]);
+    return out;
+}
+
+static void print_kernel(const struct survey_kernel *k, struct arena *arena)
+{
+    char grid[40], block[40], name[64], time[24] = "-";
+    const char *plain = plain_name(k->name, arena);
+    if (k->time_ns > 0)
+        snprintf(time, sizeof(time), "%.1f", k->time_ns / 1e3);
+    if (strlen(plain) < sizeof(name))
+        snprintf(name, sizeof(name), "%s", plain);
+    else
+        snprintf(name, sizeof(name), "%.40s...%s", plain, plain + strlen(plain) - 17);
+    printf("%-62s %8llu %14s %10s %8u %5u %10s %9.1f  %s\n", name, (unsigned long long)k->launches,
+           shape(grid, k->grid), shape(block, k->block), k->shared_bytes + k->static_bytes,
+           k->registers, time, (double)k->touched_bytes / 0x1p20,
+           k->refused[0] ? k->refused : "yes");
+}
+
+static const struct survey_kernel **sorted(const struct capture_surveys *surveys, size_t *count,
+                                           struct arena *arena)
+{
+    *count = 0;
+    for (size_t i = 0; i < surveys->count; i++)
+        *count += surveys->items[i].count;
+    const struct survey_kernel **all = arena_alloc(arena, (*count + 1) * sizeof(*all));
+    for (size_t i = 0, at = 0; i < surveys->count; i++) {
+        for (size_t k = 0; k < surveys->items[i].count; k++)
+            all[at++] = &surveys->items[i].kernels[k];
+    }
+    if (*count)
+        qsort(all, *count, sizeof(*all), by_time);
+    return all;
+}
+
+static void print_table(const struct survey_kernel *const *kernels, size_t count,
+                        struct arena *arena)
+{
+    printf("%-62s %8s %14s %10s %8s %5s %10s %9s  %s\n", "device function", "launches", "grid",
+           "block", "shared", "regs", "mean us", "MiB", "can be recorded");
+    for (size_t i = 0; i < count; i++)
+        print_kernel(kernels[i], arena);
+}
+
+// ---- a section of the policy ----
+
+static void put_name(FILE *file, const char *function)
+{
+    size_t used = 0;
+    for (const char *c = function; *c && used < 40; c++) {
+        const char lower = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+        const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+        if (plain)
+            fputc(lower, file), used++;
+        else if (used)
+            fputc('_', file), used++;
+    }
+    if (!used)
+        fputc('x', file);
+}
+
+static void put_command(FILE *file, const struct words *words)
+{
+    fputs("    command = \"", file);
+    for (size_t i = 0; i < words->count; i++) {
+        fprintf(file, "%s'", i ? " " : "");
+        for (const char *c = words->items[i]; *c; c++) {
+            if (*c == '\'')
+                fputs("'\\\\''", file);
+            else if (*c == '"' || *c == '\\')
+                fprintf(file, "\\%c", *c);
+            else
+                fputc(*c, file);
+        }
+        fputc('\'', file);
+    }
+    fputs("\"\n", file);
+}
+
+// The functions that take a twentieth of the time and more, or that which was named.
+static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
+                        size_t count, struct error *err)
+{
+    enum { SHARE = 20 };
+    double all_ns = 0;
+    size_t written = 0;
+    FILE *file = fopen(POLICY_PATH, "a");
+    if (!file)
+        return error_set(err, "%s: %s; `plumb init` writes one", POLICY_PATH, strerror(errno));
+    for (size_t i = 0; i < count; i++)
+        all_ns += total_ns(kernels[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct survey_kernel *k = kernels[i];
+        if (k->refused[0] || (a->kernel ? fnmatch(a->kernel, k->name, 0) != 0
+                                        : total_ns(k) * SHARE < all_ns))
+            continue;
+        fputs("\n[capture \"", file);
+        put_name(file, plain_name(k->name, &(struct arena){0}));
+        fprintf(file, "-%zu\"]\n", i + 1);
+        put_command(file, &a->options.words);
+        fprintf(file, "    kernel = %s\n    launch = %llu\n", k->name,
+                (unsigned long long)k->first);
+        written++;
+    }
+    if (fclose(file))
+        return error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
+    printf("written    %zu [capture] %s to %s\n", written, plural(written, "section", "sections"),
+           POLICY_PATH);
+    return 0;
+}
+
+// ---- what came of it ----
+
+static void tell_end(int status, const char *program)
+{
+    if (WIFSIGNALED(status))
+        printf("program    %s: killed by signal %d\n", program, WTERMSIG(status));
+    else
+        printf("program    %s: exit code %d\n", program, WEXITSTATUS(status));
+}
+
+static void tell_taken(enum conclusion *out, const struct arguments *a,
+                       const struct capture_surveys *surveys, const char *folder)
+{
+    bool taken = false;
+    for (size_t i = 0; i < surveys->count; i++) {
+        const struct survey *s = &surveys->items[i];
+        if (s->note[0])
+            printf("note       process %lld: %s\n", (long long)s->process, s->note);
+        if (s->refused[0])
+            printf("refused    process %lld: %s\n", (long long)s->process, s->refused);
+        if (s->taken[0] && a->output)
+            printf("record     %s/%s\n", folder, s->taken);
+        taken |= s->taken[0] != '\0';
+    }
+    if ((a->kernel || a->range) && !taken) {
+        printf("record     none: %s\n", a->kernel ? "no launch matched, or it was refused"
+                                                  : "no range matched, or it was refused");
+        *out = CONCLUDE_BROKEN;
+    }
+}
+
+static int tell(enum conclusion *out, const struct arguments *a, const char *folder, int status,
+                struct error *err)
+{
+    struct arena arena = {0};
+    struct capture_surveys surveys;
+    size_t count = 0;
+    int result = capture_surveys(&surveys, folder, &arena, err);
+    if (result == 0) {
+        const struct survey_kernel **kernels = sorted(&surveys, &count, &arena);
+        if (!surveys.count)
+            printf("The program did not start the CUDA driver, or ended before it could be told.\n");
+        else if (count)
+            print_table(kernels, count, &arena);
+        tell_end(status, a->options.words.items[0]);
+        tell_taken(out, a, &surveys, folder);
+        if (a->write)
+            result = write_policy(a, kernels, count, err);
+    }
+    arena_free(&arena);
+    return result;
+}
+
+static int capture(enum conclusion *out, const struct arguments *a, struct context *context,
+                   struct error *err)
+{
+    char library[PATH_MAX], folder[PATH_MAX] = "/tmp/plumb-capture-XXXXXX";
+    struct error ignored;
+    int status = 0;
+    if (!files_own(library, "plumb_capture.so"))
+        return error_set(err,
+                         "%s: there is no such library: this plumb was built without CUPTI's headers",
+                         library);
+    if (a->output ? files_make_directory(a->output, err) || !realpath(a->output, folder)
+                  : !mkdtemp(folder))
+        return error_set(err, "%s: %s", a->output ? a->output : folder, strerror(errno));
+    int result = run_program(&status, a, folder, library, context, err);
+    if (result == 0)
+        result = tell(out, a, folder, status, err);
+    if (!a->output)
+        files_remove(folder, &ignored);
+    return result;
+}
+
+// ---- records ----
+
+static void show_contents(const struct record *record)
+{
+    for (size_t i = 0; i < record->content_count; i++) {
+        const struct record_content *c = &record->contents[i];
+        printf("%-10s %llu bytes, %s%s%s\n",
+               record_buffer_name((enum record_buffer)(RECORD_CAPTURED + i)),
+               (unsigned long long)c->bytes, c->before, c->after ? ", then " : ", not changed",
+               c->after ? c->after : "");
+    }
+}
+
+static int compare(enum conclusion *out, const struct record *a, const struct record *b)
+{
+    size_t differ = 0;
+    if (a->launch_count != b->launch_count) {
+        printf("differ     %zu launches and %zu\n", a->launch_count, b->launch_count);
+        differ++;
+    }
+    for (size_t i = 0; i < a->launch_count && i < b->launch_count; i++) {
+        if (record_same_launches(&a->launches[i], &b->launches[i], 1))
+            continue;
+        printf("differ     launch %zu: %s\n", i,
+               strcmp(a->launches[i].function, b->launches[i].function)
+                   ? "another function"
+                   : "its shape or its parameters");
+        differ++;
+    }
+    for (size_t i = 0; i < a->image_count || i < b->image_count; i++) {
+        if (i < a->image_count && i < b->image_count && a->images[i].size == b->images[i].size &&
+            memcmp(a->images[i].bytes, b->images[i].bytes, a->images[i].size) == 0)
+            continue;
+        printf("differ     image %zu\n", i);
+        differ++;
+    }
+    for (size_t i = 0; i < a->content_count || i < b->content_count; i++) {
+        if (i < a->content_count && i < b->content_count &&
+            a->contents[i].bytes == b->contents[i].bytes)
+            continue;
+        printf("differ     %s: its size\n",
+               record_buffer_name((enum record_buffer)(RECORD_CAPTURED + i)));
+        differ++;
+    }
+    printf(differ ? "%zu differences\n" : "the same launches of the same code\n", differ);
+    *out = differ ? CONCLUDE_BROKEN : CONCLUDE_OK;
+    return 0;
+}
+
+static int show(enum conclusion *out, const struct arguments *a, struct error *err)
+{
+    struct arena arena = {0};
+    struct record record, other;
+    int status = capture_read(&record, a->show, &arena, err);
+    if (status == 0 && a->with)
+        status = capture_read(&other, a->with, &arena, err) ? -1 : compare(out, &record, &other);
+    else if (status == 0) {
+        printf("kernel     %s\n", record.kernel);
+        launch_print_all(&record);
+        show_contents(&record);
+    }
+    arena_free(&arena);
+    return status;
+}
+
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return a->show ? show(out, a, err) : capture(out, a, context, err);
+}
+
+const struct command command_capture = {
+    .name = "capture",
+    .summary = "Run a CUDA program once: which kernels it launches, and one of them as a record",
+    .words = "-- COMMAND\n--show FILE",
+    .words_most = WORDS_ANY,
+    .options = own_options,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Says which kernels a CUDA program launches, and keeps launches of it as a record.\v"
+           "The driver loads a library of plumb into the program, which asks CUPTI of each launch. "
+           "So it works for nvcc, Triton, PyTorch, CuTe and cuBLAS alike, and the program needs no "
+           "change. What the program prints goes to standard error.",
+};
