@@ -30,7 +30,7 @@ set(walls
   "runner/git:           runner/child model"
   "runner/code:          runner/child runner/git model model/plan"
   "runner/build:         runner/child runner/git runner/code model"
-  "runner/bench:         runner/child runner/code model model/record model/plan"
+  "runner/bench:         runner/child runner/git runner/code model model/record model/plan"
 
   "baselines:            model model/*"
   "baselines/exchange:   baselines baselines/kept model model/*"

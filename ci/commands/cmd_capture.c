@@ -7,20 +7,16 @@
 #include "ci/command.h"
 #include "ci/commands/launch_print.h"
 #include "model/text.h"
+#include "runner/bench/capture.h"
 #include "runner/child/files.h"
-#include "runner/bench/capture_file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 struct arguments {
     struct options options;
@@ -49,8 +45,7 @@ static int check(void *arguments, struct error *err)
 {
     struct arguments *a = arguments;
     const bool command = a->options.words.count > 0;
-    if (a->show ? command || a->kernel || a->range || a->output || a->write
-                : !command || a->with)
+    if (a->show ? command || a->kernel || a->range || a->output || a->write : !command || a->with)
         return error_set(err, "write `capture [options] -- COMMAND` or `capture --show FILE`");
     if (a->kernel && a->range)
         return error_set(err, "--kernel or --range: one of both");
@@ -61,59 +56,32 @@ static int check(void *arguments, struct error *err)
 
 // ---- the program ----
 
-static void set_number(const char *name, uint64_t value)
+static void tick(void *context)
 {
-    char text[24];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    setenv(name, text, 1);
-}
-
-// Its output goes to standard error, for the table is what standard output is for.
-static void become(const struct arguments *a, const char *folder, const char *library)
-{
-    char **argv = xcalloc(a->options.words.count + 1, sizeof(*argv));
-    for (size_t i = 0; i < a->options.words.count; i++)
-        argv[i] = xstrdup(a->options.words.items[i]);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    setenv("PLUMB_CAPTURE", folder, 1);
-    setenv("CUDA_INJECTION64_PATH", library, 1);
-    setenv("NVTX_INJECTION64_PATH", library, 1);
-    if (a->kernel)
-        setenv("PLUMB_CAPTURE_KERNEL", a->kernel, 1);
-    if (a->range)
-        setenv("PLUMB_CAPTURE_RANGE", a->range, 1);
-    set_number("PLUMB_CAPTURE_LAUNCH", a->launch ? a->launch : 1);
-    set_number("PLUMB_CAPTURE_LIMIT", (uint64_t)(a->limit_mib ? a->limit_mib : 2048) << 20);
-    setenv("PLUMB_CAPTURE_TIMES", "1", 1);
-    execvp(argv[0], argv);
-    fprintf(stderr, "plumb: %s: %s\n", argv[0], strerror(errno));
-    _exit(127);
+    progress_step(context, "the program is running");
 }
 
 static int run_program(int *status, const struct arguments *a, const char *folder,
                        const char *library, struct context *context, struct error *err)
 {
+    const struct words *words = &a->options.words;
+    const struct capture_program program = {
+        .words = (const char *const *)words->items,
+        .word_count = words->count,
+        .folder = folder,
+        .library = library,
+        .kernel = a->kernel,
+        .range = a->range,
+        .launch = a->launch ? a->launch : 1,
+        .limit_bytes = (uint64_t)(a->limit_mib ? a->limit_mib : 2048) << 20,
+        .tick = tick,
+        .tick_context = &context->progress};
     fflush(stdout);
     progress_init(&context->progress, a->options.quiet);
     progress_begin(&context->progress);
-    const pid_t child = fork();
-    if (child < 0)
-        return error_set(err, "starting %s: %s", a->options.words.items[0], strerror(errno));
-    if (child == 0)
-        become(a, folder, library);
-    signal(SIGINT, SIG_IGN); // the program gets it too, and its end is told
-    for (pid_t ended = 0; ended != child;) {
-        ended = waitpid(child, status, WNOHANG);
-        if (ended < 0 && errno != EINTR)
-            return error_set(err, "waiting for %s: %s", a->options.words.items[0], strerror(errno));
-        if (ended == 0) {
-            progress_step(&context->progress, "running %s", a->options.words.items[0]);
-            usleep(50000);
-        }
-    }
+    const int result = capture_run(status, &program, err);
     progress_end(&context->progress);
-    signal(SIGINT, SIG_DFL);
-    return 0;
+    return result;
 }
 
 // ---- the table ----
@@ -131,7 +99,8 @@ static const char *plain_name(const char *name, struct arena *arena)
             *(void **)&demangle = dlsym(library, "__cxa_demangle");
         tried = true;
     }
-    char *text = demangle && strncmp(name, "_Z", 2) == 0 ? demangle(name, NULL, NULL, &status) : NULL;
+    char *text =
+        demangle && strncmp(name, "_Z", 2) == 0 ? demangle(name, NULL, NULL, &status) : NULL;
     if (!text || status)
         return name;
     // The last bracket that opens on the outermost level begins the parameters.
@@ -166,8 +135,11 @@ static int by_time(const void *left, const void *right)
 
 static const char *shape(char out[40], const uint32_t three[3])
 {
-    snprintf(out, 40, three[2] > 1 ? "%ux%ux%u" : three[1] > 1 ? "%ux%u" : "%u", three[0], three[1],
-             three[2]);
+    snprintf(out, 40,
+             three[2] > 1   ? "%ux%ux%u"
+             : three[1] > 1 ? "%ux%u"
+                            : "%u",
+             three[0], three[1], three[2]);
     return out;
 }
 
@@ -261,8 +233,8 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
         all_ns += total_ns(kernels[i]);
     for (size_t i = 0; i < count; i++) {
         const struct survey_kernel *k = kernels[i];
-        if (k->refused[0] || (a->kernel ? fnmatch(a->kernel, k->name, 0) != 0
-                                        : total_ns(k) * SHARE < all_ns))
+        if (k->refused[0] ||
+            (a->kernel ? fnmatch(a->kernel, k->name, 0) != 0 : total_ns(k) * SHARE < all_ns))
             continue;
         fputs("\n[capture \"", file);
         put_name(file, plain_name(k->name, &(struct arena){0}));
@@ -280,14 +252,6 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
 }
 
 // ---- what came of it ----
-
-static void tell_end(int status, const char *program)
-{
-    if (WIFSIGNALED(status))
-        printf("program    %s: killed by signal %d\n", program, WTERMSIG(status));
-    else
-        printf("program    %s: exit code %d\n", program, WEXITSTATUS(status));
-}
 
 static void tell_taken(enum conclusion *out, const struct arguments *a,
                        const struct capture_surveys *surveys, const char *folder)
@@ -315,15 +279,18 @@ static int tell(enum conclusion *out, const struct arguments *a, const char *fol
 {
     struct arena arena = {0};
     struct capture_surveys surveys;
+    char end[64];
     size_t count = 0;
     int result = capture_surveys(&surveys, folder, &arena, err);
     if (result == 0) {
         const struct survey_kernel **kernels = sorted(&surveys, &count, &arena);
         if (!surveys.count)
-            printf("The program did not start the CUDA driver, or ended before it could be told.\n");
+            printf(
+                "The program did not start the CUDA driver, or ended before it could be told.\n");
         else if (count)
             print_table(kernels, count, &arena);
-        tell_end(status, a->options.words.items[0]);
+        capture_describe(end, sizeof(end), status);
+        printf("program    %s: %s\n", a->options.words.items[0], end);
         tell_taken(out, a, &surveys, folder);
         if (a->write)
             result = write_policy(a, kernels, count, err);
@@ -339,9 +306,9 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
     struct error ignored;
     int status = 0;
     if (!files_own(library, "plumb_capture.so"))
-        return error_set(err,
-                         "%s: there is no such library: this plumb was built without CUPTI's headers",
-                         library);
+        return error_set(
+            err, "%s: there is no such library: this plumb was built without CUPTI's headers",
+            library);
     if (a->output ? files_make_directory(a->output, err) || !realpath(a->output, folder)
                   : !mkdtemp(folder))
         return error_set(err, "%s: %s", a->output ? a->output : folder, strerror(errno));

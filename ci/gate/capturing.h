@@ -7,7 +7,7 @@
 #define PLUMB_CAPTURING_H
 
 #include "ci/settings/context.h"
-#include "runner/bench/capture_file.h"
+#include "runner/bench/capture.h"
 
 // Whether there are captures, and a GPU here that they can be taken on.
 bool capturing_possible(const struct context *context);

@@ -11,7 +11,7 @@
 #include "model/gate/gate.h"
 #include "model/predict.h"
 #include "model/predict/parts/occupancy.h"
-#include "runner/bench/capture_file.h"
+#include "runner/bench/capture.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 

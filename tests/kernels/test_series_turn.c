@@ -3,6 +3,7 @@
 // What a turn asks of its device, and when: what the second sample of a pair wants is written while
 // the host waits for the first one's times, unless somebody still has to look at what lies there.
 // And both sides' samples are whole phases of the device.
+#include "kernels/bench/captured.h"
 #include "kernels/bench/series_parts.h"
 #include "kernels/device/phases.h"
 #include "tests/helpers/test.h"
@@ -63,6 +64,26 @@ int exact_open(struct exact **out, const struct exact_source *source, struct buf
 
 void exact_free(struct exact *exact)
 {
+}
+
+// No series here is captured.
+uint32_t captured_sets(const struct captured *captured)
+{
+    fail();
+    return 0;
+}
+
+int captured_restore(struct captured *captured, uint32_t sets, struct error *err)
+{
+    fail();
+    return -1;
+}
+
+int captured_hold(struct captured *captured, enum sample_role role, uint32_t set, const char *when,
+                  struct series_state *state, struct error *err)
+{
+    fail();
+    return -1;
 }
 
 struct instances *arm_instances(struct arm *arm)

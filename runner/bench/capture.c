@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a folder that a captured program has written into. Only names of the forms that the
-// library gives are opened, and no links.
-#include "runner/bench/capture_file.h"
+// Runs a captured program, and reads the folder that it has written into. Only names of the forms
+// that the library gives are opened, and no links.
+#include "runner/bench/capture.h"
 
 #include "model/record/record_map.h"
 #include "runner/bench/record.h"
@@ -12,13 +12,77 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { NAMES_SHOWN = 6, PROCESSES_MAX = 4096 };
 static const char series_file[] = "series.record";
+
+// ---- the program ----
+
+static void set_number(const char *name, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    setenv(name, text, 1);
+}
+
+static void become(const struct capture_program *p)
+{
+    char **argv = xcalloc(p->word_count + 1, sizeof(*argv));
+    for (size_t i = 0; i < p->word_count; i++)
+        argv[i] = xstrdup(p->words[i]);
+    setenv("PLUMB_CAPTURE", p->folder, 1);
+    setenv("CUDA_INJECTION64_PATH", p->library, 1);
+    setenv("NVTX_INJECTION64_PATH", p->library, 1);
+    if (p->kernel)
+        setenv("PLUMB_CAPTURE_KERNEL", p->kernel, 1);
+    if (p->range)
+        setenv("PLUMB_CAPTURE_RANGE", p->range, 1);
+    set_number("PLUMB_CAPTURE_LAUNCH", p->launch);
+    set_number("PLUMB_CAPTURE_LIMIT", p->limit_bytes);
+    set_number("PLUMB_CAPTURE_TIMES", 1);
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        execvp(argv[0], argv);
+    fprintf(stderr, "plumb: %s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+int capture_run(int *status, const struct capture_program *p, struct error *err)
+{
+    enum { TICK_US = 50000 };
+    const pid_t child = fork();
+    if (child < 0)
+        return error_set(err, "%s: cannot be started: %s", p->words[0], strerror(errno));
+    if (child == 0)
+        become(p);
+    signal(SIGINT, SIG_IGN); // the program gets it too, and its end is told
+    int result = 0;
+    for (pid_t ended = 0; result == 0 && ended != child;) {
+        ended = waitpid(child, status, WNOHANG);
+        if (ended < 0 && errno != EINTR)
+            result = error_set(err, "%s: cannot be waited for: %s", p->words[0], strerror(errno));
+        if (ended == 0) {
+            p->tick(p->tick_context);
+            usleep(TICK_US);
+        }
+    }
+    signal(SIGINT, SIG_DFL);
+    return result;
+}
+
+void capture_describe(char *out, size_t size, int status)
+{
+    if (WIFSIGNALED(status))
+        snprintf(out, size, "killed by signal %d", WTERMSIG(status));
+    else
+        snprintf(out, size, "exit code %d", WEXITSTATUS(status));
+}
 
 // ---- the folder ----
 

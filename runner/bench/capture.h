@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library that watches a program (kernels/capture) left in a folder: surveys of its
-// processes, the record that one of them took, and the contents beside it. All of it is hostile.
-#ifndef PLUMB_CAPTURE_FILE_H
-#define PLUMB_CAPTURE_FILE_H
+// Runs a program with the library that watches it (kernels/capture), and reads what that left in a
+// folder: surveys of its processes, the record that one of them took, and the contents beside it.
+// All of it is hostile.
+#ifndef PLUMB_RUNNER_CAPTURE_H
+#define PLUMB_RUNNER_CAPTURE_H
 
 #include "model/record/record.h"
 #include "model/record/survey.h"
 #include "model/result.h"
+
+// A program of the user's own, run as it is: no sandbox, no limits.
+struct capture_program {
+    const char *const *words; // and their count
+    size_t word_count;
+    const char *folder, *library; // where it writes, and what it loads
+    const char *kernel, *range;   // what is recorded; NULL
+    uint64_t launch, limit_bytes;
+    void (*tick)(void *context); // while it runs, twenty times a second
+    void *tick_context;
+};
+// What it prints goes to standard error. *status is as waitpid() gives it.
+int capture_run(int *status, const struct capture_program *program, struct error *err);
+// "exit code 2", "killed by signal 11".
+void capture_describe(char *out, size_t size, int status);
 
 struct capture_surveys {
     struct survey *items;
