@@ -169,6 +169,54 @@ static void policy_bad_values_name_line_and_range(void **state)
     refused_line("device \"x\"", "kind = tpu", "is either host or cuda");
 }
 
+// A capture is a rule of its own name, before those with patterns, and needs no build.
+static void a_capture_is_a_rule_and_a_problem(void **state)
+{
+    static const char text[] =
+        "[device \"gpu\"]\n\tkind = cuda\n[problems \"p\"]\n\tproblem = 1x1x1:fp32\n"
+        "[kernel \"*\"]\n\tproblems = p\n[capture \"softmax\"]\n\tcommand = python3 bench.py\n"
+        "\tkernel = softmax_*\n\tlaunch = 3\n\tproblem = rows=2048,cols=1000:bf16\n"
+        "\ttolerance = 0.1%\n\tmargin = 0.5%\n[capture \"layer\"]\n\tcommand = ./x\n\trange = l*\n";
+    static const struct policy_device gpu = {.name = "gpu", .kind = "cuda"};
+    struct policy policy;
+    struct error err;
+    if (policy_parse(&policy, text, strlen(text), "p.cfg", &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(policy.capture_count, 2);
+    const struct policy_capture *softmax = &policy.captures[0], *layer = &policy.captures[1];
+    assert_int_equal(softmax->launch, 3);
+    assert_int_equal(layer->launch, 1);
+    assert_true(softmax->tolerance == 0.001 && layer->tolerance == 0);
+    assert_string_equal(layer->range, "l*");
+    const struct policy_kernel *rule = policy_rule(&policy, "softmax", &gpu);
+    assert_string_equal(rule->pattern, "softmax");
+    assert_true(rule->device_code);
+    assert_true(rule->margin == 0.005);
+    assert_string_equal(policy_rule(&policy, "other", &gpu)->pattern, "*");
+    const struct policy_set *set = policy_set_find(&policy, "softmax");
+    assert_int_equal(set->count, 1);
+    assert_int_equal(set->problems[0].out, DTYPE_BF16);
+    assert_int_equal(policy_set_find(&policy, "layer")->problems[0].number_count, 1);
+    policy_free(&policy);
+}
+
+static void a_capture_says_what_it_lacks(void **state)
+{
+#define GPU "[device \"gpu\"]\n\tkind = cuda\n"
+    refused(GPU "[capture \"a\"]\n\tkernel = k\n", "[capture \"a\"]: it has no command");
+    refused(GPU "[capture \"a\"]\n\tcommand = x\n", "name its kernel or its range");
+    refused(GPU "[capture \"a\"]\n\tcommand = x\n\tkernel = k\n\trange = r\n",
+            "name its kernel or its range");
+    refused(GPU "[capture \"A/b\"]\n\tcommand = x\n\tkernel = k\n", "its name is of a-z");
+    refused(GPU "[capture \"a\"]\n\tcommand = x\n\tkernel = k\n\tproblem = 1x\n",
+            "[capture \"a\"]:");
+    refused(GPU "[capture \"a\"]\n\tcommand = x\n\tkernel = k\n\tlaunch = 0\n", "p.cfg:6:");
+    refused(GPU "[problems \"a\"]\n\tproblem = 1x1x1:fp32\n"
+                "[capture \"a\"]\n\tcommand = x\n\tkernel = k\n",
+            "a [problems] section has this name");
+#undef GPU
+}
+
 static void policy_a_key_given_twice_is_a_slip(void **state)
 {
     refused_line("gate", "margin = 1%", "p.cfg:21: gate.margin is given twice, first on line 18");
@@ -232,6 +280,8 @@ int main(void)
         cmocka_unit_test(policy_unknown_keys_are_errors_with_their_line),
         cmocka_unit_test(toolchains_are_settings_and_a_prefix),
         cmocka_unit_test(policy_bad_values_name_line_and_range),
+        cmocka_unit_test(a_capture_is_a_rule_and_a_problem),
+        cmocka_unit_test(a_capture_says_what_it_lacks),
         cmocka_unit_test(policy_a_key_given_twice_is_a_slip),
         cmocka_unit_test(policy_references_must_exist),
         cmocka_unit_test(policy_a_directory_or_missing_file_is_said),
