@@ -5,7 +5,7 @@
 #include "kernels/bench/captured.h"
 
 #include "kernels/device/inputs.h"
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

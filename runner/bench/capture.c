@@ -4,7 +4,7 @@
 // that the library gives are opened, and no links.
 #include "runner/bench/capture.h"
 
-#include "model/record/record_map.h"
+#include "model/record/record.h"
 #include "runner/bench/record.h"
 #include "runner/code/code_id.h"
 #include "runner/code/machine_code.h"
