@@ -6,7 +6,6 @@
 // repository.
 #include "ci/command.h"
 #include "ci/commands/launch_print.h"
-#include "model/text.h"
 #include "runner/bench/capture.h"
 #include "runner/child/files.h"
 
