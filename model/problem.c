@@ -89,6 +89,38 @@ static const struct {
     [EPILOGUE_BIAS_SILU] = {"bias-silu", true},
 };
 
+static const struct {
+    const char *name, *words;
+} regimes[REGIMES] = {
+    [REGIME_COLD] = {"cold", ""},
+    [REGIME_STREAM] = {"stream", "in a stream"},
+    [REGIME_ISOLATED] = {"isolated", "alone"},
+    [REGIME_DIRTY] = {"dirty", "with a dirty cache"},
+    [REGIME_WARM] = {"warm", "on warm operands"},
+    [REGIME_ACTIVATIONS] = {"activations", "on warm activations"},
+};
+
+const char *regime_name(enum regime regime)
+{
+    return regimes[regime].name;
+}
+
+const char *regime_words(enum regime regime)
+{
+    return regimes[regime].words;
+}
+
+int regime_parse(enum regime *out, const char *name)
+{
+    for (int i = 0; i < REGIMES; i++) {
+        if (strcasecmp(regimes[i].name, name) == 0) {
+            *out = (enum regime)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
 const char *layout_name(enum layout layout)
 {
     return layouts[layout];
@@ -133,9 +165,16 @@ static bool same_groups(const struct groups *a, const struct groups *b)
            a->spread == b->spread;
 }
 
+struct problem problem_in(const struct problem *problem, enum regime regime)
+{
+    struct problem other = *problem;
+    other.regime = regime;
+    return other;
+}
+
 bool problem_equal(const struct problem *a, const struct problem *b)
 {
-    if (a->number_count != b->number_count)
+    if (a->number_count != b->number_count || a->regime != b->regime)
         return false;
     for (int32_t i = 0; i < a->number_count; i++) {
         if (a->numbers[i].value != b->numbers[i].value ||
@@ -326,32 +365,47 @@ static void put_groups(struct writer *w, const struct groups *groups)
         put(w, "/%d", groups->spread);
 }
 
+static void put_options(struct writer *w, const struct problem *p)
+{
+    const int64_t pitches[] = {p->lda, p->ldb, p->ldc};
+    put(w, ":%s", layout_name(p->layout));
+    if (p->batch > 1)
+        put(w, ":b%d", p->batch);
+    for (int i = 0; i < 3; i++) {
+        if (pitches[i])
+            put(w, ":ld%c=%" PRId64, "abc"[i], pitches[i]);
+    }
+    put_factor(w, "alpha", p->alpha);
+    put_factor(w, "beta", p->beta);
+    if (p->epilogue)
+        put(w, ":%s", epilogue_name(p->epilogue));
+    if (p->scales.vector)
+        put_scales(w, &p->scales);
+    if (p->groups.kind)
+        put_groups(w, &p->groups);
+}
+
 void problem_format(char out[PROBLEM_TEXT], const struct problem *p)
 {
     struct writer w = {out, 0};
-    const int64_t pitches[] = {p->lda, p->ldb, p->ldc};
     for (int32_t i = 0; i < p->number_count; i++)
         put(&w, "%s%s=%" PRId64, i ? "," : "", p->numbers[i].name, p->numbers[i].value);
     if (!p->number_count)
         put(&w, "%" PRId64 "x%" PRId64 "x%" PRId64, p->m, p->n, p->k);
     put(&w, ":%s-%s", dtype_name(p->in), dtype_name(p->out));
-    if (p->number_count)
-        return;
-    put(&w, ":%s", layout_name(p->layout));
-    if (p->batch > 1)
-        put(&w, ":b%d", p->batch);
-    for (int i = 0; i < 3; i++) {
-        if (pitches[i])
-            put(&w, ":ld%c=%" PRId64, "abc"[i], pitches[i]);
-    }
-    put_factor(&w, "alpha", p->alpha);
-    put_factor(&w, "beta", p->beta);
-    if (p->epilogue)
-        put(&w, ":%s", epilogue_name(p->epilogue));
-    if (p->scales.vector)
-        put_scales(&w, &p->scales);
-    if (p->groups.kind)
-        put_groups(&w, &p->groups);
+    if (!p->number_count)
+        put_options(&w, p);
+    if (p->regime)
+        put(&w, ":%s", regime_name(p->regime));
+}
+
+void problem_say(char out[PROBLEM_TEXT], const struct problem *p)
+{
+    const struct problem work = problem_in(p, REGIME_COLD);
+    const char *words = regime_words(p->regime);
+    problem_format(out, &work);
+    const size_t used = strlen(out);
+    snprintf(out + used, PROBLEM_TEXT - used, "%s%s", *words ? " " : "", words);
 }
 
 // ---- its text, read ----
@@ -478,7 +532,7 @@ static int parse_word(struct problem *out, const char *text)
         out->batch = (int32_t)batch;
         return 0;
     }
-    return epilogue_parse(&out->epilogue, text) ? 1 : 0;
+    return epilogue_parse(&out->epilogue, text) && regime_parse(&out->regime, text) ? 1 : 0;
 }
 
 static int parse_assignment(struct problem *out, const char *text, struct error *err)
@@ -608,8 +662,8 @@ static int parse_option(struct problem *out, const char *text, struct error *err
     if (status > 0)
         return error_set(err,
                          "%.40s: not a layout (tn, nn, nt, tt), a batch (b8), a leading dimension "
-                         "(lda=80), alpha=, beta=, an epilogue (bias-gelu), block scales (e4m3/16) "
-                         "or groups (contiguous8)",
+                         "(lda=80), alpha=, beta=, an epilogue (bias-gelu), block scales "
+                         "(e4m3/16), groups (contiguous8) or a regime (stream)",
                          text);
     return status;
 }
@@ -693,10 +747,12 @@ int problem_parse(struct problem *out, const char *text, struct error *err)
         return -1;
     if (rest && parse_types(&problem, strsep(&rest, ":"), err))
         return -1;
-    if (named && (rest || problem.scales.vector))
-        return error_set(err, "%.80s: named integers have element types beside them, no options",
+    if (named && ((rest && regime_parse(&problem.regime, rest)) || problem.scales.vector))
+        return error_set(err,
+                         "%.80s: named integers have element types and a regime beside them, no "
+                         "other options",
                          text);
-    while (rest) {
+    while (rest && !named) {
         if (parse_option(&problem, strsep(&rest, ":"), err))
             return -1;
     }

@@ -22,8 +22,11 @@
 //     maskedG/MEAN[/SPREAD]      G matrices A of m rows, of which MEAN are used on average. SPREAD
 //                         is by how many percent a group's rows are off the mean, or zipf: group g
 //                         has a share like 1 / (g + 1)
+//     REGIME              how its launches meet the device, where that is not cold: stream,
+//                         isolated, dirty, warm, activations. It is part of what a series is, so
+//                         it goes wherever its problem goes
 // A kernel that is no GEMM has a problem of named integers, in the order of their names:
-//     H=128,S=4096:IN[-OUT]
+//     H=128,S=4096:IN[-OUT][:REGIME]
 // problem_format() writes the canonical form, which problem_parse() reads back to the same problem.
 // It is the key in stores and policies, so what it writes for a problem never changes.
 #ifndef PLUMB_PROBLEM_H
@@ -69,6 +72,23 @@ enum dtype dtype_default_out(enum dtype in);
 enum layout { LAYOUT_TN, LAYOUT_NN, LAYOUT_NT, LAYOUT_TT, LAYOUT_COUNT };
 
 const char *layout_name(enum layout layout);
+
+// How launches meet the device. The same change of a kernel has another size, and may have another
+// sign, in each of these.
+enum regime {
+    REGIME_COLD,     // what all series were measured in before regimes had names: alone where a
+                     // launch takes more than 50 us, in batches on sets in turn where it does not
+    REGIME_STREAM,   // back to back on sets of operands in turn, power and clock settled
+    REGIME_ISOLATED, // one launch on a quiet device, L2 full of clean lines
+    REGIME_DIRTY,    // one launch, L2 full of lines to write back
+    REGIME_WARM,     // back to back on one set of operands
+    REGIME_ACTIVATIONS, // A and C warm, B cold, as a layer of a model in use meets them
+    REGIMES
+};
+const char *regime_name(enum regime regime);
+int regime_parse(enum regime *out, const char *name); // any case; -1: unknown
+// Where a sentence has it: "in a stream", "alone" ...; "" of cold.
+const char *regime_words(enum regime regime);
 
 enum epilogue {
     EPILOGUE_NONE,
@@ -135,6 +155,7 @@ struct problem {
     float beta;            // 0: C is not read
     struct block_scales scales;
     struct groups groups;
+    enum regime regime;
     struct problem_number numbers[PROBLEM_NUMBERS]; // by name, each once
     int32_t number_count;                           // 0: a GEMM
 };
@@ -146,7 +167,12 @@ int problem_parse(struct problem *out, const char *text, struct error *err);
 
 void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
 
+// As a sentence has it: "64x64x64:fp32-fp32:tn in a stream".
+void problem_say(char out[PROBLEM_TEXT], const struct problem *problem);
+
 bool problem_equal(const struct problem *a, const struct problem *b);
+// The same work in another regime.
+struct problem problem_in(const struct problem *problem, enum regime regime);
 
 // Whether it is what the ABI's first version can say: a dense product of floating-point matrices,
 // alpha 1 and beta 0, alone or as dual-silu.

@@ -71,7 +71,7 @@ static const char *within_words(struct run *run, const char *text)
 static const char *short_of(struct run *run, const struct result *r)
 {
     char problem[PROBLEM_TEXT];
-    problem_format(problem, &r->problem);
+    problem_say(problem, &r->problem);
     return r->verdict.pairs ? arena_printf(&run->arena, "%s %s %+.2f %%", r->kernel, problem,
                                            100 * interval_relative(r->verdict.log_ratio).value)
                             : r->verdict.sentence;
@@ -221,7 +221,7 @@ void drop_unsupported(struct run *run)
             continue;
         if (is_unsupported(r)) {
             char problem[PROBLEM_TEXT];
-            problem_format(problem, &r->problem);
+            problem_say(problem, &r->problem);
             r->verdict.sentence = arena_printf(&run->arena, "%s %s was not measured: %s", r->kernel,
                                                problem, unsupported_why(r));
         }

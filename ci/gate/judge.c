@@ -301,7 +301,7 @@ int judge_history(struct run *run, struct context *context, struct error *err)
 static const char *name_of(struct run *run, const struct result *r)
 {
     char problem[PROBLEM_TEXT];
-    problem_format(problem, &r->problem);
+    problem_say(problem, &r->problem);
     return arena_printf(&run->arena, "%s %s", r->kernel, problem);
 }
 
@@ -388,12 +388,12 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
     struct gate_policy policy;
     if (measuring_policy(&policy, context, task, r->base.samples, r->base.count, err))
         return -1;
+    const struct problem work = problem_in(&r->problem, REGIME_COLD);
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &work);
     gate_replay(&r->verdict, &r->base, &r->head, &policy, &run->arena);
-    if (!r->verdict.sentence)
-        r->verdict.sentence = name_of(run, r);
-    else
-        r->verdict.sentence =
-            arena_printf(&run->arena, "%s %s", name_of(run, r), r->verdict.sentence);
+    r->verdict.sentence =
+        arena_printf(&run->arena, "%s %s %s", r->kernel, problem, r->verdict.sentence);
     return 0;
 }
 

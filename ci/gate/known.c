@@ -7,14 +7,18 @@
 
 #include <stdlib.h>
 
-// Those of the set that --problem leaves in.
+// Those of the set that --problem leaves in, each in each of its regimes.
 static size_t wanted_problems(struct problem *out, const struct context *context,
-                              const struct policy_set *set)
+                              const struct policy_kernel *rule, const struct policy_set *set)
 {
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
-        if (context_selects(context, NULL, &set->problems[i]))
-            out[count++] = set->problems[i];
+        enum regime regimes[REGIMES];
+        const size_t most = policy_regimes(regimes, &context->policy, rule, set, &set->problems[i]);
+        for (size_t n = 0; n < most; n++) {
+            out[count] = problem_in(&set->problems[i], regimes[n]);
+            count += context_selects(context, NULL, &out[count]);
+        }
     }
     return count;
 }
@@ -26,13 +30,14 @@ static int device_measured(bool *measured, struct context *context, const struct
     *measured = true;
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
-        struct problem *problems = xcalloc(set->count, sizeof(*problems));
+        struct problem *problems = xcalloc(set->count * REGIMES + 1, sizeof(*problems));
         const struct demand demand = {.recipe = built_recipe(context, head->toolchain),
                                       .toolchain = head->toolchain ? head->toolchain->name : NULL,
                                       .device_uuid = device->unit.uuid,
                                       .driver = any_driver ? NULL : device->unit.driver,
                                       .problems = problems,
-                                      .problem_count = wanted_problems(problems, context, set),
+                                      .problem_count =
+                                          wanted_problems(problems, context, rule, set),
                                       .kernels = &kernel,
                                       .kernel_count = 1};
         const int status =
@@ -61,14 +66,18 @@ static int kernel_measured(bool *measured, struct context *context, const struct
     return 0;
 }
 
-// --problem leaves in one that the policy has.
+// --problem leaves in one that the policy has, in whichever regime.
 static bool selects_problem(const struct context *context)
 {
     const struct policy *policy = &context->policy;
     for (size_t s = 0; s < policy->set_count; s++) {
         for (size_t i = 0; i < policy->sets[s].count; i++) {
-            if (context_selects(context, NULL, &policy->sets[s].problems[i]))
-                return true;
+            for (int r = 0; r < REGIMES; r++) {
+                const struct problem problem =
+                    problem_in(&policy->sets[s].problems[i], (enum regime)r);
+                if (context_selects(context, NULL, &problem))
+                    return true;
+            }
         }
     }
     return false;

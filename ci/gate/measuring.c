@@ -240,6 +240,7 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
         gate_policy_default(device->policy->kind, gate_size_ns(base, count, problem, &device->gpu));
     if (recording_wanted(task))
         gate_policy_records(&policy);
+    policy.regime = problem->regime;
     policy.alpha = gate.alpha;
     policy.processes = gate.processes;
     policy.max_pairs = gate.max_pairs;
@@ -369,14 +370,21 @@ static int open_alone(struct bench_outcome *out, struct measuring *m, const stru
     return status;
 }
 
+// Cold is said as it always was.
+static const char *how_timed(const struct task *task)
+{
+    const enum regime regime = task->result->problem.regime;
+    return arena_printf(&task->run->arena, "%s%s%s", regime_name(regime),
+                        regime ? "" : ", back to back",
+                        recording_wanted(task) ? ", " REGIME_DEVICE_CODE : "");
+}
+
 void measuring_fill(struct measurement *out, struct measuring *m, const struct task *task,
                     const struct bench_outcome *outcome, const struct sample_list *samples)
 {
     measurement_fill(out, outcome, samples, &task->run->arena);
     out->seed = m->seed;
-    out->regime = outcome->own_fault       ? task_failure_regime(m->context)
-                  : recording_wanted(task) ? "cold, back to back, " REGIME_DEVICE_CODE
-                                           : "cold, back to back";
+    out->regime = outcome->own_fault ? task_failure_regime(m->context) : how_timed(task);
 }
 
 int measure_solo(struct measuring *m, const struct task *task, enum sample_role role,

@@ -180,7 +180,17 @@ static struct task *new_task(struct planning *p)
     return &tasks->items[tasks->count++];
 }
 
-// The kernel's problems on one device, from every set its rule names, each once.
+static bool is_planned(const struct planning *p, size_t first, const struct problem *problem)
+{
+    for (size_t t = first; t < p->tasks->count; t++) {
+        if (problem_equal(&p->tasks->items[t].result->problem, problem))
+            return true;
+    }
+    return false;
+}
+
+// The kernel's problems on one device, from every set its rule names, each in each of its regimes
+// once. What the compiler says is the same in all of them.
 static void add_problems(struct planning *p, const struct context_device *device,
                          const struct policy_kernel *rule, const struct built_kernel *base,
                          const struct built_kernel *head)
@@ -189,15 +199,18 @@ static void add_problems(struct planning *p, const struct context_device *device
     for (size_t s = 0; s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&p->context->policy, rule->sets[s]);
         for (size_t i = 0; i < set->count; i++) {
-            bool twice = false;
-            for (size_t t = first; t < p->tasks->count; t++)
-                twice |= problem_equal(&p->tasks->items[t].result->problem, &set->problems[i]);
-            if (twice || !context_selects(p->context, NULL, &set->problems[i]))
-                continue;
-            struct task *task = new_task(p);
-            *task = (struct task){.rule = rule, .device = device, .base = base, .head = head};
-            task->result = arena_alloc(&p->run->arena, sizeof(*task->result));
-            task->result->problem = set->problems[i];
+            enum regime regimes[REGIMES];
+            const size_t count =
+                policy_regimes(regimes, &p->context->policy, rule, set, &set->problems[i]);
+            for (size_t n = 0; n < (device->is_static ? 1 : count); n++) {
+                const struct problem problem = problem_in(&set->problems[i], regimes[n]);
+                if (is_planned(p, first, &problem) || !context_selects(p->context, NULL, &problem))
+                    continue;
+                struct task *task = new_task(p);
+                *task = (struct task){.rule = rule, .device = device, .base = base, .head = head};
+                task->result = arena_alloc(&p->run->arena, sizeof(*task->result));
+                task->result->problem = problem;
+            }
         }
     }
 }
@@ -468,7 +481,8 @@ static bool done_by_none(const struct covering *c, const struct policy_set *set,
     size_t asked = 0;
     for (size_t t = 0; t < tasks->count; t++) {
         const struct task *task = &tasks->items[t];
-        if (!holds(task->rule, set) || !problem_equal(&task->result->problem, problem))
+        const struct problem asked_for = problem_in(&task->result->problem, problem->regime);
+        if (!holds(task->rule, set) || !problem_equal(&asked_for, problem))
             continue;
         asked++;
         if (c->out->supports[t])

@@ -144,6 +144,10 @@ bool context_selects(const struct context *context, const char *kernel,
     if (!o->problem || !problem)
         return true;
     problem_format(text, problem);
+    if (fnmatch(o->problem, text, 0) == 0)
+        return true;
+    const struct problem work = problem_in(problem, REGIME_COLD); // who names none means any
+    problem_format(text, &work);
     return fnmatch(o->problem, text, 0) == 0;
 }
 

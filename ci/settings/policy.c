@@ -203,6 +203,7 @@ enum type {
     TYPE_PARTS,
     TYPE_SETTINGS, // as TYPE_TEXTS, each VARIABLE=VALUE
     TYPE_URL,      // http or https, one %s at most
+    TYPE_REGIMES,  // words of regimes: uint32_t, a bit of each
     TYPE_SLURM,    // what sbatch takes
     TYPE_HEADER    // the section's own line
 };
@@ -247,6 +248,7 @@ static const struct key {
     {"device", "required", OWN_DEVICE, TYPE_BOOL, AT(policy_device, required), 0, 0, {0}},
     {"problems", "", OWN_SET, TYPE_HEADER, 0, 0, 0, {0}},
     {"problems", "problem", OWN_SET, TYPE_PROBLEMS, 0, 0, 0, {0}},
+    {"problems", "regime", OWN_SET, TYPE_REGIMES, AT(policy_set, regimes), 0, 0, {0}},
     {"kernel", "", OWN_KERNEL, TYPE_HEADER, 0, 0, 0, {0}},
     {"kernel", "problems", OWN_KERNEL, TYPE_TEXTS, AT(policy_kernel, sets), 0, 0, {0}},
     {"kernel", "device", OWN_KERNEL, TYPE_TEXTS, AT(policy_kernel, devices), 0, 0, {0}},
@@ -262,6 +264,7 @@ static const struct key {
      {"library", "device-code"}},
     {"kernel", "margin", OWN_KERNEL, TYPE_FRACTION, AT(policy_kernel, margin), 1e-4, 1, {0}},
     {"kernel", "max-pairs", OWN_KERNEL, TYPE_COUNT, AT(policy_kernel, max_pairs), 16, 1e5, {0}},
+    {"kernel", "regime", OWN_KERNEL, TYPE_REGIMES, AT(policy_kernel, regimes), 0, 0, {0}},
     {"capture", "", OWN_CAPTURE, TYPE_HEADER, 0, 0, 0, {0}},
     {"capture", "command", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, command), 0, 0, {0}},
     {"capture", "kernel", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, kernel), 0, 0, {0}},
@@ -278,6 +281,7 @@ static const struct key {
     {"mix", "kernel", OWN_MIX, TYPE_TEXT, AT(policy_mix, kernel), 0, 0, {0}},
     {"mix", "margin", OWN_MIX, TYPE_FRACTION, AT(policy_mix, margin), 1e-4, 1, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+    {"gate", "regime", OWN_POLICY, TYPE_REGIMES, AT(policy, gate.regimes), 0, 0, {0}},
     {"gate", "margin", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.margin), 1e-4, 1, {0}},
     {"gate", "alpha", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.alpha), 1e-12, 0.5, {0}},
     {"gate", "max-pairs", OWN_POLICY, TYPE_COUNT, AT(policy, gate.max_pairs), 16, 1e5, {0}},
@@ -409,6 +413,23 @@ static int read_part(struct policy_mix *mix, const struct reading *r, struct err
     return 0;
 }
 
+static int read_regimes(uint32_t *out, const struct reading *r, struct error *err)
+{
+    static const char between[] = " \t,";
+    const char *at = r->entry->value ? r->entry->value : "";
+    for (at += strspn(at, between); *at; at += strspn(at, between)) {
+        const size_t length = strcspn(at, between);
+        char word[16];
+        enum regime regime;
+        snprintf(word, sizeof(word), "%.*s", (int)length, at);
+        if (length >= sizeof(word) || regime_parse(&regime, word))
+            return refuse(r, err, "is stream, isolated, dirty, warm, activations or cold");
+        *out |= 1u << regime;
+        at += length;
+    }
+    return *out ? 0 : refuse(r, err, "names no regime");
+}
+
 static int read_text(const char **out, const struct reading *r, struct error *err)
 {
     if (!r->entry->value || !*r->entry->value)
@@ -513,6 +534,8 @@ static int read_value(void *field, const struct reading *r, struct error *err)
         if (!r->entry->value || sandbox_mode_parse(field, r->entry->value))
             return refuse(r, err, "is auto, require or off");
         return 0;
+    case TYPE_REGIMES:
+        return read_regimes(field, r, err);
     case TYPE_SLURM:
         return read_slurm(field, r, err);
     case TYPE_URL:
@@ -569,7 +592,7 @@ static bool policy_may_repeat(const struct config_entry *e)
         if (!strcmp(keys[i].section, e->section) && !strcmp(keys[i].key, e->key))
             return keys[i].type == TYPE_HEADER || keys[i].type == TYPE_TEXTS ||
                    keys[i].type == TYPE_PROBLEMS || keys[i].type == TYPE_SETTINGS ||
-                   keys[i].type == TYPE_PARTS;
+                   keys[i].type == TYPE_PARTS || keys[i].type == TYPE_REGIMES;
     }
     return true; // unknown: read_entry says so
 }
@@ -922,6 +945,27 @@ const struct policy_set *policy_set_find(const struct policy *policy, const char
             return &policy->sets[i];
     }
     return NULL;
+}
+
+size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy,
+                      const struct policy_kernel *rule, const struct policy_set *set,
+                      const struct problem *problem)
+{
+    uint32_t named = policy->gate.regimes;
+    size_t count = 0;
+    if (set && set->regimes)
+        named = set->regimes;
+    if (rule->regimes)
+        named = rule->regimes;
+    if (problem->regime)
+        named = 1u << problem->regime;
+    if (!named)
+        named = 1u << REGIME_DEFAULT;
+    for (int i = 0; i < REGIMES; i++) {
+        if (named & 1u << i)
+            out[count++] = (enum regime)i;
+    }
+    return count;
 }
 
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule)

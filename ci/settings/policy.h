@@ -18,10 +18,11 @@
 //                        yours)   units = N (a gate or a study shares so many equal ones, from
 //                        index on, or those of them that are here)   exact = BOOL (a GPU that is
 //                        not of this profile counts as absent)
-//     [problems "SET"]   problem = MxNxK:TYPE... (repeated)
+//     [problems "SET"]   problem = MxNxK:TYPE... (repeated)   regime = WORDS
 //     [kernel "GLOB"]    problems = SET (repeated)   device = NAME (repeated)   control = BOOL
 //                        skip = BOOL (these are not measured, and need no problems)
 //                        trust = library|device-code   margin = 0.5%   max-pairs = N
+//                        regime = WORDS
 //                        (the first section whose GLOB matches rules)
 //     [capture "NAME"]   command = SHELL (run in the built commit, with the GPU)   kernel = GLOB or
 //                        range = GLOB (of NVTX ranges)   launch = N   problem = PROBLEM
@@ -30,6 +31,10 @@
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
 //                        static = auto|off   accept = head|base
+//                        regime = WORDS (repeated, or several in a line: stream, isolated, dirty,
+//                        warm, activations, cold; each problem is a series in each. The kernel's
+//                        section rules, then the problems', then this one; a problem that names
+//                        its own is in that one alone)
 //     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
 //     [measure]          samples = N   timeout = SECONDS   model = NAME
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
@@ -63,6 +68,7 @@ struct policy_set {
     const char *name;
     struct problem *problems;
     size_t count;
+    uint32_t regimes; // as policy_kernel's
 };
 
 struct policy_kernel {
@@ -76,6 +82,7 @@ struct policy_kernel {
     bool device_code; // timed from a record, without host code of the commit (ci/gate/measuring.h)
     double margin;    // 0: the gate's
     uint32_t max_pairs; // 0: the gate's
+    uint32_t regimes;   // a bit of each enum regime; 0: others decide
 };
 
 struct policy_mix_part {
@@ -132,6 +139,7 @@ struct policy_gate {
     uint32_t processes;    // of an alarm, and of what the first leaves open
     uint32_t seconds;      // wall budget of measuring
     uint32_t self_test;    // A/A series carried along
+    uint32_t regimes;      // 0: the default
     bool undecided_passes; // default false
     bool removed_allowed;  // default false
     bool accept_base; // default false: epochs of the head's file count; see ci/gate/accepting.h
@@ -202,6 +210,14 @@ bool policy_skips_library(const struct policy *policy, const char *library);
 const struct policy_toolchain *policy_toolchain_find(const struct policy *policy, const char *name);
 
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
+
+// What is measured where the policy names no regime. To change it is an epoch of every series.
+enum { REGIME_DEFAULT = REGIME_COLD };
+// In which regimes a rule's kernels do a problem of that set, in order; how many. `set` may be
+// NULL.
+size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy,
+                      const struct policy_kernel *rule, const struct policy_set *set,
+                      const struct problem *problem);
 
 // The gate's figures with the kernel's own on top.
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);

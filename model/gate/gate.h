@@ -44,6 +44,7 @@ struct gate_policy {
     uint32_t confirm_pairs; // budget of each further process
     double stretch;         // a noisy series' budgets are up to so many times as large; 1: never
     double enough;      // the pairs measure and decide nothing: over at this standard error; 0: no
+    enum regime regime; // that the pairs are in, for the sentence
     uint32_t processes; // in all, when the first one alarms or leaves it open; 1: no other
 };
 

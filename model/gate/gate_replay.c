@@ -172,24 +172,33 @@ static const char *doubt_text(const struct verdict *v, struct arena *arena)
                         100 * expm1(v->detectable));
 }
 
-static const char *sentence(const struct verdict *v, const char *reservation,
+// "undecided in a stream"; cold is not said, for nobody said it before there were others.
+static const char *kind_text(const struct verdict *v, enum regime regime, struct arena *arena)
+{
+    const char *words = regime_words(regime);
+    return arena_printf(arena, "%s%s%s", verdict_kind_name(v->kind), *words ? " " : "", words);
+}
+
+static const char *sentence(const struct verdict *v, enum regime regime, const char *reservation,
                             const struct clock_effect *clock, struct arena *arena)
 {
+    const char *kind = kind_text(v, regime, arena);
     if (v->pairs == 0)
         return "no usable pair of samples";
     const char *size = percent_text(v, arena), *effort = effort_text(v, arena);
     if (reservation)
-        return arena_printf(arena, "undecided: %s; %s, %s", reservation, size, effort);
+        return arena_printf(arena, "%s: %s; %s, %s", kind, reservation, size, effort);
     switch (v->kind) {
     case VERDICT_SLOWER:
     case VERDICT_FASTER:
         return arena_printf(arena, "%s: %s, %s; odds against chance 1e%.0f%s", //
-                            verdict_kind_name(v->kind), size, effort,
-                            floor(v->log_evidence / M_LN10), clock_text(clock, arena));
+                            kind, size, effort, floor(v->log_evidence / M_LN10),
+                            clock_text(clock, arena));
     case VERDICT_SAME:
-        return arena_printf(arena, "same within %.2f %%: %s, %s", 100 * v->margin, size, effort);
+        return arena_printf(arena, "%s within %.2f %%: %s, %s", kind, 100 * v->margin, size,
+                            effort);
     default:
-        return arena_printf(arena, "undecided: %s, %s%s", size, effort, doubt_text(v, arena));
+        return arena_printf(arena, "%s: %s, %s%s", kind, size, effort, doubt_text(v, arena));
     }
 }
 
@@ -262,7 +271,7 @@ static void judge_replayed(struct verdict *out, const struct gate_pair *pairs, s
         find_limit(out, &series, &d);
     out->detectable = detectable_by(out, policy, pairs, count, arena);
     struct clock_effect clock = clock_explain(d.log_ratio, pairs, count, 0, arena);
-    out->sentence = sentence(out, reservation, &clock, arena);
+    out->sentence = sentence(out, policy->regime, reservation, &clock, arena);
 }
 
 // Samples that a rule declared beforehand has dropped: faster than the roofline.

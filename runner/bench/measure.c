@@ -578,7 +578,8 @@ int bench_supports(struct bench_outcome *out, bool *yes, struct bench *bench, co
     int64_t answer = 0;
     char text[PROBLEM_TEXT];
     struct wire_line line;
-    problem_format(text, problem);
+    const struct problem work = problem_in(problem, REGIME_COLD);
+    problem_format(text, &work);
     wire_begin(&line, "supports");
     wire_add_text(&line, "library", library);
     wire_add_text(&line, "kernel", kernel);
@@ -599,6 +600,7 @@ static const double open_limit_s = 120, measure_limit_s = 120, close_limit_s = 6
 struct state_answer {
     int64_t id;
     const char *record; // "opened" or "closed"
+    const char *regime; // that has to be answered: who does not know it would time another; or NULL
     struct bench_outcome outcome;
     bool seen;
 };
@@ -634,6 +636,10 @@ static int take_state(void *context, const struct wire_record *record, struct er
     if (!state || measurement_state_parse(&outcome->state, state) ||
         outcome->state == MEASURED_NOT_TAKEN)
         return error_set(err, "'%.40s' is no state", state ? state : "");
+    const char *regime = wire_text(record, "regime");
+    if (answer->regime && outcome->state == MEASURED_OK &&
+        (!regime || strcmp(regime, answer->regime) != 0))
+        return error_set(err, "the stopwatch does not know the regime %s", answer->regime);
     outcome->role = role && strcmp(role, "base") == 0 ? ROLE_BASE : ROLE_HEAD;
     outcome->launches = (uint32_t)launches;
     bench_clean(outcome->detail, sizeof(outcome->detail), note ? note : "");
@@ -683,13 +689,16 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
 {
     char problem[PROBLEM_TEXT];
     struct wire_line line;
-    problem_format(problem, series->problem);
+    const struct problem work = problem_in(series->problem, REGIME_COLD);
+    problem_format(problem, &work);
     *handle = (struct bench_handle){.id = ++bench->last_id, .process = series->process};
     take_processors(bench);
     wire_begin(&line, "open");
     wire_add_int(&line, "id", handle->id);
     wire_add_text(&line, "kernel", series->kernel);
     wire_add_text(&line, "problem", problem);
+    if (series->problem->regime)
+        wire_add_text(&line, "regime", regime_name(series->problem->regime));
     wire_add_text(&line, "head", series->head);
     if (series->base)
         wire_add_text(&line, "base", series->base);
@@ -701,7 +710,10 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     if (series->launches)
         wire_add_int(&line, "launches", series->launches);
     double limit_s = bench_limit(bench->plan.limits.open_s, open_limit_s);
-    const struct state_answer answer = {.id = handle->id, .record = "opened"};
+    const struct state_answer answer = {
+        .id = handle->id,
+        .record = "opened",
+        .regime = series->problem->regime ? regime_name(series->problem->regime) : NULL};
     return ask_state(out, bench, &line, answer, limit_s, err);
 }
 

@@ -63,7 +63,8 @@ static int ask(struct bench_outcome *out, struct telling *t, struct bench *bench
 {
     struct wire_line line;
     char problem[PROBLEM_TEXT];
-    problem_format(problem, series->problem);
+    const struct problem work = problem_in(series->problem, REGIME_COLD);
+    problem_format(problem, &work);
     wire_begin(&line, "record");
     wire_add_text(&line, "kernel", series->kernel);
     wire_add_text(&line, "problem", problem);
@@ -174,7 +175,7 @@ int record_write(struct bench_outcome *out, const char *path, struct bench *benc
     struct telling t = {.arena = &arena};
     struct code_file file = {0};
     int status = -1;
-    t.record.problem = *series->problem;
+    t.record.problem = problem_in(series->problem, REGIME_COLD); // one record is for all regimes
     if (!text_copy(t.record.kernel, sizeof(t.record.kernel), series->kernel))
         return error_set(err, "'%.80s...' is no kernel's name", series->kernel);
     if (ask(out, &t, bench, series, err))
@@ -200,12 +201,13 @@ int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
     struct record record;
     struct error why;
     struct arena arena = {0};
+    const struct problem work = problem_in(problem, REGIME_COLD); // one record is for all regimes
     int status = 0;
     *out = (struct bench_outcome){.state = MEASURED_OK, .role = ROLE_HEAD};
     if (plan_file_open(&file, path, &why)) {
         out->state = MEASURED_UNBUILDABLE;
     } else {
-        if (plan_record(&record, &file.plan, problem, sms, file.entries, &arena, &why)) {
+        if (plan_record(&record, &file.plan, &work, sms, file.entries, &arena, &why)) {
             out->state = MEASURED_UNSUPPORTED;
         } else {
             record.images = arena_alloc(&arena, (file.cubin_count + 1) * sizeof(*record.images));

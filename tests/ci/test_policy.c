@@ -109,6 +109,40 @@ static void policy_first_matching_section_rules_a_kernel(void **state)
     policy_free(&policy);
 }
 
+static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void **state)
+{
+    struct policy policy;
+    struct error err;
+    enum regime regimes[REGIMES];
+    char *text = xprintf("%s[gate]\n\tregime = stream\n\tregime = isolated, warm\n"
+                         "[problems \"decode\"]\n\tproblem = 1x64x64:bf16\n"
+                         "\tproblem = 2x64x64:bf16:dirty\n\tregime = activations\n"
+                         "[kernel \"decode\"]\n\tproblems = decode\n\tregime = cold\n",
+                         good);
+    assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
+    const struct policy_set *small = &policy.sets[0], *decode = &policy.sets[1];
+    const struct policy_kernel *any = &policy.kernels[1], *own = &policy.kernels[2];
+    assert_int_equal(policy_regimes(regimes, &policy, any, small, &small->problems[0]), 3);
+    assert_int_equal(regimes[0], REGIME_STREAM);
+    assert_int_equal(regimes[1], REGIME_ISOLATED);
+    assert_int_equal(regimes[2], REGIME_WARM);
+    assert_int_equal(policy_regimes(regimes, &policy, any, decode, &decode->problems[0]), 1);
+    assert_int_equal(regimes[0], REGIME_ACTIVATIONS);
+    assert_int_equal(policy_regimes(regimes, &policy, any, decode, &decode->problems[1]), 1);
+    assert_int_equal(regimes[0], REGIME_DIRTY);
+    assert_int_equal(policy_regimes(regimes, &policy, own, decode, &decode->problems[0]), 1);
+    assert_int_equal(regimes[0], REGIME_COLD);
+    policy_free(&policy);
+    free(text);
+    assert_int_equal(policy_parse(&policy, good, strlen(good), "p.cfg", &err), 0);
+    assert_int_equal(
+        policy_regimes(regimes, &policy, &policy.kernels[0], NULL, &policy.sets[0].problems[0]), 1);
+    assert_int_equal(regimes[0], REGIME_DEFAULT);
+    policy_free(&policy);
+    refused_line("gate", "regime = hot", "p.cfg:21: gate.regime = hot: is stream, isolated");
+    refused_line("kernel \"gemm-*\"", "regime =", "names no regime");
+}
+
 static void policy_unknown_keys_are_errors_with_their_line(void **state)
 {
     refused("[build]\n\tcommand = make\n\tcomand = make\n", "p.cfg:3: unknown key comand");
@@ -277,6 +311,7 @@ int main(void)
         cmocka_unit_test(skipped_kernels_have_no_rule_and_need_no_problems),
         cmocka_unit_test(policy_reads_every_kind_of_value),
         cmocka_unit_test(policy_first_matching_section_rules_a_kernel),
+        cmocka_unit_test(the_nearest_section_says_in_which_regimes_a_problem_is_a_series),
         cmocka_unit_test(policy_unknown_keys_are_errors_with_their_line),
         cmocka_unit_test(toolchains_are_settings_and_a_prefix),
         cmocka_unit_test(policy_bad_values_name_line_and_range),

@@ -31,6 +31,10 @@ static void problem_text_reads_back(void **state)
         {"4096x7168x4096:bf16:masked32/192/zipf", "4096x7168x4096:bf16-bf16:tn:masked32/192/zipf"},
         {"S=4096,H=128:bf16", "H=128,S=4096:bf16-bf16"},
         {"rows=3", "rows=3:fp32-fp32"},
+        {"8x8x8:fp32:stream", "8x8x8:fp32-fp32:tn:stream"},
+        {"8x8x8:fp32:isolated:nn", "8x8x8:fp32-fp32:nn:isolated"},
+        {"8x8x8:fp32:cold", "8x8x8:fp32-fp32:tn"},
+        {"S=4096:bf16:ACTIVATIONS", "S=4096:bf16-bf16:activations"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
         struct problem first, again;
@@ -125,6 +129,8 @@ static void forms_without_a_meaning_are_refused_in_one_line(void **state)
         "S=4,:bf16",
         "4S=4",
         "S=4:bf16:tn",
+        "S=4:bf16:warm:dirty",
+        "8x8x8:bf16:hot",
         "S=4:nvfp4",
         "S=0",
         "twelve_bytes=4",
@@ -194,7 +200,10 @@ static struct problem draw(struct random *r)
 {
     static const enum dtype types[] = {DTYPE_BF16, DTYPE_TF32, DTYPE_E4M3, DTYPE_FP16,
                                        DTYPE_FP32, DTYPE_E2M1, DTYPE_E5M2, DTYPE_FP64};
-    struct problem p = {.in = types[below(r, 8)], .out = types[below(r, 8)], .batch = 1};
+    struct problem p = {.in = types[below(r, 8)],
+                        .out = types[below(r, 8)],
+                        .batch = 1,
+                        .regime = (enum regime)below(r, REGIMES)};
     if (below(r, 8) == 0) {
         p.number_count = 1 + below(r, PROBLEM_NUMBERS);
         for (int i = 0; i < p.number_count; i++) {
