@@ -6,6 +6,7 @@
 #define PLUMB_LINK_H
 
 #include "baselines/store.h"
+#include "model/fields.h"
 
 enum { LINK_BACK_MOST = 1000000 };
 
@@ -27,6 +28,39 @@ struct link {
     double log_evidence;
     uint32_t pairs, processes; // at least 1
 };
+
+// The fields of a link that are figures, as model/fields.h describes them.
+#define LINK_FIELDS(F)                                                                             \
+    F(tool, "tool_version", SHARED, tool_version, "", FIELD_ANY, 12)                               \
+    F(made_s, "made_s", TIME, made_s, "s", FIELD_TIMES, 12)                                        \
+    F(back, "back", COUNT, back, "codes", LINK_BACKS, 12)                                          \
+    F(kind, "verdict", KIND, kind, "", FIELD_ANY, 12)                                              \
+    F(log_ratio, "log_ratio", LOG, log_ratio, "", LINK_LOGS, 12)                                   \
+    F(error, "error", REAL, error, "", LINK_ERRORS, 12)                                            \
+    F(log_evidence, "log_evidence", REAL, log_evidence, "", LINK_EVIDENCE, 12)                     \
+    F(pairs, "pairs", COUNT, pairs, "", FIELD_COUNTS, 12)                                          \
+    F(processes, "processes", COUNT, processes, "", LINK_PROCESSES, 12)
+#define LINK_BACKS                                                                                 \
+    {                                                                                              \
+        0, LINK_BACK_MOST                                                                          \
+    }
+#define LINK_LOGS                                                                                  \
+    {                                                                                              \
+        -50, 50                                                                                    \
+    }
+#define LINK_ERRORS                                                                                \
+    {                                                                                              \
+        1e-6, 50                                                                                   \
+    }
+#define LINK_EVIDENCE                                                                              \
+    {                                                                                              \
+        -1e9, 1e9                                                                                  \
+    }
+#define LINK_PROCESSES                                                                             \
+    {                                                                                              \
+        1, 65535                                                                                   \
+    }
+extern const struct stored_fields link_fields;
 
 // What can be stored, and is ever handed out.
 bool link_sound(const struct link *link);

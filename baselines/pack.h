@@ -17,11 +17,7 @@
 #ifndef PLUMB_PACK_H
 #define PLUMB_PACK_H
 
-#include "model/result.h"
-
-// No time (30 years) and no clock comes near these: what is stored can be exported and read back.
-#define SAMPLE_TIME_NS  1e18
-#define SAMPLE_CLOCK_HZ 1e12
+#include "model/fields.h"
 
 // The integer fields of a sample, with the range a reader may accept.
 #define SAMPLE_INTEGERS(X)                                                                         \

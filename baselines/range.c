@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table says which column holds what; NULL is in range where the schema allows it. What was
-// concluded has none: errors, evidence and the ends of intervals may be infinite.
+// One table says which column holds what, beside the ranges of the fields (fields.h); NULL is in
+// range where the schema allows it. What was concluded has none: errors, evidence and the ends of
+// intervals may be infinite.
 #include "baselines/range.h"
+
+#include "baselines/fields.h"
 #include "baselines/pack.h"
 
 #include <math.h>
@@ -58,57 +61,51 @@ enum rule {
     A_PROBLEM,  // that problem_parse() reads
     A_TIME,     // seconds since 1970
     A_DURATION, // nanoseconds above 0
-    A_SPAN,     // the same, or 0 where there is none
     A_CLOCK,    // Hz
     A_COUNT,    // 0 to UINT32_MAX
-    A_NUMBER    // finite
+    A_NUMBER,   // finite
+    A_FIELD     // within the range of its field
 };
 
-static const struct column {
+struct column {
     const char *table, *name;
     enum rule rule;
-} columns[] = {
-    {"commits", "commit_id", A_WORD},
-    {"commits", "tree_id", A_WORD},
-    {"commits", "parent_id", A_WORD},
-    {"commits", "time_s", A_TIME},
-    {"commits", "order_s", A_TIME},
-    {"devices", "uuid", A_DEVICE},
-    {"devices", "kind", A_WORD},
-    {"problems", "problem", A_PROBLEM},
-    {"kernels", "name", A_KERNEL},
-    {"codes", "code_id", A_WORD},
-    {"runs", "uid", A_UID},
-    {"runs", "started_s", A_TIME},
-    {"runs", "finished_s", A_TIME},
-    {"run_devices", "position", A_COUNT},
-    {"measurements", "commit_s", A_TIME},
-    {"measurements", "time_ns", A_DURATION},
-    {"measurements", "clock_hz", A_CLOCK},
-    {"measurements", "samples", A_COUNT},
-    {"results", "pairs", A_COUNT},
-    {"self_tests", "series", A_COUNT},
-    {"self_tests", "alarms", A_COUNT},
-    {"profiles", "measured_s", A_TIME},
-    {"figures", "value", A_NUMBER},
-    {"epochs", "when_s", A_TIME},
-    {"epochs", "level", A_NUMBER},
-    {"predictions", "made_s", A_TIME},
-    {"predictions", "time_ns", A_SPAN},
-    {"predictions", "clock_hz", A_CLOCK},
-    {"verdicts", "made_s", A_TIME},
-    {"verdicts", "pairs", A_COUNT},
-    {"verdicts", "processes", A_COUNT},
-    {"studies", "gates", A_COUNT},
-    {"studies", "time_ns", A_SPAN},
-    {"links", "uid", A_UID},
-    {"links", "made_s", A_TIME},
-    {"device_entries", "when_s", A_TIME},
-    {"events", "name", A_WORD},
-    {"events", "culprit", A_WORD},
-    {"event_changes", "first_id", A_WORD},
-    {"event_changes", "last_id", A_WORD},
-    {"event_entries", "when_s", A_TIME},
+    const struct stored_field *field;
+};
+
+static const struct column columns[] = {
+    {"commits", "commit_id", A_WORD, NULL},
+    {"commits", "tree_id", A_WORD, NULL},
+    {"commits", "parent_id", A_WORD, NULL},
+    {"commits", "time_s", A_TIME, NULL},
+    {"commits", "order_s", A_TIME, NULL},
+    {"devices", "uuid", A_DEVICE, NULL},
+    {"devices", "kind", A_WORD, NULL},
+    {"problems", "problem", A_PROBLEM, NULL},
+    {"kernels", "name", A_KERNEL, NULL},
+    {"codes", "code_id", A_WORD, NULL},
+    {"runs", "uid", A_UID, NULL},
+    {"runs", "started_s", A_TIME, NULL},
+    {"runs", "finished_s", A_TIME, NULL},
+    {"run_devices", "position", A_COUNT, NULL},
+    {"measurements", "commit_s", A_TIME, NULL},
+    {"measurements", "time_ns", A_DURATION, NULL},
+    {"measurements", "clock_hz", A_CLOCK, NULL},
+    {"measurements", "samples", A_COUNT, NULL},
+    {"results", "pairs", A_COUNT, NULL},
+    {"profiles", "measured_s", A_TIME, NULL},
+    {"figures", "value", A_NUMBER, NULL},
+    {"epochs", "when_s", A_TIME, NULL},
+    {"epochs", "level", A_NUMBER, NULL},
+    {"predictions", "made_s", A_TIME, NULL},
+    {"verdicts", "made_s", A_TIME, NULL},
+    {"links", "uid", A_UID, NULL},
+    {"device_entries", "when_s", A_TIME, NULL},
+    {"events", "name", A_WORD, NULL},
+    {"events", "culprit", A_WORD, NULL},
+    {"event_changes", "first_id", A_WORD, NULL},
+    {"event_changes", "last_id", A_WORD, NULL},
+    {"event_entries", "when_s", A_TIME, NULL},
 };
 
 static bool is_word(const char *text)
@@ -145,25 +142,25 @@ static bool text_fits(enum rule rule, const char *text, size_t bytes)
     }
 }
 
-static bool fits(sqlite3_stmt *row, enum rule rule)
+static bool fits(sqlite3_stmt *row, const struct column *column)
 {
     const double real = sqlite3_column_double(row, 0);
     const int64_t whole = sqlite3_column_int64(row, 0);
-    switch (rule) {
+    switch (column->rule) {
+    case A_FIELD:
+        return real >= column->field->range.low && real <= column->field->range.high;
     case A_TIME:
         return range_is_time(whole);
     case A_COUNT:
         return whole >= 0 && whole <= UINT32_MAX;
     case A_DURATION:
         return real > 0 && real <= SAMPLE_TIME_NS;
-    case A_SPAN:
-        return real >= 0 && real <= SAMPLE_TIME_NS;
     case A_CLOCK:
         return real >= 0 && real <= SAMPLE_CLOCK_HZ;
     case A_NUMBER:
         return isfinite(real);
     default:
-        return text_fits(rule, (const char *)sqlite3_column_text(row, 0),
+        return text_fits(column->rule, (const char *)sqlite3_column_text(row, 0),
                          (size_t)sqlite3_column_bytes(row, 0));
     }
 }
@@ -178,7 +175,7 @@ static int check_column(struct store *store, const char *schema, const struct co
     if (code != SQLITE_OK)
         status = store_fail(store, err);
     while (status == 0 && (code = sqlite3_step(row)) == SQLITE_ROW) {
-        if (fits(row, column->rule))
+        if (fits(row, column))
             continue;
         const char *text = (const char *)sqlite3_column_text(row, 0);
         status = error_set(err, "%s.%s = %.60s is out of range", column->table, column->name,
@@ -189,6 +186,19 @@ static int check_column(struct store *store, const char *schema, const struct co
     sqlite3_finalize(row);
     free(sql);
     return status;
+}
+
+static int check_fields(struct store *store, const char *schema, const struct stored_fields *fields,
+                        struct error *err)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct stored_field *f = &fields->items[i];
+        const struct column column = {fields->table, f->column, A_FIELD, f};
+        const bool bounded = isfinite(f->range.low) || isfinite(f->range.high);
+        if (bounded && check_column(store, schema, &column, err))
+            return -1;
+    }
+    return 0;
 }
 
 // Of samples whose measurement says how many there are.
@@ -233,6 +243,12 @@ int range_check(struct store *store, const char *schema, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
         if (check_column(store, schema, &columns[i], err))
+            return -1;
+    }
+    const struct stored_fields *const *all;
+    const size_t things = fields_all(&all);
+    for (size_t i = 0; i < things; i++) {
+        if (check_fields(store, schema, all[i], err))
             return -1;
     }
     return check_samples(store, schema, err);

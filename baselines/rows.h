@@ -20,9 +20,6 @@ int load_measurement(struct measurement *out, struct store *store, int64_t key, 
 int load_build(struct build_record *out, struct store *store, int64_t key, struct arena *arena,
                struct error *err);
 
-// The columns of a study, in the schema's order.
-#define STUDY_COUNTS(X) X(gates) X(first_alarms) X(slower) X(faster) X(same) X(undecided) X(broken)
-#define STUDY_REALS(X)  X(pairs) X(time_ns) X(log_ratio) X(pair_sd) X(detectable) X(gpu_s) X(wall_s)
 // Its verdicts add up to its gates.
 bool study_sound(const struct study_result *study);
 

@@ -5,6 +5,9 @@
 // where they are used.
 #include "baselines/statement.h"
 
+#include "baselines/fields.h"
+#include "baselines/link.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <math.h>

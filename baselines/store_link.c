@@ -3,10 +3,16 @@
 // Links in the store: saved once, and checked when they are read as if a stranger had written them.
 
 #include "baselines/content.h"
+#include "baselines/fields.h"
 #include "baselines/link.h"
 
 #include <math.h>
 #include <string.h>
+
+#define F(...) FIELD_ITEM(link, __VA_ARGS__)
+static const struct stored_field link_items[] = {LINK_FIELDS(F)};
+#undef F
+const struct stored_fields link_fields = {"links", link_items, ARRAY_COUNT(link_items)};
 
 // Of it, the three figures: within their ranges, and no NaN.
 static bool link_figures_sound(double log_ratio, double error, double log_evidence)
@@ -30,20 +36,19 @@ bool link_sound(const struct link *l)
 static int save(struct store *store, const struct series *series, const struct link *l,
                 struct error *err)
 {
-    int64_t kernel, key, base_code, head_code, base, head, tool;
+    int64_t kernel, key, base_code, head_code, base, head;
     if (content_kernel(&kernel, store, series->kernel, err) ||
         content_series(&key, store, series, kernel, err) ||
         content_code(&base_code, store, kernel, l->base_code, NULL, err) ||
         content_code(&head_code, store, kernel, l->head_code, NULL, err) ||
-        content_commit(&base, store, &l->base, err) ||
-        content_commit(&head, store, &l->head, err) ||
-        content_text(&tool, store, l->tool_version, err))
+        content_commit(&base, store, &l->base, err) || content_commit(&head, store, &l->head, err))
         return -1;
-    return statement_run(store, err, SQL_ADD_LINK,
-                         CELLS(TEXT(l->uid), INT(key), INT(base_code), INT(head_code), INT(base),
-                               INT(head), INT(tool), INT(l->made_s), INT(l->back),
-                               TEXT(verdict_kind_name(l->kind)), REAL(l->log_ratio), REAL(l->error),
-                               REAL(l->log_evidence), INT(l->pairs), INT(l->processes)));
+    struct cell cells[FIELD_CELLS] = {TEXT(l->uid),   INT(key),  INT(base_code),
+                                      INT(head_code), INT(base), INT(head)};
+    size_t count = 6;
+    return fields_cells(cells, &count, store, &link_fields, l, err)
+               ? -1
+               : statement_run(store, err, SQL_ADD_LINK, cells, count);
 }
 
 int store_save_link(struct store *store, const struct series *series, const struct link *link,
@@ -71,20 +76,13 @@ int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id,
 static int read_link(void *item, const struct row_list *list, struct error *err)
 {
     sqlite3_stmt *row = list->row;
-    struct link l = {.tool_version = row_text(row, 5, list->arena),
-                     .made_s = row_int(row, 6),
-                     .back = (uint32_t)row_int(row, 7),
-                     .log_ratio = row_real(row, 9),
-                     .error = row_real(row, 10),
-                     .log_evidence = row_real(row, 11),
-                     .pairs = (uint32_t)row_int(row, 12),
-                     .processes = (uint32_t)row_int(row, 13)};
+    struct link l = {0};
     const bool sound = row_copy(l.uid, sizeof(l.uid), row, 0) &&
                        row_copy(l.base_code, sizeof(l.base_code), row, 1) &&
-                       row_copy(l.head_code, sizeof(l.head_code), row, 2) &&
-                       verdict_kind_parse(&l.kind, row_text(row, 8, list->arena)) == 0;
+                       row_copy(l.head_code, sizeof(l.head_code), row, 2);
     if (content_load_commit(&l.base, list->store, row_int(row, 3), list->arena, err) ||
-        content_load_commit(&l.head, list->store, row_int(row, 4), list->arena, err))
+        content_load_commit(&l.head, list->store, row_int(row, 4), list->arena, err) ||
+        fields_load(&l, &link_fields, list->store, row, 5, list->arena, err))
         return -1;
     if (!sound || !link_sound(&l))
         return store_damaged(list->store, "a link", err);

@@ -3,6 +3,8 @@
 // Opening: is it ours, is it our version, is it whole, and only then prepare and use it.
 #include "baselines/store_open.h"
 
+#include "baselines/fields.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,20 +46,35 @@ static void run_lock_close(struct store *store)
 #include "baselines/migrations.inc"
 #undef X
 
-#define X(name) migration_##name,
-static const unsigned char *const migrations[] = {
+#define X(name) {#name, migration_##name},
+static const struct {
+    const char *name; // begins with the version
+    const unsigned char *sql;
+} migrations[] = {
 #include "baselines/migrations.inc"
 };
 #undef X
 
-int migration_count(void)
+static int file_version(size_t index)
 {
-    return (int)ARRAY_COUNT(migrations);
+    return (int)strtol(migrations[index].name, NULL, 10);
 }
 
-static const char *migration_sql(int index)
+int migration_count(void)
 {
-    return (const char *)migrations[index];
+    const int files = file_version(ARRAY_COUNT(migrations) - 1), fields = fields_version();
+    return files > fields ? files : fields;
+}
+
+// What makes that version of the one before: its file, or the columns of the fields that are since
+// then. NULL: nothing does. The caller frees.
+static char *migration_sql(int version)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(migrations); i++) {
+        if (file_version(i) == version)
+            return xstrdup((const char *)migrations[i].sql);
+    }
+    return fields_migration(version);
 }
 
 int migration_pragma(int64_t *out, struct store *store, const char *sql, struct error *err)
@@ -83,7 +100,7 @@ static int run_script(struct store *store, const char *sql, struct error *err)
 static int apply_next(bool *more, struct store *store, struct error *err)
 {
     int64_t version;
-    char stamp[128];
+    char stamp[128], *sql = NULL;
     if (run_script(store, "BEGIN IMMEDIATE", err))
         return -1;
     if (migration_pragma(&version, store, "PRAGMA user_version", err))
@@ -94,11 +111,14 @@ static int apply_next(bool *more, struct store *store, struct error *err)
     }
     snprintf(stamp, sizeof(stamp), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
              STORE_APPLICATION_ID, (int)version + 1);
-    if (run_script(store, migration_sql((int)version), err) || run_script(store, stamp, err))
+    sql = migration_sql((int)version + 1);
+    if (run_script(store, sql, err) || run_script(store, stamp, err))
         goto undo;
+    free(sql);
     *more = true;
     return 0;
 undo:
+    free(sql);
     sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return -1;
 }
@@ -134,8 +154,11 @@ static char *expected_schema(void)
     sqlite3 *db = NULL;
     char *text = NULL;
     bool made = sqlite3_open(":memory:", &db) == SQLITE_OK;
-    for (int i = 0; made && i < migration_count(); i++)
-        made = sqlite3_exec(db, migration_sql(i), NULL, NULL, NULL) == SQLITE_OK;
+    for (int version = 1; made && version <= migration_count(); version++) {
+        char *sql = migration_sql(version);
+        made = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
+        free(sql);
+    }
     if (made)
         text = schema_text(db);
     sqlite3_close(db);

@@ -16,8 +16,9 @@
 // True when the run is this handle's now, until store_close(); false when it is another's.
 bool run_lock_claim(struct store *store, int64_t run_id);
 
-// The schema's versions: migrations/000N_*.sql, embedded at build, in order of their names. The
-// number of migrations is PRAGMA user_version of a store that has them all.
+// The schema's versions: migrations/000N_*.sql, embedded at build. A version without a file adds
+// the columns of the fields that are since then (fields.h). The newest is PRAGMA user_version of a
+// store that has them all.
 
 int migration_count(void);
 

@@ -7,6 +7,7 @@
 // come from another machine's file.
 
 #include "baselines/content.h"
+#include "baselines/fields.h"
 #include "baselines/pack.h"
 #include "baselines/rows.h"
 #include "baselines/statement.h"
@@ -120,12 +121,11 @@ static int save_row(struct store *store, const struct run *run, const struct stu
     if (content_kernel(&kernel, store, s->kernel, err) ||
         content_series(&key, store, &series, kernel, err))
         return -1;
-    return statement_run(store, err, SQL_PUT_STUDY,
-                         CELLS(INT(run->id), INT(key), TEXT(study_kind_name(s->kind)),
-                               INT(s->gates), INT(s->first_alarms), INT(s->slower), INT(s->faster),
-                               INT(s->same), INT(s->undecided), INT(s->broken), REAL(s->pairs),
-                               REAL(s->time_ns), REAL(s->log_ratio), REAL(s->pair_sd),
-                               REAL(s->detectable), REAL(s->gpu_s), REAL(s->wall_s)));
+    struct cell cells[FIELD_CELLS] = {INT(run->id), INT(key), TEXT(study_kind_name(s->kind))};
+    size_t count = 3;
+    return fields_cells(cells, &count, store, &study_fields, s, err)
+               ? -1
+               : statement_run(store, err, SQL_PUT_STUDY, cells, count);
 }
 
 static int save_study(struct store *store, const struct run *run, struct error *err)
@@ -144,13 +144,6 @@ int store_save_study(struct store *store, const struct run *run, struct error *e
     return transaction_end(store, save_study(store, run, err), err);
 }
 
-static uint32_t small(sqlite3_stmt *row, int column, bool *sound)
-{
-    const int64_t value = row_int(row, column);
-    *sound &= value >= 0 && value <= UINT32_MAX;
-    return *sound ? (uint32_t)value : 0;
-}
-
 static int read_row(void *item, const struct row_list *list, struct error *err)
 {
     const struct run *run = list->given;
@@ -166,14 +159,10 @@ static int read_row(void *item, const struct row_list *list, struct error *err)
         if (strcmp(run->devices[i].uuid, uuid) == 0)
             s.device = i;
     }
-    int column = 4;
-#define X(name) s.name = small(row, column++, &sound);
-    STUDY_COUNTS(X)
-#undef X
-#define X(name) s.name = row_real(row, column++);
-    STUDY_REALS(X)
-#undef X
+    const int status = fields_load(&s, &study_fields, list->store, row, 4, &arena, err);
     arena_free(&arena);
+    if (status)
+        return -1;
     if (!sound || s.device == run->device_count || !study_sound(&s))
         return store_damaged(list->store, "a study", err);
     *(struct study_result *)item = s;
@@ -395,22 +384,24 @@ static int add_samples(struct store *store, int64_t key, const struct measuremen
 static int add_measurement(int64_t *key, struct store *store, const struct place *place,
                            enum sample_role role, const struct measurement *m, struct error *err)
 {
-    int64_t regime, detail;
     double time_ns = m->state == MEASURED_OK ? measurement_time_ns(m) : 0;
     double clock_hz = measurement_clock_hz(m);
     if (!place->commit[role])
         return error_set(err, "store %s: a measurement of no commit; name the run's %s commit",
                          store->path, role == ROLE_BASE ? "base" : "head");
-    if (content_text(&regime, store, m->regime, err) ||
-        content_text(&detail, store, m->detail, err))
-        return -1;
-    if (statement_run(
-            store, err, SQL_ADD_MEASUREMENT,
-            CELLS(INT(place->run), INT(place->series), INT(role), INT(place->plain),
-                  INT(place->commit[role]), INT(place->commit_s[role]), KEY(place->code[role]),
-                  TEXT(measurement_state_name(m->state)), time_ns > 0 ? REAL(time_ns) : NOTHING,
-                  clock_hz > 0 ? REAL(clock_hz) : NOTHING, INT(m->count), REAL(m->max_error),
-                  REAL(m->tolerance), INT(m->seed), INT(regime), INT(detail))))
+    struct cell cells[FIELD_CELLS + 2] = {INT(place->run),
+                                          INT(place->series),
+                                          INT(role),
+                                          INT(place->plain),
+                                          INT(place->commit[role]),
+                                          INT(place->commit_s[role]),
+                                          KEY(place->code[role]),
+                                          time_ns > 0 ? REAL(time_ns) : NOTHING,
+                                          clock_hz > 0 ? REAL(clock_hz) : NOTHING,
+                                          INT(m->count)};
+    size_t count = 10;
+    if (fields_cells(cells, &count, store, &measurement_fields, m, err) ||
+        statement_run(store, err, SQL_ADD_MEASUREMENT, cells, count))
         return -1;
     *key = sqlite3_last_insert_rowid(store->db);
     return m->count ? add_samples(store, *key, m, err) : 0;
@@ -476,20 +467,15 @@ static int save_prediction(struct store *store, struct place *place, const struc
     if (content_model(&model, store, p->model, p->version, err))
         return -1;
     char *parts = parts_json(p);
-    const struct cell why = p->feasible ? NOTHING : TEXT(p->why);
-    int status = 0;
-    if (place->reused)
-        status = statement_get(&known, store, err, SQL_PREDICTED_BEFORE,
-                               CELLS(INT(place->series), INT(place->run), INT(model), why,
-                                     REAL(p->time_ns), REAL(p->clock_hz), REAL(p->clock_exponent),
-                                     REAL(p->band), TEXT(bound_name(p->bound)), TEXT(parts)));
+    struct cell cells[FIELD_CELLS] = {INT(place->series), INT(place->run), INT(model), TEXT(parts)};
+    size_t count = 4;
+    int status = fields_cells(cells, &count, store, &prediction_fields, p, err);
+    if (status == 0 && place->reused)
+        status = statement_get(&known, store, err, SQL_PREDICTED_BEFORE, cells, count);
     place->added |= !known;
+    cells[count++] = INT(time(NULL));
     if (status == 0 && !known)
-        status =
-            statement_run(store, err, SQL_PUT_PREDICTION,
-                          CELLS(INT(place->series), INT(place->run), INT(model), INT(time(NULL)),
-                                why, REAL(p->time_ns), REAL(p->clock_hz), REAL(p->clock_exponent),
-                                REAL(p->band), TEXT(bound_name(p->bound)), TEXT(parts)));
+        status = statement_run(store, err, SQL_PUT_PREDICTION, cells, count);
     free(parts);
     return status;
 }
@@ -502,14 +488,12 @@ static int save_verdict(struct store *store, const struct place *place, const st
         return 0;
     if (content_model(&model, store, v->model, v->version, err))
         return -1;
-    return statement_run(store, err, SQL_PUT_VERDICT,
-                         CELLS(INT(place->series), INT(place->run), INT(model), INT(time(NULL)),
-                               TEXT(verdict_kind_name(v->kind)), TEXT(cause_name(v->cause)),
-                               REAL(v->log_ratio.value), REAL(v->log_ratio.low),
-                               REAL(v->log_ratio.high), REAL(v->confidence), REAL(v->log_evidence),
-                               REAL(v->margin), INT(v->pairs), INT(v->processes), REAL(v->gpu_s),
-                               TEXT(v->sentence), v->explanation ? TEXT(v->explanation) : NOTHING,
-                               v->detectable > 0 ? REAL(v->detectable) : NOTHING));
+    struct cell cells[FIELD_CELLS] = {INT(place->series), INT(place->run), INT(model),
+                                      INT(time(NULL))};
+    size_t count = 4;
+    return fields_cells(cells, &count, store, &verdict_fields, v, err)
+               ? -1
+               : statement_run(store, err, SQL_PUT_VERDICT, cells, count);
 }
 
 // Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date. A
@@ -556,9 +540,11 @@ int save_finish(struct store *store, const struct run *run, int64_t finished_s, 
         return -1;
     if (t->series == 0 && !t->void_run)
         return 0;
-    return statement_run(store, err, SQL_PUT_SELF_TEST,
-                         CELLS(INT(run->id), INT(t->series), INT(t->alarms),
-                               REAL(t->worst_log_evidence), INT(t->void_run)));
+    struct cell cells[FIELD_CELLS] = {INT(run->id)};
+    size_t count = 1;
+    return fields_cells(cells, &count, store, &self_test_fields, t, err)
+               ? -1
+               : statement_run(store, err, SQL_PUT_SELF_TEST, cells, count);
 }
 
 int store_finish_run(struct store *store, const struct run *run, struct error *err)
@@ -593,7 +579,7 @@ static int load_samples(struct measurement *m, struct store *store, sqlite3_stmt
 {
     int64_t count = row_int(row, 3);
     double time_ns = row_real(row, 1), clock_hz = row_real(row, 2);
-    if (row_null(row, 9)) {
+    if (row_null(row, 0)) {
         if (count == 0 || !(time_ns > 0))
             return 0;
         m->samples = arena_alloc(arena, sizeof(*m->samples));
@@ -605,8 +591,8 @@ static int load_samples(struct measurement *m, struct store *store, sqlite3_stmt
         m->count = 1;
         return 0;
     }
-    const void *bytes = sqlite3_column_blob(row, 9);
-    size_t size = (size_t)sqlite3_column_bytes(row, 9);
+    const void *bytes = sqlite3_column_blob(row, 0);
+    size_t size = (size_t)sqlite3_column_bytes(row, 0);
     if (unpack_samples(&m->samples, &m->count, bytes, size, arena, err))
         return store_damaged(store, "packed samples", err);
     if ((int64_t)m->count != count || !samples_sound(m->samples, m->count))
@@ -623,13 +609,10 @@ int load_measurement(struct measurement *out, struct store *store, int64_t key, 
         int status = statement_step(store, row, err);
         if (status <= 0)
             return status < 0 ? -1 : store_damaged(store, "a measurement is missing", err);
-        if (measurement_state_parse(&m.state, column_text(row, 0)) || m.state == MEASURED_NOT_TAKEN)
+        if (fields_load(&m, &measurement_fields, store, row, 4, arena, err))
+            status = -1;
+        else if (m.state == MEASURED_NOT_TAKEN)
             status = store_damaged(store, "a measurement's state", err);
-        m.max_error = row_real(row, 4);
-        m.tolerance = row_real(row, 5);
-        m.seed = (uint64_t)row_int(row, 6);
-        m.regime = row_text(row, 7, arena);
-        m.detail = row_text(row, 8, arena);
         if (status > 0)
             status = load_samples(&m, store, row, arena, err);
         sqlite3_reset(row);
@@ -656,22 +639,6 @@ static int load_parts(struct prediction *p, struct store *store, const char *jso
     return status;
 }
 
-static int parse_bound(enum bound *out, const char *name)
-{
-    for (int i = 0; i < BOUNDS; i++) {
-        if (strcmp(bound_name((enum bound)i), name) == 0) {
-            *out = (enum bound)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
-static double known(double value)
-{
-    return isnan(value) ? 0 : value;
-}
-
 static int load_prediction(struct prediction *out, struct store *store, int64_t series,
                            int64_t run_id, struct arena *arena, struct error *err)
 {
@@ -682,18 +649,11 @@ static int load_prediction(struct prediction *out, struct store *store, int64_t 
         return status;
     p.model = row_text(row, 0, arena);
     p.version = row_text(row, 1, arena);
-    p.feasible = row_null(row, 2);
-    p.why = p.feasible ? NULL : row_text(row, 2, arena);
-    p.time_ns = known(row_real(row, 3));
-    p.clock_hz = known(row_real(row, 4));
-    p.clock_exponent = known(row_real(row, 5));
-    p.band = known(row_real(row, 6));
-    bool sound = parse_bound(&p.bound, column_text(row, 7)) == 0;
-    const char *parts = row_text(row, 8, arena);
+    const char *parts = row_text(row, 2, arena);
+    status = fields_load(&p, &prediction_fields, store, row, 3, arena, err);
+    p.feasible = !p.why;
     sqlite3_reset(row);
-    if (!sound)
-        return store_damaged(store, "a prediction's bound", err);
-    if (load_parts(&p, store, parts, arena, err))
+    if (status || load_parts(&p, store, parts, arena, err))
         return -1;
     *out = p;
     return 0;
@@ -709,21 +669,10 @@ static int load_verdict(struct verdict *out, struct store *store, int64_t series
         return status;
     v.model = row_text(row, 0, arena);
     v.version = row_text(row, 1, arena);
-    bool sound = verdict_kind_parse(&v.kind, column_text(row, 2)) == 0 &&
-                 cause_parse(&v.cause, column_text(row, 3)) == 0;
-    v.log_ratio = (struct interval){row_real(row, 4), row_real(row, 5), row_real(row, 6)};
-    v.confidence = known(row_real(row, 7));
-    v.log_evidence = known(row_real(row, 8));
-    v.margin = known(row_real(row, 9));
-    v.pairs = (uint32_t)row_int(row, 10);
-    v.processes = (uint32_t)row_int(row, 11);
-    v.gpu_s = known(row_real(row, 12));
-    v.sentence = row_text(row, 13, arena);
-    v.explanation = row_text(row, 14, arena);
-    v.detectable = row_real(row, 15);
+    status = fields_load(&v, &verdict_fields, store, row, 2, arena, err);
     sqlite3_reset(row);
-    if (!sound)
-        return store_damaged(store, "a verdict's kind or cause", err);
+    if (status)
+        return -1;
     *out = v;
     return 0;
 }
@@ -874,10 +823,12 @@ static int load_header(struct run *run, struct store *store, struct error *err)
     int64_t conclusion = row_int(row, 6);
     run->headline = row_text(row, 7, &run->arena);
     int64_t base = row_int(row, 8), head = row_int(row, 9);
-    run->self_test = (struct self_test){(uint32_t)row_int(row, 10), (uint32_t)row_int(row, 11),
-                                        known(row_real(row, 12)), row_int(row, 13) != 0};
+    if (fields_load(&run->self_test, &self_test_fields, store, row, 12, &run->arena, err)) {
+        sqlite3_reset(row);
+        return -1;
+    }
     for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
-        const char *name = row_text(row, 15 + role, &run->arena);
+        const char *name = row_text(row, 10 + role, &run->arena);
         run->toolchain[role] = name[0] ? name : NULL;
     }
     sqlite3_reset(row);

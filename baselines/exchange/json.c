@@ -6,6 +6,7 @@
 #include "baselines/content.h"
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
+#include "baselines/fields.h"
 #include "baselines/kept/event.h"
 #include "baselines/link.h"
 #include "baselines/range.h"
@@ -77,16 +78,6 @@ static void put_device(struct json *json, const struct device *d)
     json_end(json, '}');
 }
 
-static void put_self_test(struct json *json, const struct self_test *t)
-{
-    json_begin(json, "self_test", '{');
-    json_int(json, "series", t->series);
-    json_int(json, "alarms", t->alarms);
-    json_number(json, "worst_log_evidence", t->worst_log_evidence);
-    json_bool(json, "void", t->void_run);
-    json_end(json, '}');
-}
-
 static void put_unbuilt(struct json *json, const char *name, const struct build_failure *f)
 {
     if (!f->reason)
@@ -121,7 +112,9 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
     for (size_t i = 0; i < run->device_count; i++)
         put_device(json, &run->devices[i]);
     json_end(json, ']');
-    put_self_test(json, &run->self_test);
+    json_begin(json, "self_test", '{');
+    fields_json(json, &self_test_fields, &run->self_test, export_text);
+    json_end(json, '}');
     put_unbuilt(json, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
     put_unbuilt(json, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
     json_int(json, "conclusion", run->conclusion);
@@ -169,19 +162,12 @@ static void put_samples(struct json *json, const struct measurement *m)
 
 static void put_measurement(struct json *json, const char *name, const struct measurement *m)
 {
-    char seed[24];
     if (m->state == MEASURED_NOT_TAKEN) {
         json_text(json, name, NULL);
         return;
     }
-    snprintf(seed, sizeof(seed), "%" PRIu64, m->seed); // text: 64 bits do not fit JSON's habits
     json_begin(json, name, '{');
-    export_text(json, "state", measurement_state_name(m->state));
-    json_number(json, "max_error", m->max_error);
-    json_number(json, "tolerance", m->tolerance);
-    export_text(json, "regime", m->regime);
-    export_text(json, "detail", m->detail);
-    export_text(json, "seed", seed);
+    fields_json(json, &measurement_fields, m, export_text);
     if (m->count)
         put_samples(json, m);
     json_end(json, '}');
@@ -195,13 +181,7 @@ static void put_prediction(struct json *json, const struct prediction *p)
     export_text(json, "model", p->model);
     export_text(json, "version", p->version);
     json_bool(json, "feasible", p->feasible);
-    if (!p->feasible)
-        export_text(json, "why", p->why);
-    json_number(json, "time_ns", p->time_ns);
-    json_number(json, "clock_hz", p->clock_hz);
-    json_number(json, "clock_exponent", p->clock_exponent);
-    json_number(json, "band", p->band);
-    export_text(json, "bound", bound_name(p->bound));
+    fields_json(json, &prediction_fields, p, export_text);
     content_write_parts(json, "parts", p);
     json_end(json, '}');
 }
@@ -213,21 +193,7 @@ static void put_verdict(struct json *json, const struct verdict *v)
     json_begin(json, "verdict", '{');
     export_text(json, "model", v->model);
     export_text(json, "version", v->version);
-    export_text(json, "kind", verdict_kind_name(v->kind));
-    export_text(json, "cause", cause_name(v->cause));
-    json_number(json, "log_ratio", v->log_ratio.value);
-    json_number(json, "lower", v->log_ratio.low);
-    json_number(json, "upper", v->log_ratio.high);
-    json_number(json, "confidence", v->confidence);
-    json_number(json, "log_evidence", v->log_evidence);
-    json_number(json, "margin", v->margin);
-    json_int(json, "pairs", v->pairs);
-    json_int(json, "processes", v->processes);
-    json_number(json, "gpu_s", v->gpu_s);
-    json_number(json, "detectable", v->detectable > 0 ? v->detectable : NAN);
-    export_text(json, "sentence", v->sentence);
-    if (v->explanation)
-        export_text(json, "explanation", v->explanation);
+    fields_json(json, &verdict_fields, v, export_text);
     json_end(json, '}');
 }
 
@@ -262,12 +228,7 @@ static void put_study(FILE *file, const struct study_result *s)
     export_text(json, "kernel", s->kernel);
     export_text(json, "problem", problem);
     json_int(json, "device", (int64_t)s->device);
-#define X(name) json_int(json, #name, s->name);
-    STUDY_COUNTS(X)
-#undef X
-#define X(name) json_number(json, #name, s->name);
-    STUDY_REALS(X)
-#undef X
+    fields_json(json, &study_fields, s, export_text);
     export_end(&line, file);
 }
 
@@ -454,15 +415,7 @@ static void put_link(FILE *file, const struct link_owner *owner, const struct li
     export_text(json, "head_code", l->head_code);
     export_commit(json, "base", &l->base);
     export_commit(json, "head", &l->head);
-    export_text(json, "tool_version", l->tool_version);
-    json_int(json, "made_s", l->made_s);
-    json_int(json, "back", l->back);
-    export_text(json, "verdict", verdict_kind_name(l->kind));
-    json_number(json, "log_ratio", l->log_ratio);
-    json_number(json, "error", l->error);
-    json_number(json, "log_evidence", l->log_evidence);
-    json_int(json, "pairs", l->pairs);
-    json_int(json, "processes", l->processes);
+    fields_json(json, &link_fields, l, export_text);
     export_end(&line, file);
 }
 
@@ -536,14 +489,6 @@ int import_put_link(struct import *in, const struct series *series, const struct
     return 0;
 }
 
-static bool whole(uint32_t *out, const struct node *node, const char *name, int64_t least,
-                  int64_t most)
-{
-    const int64_t value = node_int(node, name, -1);
-    *out = (uint32_t)value;
-    return value >= least && value <= most;
-}
-
 static int import_link(struct import *in, const struct node *node, struct arena *arena,
                        struct error *err)
 {
@@ -551,11 +496,7 @@ static int import_link(struct import *in, const struct node *node, struct arena 
                                   .uuid = node_text(node, "uuid", ""),
                                   .name = node_text(node, "device", "")};
     const char *base = node_text(node, "base_code", ""), *head = node_text(node, "head_code", "");
-    struct link link = {.tool_version = node_text(node, "tool_version", ""),
-                        .made_s = node_int(node, "made_s", 0),
-                        .log_ratio = node_real(node, "log_ratio", NAN),
-                        .error = node_real(node, "error", NAN),
-                        .log_evidence = node_real(node, "log_evidence", NAN)};
+    struct link link = {0};
     struct problem problem;
     struct error ignored;
     char kernel[KERNEL_NAME_TEXT];
@@ -568,10 +509,7 @@ static int import_link(struct import *in, const struct node *node, struct arena 
         text_copy(link.uid, sizeof(link.uid), node_text(node, "run", "")) &&
         import_commit(&link.base, node_member(node, "base"), arena) &&
         import_commit(&link.head, node_member(node, "head"), arena) &&
-        verdict_kind_parse(&link.kind, node_text(node, "verdict", "")) == 0 &&
-        whole(&link.back, node, "back", 0, LINK_BACK_MOST) &&
-        whole(&link.pairs, node, "pairs", 1, UINT32_MAX) &&
-        whole(&link.processes, node, "processes", 1, 65535) && link_sound(&link);
+        !fields_read(&link, &link_fields, node) && link_sound(&link);
     if (!sound)
         return import_refuse(in,
                              "a link has a run, kernel, problem, uuid, two codes and commits, a "
@@ -884,16 +822,7 @@ static int import_study(struct import *in, const struct node *node, struct error
                  range_is_name(study.kernel, sizeof(study.kernel)) &&
                  problem_parse(&study.problem, node_text(node, "problem", ""), &ignored) == 0 &&
                  study_kind_parse(&study.kind, node_text(node, "kind", "")) == 0;
-#define X(name)                                                                                    \
-    const int64_t name = node_int(node, #name, -1);                                                \
-    sound = sound && name >= 0 && name <= UINT32_MAX;                                              \
-    study.name = sound ? (uint32_t)name : 0;
-    STUDY_COUNTS(X)
-#undef X
-#define X(name) study.name = node_real(node, #name, NAN);
-    STUDY_REALS(X)
-#undef X
-    if (!sound || !study_sound(&study))
+    if (!sound || fields_read(&study, &study_fields, node) || !study_sound(&study))
         return import_refuse(in, "a study has kind, kernel, problem, device and counts that add up",
                              err);
     if (in->known)
@@ -970,9 +899,7 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     run.policy = arena_strdup(&run.arena, node_text(node, "policy", ""));
     run.headline = arena_strdup(&run.arena, node_text(node, "headline", ""));
     run.conclusion = sound ? (enum conclusion)conclusion : CONCLUDE_FAILED;
-    run.self_test = (struct self_test){
-        (uint32_t)node_int(test, "series", 0), (uint32_t)node_int(test, "alarms", 0),
-        node_real(test, "worst_log_evidence", 0), node_bool(test, "void", false)};
+    sound = sound && !fields_read(&run.self_test, &self_test_fields, test);
     sound = sound && read_toolchain(&run, ROLE_BASE, node_text(node, "base_toolchain", NULL)) &&
             read_toolchain(&run, ROLE_HEAD, node_text(node, "head_toolchain", NULL));
     sound = sound && read_unbuilt(&run, ROLE_BASE, node_member(node, "base_unbuilt")) &&
@@ -1031,14 +958,8 @@ static bool read_measurement(struct measurement *out, const struct node *node, s
     *out = m;
     if (!node || node->type != NODE_OBJECT)
         return true;
-    if (measurement_state_parse(&m.state, node_text(node, "state", "")) ||
-        m.state == MEASURED_NOT_TAKEN)
+    if (fields_read(&m, &measurement_fields, node) || m.state == MEASURED_NOT_TAKEN)
         return false;
-    m.max_error = node_real(node, "max_error", NAN);
-    m.tolerance = node_real(node, "tolerance", NAN);
-    m.regime = node_text(node, "regime", "");
-    m.detail = node_text(node, "detail", "");
-    m.seed = strtoull(node_text(node, "seed", "0"), NULL, 10);
     if (!read_samples(&m, node_member(node, "samples"), arena) ||
         (m.state == MEASURED_OK && m.count == 0))
         return false;
@@ -1050,18 +971,13 @@ static bool read_prediction(struct prediction *out, const struct node *node)
 {
     struct prediction p = {.model = node_text(node, "model", NULL),
                            .version = node_text(node, "version", ""),
-                           .feasible = node_bool(node, "feasible", true),
-                           .why = node_text(node, "why", ""),
-                           .time_ns = node_real(node, "time_ns", 0),
-                           .clock_hz = node_real(node, "clock_hz", 0),
-                           .clock_exponent = node_real(node, "clock_exponent", 0),
-                           .band = node_real(node, "band", 0)};
-    const char *bound = node_text(node, "bound", "unknown");
+                           .feasible = node_bool(node, "feasible", true)};
     const struct node *parts = node_member(node, "parts");
     if (!node)
         return true;
-    while (p.bound < BOUNDS && strcmp(bound_name(p.bound), bound) != 0)
-        p.bound++;
+    if (fields_read(&p, &prediction_fields, node))
+        return false;
+    p.why = p.feasible ? NULL : p.why ? p.why : "";
     const struct node *part = parts && parts->type == NODE_ARRAY ? parts->children : NULL;
     for (; part && p.part_count < PREDICTION_PARTS; part = part->next) {
         if (part->type != NODE_ARRAY || part->count != 2 || part->children->type != NODE_TEXT)
@@ -1070,28 +986,16 @@ static bool read_prediction(struct prediction *out, const struct node *node)
             (struct prediction_part){part->children->text, node_value(part->children->next)};
     }
     *out = p;
-    return p.model && p.bound < BOUNDS;
+    return p.model != NULL;
 }
 
 static bool read_verdict(struct verdict *out, const struct node *node)
 {
-    struct verdict v = {.log_ratio = {node_real(node, "log_ratio", NAN),
-                                      node_real(node, "lower", NAN), node_real(node, "upper", NAN)},
-                        .confidence = node_real(node, "confidence", 0),
-                        .log_evidence = node_real(node, "log_evidence", 0),
-                        .margin = node_real(node, "margin", 0),
-                        .pairs = (uint32_t)node_int(node, "pairs", 0),
-                        .processes = (uint32_t)node_int(node, "processes", 0),
-                        .gpu_s = node_real(node, "gpu_s", 0),
-                        .detectable = node_real(node, "detectable", NAN),
-                        .sentence = node_text(node, "sentence", ""),
-                        .explanation = node_text(node, "explanation", NULL),
-                        .model = node_text(node, "model", ""),
+    struct verdict v = {.model = node_text(node, "model", ""),
                         .version = node_text(node, "version", "")};
     if (!node)
         return true;
-    if (verdict_kind_parse(&v.kind, node_text(node, "kind", "")) ||
-        cause_parse(&v.cause, node_text(node, "cause", "")))
+    if (fields_read(&v, &verdict_fields, node))
         return false;
     *out = v;
     return true;

@@ -2,7 +2,7 @@
 //
 // A store as a table for spreadsheets and scripts: RFC 4180, one row per measurement.
 #include "baselines/exchange/export.h"
-#include "model/buffer.h"
+#include "baselines/fields.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -35,6 +35,21 @@ static void put_conclusions(struct buffer *out, const struct result *r)
     buffer_puts(out, judged ? verdict_kind_name(v->kind) : "");
 }
 
+// Fields of a verdict that have a column further to the left.
+static const char *const placed[] = {"kind", "log_ratio", "lower", "upper"};
+
+static void put_further(struct buffer *out, const struct verdict *v)
+{
+    for (size_t i = 0; i < verdict_fields.count; i++) {
+        if (field_named(&verdict_fields.items[i], placed, ARRAY_COUNT(placed)))
+            continue;
+        if (v && v->sentence)
+            field_csv(out, &verdict_fields.items[i], v);
+        else
+            buffer_puts(out, ",");
+    }
+}
+
 static void put_row(struct buffer *out, const struct run *run, const char *uid,
                     const struct result *r, enum sample_role role)
 {
@@ -65,7 +80,9 @@ static void put_row(struct buffer *out, const struct run *run, const char *uid,
         put_conclusions(out, r);
     else
         buffer_puts(out, ",,,,,,");
-    buffer_printf(out, ",%s\n", run_toolchain(run, role));
+    buffer_printf(out, ",%s", run_toolchain(run, role));
+    put_further(out, role == ROLE_HEAD ? &r->verdict : NULL);
+    buffer_puts(out, "\n");
 }
 
 static void put_run(FILE *file, const struct export_filter *filter, const struct run *run,
@@ -91,7 +108,12 @@ int store_export_csv(struct store *store, const struct export_filter *filter, FI
 {
     fputs("run,kind,started_s,commit,commit_s,kernel,problem,device,device_name,role,"
           "code,state,reused,time_ns,clock_hz,samples,max_error,tolerance,regime,"
-          "predicted_ns,model,model_version,log_ratio,lower,upper,verdict,toolchain\n",
+          "predicted_ns,model,model_version,log_ratio,lower,upper,verdict,toolchain",
           file);
+    for (size_t i = 0; i < verdict_fields.count; i++) {
+        if (!field_named(&verdict_fields.items[i], placed, ARRAY_COUNT(placed)))
+            fprintf(file, ",%s", verdict_fields.items[i].name);
+    }
+    fputs("\n", file);
     return export_runs(store, filter, file, put_run, err);
 }

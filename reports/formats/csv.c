@@ -3,6 +3,7 @@
 // results.csv for spreadsheets and scripts: one row per series, RFC 4180, UTF-8. Times are
 // nanoseconds, clocks Hz, changes relative; an empty field is "not known". A text that a
 // spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV Injection").
+#include "model/fields.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 
@@ -24,6 +25,26 @@ static void put_number(struct buffer *out, double value)
     json_format_number(text, value);
     buffer_puts(out, isfinite(value) ? text : "");
     buffer_puts(out, ",");
+}
+
+// Fields of a verdict that have a column; the others follow behind them.
+static const char *const placed[] = {"kind",  "cause",      "log_ratio",    "lower",
+                                     "upper", "confidence", "log_evidence", "margin",
+                                     "pairs", "sentence",   "explanation"};
+
+static void put_further(struct buffer *out, const struct verdict *v)
+{
+    for (size_t i = 0; i < verdict_fields.count; i++) {
+        const struct stored_field *field = &verdict_fields.items[i];
+        if (field_named(field, placed, ARRAY_COUNT(placed)))
+            continue;
+        if (field->type == FIELD_LOG)
+            put_number(out, expm1(field_number(field, v)));
+        else if (field_is_number(field->type))
+            put_number(out, field_number(field, v));
+        else
+            put_text(out, field_text(field, v));
+    }
 }
 
 static void put_row(struct buffer *out, const struct view *view, const struct run *run)
@@ -64,6 +85,7 @@ static void put_row(struct buffer *out, const struct view *view, const struct ru
         put_text(out, reason);
     }
     put_text(out, sentence.bytes);
+    put_further(out, v);
     out->length--; // the last comma
     buffer_puts(out, "\r\n");
     buffer_free(&sentence);
@@ -75,7 +97,12 @@ static void write(struct buffer *out, const struct run *run, const struct report
     buffer_puts(out, "kernel,problem,device,uuid,state,verdict,cause,base_ns,head_ns,change,lower,"
                      "upper,confidence,log_evidence,margin,pairs,base_clock_hz,head_clock_hz,"
                      "throttled,model,predicted_ns,actual_predicted,bound,base_code,head_code,"
-                     "timed,unconfined,unlimited,sentence\r\n");
+                     "timed,unconfined,unlimited,sentence");
+    for (size_t i = 0; i < verdict_fields.count; i++) {
+        if (!field_named(&verdict_fields.items[i], placed, ARRAY_COUNT(placed)))
+            buffer_printf(out, ",%s", verdict_fields.items[i].name);
+    }
+    buffer_puts(out, "\r\n");
     for (size_t i = 0; i < run->count; i++)
         put_row(out, &views[i], run);
     free(views);

@@ -3,6 +3,7 @@
 // results.json for other tools: everything but the samples. Times are nanoseconds, clocks Hz,
 // changes relative (0.01 is 1 %); null is "not known". Fields are added, never renamed or removed;
 // `format` rises if that must ever break.
+#include "model/fields.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 
@@ -78,25 +79,28 @@ static void put_prediction(struct json *j, const struct prediction *p)
     json_end(j, '}');
 }
 
+// What stands here in another form: as a relative change, or with the view's words.
+static const char *const placed[] = {"log_ratio", "lower", "upper", "sentence", "detectable"};
+
 static void put_verdict(struct json *j, const struct view *view)
 {
     const struct verdict *v = &view->result->verdict;
     struct buffer sentence = {0};
     view_sentence(&sentence, view);
     json_begin(j, "verdict", '{');
-    json_clean(j, "kind", verdict_kind_name(v->kind));
-    json_clean(j, "cause", cause_name(v->cause));
     json_interval(j, "change", view->change);
-    json_number(j, "confidence", v->confidence);
-    json_number(j, "log_evidence", v->log_evidence);
-    json_number(j, "margin", v->margin);
-    json_int(j, "pairs", v->pairs);
-    json_int(j, "processes", v->processes);
-    json_number(j, "gpu_s", v->gpu_s);
     json_clean(j, "sentence", sentence.bytes);
-    json_clean(j, "explanation", v->explanation);
     json_clean(j, "model", v->model);
     json_clean(j, "version", v->version);
+    for (size_t i = 0; i < verdict_fields.count; i++) {
+        const struct stored_field *field = &verdict_fields.items[i];
+        if (field_named(field, placed, ARRAY_COUNT(placed)))
+            continue;
+        if (field->type == FIELD_LOG)
+            json_number(j, field->name, expm1(field_number(field, v)));
+        else
+            field_json(j, field, v, json_clean);
+    }
     json_end(j, '}');
     buffer_free(&sentence);
 }

@@ -128,8 +128,8 @@ static void what_could_not_be_read_again_is_refused(void **state)
         {"INSERT OR REPLACE INTO unbuilt VALUES (1, 0, 'r', '', 'no tabs')",
          "why a commit does not build"},
         {"UPDATE run_devices SET position = position + 7", "device"},
-        {"UPDATE predictions SET bound = 'none of ours'", "a prediction's bound"},
-        {"UPDATE verdicts SET cause = 'none of ours'", "a verdict's kind or cause"},
+        {"UPDATE predictions SET bound = 'none of ours'", "predictions.bound"},
+        {"UPDATE verdicts SET cause = 'none of ours'", "verdicts.cause"},
         {event, "event_changes.first_id"},
     };
     save_one(f->store, 0);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of fields (model/fields.h) as SQL, as rows and as JSON that is read.
+#ifndef PLUMB_BASELINES_FIELDS_H
+#define PLUMB_BASELINES_FIELDS_H
+
+#include "baselines/json_read.h"
+#include "baselines/statement.h"
+#include "model/fields.h"
+
+// Of a field of this type: the piece of SQL where the column holds the value, or where it holds the
+// key of a text that many rows share.
+#define FIELD_PICK_REAL(value, key)   value
+#define FIELD_PICK_LOG(value, key)    value
+#define FIELD_PICK_ZERO(value, key)   value
+#define FIELD_PICK_ABOVE(value, key)  value
+#define FIELD_PICK_COUNT(value, key)  value
+#define FIELD_PICK_SEED(value, key)   value
+#define FIELD_PICK_TIME(value, key)   value
+#define FIELD_PICK_FLAG(value, key)   value
+#define FIELD_PICK_TEXT(value, key)   value
+#define FIELD_PICK_NOTE(value, key)   value
+#define FIELD_PICK_KIND(value, key)   value
+#define FIELD_PICK_CAUSE(value, key)  value
+#define FIELD_PICK_BOUND(value, key)  value
+#define FIELD_PICK_STATE(value, key)  value
+#define FIELD_PICK_SHARED(value, key) key
+
+#define FIELD_COLUMN(column, type) #column FIELD_PICK_##type("", "_key")
+// Pieces of SQL for a list of fields, each with a comma before it: the columns, as many parameters,
+// their renewal where the row is there, and what is loaded or merged of the row `x`.
+#define FIELD_COLUMNS(column, name, type, ...) ", " FIELD_COLUMN(column, type)
+#define FIELD_MARKS(...)                       ", ?"
+#define FIELD_RENEWS(column, name, type, ...)                                                      \
+    ", " FIELD_COLUMN(column, type) " = excluded." FIELD_COLUMN(column, type)
+#define FIELD_LOADS(column, name, type, ...)                                                       \
+    ", " FIELD_PICK_##type("x." #column,                                                           \
+                           "(SELECT text FROM texts WHERE text_key = x." #column "_key)")
+#define FIELD_MERGES(column, name, type, ...)                                                      \
+    ", " FIELD_PICK_##type("x." #column,                                                           \
+                           "(SELECT ours FROM map_text WHERE theirs = x." #column "_key)")
+// The condition that all are what is bound.
+#define FIELD_EQUALS(column, name, type, ...) " AND x." FIELD_COLUMN(column, type) " IS ?"
+
+enum { FIELD_CELLS = 8 + FIELDS_MOST }; // room for a row's keys and its fields
+
+// The fields of a thing behind `*count` other cells of a row. Shared texts get their keys.
+int fields_cells(struct cell *cells, size_t *count, struct store *store,
+                 const struct stored_fields *fields, const void *thing, struct error *err);
+// A row's columns from `first` on into the thing; texts end up in the arena. -1: the row is
+// damaged.
+int fields_load(void *thing, const struct stored_fields *fields, struct store *store,
+                sqlite3_stmt *row, int first, struct arena *arena, struct error *err);
+
+// Members of a JSON object into the thing; what is missing is as if it were not known. NULL, or the
+// first field that is not what it has to be. Texts are borrowed from the nodes.
+const struct stored_field *fields_read(void *thing, const struct stored_fields *fields,
+                                       const struct node *node);
+
+// All tables of fields that are there.
+size_t fields_all(const struct stored_fields *const **out);
+// The columns that a version of the store adds by fields that are since then; NULL: none. The
+// caller frees.
+char *fields_migration(int version);
+// The newest version that a field is since.
+int fields_version(void);
+
+#endif

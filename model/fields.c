@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tables of fields as data, and what is written from them.
+#include "model/fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define F(...) FIELD_ITEM(measurement, __VA_ARGS__)
+static const struct stored_field measurement_items[] = {MEASUREMENT_FIELDS(F)};
+#undef F
+#define F(...) FIELD_ITEM(prediction, __VA_ARGS__)
+static const struct stored_field prediction_items[] = {PREDICTION_FIELDS(F)};
+#undef F
+#define F(...) FIELD_ITEM(verdict, __VA_ARGS__)
+static const struct stored_field verdict_items[] = {VERDICT_FIELDS(F)};
+#undef F
+#define F(...) FIELD_ITEM(study_result, __VA_ARGS__)
+static const struct stored_field study_items[] = {STUDY_FIELDS(F)};
+#undef F
+#define F(...) FIELD_ITEM(self_test, __VA_ARGS__)
+static const struct stored_field self_test_items[] = {SELF_TEST_FIELDS(F)};
+#undef F
+
+const struct stored_fields measurement_fields = {"measurements", measurement_items,
+                                                 ARRAY_COUNT(measurement_items)};
+const struct stored_fields prediction_fields = {"predictions", prediction_items,
+                                                ARRAY_COUNT(prediction_items)};
+const struct stored_fields verdict_fields = {"verdicts", verdict_items, ARRAY_COUNT(verdict_items)};
+const struct stored_fields study_fields = {"studies", study_items, ARRAY_COUNT(study_items)};
+const struct stored_fields self_test_fields = {"self_tests", self_test_items,
+                                               ARRAY_COUNT(self_test_items)};
+_Static_assert(ARRAY_COUNT(verdict_items) <= FIELDS_MOST, "raise FIELDS_MOST");
+_Static_assert(ARRAY_COUNT(study_items) <= FIELDS_MOST, "raise FIELDS_MOST");
+
+bool field_is_word(enum field_type type)
+{
+    return type >= FIELD_KIND;
+}
+
+const char *field_word(enum field_type type, int value)
+{
+    switch (type) {
+    case FIELD_KIND:
+        return verdict_kind_name((enum verdict_kind)value);
+    case FIELD_CAUSE:
+        return cause_name((enum cause)value);
+    case FIELD_BOUND:
+        return bound_name((enum bound)value);
+    default:
+        return measurement_state_name((enum measurement_state)value);
+    }
+}
+
+int field_word_parse(enum field_type type, const char *name)
+{
+    const int count = type == FIELD_KIND    ? VERDICT_KINDS
+                      : type == FIELD_CAUSE ? CAUSES
+                      : type == FIELD_BOUND ? BOUNDS
+                                            : MEASUREMENT_STATES;
+    for (int value = 0; value < count; value++) {
+        if (strcmp(field_word(type, value), name) == 0)
+            return value;
+    }
+    return -1;
+}
+
+bool field_is_number(enum field_type type)
+{
+    return type <= FIELD_FLAG && type != FIELD_SEED;
+}
+
+double field_number(const struct stored_field *field, const void *thing)
+{
+    const void *at = (const char *)thing + field->offset;
+    switch (field->type) {
+    case FIELD_COUNT:
+        return *(const uint32_t *)at;
+    case FIELD_TIME:
+        return (double)*(const int64_t *)at;
+    case FIELD_FLAG:
+        return *(const bool *)at;
+    case FIELD_ABOVE:
+        return *(const double *)at > 0 ? *(const double *)at : NAN;
+    default:
+        return *(const double *)at;
+    }
+}
+
+const char *field_text(const struct stored_field *field, const void *thing)
+{
+    const void *at = (const char *)thing + field->offset;
+    return field_is_word(field->type) ? field_word(field->type, *(const int *)at)
+                                      : *(const char *const *)at;
+}
+
+void field_json(struct json *json, const struct stored_field *field, const void *thing,
+                field_text_writer *text)
+{
+    char seed[24];
+    const void *at = (const char *)thing + field->offset;
+    switch (field->type) {
+    case FIELD_COUNT:
+        json_int(json, field->name, *(const uint32_t *)at);
+        break;
+    case FIELD_TIME:
+        json_int(json, field->name, *(const int64_t *)at);
+        break;
+    case FIELD_FLAG:
+        json_bool(json, field->name, *(const bool *)at);
+        break;
+    case FIELD_SEED: // 64 bits do not fit JSON's habits
+        snprintf(seed, sizeof(seed), "%" PRIu64, *(const uint64_t *)at);
+        json_text(json, field->name, seed);
+        break;
+    case FIELD_REAL:
+    case FIELD_LOG:
+    case FIELD_ZERO:
+    case FIELD_ABOVE:
+        json_number(json, field->name, field_number(field, thing));
+        break;
+    default:
+        // A note that is missing is null, whatever `text` makes of it.
+        (field_text(field, thing) ? text : json_text)(json, field->name, field_text(field, thing));
+        break;
+    }
+}
+
+bool field_named(const struct stored_field *field, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(field->name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+void fields_json(struct json *json, const struct stored_fields *fields, const void *thing,
+                 field_text_writer *text)
+{
+    for (size_t i = 0; i < fields->count; i++)
+        field_json(json, &fields->items[i], thing, text);
+}
+
+void field_csv(struct buffer *out, const struct stored_field *field, const void *thing)
+{
+    buffer_puts(out, ",");
+    if (!field_is_number(field->type)) {
+        const char *text = field_text(field, thing);
+        buffer_csv(out, text ? text : "");
+    } else if (isfinite(field_number(field, thing))) {
+        buffer_number(out, field_number(field, thing));
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is stored, each thing described once: a list of its fields. Made from it are the columns of
+// the store (created, saved, loaded, merged, checked), the members of JSON (written and read), and
+// the cells of tables. So a new field of a verdict is one line here, beside its member in the
+// struct: it is in the store, the exports, the merges and the reports.
+//
+// A list is an X-macro, F(column, name, type, member, unit, range, since):
+//   column  of the store's table
+//   name    in JSON and CSV
+//   type    what C, SQL and JSON hold; one of enum field_type without FIELD_
+//   member  of the struct
+//   unit    as a person says it, "" where there is none
+//   range   what is taken from elsewhere: FIELD_ANY, FIELD_COUNTS, ...; of numbers alone
+//   since   version of the store that has the column. A version without a migration file of its
+//           own is made from here: it adds the columns that are since then.
+// What a row refers to (series, runs, codes, commits) is no field: it is part of the store's shape.
+#ifndef PLUMB_FIELDS_H
+#define PLUMB_FIELDS_H
+
+#include "model/json.h"
+#include "model/result.h"
+
+#include <math.h>
+
+enum field_type {
+    FIELD_REAL,   // double; NaN: not known
+    FIELD_LOG,    // likewise, a log ratio: people are told a relative change
+    FIELD_ZERO,   // double; 0: not known
+    FIELD_ABOVE,  // double; not above 0: not known, read as NaN
+    FIELD_COUNT,  // uint32_t
+    FIELD_SEED,   // uint64_t, of which all bits count; a text in JSON
+    FIELD_TIME,   // int64_t, seconds since 1970
+    FIELD_FLAG,   // bool
+    FIELD_TEXT,   // const char *; "" when it is missing
+    FIELD_NOTE,   // const char *; NULL when it is missing
+    FIELD_SHARED, // const char *, which many rows share: the column is its key among the texts
+    // Words, kept by name: enumerations of model/result.h.
+    FIELD_KIND,
+    FIELD_CAUSE,
+    FIELD_BOUND,
+    FIELD_STATE
+};
+
+struct field_range {
+    double low, high;
+};
+// No time (30 years) and no clock of a sample comes near these.
+#define SAMPLE_TIME_NS  1e18
+#define SAMPLE_CLOCK_HZ 1e12
+#define FIELD_ANY                                                                                  \
+    {                                                                                              \
+        -INFINITY, INFINITY                                                                        \
+    }
+#define FIELD_COUNTS                                                                               \
+    {                                                                                              \
+        0, UINT32_MAX                                                                              \
+    }
+#define FIELD_TIMES                                                                                \
+    {                                                                                              \
+        OLDEST_TIME_S, LATEST_TIME_S                                                               \
+    }
+#define FIELD_SPANS                                                                                \
+    {                                                                                              \
+        0, SAMPLE_TIME_NS                                                                          \
+    } // nanoseconds
+#define FIELD_CLOCKS                                                                               \
+    {                                                                                              \
+        0, SAMPLE_CLOCK_HZ                                                                         \
+    }
+
+#define MEASUREMENT_FIELDS(F)                                                                      \
+    F(state, "state", STATE, state, "", FIELD_ANY, 1)                                              \
+    F(max_error, "max_error", REAL, max_error, "", FIELD_ANY, 1)                                   \
+    F(tolerance, "tolerance", REAL, tolerance, "", FIELD_ANY, 1)                                   \
+    F(regime, "regime", SHARED, regime, "", FIELD_ANY, 1)                                          \
+    F(detail, "detail", SHARED, detail, "", FIELD_ANY, 1)                                          \
+    F(seed, "seed", SEED, seed, "", FIELD_ANY, 1)
+
+// Its parts are a list, and stand beside them.
+#define PREDICTION_FIELDS(F)                                                                       \
+    F(why, "why", NOTE, why, "", FIELD_ANY, 1)                                                     \
+    F(time_ns, "time_ns", ZERO, time_ns, "ns", FIELD_SPANS, 1)                                     \
+    F(clock_hz, "clock_hz", ZERO, clock_hz, "Hz", FIELD_CLOCKS, 1)                                 \
+    F(clock_exponent, "clock_exponent", ZERO, clock_exponent, "", FIELD_ANY, 1)                    \
+    F(band, "band", ZERO, band, "", FIELD_ANY, 1)                                                  \
+    F(bound, "bound", BOUND, bound, "", FIELD_ANY, 1)
+
+#define VERDICT_FIELDS(F)                                                                          \
+    F(kind, "kind", KIND, kind, "", FIELD_ANY, 1)                                                  \
+    F(cause, "cause", CAUSE, cause, "", FIELD_ANY, 1)                                              \
+    F(log_ratio, "log_ratio", LOG, log_ratio.value, "", FIELD_ANY, 1)                              \
+    F(lower, "lower", LOG, log_ratio.low, "", FIELD_ANY, 1)                                        \
+    F(upper, "upper", LOG, log_ratio.high, "", FIELD_ANY, 1)                                       \
+    F(confidence, "confidence", ZERO, confidence, "", FIELD_ANY, 1)                                \
+    F(log_evidence, "log_evidence", ZERO, log_evidence, "", FIELD_ANY, 1)                          \
+    F(margin, "margin", ZERO, margin, "", FIELD_ANY, 1)                                            \
+    F(pairs, "pairs", COUNT, pairs, "", FIELD_COUNTS, 1)                                           \
+    F(processes, "processes", COUNT, processes, "", FIELD_COUNTS, 1)                               \
+    F(gpu_s, "gpu_s", ZERO, gpu_s, "s", FIELD_ANY, 1)                                              \
+    F(detectable, "detectable", ABOVE, detectable, "", FIELD_ANY, 8)                               \
+    F(sentence, "sentence", TEXT, sentence, "", FIELD_ANY, 1)                                      \
+    F(explanation, "explanation", NOTE, explanation, "", FIELD_ANY, 2)                             \
+    F(more_pairs, "more_pairs", COUNT, more_pairs, "", FIELD_COUNTS, 26)
+
+#define STUDY_FIELDS(F)                                                                            \
+    F(gates, "gates", COUNT, gates, "", FIELD_COUNTS, 4)                                           \
+    F(first_alarms, "first_alarms", COUNT, first_alarms, "", FIELD_COUNTS, 4)                      \
+    F(slower, "slower", COUNT, slower, "", FIELD_COUNTS, 4)                                        \
+    F(faster, "faster", COUNT, faster, "", FIELD_COUNTS, 4)                                        \
+    F(same, "same", COUNT, same, "", FIELD_COUNTS, 4)                                              \
+    F(undecided, "undecided", COUNT, undecided, "", FIELD_COUNTS, 4)                               \
+    F(broken, "broken", COUNT, broken, "", FIELD_COUNTS, 4)                                        \
+    F(pairs, "pairs", REAL, pairs, "", FIELD_ANY, 4)                                               \
+    F(time_ns, "time_ns", REAL, time_ns, "ns", FIELD_SPANS, 4)                                     \
+    F(log_ratio, "log_ratio", LOG, log_ratio, "", FIELD_ANY, 4)                                    \
+    F(pair_sd, "pair_sd", REAL, pair_sd, "", FIELD_ANY, 4)                                         \
+    F(detectable, "detectable", REAL, detectable, "", FIELD_ANY, 4)                                \
+    F(gpu_s, "gpu_s", REAL, gpu_s, "s", FIELD_ANY, 4)                                              \
+    F(wall_s, "wall_s", REAL, wall_s, "s", FIELD_ANY, 4)
+
+#define SELF_TEST_FIELDS(F)                                                                        \
+    F(series, "series", COUNT, series, "", FIELD_COUNTS, 1)                                        \
+    F(alarms, "alarms", COUNT, alarms, "", FIELD_COUNTS, 1)                                        \
+    F(worst_log_evidence, "worst_log_evidence", ZERO, worst_log_evidence, "", FIELD_ANY, 1)        \
+    F(void_run, "void", FLAG, void_run, "", FIELD_ANY, 1)
+
+// ---- the same as data ----
+
+struct stored_field {
+    const char *name, *column;
+    enum field_type type;
+    size_t offset; // of the member
+    const char *unit;
+    struct field_range range;
+    int since;
+};
+struct stored_fields {
+    const char *table; // of the store
+    const struct stored_field *items;
+    size_t count;
+};
+#define FIELD_ITEM(thing, column, name, type, member, unit, ...)                                   \
+    {name, #column, FIELD_##type, offsetof(struct thing, member), unit, __VA_ARGS__},
+enum { FIELDS_MOST = 32 }; // of one thing
+
+extern const struct stored_fields measurement_fields, prediction_fields, verdict_fields,
+    study_fields, self_test_fields;
+
+// Words: whether the type is one, its name of a value, and the value of a name (-1: none).
+bool field_is_word(enum field_type type);
+const char *field_word(enum field_type type, int value);
+int field_word_parse(enum field_type type, const char *name);
+
+// The members of a number: whichever it is, as a double. NaN where it is not known.
+double field_number(const struct stored_field *field, const void *thing);
+bool field_is_number(enum field_type type);
+// The text or word; NULL: there is none.
+const char *field_text(const struct stored_field *field, const void *thing);
+
+// Members of the object that is open. `text` writes texts: json_clean() where people read them.
+typedef void field_text_writer(struct json *json, const char *name, const char *value);
+void fields_json(struct json *json, const struct stored_fields *fields, const void *thing,
+                 field_text_writer *text);
+// One of them.
+void field_json(struct json *json, const struct stored_field *field, const void *thing,
+                field_text_writer *text);
+// Whether it has one of these names: the fields that a table has placed by hand. Those that it has
+// not follow by themselves.
+bool field_named(const struct stored_field *field, const char *const *names, size_t count);
+// A cell with a comma before it.
+void field_csv(struct buffer *out, const struct stored_field *field, const void *thing);
+
+#endif
