@@ -39,7 +39,7 @@ bool field_is_word(enum field_type type)
     return type >= FIELD_KIND;
 }
 
-const char *field_word(enum field_type type, int value)
+static const char *field_word(enum field_type type, int value)
 {
     switch (type) {
     case FIELD_KIND:

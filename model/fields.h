@@ -147,9 +147,8 @@ enum { FIELDS_MOST = 32 }; // of one thing
 extern const struct stored_fields measurement_fields, prediction_fields, verdict_fields,
     study_fields, self_test_fields;
 
-// Words: whether the type is one, its name of a value, and the value of a name (-1: none).
+// Words: whether the type is one, and the value of a name (-1: none).
 bool field_is_word(enum field_type type);
-const char *field_word(enum field_type type, int value);
 int field_word_parse(enum field_type type, const char *name);
 
 // The members of a number: whichever it is, as a double. NaN where it is not known.

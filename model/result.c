@@ -41,7 +41,6 @@ NAMED_ENUM(verdict_kind, enum verdict_kind, VERDICT_KINDS, "not measured", "same
            "faster", "undecided", "broken", "new", "accepted")
 PARSED_ENUM(verdict_kind, enum verdict_kind, VERDICT_KINDS)
 NAMED_ENUM(cause, enum cause, CAUSES, "none", "kernel", "environment", "model", "placement", "base")
-PARSED_ENUM(cause, enum cause, CAUSES)
 NAMED_ENUM(run_kind, enum run_kind, RUN_KINDS, "measure", "gate", "study", "bisect", "import")
 PARSED_ENUM(run_kind, enum run_kind, RUN_KINDS)
 NAMED_ENUM(study_kind, enum study_kind, STUDY_KINDS, "aa", "slower", "faster")

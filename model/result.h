@@ -146,7 +146,6 @@ enum cause {
     CAUSES
 };
 const char *cause_name(enum cause cause);
-int cause_parse(enum cause *out, const char *name);
 
 // What ended a series that is undecided, and so what would decide it.
 enum verdict_limit {

@@ -109,7 +109,7 @@ void run_sql(const char *path, const char *sql)
     char *why = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
-        fail_msg("%s: %s", sql, why);
+        fail_msg("%.200s: %s", sql, why);
     sqlite3_close(db);
 }
 
