@@ -245,10 +245,10 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
             a->kind == b->kind && a->cause == b->cause &&
             same_real(a->log_ratio.value, b->log_ratio.value) &&
             same_real(a->log_ratio.low, b->log_ratio.low) &&
-            same_real(a->log_ratio.high, b->log_ratio.high) && a->detectable == b->detectable &&
-            a->confidence == b->confidence && a->log_evidence == b->log_evidence &&
-            a->margin == b->margin && a->pairs == b->pairs && a->processes == b->processes &&
-            a->gpu_s == b->gpu_s && same_text(a->model, b->model) &&
+            same_real(a->log_ratio.high, b->log_ratio.high) &&
+            same_real(a->detectable, b->detectable) && a->confidence == b->confidence &&
+            a->log_evidence == b->log_evidence && a->margin == b->margin && a->pairs == b->pairs &&
+            a->processes == b->processes && a->gpu_s == b->gpu_s && same_text(a->model, b->model) &&
             same_text(a->version, b->version)) ||
            differ("verdict");
 }
