@@ -115,8 +115,9 @@ void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS])
 // Notes are the last lines; what looks like one further up is the policy's own.
 static bool run_note(char *out, size_t size, const struct run *run, const char *wanted)
 {
-    static const char *const notes[] = {RUN_OVERLAY_NOTE,   RUN_REQUEST_NOTE, RUN_UNCONFINED_NOTE,
-                                        RUN_UNLIMITED_NOTE, RUN_PART_NOTE,    RUN_JOINED_NOTE};
+    static const char *const notes[] = {RUN_POLICY_NOTE,     RUN_OVERLAY_NOTE,   RUN_REQUEST_NOTE,
+                                        RUN_UNCONFINED_NOTE, RUN_UNLIMITED_NOTE, RUN_PART_NOTE,
+                                        RUN_JOINED_NOTE};
     const char *begin = run->policy ? run->policy : "", *end = begin + strlen(begin);
     snprintf(out, size, "%s", "");
     while (end > begin) {
@@ -141,6 +142,11 @@ static bool run_note(char *out, size_t size, const struct run *run, const char *
 bool run_overlay(char *out, size_t size, const struct run *run)
 {
     return run_note(out, size, run, RUN_OVERLAY_NOTE);
+}
+
+bool run_policy(char *out, size_t size, const struct run *run)
+{
+    return run_note(out, size, run, RUN_POLICY_NOTE);
 }
 
 const struct run_lack_words *run_lack_words(enum run_lack lack)

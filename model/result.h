@@ -311,6 +311,7 @@ bool run_names_toolchain(const struct run *run);
 // text: which overlay its builds saw, what was asked for, why there was no sandbox or no control
 // group, which part of a whole it is, and of which parts it was made.
 #define RUN_OVERLAY_NOTE    "# built with the overlay "
+#define RUN_POLICY_NOTE     "# judged by "
 #define RUN_REQUEST_NOTE    "# measured by request"
 #define RUN_UNCONFINED_NOTE "# without a sandbox: "
 #define RUN_UNLIMITED_NOTE  "# without a control group: "
@@ -319,6 +320,8 @@ bool run_names_toolchain(const struct run *run);
 // Such a line behind its beginning, cut to the room there is; false: there is none, and `out` is
 // "".
 bool run_overlay(char *out, size_t size, const struct run *run);
+// Whose policy judged, where it is not one commit's alone.
+bool run_policy(char *out, size_t size, const struct run *run);
 bool run_part(char *out, size_t size, const struct run *run);
 // What builds and kernels lacked, worst first; every report says it. Without a sandbox there is no
 // control group either, and the first alone is said.

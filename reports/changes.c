@@ -167,6 +167,11 @@ void changes_lacks(struct buffer *out, const struct run *run, const char *before
         markdown_text(out, reason, limit);
         buffer_puts(out, ".\n\n");
     }
+    if (!run_policy(reason, sizeof(reason), run))
+        return;
+    buffer_printf(out, "%sJudged by ", before);
+    markdown_text(out, reason, limit);
+    buffer_puts(out, ".\n\n");
 }
 
 void changes_range(struct buffer *out, const struct run *run, const struct report_context *context)

@@ -106,6 +106,22 @@ static void tell_base_aside(struct context *context, const struct arguments *a,
                       base->id, head->id, common.id);
 }
 
+// A base that nobody accepted: what it was made slower by is then no news. A gate of a commit
+// against itself has no other base.
+static void tell_base_unknown(struct context *context, const struct commit *base,
+                              const struct commit *head)
+{
+    struct repository_trust trust;
+    repository_trusted(&trust, context->repository);
+    if (trust.own || !trust.branch || strcmp(base->id, head->id) == 0 ||
+        repository_accepts(context->repository, &trust, base->id))
+        return;
+    progress_note(&context->progress,
+                  "the base %.10s is not of %s, so its policy and its kernels may be those of the "
+                  "change itself; --base=%s --merge-base compares with what is accepted",
+                  base->id, trust.branch, trust.branch);
+}
+
 // The head's own policy, which a gate never reads, but the gates after it do.
 static void tell_head_policy(struct context *context, const struct run *run,
                              const struct commit *base, const struct commit *head, const char *id)
@@ -164,12 +180,12 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
         return -1;
     tell_base_aside(context, a, &base, &head);
+    tell_base_unknown(context, &base, &head);
     now.base = strcmp(base.id, head.id) == 0 ? NULL : &base; // the base itself is trusted
     if (a->join) {
         const char *const toolchains[] = {a->base_toolchain, a->head_toolchain};
         status = pipeline_join(run, context, &base, &head, toolchains, a->join, err);
     } else {
-        context_judge(context, &head);
         if (context_builder(context, err) ||
             context_toolchain(&before.toolchain, context, a->base_toolchain, err) ||
             context_toolchain(&now.toolchain, context, a->head_toolchain, err) ||
@@ -206,10 +222,13 @@ const struct command command_gate = {
     .run = run,
     .doc =
         "Measures the kernels of two commits side by side and judges each series.\v"
-        "The policy is read from the BASE commit. Only kernels whose machine code differs are "
+        "The policy is read from the BASE commit; where the tip of the remote's main branch is "
+        "stricter, that counts, and the report says so. Only kernels whose machine code differs "
+        "are "
         "measured; code that is known to hang or crash here is not tried again (`plumb run "
         "--again` does). An epoch that comes with HEAD (`plumb accept`) accepts a slowdown or a "
-        "removal. With --head-toolchain (and --base-toolchain) each side is built by a "
+        "removal, unless gate.accept is base, or HEAD may be a stranger's: then the base has to "
+        "have it. With --head-toolchain (and --base-toolchain) each side is built by a "
         "[toolchain] of the policy: one source under two compilers, or two settings of one; what "
         "becomes the same bytes is not measured.\n\nMany machines: each measures one part into a "
         "store of its own (--part 1/8 "

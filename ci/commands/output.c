@@ -310,6 +310,8 @@ static void print_lacks(const struct run *run)
         if (run_lacks(reason, sizeof(reason), run, lack))
             print_line(titles[lack], reason);
     }
+    if (run_policy(reason, sizeof(reason), run))
+        print_line("judged by    ", reason);
 }
 
 static int add_document(struct answer *answer, const struct run *run, const struct context *context,

@@ -49,7 +49,8 @@ static bool names_one(const struct epoch *e, const struct commit_list *commits)
 int accepting_read(struct epoch_list *out, const struct context *context, const struct commit *base,
                    const struct commit *head, struct arena *arena, struct error *err)
 {
-    const bool by_base = context->policy.gate.accept_base;
+    // A stranger's own line accepts nothing.
+    const bool by_base = context->policy.gate.accept_base || context_strangers(context, head->id);
     struct epoch_list before, now = {0};
     struct commit_list commits = {0};
     if (accepting_epochs(&before, context, base->id, arena, err) ||

@@ -369,7 +369,8 @@ int built_make(struct built *out, struct context *context, const struct to_build
     const struct builder builder = builder_of(context, what);
     const bool dry = context->options->dry_run;
     bool found;
-    if (find_kept(&build, &found, context, what, &recipe, arena, err))
+    if (context_may_build(context, what->commit, err) ||
+        find_kept(&build, &found, context, what, &recipe, arena, err))
         return -1;
     if (!found && dry) {
         built.absent = true;

@@ -194,42 +194,88 @@ static int read_policy(struct context *context, const char *commit, struct error
     return status;
 }
 
-// What the policy of a checkout or of a commit may decide, where that may be a stranger's.
-static void confine(struct context *context, const char *commit)
+// The policy of the trusted branch's tip; false: there is none, or it is this one.
+static bool read_trusted(struct policy *out, const struct context *context, const char *commit,
+                         const struct repository_trust *trust, bool *same)
 {
-    struct repository_trust trust;
-    struct policy trusted;
+    char ours[OBJECT_ID_TEXT] = "", theirs[OBJECT_ID_TEXT];
     struct error ignored; // without a trusted policy nothing is trusted
     char *text = NULL;
     size_t size = 0;
-    repository_trusted(&trust, context->repository);
-    if (trust.own || (*commit && repository_accepts(context->repository, &trust, commit)))
-        return;
-    if (*commit && trust.branch)
-        progress_note(&context->progress,
-                      "the base %.10s is not of %s, so its policy and its kernels may be those of "
-                      "the change itself; --base=%s --merge-base compares with what is accepted",
-                      commit, trust.branch, trust.branch);
-    bool known = trust.branch &&
-                 repository_read(&text, &size, context->repository, trust.commit, POLICY_PATH,
-                                 &ignored) == 0 &&
-                 policy_parse(&trusted, text, size, trust.branch, &ignored) == 0;
-    if (policy_confine(&context->policy, known ? &trusted : NULL))
-        progress_note(&context->progress,
-                      "%s is not that of %s: its sandbox, pass and trust count only where they are "
-                      "stricter (`git config plumb.trustCheckout true` if this repository's "
-                      "commits are yours)",
-                      context->policy.label, known ? trust.branch : "a trusted branch");
-    if (known)
-        policy_free(&trusted);
+    if (!trust->branch)
+        return false;
+    if (*commit &&
+        repository_path_id(ours, context->repository, commit, POLICY_PATH, &ignored) == 0 &&
+        repository_path_id(theirs, context->repository, trust->commit, POLICY_PATH, &ignored) == 0)
+        *same = *ours && strcmp(ours, theirs) == 0;
+    const bool known = !*same &&
+                       repository_read(&text, &size, context->repository, trust->commit,
+                                       POLICY_PATH, &ignored) == 0 &&
+                       policy_parse(out, text, size, trust->branch, &ignored) == 0;
+    *same |= known && strcmp(out->text, context->policy.text) == 0;
     free(text);
+    return known;
 }
 
-void context_judge(struct context *context, const struct commit *head)
+// Aloud, and in the run, so that every report says whose policy judged.
+static void tell_joined(struct context *context, const struct repository_trust *trust, bool known)
+{
+    struct policy *policy = &context->policy;
+    if (!known) {
+        progress_note(&context->progress,
+                      "%s is not that of a trusted branch: its sandbox, pass and trust count only "
+                      "where they are stricter (`git config plumb.trustCheckout true` if this "
+                      "repository's commits are yours)",
+                      policy->label);
+        return;
+    }
+    const char *whose =
+        arena_printf(&policy->arena, "%s and that of %s at %.10s, whichever is stricter",
+                     policy->label, trust->branch, trust->commit);
+    progress_note(&context->progress,
+                  "%s is not that of %s: what is judged goes by both, whichever is stricter (`git "
+                  "config plumb.trustCheckout true` if this repository's commits are yours)",
+                  policy->label, trust->branch);
+    policy->text = arena_printf(&policy->arena, "%s\n" RUN_POLICY_NOTE "%s\n", policy->text, whose);
+}
+
+// What the policy of a checkout or of a commit may decide, where a change may have chosen it: it
+// may be a stranger's own, or one of all those that the trusted branch ever had.
+static int confine(struct context *context, const char *commit, struct error *err)
+{
+    struct repository_trust trust;
+    bool same = false, changed = false;
+    repository_trusted(&trust, context->repository);
+    if (trust.own)
+        return 0;
+    const bool known = read_trusted(&context->trusted, context, commit, &trust, &same);
+    if (same)
+        return 0;
+    if (policy_confine(&changed, &context->policy, known ? &context->trusted : NULL, err))
+        return -1;
+    if (changed)
+        tell_joined(context, &trust, known);
+    return 0;
+}
+
+bool context_strangers(const struct context *context, const char *commit)
 {
     struct repository_trust trust;
     repository_trusted(&trust, context->repository);
-    context->stranger = !trust.own && !repository_accepts(context->repository, &trust, head->id);
+    return !trust.own && !repository_accepts(context->repository, &trust, commit);
+}
+
+int context_may_build(const struct context *context, const struct commit *commit, struct error *err)
+{
+    if (context->sandbox.active || context->asked != SANDBOX_UNSAID ||
+        !context_strangers(context, commit->id))
+        return 0;
+    return error_set(err,
+                     "no sandbox, and %.10s may be a stranger's pull request: %s; install "
+                     "bubblewrap and allow user namespaces, or, where the code is your own, say "
+                     "so: --sandbox=auto, or sandbox = auto in the trusted branch's policy, or "
+                     "`git config plumb.trustCheckout true`",
+                     commit->id, context->sandbox.reason);
 }
 
 int context_policy(struct context *context, const char *commit, struct error *err)
@@ -237,8 +283,8 @@ int context_policy(struct context *context, const char *commit, struct error *er
     struct policy *policy = &context->policy;
     if (read_policy(context, commit, err))
         return -1;
-    if (!context->options->policy)
-        confine(context, commit);
+    if (!context->options->policy && confine(context, commit, err))
+        return -1;
     const char *only = context_selection(context, &policy->arena);
     if (*only)
         policy->text =
@@ -373,16 +419,8 @@ static int open_sandbox(struct context *context, struct error *err)
     const char *asked = context->options->sandbox;
     if (asked && sandbox_mode_parse(&mode, asked))
         return error_set(err, "--sandbox=%.40s: is auto, require or off", asked);
-    if (sandbox_probe(&context->sandbox, mode, err))
-        return -1;
-    if (mode == SANDBOX_UNSAID && context->stranger && !context->sandbox.active)
-        return error_set(err,
-                         "no sandbox, and what is judged may be a stranger's pull request: %s; "
-                         "install bubblewrap and allow user namespaces, or, where the code is your "
-                         "own, say so: --sandbox=auto, or sandbox = auto in the base's policy, or "
-                         "`git config plumb.trustCheckout true`",
-                         context->sandbox.reason);
-    return 0;
+    context->asked = mode;
+    return sandbox_probe(&context->sandbox, mode, err);
 }
 
 int context_builder(struct context *context, struct error *err)
@@ -524,6 +562,7 @@ void context_close(struct context *context)
         toolchain_free(&context->toolchains[i]);
     store_close(context->store);
     policy_free(&context->policy);
+    policy_free(&context->trusted);
     repository_close(context->repository);
     arena_free(&context->arena);
     memset(context, 0, sizeof(*context));

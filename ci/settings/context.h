@@ -71,8 +71,10 @@ struct context {
     const struct options *options;
     struct repository *repository;
     struct policy policy;
+    struct policy trusted; // of the trusted branch's tip, where the policy is held against it
     struct store *store;
     struct sandbox sandbox;
+    enum sandbox_mode asked;      // what of it was asked for, by the policy or by --sandbox
     struct toolchain toolchain;   // the default
     struct toolchain *toolchains; // those of the policy that were asked for, each in the arena
     size_t toolchain_count;
@@ -83,7 +85,6 @@ struct context {
     struct context_device *devices;
     size_t device_count;
     struct progress progress;
-    bool stranger;                     // what is judged may be a stranger's: context_judge()
     size_t unbuilt;                    // commits that a dry run would have to build
     struct bench *leaving[UNITS_MOST]; // nothing is open in them; context_end_leaving()
     size_t leaving_count;
@@ -113,22 +114,24 @@ const char *context_selection(const struct context *context, struct arena *arena
 bool context_is_bare(const struct context *context); // there is no checkout
 
 // options->policy; else the file at `commit` ("" = the checkout's, or HEAD's of a bare repository).
-// Of a checkout that may hold a stranger's pull request, and of a commit that the trusted branch
-// does not have (repository_trusted()), what the policy says of sandbox, variables and trust counts
-// only where it is stricter than the trusted branch's.
-// What --seconds, --kernel and --problem say becomes part of it, the last two as a comment at the
-// end of policy.text, so that every run says what it left out.
+// Unless the repository is the user's own (repository_trusted()), what the policy says counts only
+// where it is no laxer than the trusted branch's at its tip (policy_confine()): a change may bring
+// a policy, or choose among all that the branch ever had by where it leaves it. What --seconds,
+// --kernel and --problem say becomes part of it, the last two as a comment at the end of
+// policy.text, so that every run says what it left out.
 int context_policy(struct context *context, const char *commit, struct error *err);
 
-// Of the commit that is judged: unless the repository is the user's own (repository_trusted()) or
-// the trusted branch has the commit, it may be a stranger's pull request. Then there must be a
-// sandbox, where neither the policy nor --sandbox says which. For every other commit `auto` is
-// meant.
-void context_judge(struct context *context, const struct commit *head);
+// The commit may be a stranger's: the repository is not the user's own, and the trusted branch does
+// not have it.
+bool context_strangers(const struct context *context, const char *commit);
+// -1 when there must be a sandbox to build this commit, because it may be a stranger's, and there
+// is none. Who says auto, by --sandbox or in a policy that counts, says that none is needed.
+int context_may_build(const struct context *context, const struct commit *commit,
+                      struct error *err);
 
 int context_store(struct context *context, enum store_mode mode, struct error *err);
 
-// Sandbox, toolchain, overlay and cache; -1 where there must be a sandbox and is none. An overlay
+// Sandbox, toolchain, overlay and cache; -1 where a sandbox is required and is none. An overlay
 // becomes part of policy.recipe, and a comment at the end of policy.text, so that every run says
 // what it was built with.
 int context_builder(struct context *context, struct error *err);

@@ -830,6 +830,10 @@ void policy_free(struct policy *policy)
     memset(policy, 0, sizeof(*policy));
 }
 
+// ---- of two policies, what is stricter ----
+
+enum { JOINED_MOST = 1 << 16 }; // sections of kernels or libraries
+
 static bool passes(const struct policy *policy, const char *name)
 {
     for (size_t i = 0; policy && i < policy->recipe.environment_count; i++) {
@@ -839,38 +843,216 @@ static bool passes(const struct policy *policy, const char *name)
     return false;
 }
 
-// Device code alone, unless a trusted rule of that pattern says otherwise, or none asks for it.
-static bool confine_rule(struct policy_kernel *rule, const struct policy *trusted)
-{
-    bool asked = false;
-    for (size_t i = 0; trusted && i < trusted->kernel_count; i++) {
-        const struct policy_kernel *theirs = &trusted->kernels[i];
-        asked |= theirs->device_code;
-        if (strcmp(theirs->pattern, rule->pattern) == 0 && !theirs->device_code)
-            return false;
-    }
-    const bool changed = asked && !rule->device_code && !rule->skip;
-    rule->device_code |= changed;
-    return changed;
-}
-
 // Images here may hold what is nobody else's business, and a build may carry it out in a library.
 static bool confine_toolchain(struct policy_toolchain *t, const struct policy *trusted)
 {
     const struct policy_toolchain *known = trusted ? policy_toolchain_find(trusted, t->name) : NULL;
-    t->foreign = t->container &&
-                 (!known || !known->container || strcmp(known->container, t->container) != 0);
-    return t->foreign;
+    const bool same =
+        t->container && known && known->container && strcmp(known->container, t->container) == 0;
+    if (t->container && known && known->container)
+        t->container = known->container;
+    else
+        t->foreign = t->container;
+    return t->container && !same;
 }
 
-bool policy_confine(struct policy *policy, const struct policy *trusted)
+static bool has_problem(const struct policy_set *set, const struct problem *problem)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (problem_equal(&set->problems[i], problem))
+            return true;
+    }
+    return false;
+}
+
+// The sets of one name have the problems of both.
+static void join_sets(struct policy *policy, const struct policy *trusted)
+{
+    for (size_t i = 0; i < trusted->set_count; i++) {
+        const struct policy_set *theirs = &trusted->sets[i];
+        struct policy_set *set = policy_owner(policy, OWN_SET, theirs->name);
+        for (size_t j = 0; j < theirs->count; j++) {
+            if (has_problem(set, &theirs->problems[j]))
+                continue;
+            struct problem *added =
+                policy_grow(&policy->arena, &set->problems, &set->count, sizeof(*added));
+            *added = theirs->problems[j];
+        }
+    }
+}
+
+static void join_devices(struct policy *policy, const struct policy *trusted)
+{
+    for (size_t i = 0; i < trusted->device_count; i++) {
+        const struct policy_device *theirs = &trusted->devices[i];
+        const bool both = device_named(policy, theirs->name);
+        struct policy_device *device = policy_owner(policy, OWN_DEVICE, theirs->name);
+        const bool required = theirs->required || (both && device->required);
+        *device = *theirs;
+        device->required = required;
+    }
+}
+
+// The one of `trusted`, or the other where that is smaller, whatever its kernel takes. 0: by the
+// device and the time (gate_policy_default()).
+static double join_margins(double ours, double trusted)
+{
+    const double least = trusted > 0 ? trusted : gate_policy_default("cuda", 1e6).margin / 2;
+    return ours > 0 && ours < least ? ours : trusted;
+}
+
+static const char **join_names(size_t *count, const char **ours, size_t our_count,
+                               const char **theirs, size_t their_count, struct arena *arena)
+{
+    const char **names = arena_alloc(arena, (our_count + their_count + 1) * sizeof(*names));
+    *count = 0;
+    for (size_t i = 0; i < our_count + their_count; i++) {
+        const char *name = i < our_count ? ours[i] : theirs[i - our_count];
+        bool known = false;
+        for (size_t j = 0; j < *count; j++)
+            known |= strcmp(names[j], name) == 0;
+        if (!known)
+            names[(*count)++] = name;
+    }
+    return names;
+}
+
+// The rule of kernels that one rule of each policy is for.
+static struct policy_kernel join_rules(const struct policy *policy, const struct policy_kernel *a,
+                                       const struct policy *trusted, const struct policy_kernel *b,
+                                       struct arena *arena)
+{
+    const double margin_a = a->margin > 0 ? a->margin : policy->gate.margin;
+    const double margin_b = b->margin > 0 ? b->margin : trusted->gate.margin;
+    struct policy_kernel rule = a->skip ? *b : *a;
+    rule.pattern = a->pattern;
+    rule.also = b->pattern;
+    rule.control = b->control;
+    rule.device_code = (!a->skip && a->device_code) || (!b->skip && b->device_code);
+    rule.margin = a->skip ? margin_b : b->skip ? margin_a : join_margins(margin_a, margin_b);
+    rule.max_pairs = a->max_pairs > b->max_pairs ? a->max_pairs : b->max_pairs;
+    if (a->skip || b->skip)
+        return rule;
+    rule.sets = join_names(&rule.set_count, a->sets, a->set_count, b->sets, b->set_count, arena);
+    if (a->device_count && b->device_count)
+        rule.devices = join_names(&rule.device_count, a->devices, a->device_count, b->devices,
+                                  b->device_count, arena);
+    else
+        rule.device_count = 0;
+    return rule;
+}
+
+static bool trusts_device_code(const struct policy *policy)
+{
+    for (size_t i = 0; i < policy->kernel_count; i++) {
+        if (policy->kernels[i].device_code)
+            return true;
+    }
+    return false;
+}
+
+// The first rule of either policy is the kernel's: so the pairs of rules, in the order of the first
+// and then of the second, each for the kernels that both match. What has a rule in one policy alone
+// comes behind.
+static void join_kernels(struct policy *policy, const struct policy *trusted)
+{
+    struct arena *arena = &policy->arena;
+    const size_t most = (policy->kernel_count + 1) * (trusted->kernel_count + 1);
+    const bool records = trusts_device_code(trusted);
+    struct policy_kernel *joined = arena_alloc(arena, most * sizeof(*joined));
+    size_t count = 0;
+    for (size_t i = 0; i < policy->kernel_count; i++) {
+        const struct policy_kernel *ours = &policy->kernels[i];
+        bool covered = false; // the rest of what it is for
+        for (size_t j = 0; j < trusted->kernel_count && !covered; j++) {
+            const struct policy_kernel *theirs = &trusted->kernels[j];
+            joined[count++] = join_rules(policy, ours, trusted, theirs, arena);
+            covered = strcmp(theirs->pattern, ours->pattern) == 0;
+        }
+        if (covered)
+            continue;
+        joined[count] = *ours;
+        joined[count].device_code |= records && !ours->skip;
+        joined[count++].margin = join_margins(ours->margin > 0 ? ours->margin : policy->gate.margin,
+                                              trusted->gate.margin);
+    }
+    for (size_t j = 0; j < trusted->kernel_count; j++) {
+        joined[count] = trusted->kernels[j];
+        if (!(joined[count].margin > 0))
+            joined[count].margin = trusted->gate.margin;
+        count++;
+    }
+    policy->kernels = joined;
+    policy->kernel_count = count;
+}
+
+// A library is left out where both policies leave it out.
+static void join_libraries(struct policy *policy, const struct policy *trusted)
+{
+    const size_t most = policy->library_count * trusted->library_count;
+    struct policy_library *joined = arena_alloc(&policy->arena, (most + 1) * sizeof(*joined));
+    size_t count = 0;
+    for (size_t i = 0; i < policy->library_count; i++) {
+        for (size_t j = 0; j < trusted->library_count; j++) {
+            joined[count] = policy->libraries[i];
+            joined[count].also = trusted->libraries[j].pattern;
+            joined[count++].skip &= trusted->libraries[j].skip;
+        }
+    }
+    policy->libraries = joined;
+    policy->library_count = count;
+}
+
+static void join_mixes(struct policy *policy, const struct policy *trusted)
+{
+    for (size_t i = 0; i < trusted->mix_count; i++) {
+        struct policy_mix *mix = policy_owner(policy, OWN_MIX, trusted->mixes[i].name);
+        *mix = trusted->mixes[i];
+    }
+}
+
+static void join_gates(struct policy_gate *gate, const struct policy_gate *trusted)
+{
+    const struct policy_gate ours = *gate;
+    *gate = *trusted;
+    gate->margin = join_margins(ours.margin, trusted->margin);
+    gate->max_pairs = ours.max_pairs > gate->max_pairs ? ours.max_pairs : gate->max_pairs;
+    gate->processes = ours.processes > gate->processes ? ours.processes : gate->processes;
+    gate->seconds = ours.seconds > gate->seconds ? ours.seconds : gate->seconds;
+    gate->self_test = ours.self_test > gate->self_test ? ours.self_test : gate->self_test;
+    gate->undecided_passes &= ours.undecided_passes;
+    gate->removed_allowed &= ours.removed_allowed;
+    gate->accept_base |= ours.accept_base;
+    gate->static_off |= ours.static_off;
+}
+
+static int join(struct policy *policy, const struct policy *trusted, struct error *err)
+{
+    if ((policy->kernel_count + 1) * (trusted->kernel_count + 1) > JOINED_MOST ||
+        (policy->library_count + 1) * (trusted->library_count + 1) > JOINED_MOST)
+        return error_set(err,
+                         "%s: %zu [kernel] and %zu [library] sections, which count beside those of "
+                         "%s: too many; write fewer, with wider globs",
+                         policy->label, policy->kernel_count, policy->library_count,
+                         trusted->label);
+    join_sets(policy, trusted);
+    join_devices(policy, trusted);
+    join_kernels(policy, trusted); // by the margins of both gates
+    join_libraries(policy, trusted);
+    join_mixes(policy, trusted);
+    join_gates(&policy->gate, &trusted->gate);
+    return 0;
+}
+
+int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
+                   struct error *err)
 {
     // Who says auto says that a stranger's pull request needs none where there is none.
     static const int strictness[] = {
         [SANDBOX_OFF] = 0, [SANDBOX_AUTO] = 1, [SANDBOX_UNSAID] = 2, [SANDBOX_REQUIRE] = 3};
     const enum sandbox_mode least = trusted ? trusted->sandbox : SANDBOX_UNSAID;
-    bool changed = strictness[policy->sandbox] < strictness[least];
-    if (changed)
+    *changed = trusted || strictness[policy->sandbox] < strictness[least];
+    if (strictness[policy->sandbox] < strictness[least])
         policy->sandbox = least;
     struct recipe *recipe = &policy->recipe;
     const char **names =
@@ -880,20 +1062,25 @@ bool policy_confine(struct policy *policy, const struct policy *trusted)
         if (passes(trusted, recipe->environment[i]))
             names[kept++] = recipe->environment[i];
     }
-    changed |= kept < recipe->environment_count;
+    *changed |= kept < recipe->environment_count;
     recipe->environment = names;
     recipe->environment_count = kept;
     for (size_t i = 0; i < policy->toolchain_count; i++)
-        changed |= confine_toolchain(&policy->toolchains[i], trusted);
-    for (size_t i = 0; i < policy->kernel_count; i++)
-        changed |= confine_rule(&policy->kernels[i], trusted);
-    return changed;
+        *changed |= confine_toolchain(&policy->toolchains[i], trusted);
+    return trusted ? join(policy, trusted, err) : 0;
+}
+
+// ---- asking ----
+
+static bool matches(const char *pattern, const char *also, const char *name)
+{
+    return fnmatch(pattern, name, 0) == 0 && (!also || fnmatch(also, name, 0) == 0);
 }
 
 static const struct policy_kernel *first_match(const struct policy *policy, const char *kernel)
 {
     for (size_t i = 0; i < policy->kernel_count; i++) {
-        if (fnmatch(policy->kernels[i].pattern, kernel, 0) == 0)
+        if (matches(policy->kernels[i].pattern, policy->kernels[i].also, kernel))
             return &policy->kernels[i];
     }
     return NULL;
@@ -923,7 +1110,7 @@ bool policy_skips_library(const struct policy *policy, const char *library)
     const char *slash = strrchr(library, '/');
     for (size_t i = 0; i < policy->library_count; i++) {
         const struct policy_library *rule = &policy->libraries[i];
-        if (fnmatch(rule->pattern, slash ? slash + 1 : library, 0) == 0)
+        if (matches(rule->pattern, rule->also, slash ? slash + 1 : library))
             return rule->skip;
     }
     return false;

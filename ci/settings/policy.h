@@ -2,12 +2,13 @@
 //
 // The policy: what is measured, how, and what counts as a regression. A git-config file under
 // version control, `ci/plumb.cfg` by default, read from the BASE commit so that a change cannot
-// loosen its own gate. Unknown keys are errors with file:line. `plumb init` writes a commented one.
+// loosen its own gate, and held against the trusted branch's tip (policy_confine()). Unknown keys
+// are errors with file:line. `plumb init` writes a commented one.
 //
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOBS
 //                        without = PATH (repeated: submodules that stay empty folders)
 //                        timeout = SECONDS   memory = BYTES   disk = BYTES   pass = NAME
-//                        sandbox = auto|require|off (context_judge() says what without)
+//                        sandbox = auto|require|off (context_may_build() says what without)
 //                        overlay = DIR (in a policy given by --policy only)
 //     [toolchain "NAME"] set = VARIABLE=VALUE (repeated: what builds by it see)
 //                        prefix = FOLDER (its bin comes first in PATH; outside of /usr, /opt,
@@ -73,6 +74,7 @@ struct policy_set {
 
 struct policy_kernel {
     const char *pattern; // fnmatch
+    const char *also;    // a second pattern that must match (policy_confine()); NULL: none
     const char **sets;
     size_t set_count;
     const char **devices; // none: every device of the library's kind
@@ -123,6 +125,7 @@ struct policy_capture {
 
 struct policy_library {
     const char *pattern; // fnmatch, of the file's name without its folder
+    const char *also;    // a second one that must match (policy_confine()); NULL: none
     bool skip;           // built, but neither listed nor loaded
 };
 
@@ -190,11 +193,17 @@ int policy_load(struct policy *out, const char *path, struct error *err);
 
 void policy_free(struct policy *policy);
 
-// Takes from a policy that may be a stranger's what only its reader may decide: it can ask for a
-// stricter sandbox than `trusted` (NULL: than one that says nothing of it), pass no other variables
-// to builds (NULL: none), name no container that `trusted` does not, and trust no library whose
-// rule is not there where trusted ones trust device code. True when that changes it.
-bool policy_confine(struct policy *policy, const struct policy *trusted);
+// What a change may not choose, by going back to an older policy or by bringing its own: of this
+// policy and of `trusted`, the trusted branch's newest, the stricter one counts. Sandbox, accept,
+// undecided, removed and static: as either says. Variables and containers: as `trusted` has them.
+// Problems, devices, kernels and mixes: those of both; a kernel or library is left out where both
+// leave it out; device code alone is trusted where either says so. Margins: those of `trusted`, or
+// smaller ones. Seconds, pairs, processes and self-tests: the most. How to build stays as it is.
+// `trusted` NULL, for there is none: no variable, no container, and a sandbox unless it says
+// nothing of one. *changed: something of this policy no longer counts as it stands. `trusted` has
+// to live as long. -1: there are too many sections.
+int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
+                   struct error *err);
 
 // The rule of a kernel on a device, or NULL: it is not measured there.
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,

@@ -682,7 +682,6 @@ int study_of_commits(struct studied *out, const struct study_request *request,
         repository_commit(&head, context->repository, other, &context->arena, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
         return -1;
-    context_judge(context, &head);
     if (context_builder(context, err) || context_devices(context, err))
         return -1;
     begin(out, context->device_count);

@@ -1115,6 +1115,8 @@ static void write_origin(const struct html *html)
              run->tool_version ? run->tool_version : "", run_kind_name(run->kind),
              (long long)run->id);
     fact(m, "tool", text);
+    if (run_policy(text, sizeof(text), run))
+        fact(m, "judged by", text);
     if (run_overlay(text, sizeof(text), run))
         fact(m, "overlay", text);
     fact(m, "started", started);

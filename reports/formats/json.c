@@ -199,6 +199,8 @@ static void write(struct buffer *out, const struct run *run, const struct report
     for (enum run_lack lack = 0; lack < RUN_LACKS; lack++)
         json_clean(&j, run_lack_words(lack)->name,
                    run_lacks(reason, sizeof(reason), run, lack) ? reason : NULL);
+    if (run_policy(reason, sizeof(reason), run))
+        json_clean(&j, "judged_by", reason);
     if (run->base.id[0])
         put_commit(&j, "base", &run->base);
     put_commit(&j, "head", &run->head);

@@ -192,6 +192,8 @@ static void write_properties(struct markup *m, const struct run *run)
             write_property(m, "base-toolchain", run_toolchain(run, ROLE_BASE));
         write_property(m, "head-toolchain", run_toolchain(run, ROLE_HEAD));
     }
+    if (run_policy(reason, sizeof(reason), run))
+        write_property(m, "policy", reason);
     if (run_overlay(overlay, sizeof(overlay), run))
         write_property(m, "overlay", overlay);
     for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {

@@ -16,7 +16,7 @@ static struct helper_repo repo;
 static struct plumb_outcome outcome;
 static char *policy, *tools;
 
-static const char refusal[] = "no sandbox, and what is judged may be a stranger's pull request";
+static const char refusal[] = " may be a stranger's pull request: bubblewrap does not work here";
 
 static void write_policy(const char *sandbox)
 {
@@ -92,6 +92,24 @@ static void what_the_main_branch_does_not_have_needs_one(void **state)
     assert_refused();
 }
 
+// What is built decides, not the command.
+static void other_commands_need_one_too(void **state)
+{
+    const char *slower = repo.ids[REPO_SLOWER], *base = repo.ids[REPO_MERGE];
+    write_policy("");
+    helper_remote(repo.directory, base);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, refusal, "run", "--policy", policy, slower);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, refusal, "run", "--dry-run", "--policy", policy,
+                 slower);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, refusal, "list", "kernels", slower, "--policy",
+                 policy);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, refusal, "study", "--policy", policy, "--base",
+                 slower);
+    helper_remote(repo.directory, repo.ids[REPO_START]); // the good commit comes first
+    PLUMB_EXPECT(&outcome, repo.directory, 4, refusal, "bisect", "--policy", policy, "--series",
+                 "k/8x8x8:fp32", "--good", base, "--bad", slower);
+}
+
 static void what_it_has_needs_none(void **state)
 {
     write_policy("");
@@ -139,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repository_without_a_remote_needs_none),
         cmocka_unit_test(what_the_main_branch_does_not_have_needs_one),
+        cmocka_unit_test(other_commands_need_one_too),
         cmocka_unit_test(what_it_has_needs_none),
         cmocka_unit_test(its_owner_may_say_so),
         cmocka_unit_test(required_is_required_of_everyone),
