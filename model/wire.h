@@ -15,21 +15,24 @@
 //             supported yes=0|1
 //             These two are all that a bench of kind "none" does: it has no device.
 //     open    id=N kernel=NAME problem=TEXT head=PATH [base=PATH] seed=N [pin=TEXT] [order=0|1]
-//             [launches=N] [apart=0|1] [processors=7,23|none]
+//             [regime=WORD] [launches=N] [apart=0|1] [processors=7,23|none]
 //             opened id=N state=STATE role=base|head error=X tolerance=X launches=N note=TEXT
+//                    regime=WORD
 //             Loads (order=1: head first), fills inputs, prepares, checks base and head against the
 //             reference, warms up. Any state but ok: `role` says whose, `note` says why. Several
 //             series may be open; one that has no room beside the others is answered by `fail`.
+//             regime: a word of enum regime, which comes back with each sample; absent, on either
+//             side: cold. One that the device or the kernel has no meaning for is `unsupported`.
 //             launches: timed together per sample, as an earlier process chose; absent: a choice.
 //             processors: that are this bench's alone from now on; absent: by hand, none is known.
 //             apart=1: base on device memory of its own. What that is worth is in
 //             baselines/recorded/h200; plumb never asks for it.
 //     pairs   id=N count=N block=N        base and head side by side, order drawn per pair
 //             sample id=N role= pair= block= order= launches= time_ns= clock_hz= throttle=
-//                    temperature_c= power_mw=
+//                    temperature_c= power_mw= regime=WORD
 //     solo    id=N count=N block=N        head alone: sample lines with role=head
 //     close   id=N                        checks the output once more after the timed launches
-//             closed id=N state= role= error= tolerance= note=
+//             closed id=N state= role= error= tolerance= note= regime=
 //     record  kernel=NAME problem=TEXT head=PATH seed=0 [pin=TEXT]
 //             record ..., then the lines of model/record/record.c up to `end`, without images
 //             Asks the kernel's launch() for what it queues; nothing runs, and no buffer is mapped.

@@ -164,13 +164,15 @@ static int load_process(struct arm *arm, enum sample_role role, const char *path
     return refuse_loaded(&loaded, role, arm->ops->kind, state);
 }
 
-static int run_process(void *self, uint32_t sets, uint32_t launches, double *time_ns)
+static int run_process(void *self, uint32_t first, uint32_t sets, uint32_t launches,
+                       double *time_ns)
 {
     const struct arm *arm = self;
-    return arm_process_launch(arm->process, 0, sets, launches, time_ns);
+    return arm_process_launch(arm->process, first, sets, launches, time_ns);
 }
 
-int (*arm_run(const struct arm *arm))(void *self, uint32_t sets, uint32_t launches, double *time_ns)
+int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets, uint32_t launches,
+                                      double *time_ns)
 {
     return arm->process ? run_process : NULL;
 }

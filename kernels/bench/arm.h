@@ -69,7 +69,7 @@ uint32_t arm_kernels(const struct arm *arm);
 // What an empty turn takes, ns; 0 without a process.
 double arm_baton_ns(const struct arm *arm);
 // struct batch's run(), for an arm with a process; NULL for others.
-int (*arm_run(const struct arm *arm))(void *self, uint32_t sets, uint32_t launches,
+int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets, uint32_t launches,
                                       double *time_ns);
 
 #endif

@@ -40,8 +40,11 @@ static const char usage[] =
     "  --instances N     how often the device code of a record is loaded, default 16, or 32 of\n"
     "                    kernels that are timed alone; more than 16 from the 33rd pair on\n"
     "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
-    "  --flush KIND      before each sample: read (default), write, none\n"
-    "  --warm            all launches of a batch on one buffer set\n"
+    "  --regime WORD     how launches meet the device: cold (default), stream, isolated, dirty,\n"
+    "                    warm, activations\n"
+    "  --runup N         launches of a stream before those that are timed, at most 8\n"
+    "  --flush KIND      cold: before each sample: read (default), write, none\n"
+    "  --warm            cold: all launches of a batch on one buffer set\n"
     "  --inside          host libraries in this process, not in ones of their own\n"
     "  --apart           base on device memory of its own, to see what sharing all of it is worth\n"
     "  --seed N          of inputs and order, default 1\n"
@@ -63,8 +66,10 @@ enum option_code {
     OPTION_PAIRS,
     OPTION_BLOCKS,
     OPTION_LAUNCHES,
+    OPTION_RUNUP,
     OPTION_PLACES,
     OPTION_INSTANCES,
+    OPTION_REGIME,
     OPTION_FLUSH,
     OPTION_WARM,
     OPTION_APART,
@@ -87,8 +92,10 @@ static const struct option options[] = {{"device", required_argument, NULL, OPTI
                                         {"pairs", required_argument, NULL, OPTION_PAIRS},
                                         {"blocks", required_argument, NULL, OPTION_BLOCKS},
                                         {"launches", required_argument, NULL, OPTION_LAUNCHES},
+                                        {"runup", required_argument, NULL, OPTION_RUNUP},
                                         {"places", required_argument, NULL, OPTION_PLACES},
                                         {"instances", required_argument, NULL, OPTION_INSTANCES},
+                                        {"regime", required_argument, NULL, OPTION_REGIME},
                                         {"flush", required_argument, NULL, OPTION_FLUSH},
                                         {"warm", no_argument, NULL, OPTION_WARM},
                                         {"apart", no_argument, NULL, OPTION_APART},
@@ -160,6 +167,8 @@ static int read_number(struct time_options *time, int code, const char *text)
         time->blocks = (uint32_t)value;
     else if (code == OPTION_LAUNCHES)
         time->launches = (uint32_t)value;
+    else if (code == OPTION_RUNUP)
+        time->runup = (uint32_t)value;
     else if (code == OPTION_PLACES)
         time->places = (uint32_t)value;
     else if (code == OPTION_INSTANCES)
@@ -208,11 +217,17 @@ static int read_option(struct time_options *time, int code)
         return 0;
     case OPTION_VARIANT:
         return read_variant(&time->variant, optarg);
+    case OPTION_REGIME:
+        if (regime_parse(&time->regime, optarg) == 0)
+            return 0;
+        fprintf(stderr, "bench: --regime %s: there is no such regime\n", optarg);
+        return -1;
     case OPTION_FLUSH:
         return read_flush(&time->flush, optarg);
     case OPTION_PAIRS:
     case OPTION_BLOCKS:
     case OPTION_LAUNCHES:
+    case OPTION_RUNUP:
     case OPTION_PLACES:
     case OPTION_INSTANCES:
     case OPTION_SEED:

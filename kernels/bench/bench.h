@@ -30,9 +30,10 @@ int bench_list(FILE *out, char **libraries, int count);
 
 struct time_options {
     const char *head, *base, *kernel, *base_kernel, *problem, *pin, *csv;
-    uint32_t pairs, blocks, launches, places;
+    uint32_t pairs, blocks, launches, runup, places;
     uint32_t instances; // 0: as a gate has them
     uint64_t seed;
+    enum regime regime;
     enum flush flush;
     unsigned variant;
     bool warm, inside, apart, head_first, solo;

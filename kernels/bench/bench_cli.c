@@ -218,7 +218,9 @@ int bench_time(struct bench *bench, const struct time_options *o)
                                .seed = o->seed,
                                .pin = o->pin,
                                .head_first = o->head_first,
+                               .regime = o->regime,
                                .flush = o->flush,
+                               .runup = o->runup,
                                .launches = o->launches,
                                .instances = o->instances,
                                .variant = o->variant,
@@ -232,6 +234,11 @@ int bench_time(struct bench *bench, const struct time_options *o)
     }
     if (o->base_kernel && !o->base) {
         error_set(&err, "--base-kernel needs --base; try bench --help");
+        goto done;
+    }
+    if (o->regime != REGIME_COLD && (o->warm || o->flush != FLUSH_READ)) {
+        error_set(&err, "--warm and --flush are for the regime cold; --regime %s has its own",
+                  regime_name(o->regime));
         goto done;
     }
     if (problem_parse(&spec.problem, o->problem, &err))

@@ -59,7 +59,7 @@ double buffers_need_bytes(const struct parts *p, const struct device_ops *ops,
 {
     // buffers_grow() wants large operands until the flush's size has passed, and one more. What a
     // batch touches besides is bounded by what a device moves while it lasts.
-    enum { FLUSHES = 8 };
+    enum { FLUSHES = 20 };
     const double flush = (double)ops->flush_bytes(device);
     const double known = (double)regions_of(p, true).blocks[BUFFER_INPUTS];
     return 2 * set_bytes(p, true) + known + flush +
@@ -247,7 +247,7 @@ int buffers_poison(struct buffers *b, struct error *err)
         if (b->ops->set(b->device, b->outputs[i], POISON_BYTE, b->parts.output.bytes, err))
             return -1;
     }
-    return buffers_form_restore(b, false, err);
+    return buffers_form_restore(b, &(struct renewal){.inputs = 0}, err);
 }
 
 // First changed byte of a guard, or -1.

@@ -82,6 +82,8 @@ struct renewal {
     uint64_t outputs; // key of what might be a product, in all outputs
     bool whole;       // every number of A and B; otherwise a part in each row, where they are noise
     bool wide, coarse; // enum variant
+    uint32_t set;      // the first that is written, and of how many; 0: of all. One after another
+    uint32_t sets;     // by the same keys, they hold what all at once would.
 };
 int buffers_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
 // The signs that the product of a set has after buffers_known().
@@ -92,10 +94,15 @@ int buffers_soil(struct buffers *buffers, uint64_t key, struct error *err);
 // contents_form.c: what those of a form hold. Known inputs are drawn from a seed, and so are fresh
 // ones but A and B of a product, which become noise as those of a plain problem do.
 int buffers_form_known(struct buffers *buffers, struct error *err);
-int buffers_form_renew(struct buffers *buffers, uint64_t key, struct error *err);
+int buffers_form_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
 // Before a launch: the input that the output holds, and zeros in rows that are no group's, after
 // new `inputs` in A too. Where there are neither, nothing.
-int buffers_form_restore(struct buffers *buffers, bool inputs, struct error *err);
+int buffers_form_restore(struct buffers *buffers, const struct renewal *renewal, struct error *err);
+// One behind the last set of a renewal.
+static inline uint32_t buffers_end(const struct buffers *buffers, const struct renewal *renewal)
+{
+    return renewal->sets ? renewal->set + renewal->sets : buffers->sets;
+}
 // What the output of a set held before its launch, in memory of its own; NULL where it was no
 // input. Good until it is asked for another set.
 int buffers_given(const void **out, struct buffers *buffers, uint32_t set, struct error *err);

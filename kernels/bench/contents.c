@@ -148,7 +148,8 @@ static struct noise fresh_operand(const struct buffers *b, int i, const struct r
 {
     const uint64_t bytes = b->parts.inputs[i].bytes;
     const bool large = i == b->parts.large, whole = renewal->whole || !b->is_noise;
-    struct noise noise = noise_of(b, b->inputs[i], large ? b->wide : b->sets, bytes, false,
+    const uint32_t places = large ? b->wide : b->sets, end = buffers_end(b, renewal);
+    struct noise noise = noise_of(b, b->inputs[i], end < places ? end : places, bytes, false,
                                   inputs_word(renewal->inputs, KEY_OPERANDS, (uint64_t)i));
     noise.one_in = !whole && is_worth(&b->problem, bytes) ? ONE_IN : 1;
     noise.line = renewal->wide ? 2 * NOISE_LINE : NOISE_LINE;
@@ -167,25 +168,42 @@ static bool is_product(const struct buffers *b)
 static struct noise disguise_of(const struct buffers *b, const struct renewal *renewal)
 {
     const uint64_t bytes = b->parts.output.bytes;
-    struct noise noise = noise_of(b, b->outputs, b->sets, bytes, true, renewal->outputs);
+    struct noise noise =
+        noise_of(b, b->outputs, buffers_end(b, renewal), bytes, true, renewal->outputs);
     noise.one_in = is_product(b) && !renewal->whole && bytes >= SMALL_BYTES ? OUTPUT_ONE_IN : 1;
     noise.coarse = renewal->coarse;
     return noise;
+}
+
+// What of a noise for all places is written for the sets of a renewal.
+static struct noise part_of(const struct noise *all, const struct renewal *renewal)
+{
+    struct noise part = *all;
+    if (!renewal->sets)
+        return part;
+    const uint32_t first = renewal->set < all->count ? renewal->set : all->count;
+    part.to += first;
+    part.key += first;
+    part.count -= first;
+    return part;
 }
 
 int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
 {
     struct noise noise[NOISE_JOBS];
     uint32_t count = 0;
-    if (!b->plain && renewal->inputs && buffers_form_renew(b, renewal->inputs, err))
+    if (!b->plain && renewal->inputs && buffers_form_renew(b, renewal, err))
         return -1;
-    for (int i = 0; i < 2 && renewal->inputs && !b->problem.number_count; i++)
-        b->fresh[i] = noise[count++] = fresh_operand(b, i, renewal);
-    noise[count++] = disguise_of(b, renewal);
+    for (int i = 0; i < 2 && renewal->inputs && !b->problem.number_count; i++) {
+        b->fresh[i] = fresh_operand(b, i, renewal);
+        noise[count++] = part_of(&b->fresh[i], renewal);
+    }
+    const struct noise disguise = disguise_of(b, renewal);
+    noise[count++] = part_of(&disguise, renewal);
     b->is_noise |= renewal->inputs != 0;
     if (b->ops->noise(b->device, noise, count, err))
         return -1;
-    return b->plain ? 0 : buffers_form_restore(b, renewal->inputs != 0, err);
+    return b->plain ? 0 : buffers_form_restore(b, renewal, err);
 }
 
 int buffers_soil(struct buffers *b, uint64_t key, struct error *err)

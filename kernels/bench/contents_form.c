@@ -59,10 +59,11 @@ static int fill_part(struct buffers *b, uint32_t set, int i, uint64_t seed, stru
 
 // key 0: all sets alike, from the series' seed. Else all but A and B of a product, which become
 // noise.
-static int fill_sets(struct buffers *b, uint64_t key, struct error *err)
+static int fill_sets(struct buffers *b, uint64_t key, uint32_t from, uint32_t end,
+                     struct error *err)
 {
     const int first = key && !b->problem.number_count ? 2 : 0;
-    for (uint32_t set = 0; set < b->sets; set++) {
+    for (uint32_t set = from; set < end; set++) {
         b->seeds[set] = key ? inputs_word(key, KEY_SETS, set) >> 1 : b->seed;
         for (int i = first; i < b->parts.input_count; i++) {
             const bool own = i != b->parts.large || set < b->wide;
@@ -76,17 +77,18 @@ static int fill_sets(struct buffers *b, uint64_t key, struct error *err)
 int buffers_form_known(struct buffers *b, struct error *err)
 {
     b->is_noise = false;
-    return fill_sets(b, 0, err);
+    return fill_sets(b, 0, 0, b->sets, err);
 }
 
-int buffers_form_renew(struct buffers *b, uint64_t key, struct error *err)
+int buffers_form_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
 {
-    return fill_sets(b, key, err);
+    return fill_sets(b, renewal->inputs, renewal->set, buffers_end(b, renewal), err);
 }
 
-int buffers_form_restore(struct buffers *b, bool inputs, struct error *err)
+int buffers_form_restore(struct buffers *b, const struct renewal *renewal, struct error *err)
 {
-    for (uint32_t set = 0; set < b->sets; set++) {
+    const bool inputs = renewal->inputs != 0;
+    for (uint32_t set = renewal->set; set < buffers_end(b, renewal); set++) {
         const bool own = b->parts.large != 0 || set < b->wide;
         if (inputs && !b->problem.number_count && own &&
             clear_padding(b, b->inputs[0][set], &b->parts.inputs[0], err))

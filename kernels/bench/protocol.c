@@ -152,6 +152,9 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
         return error_set(err, "bench: open: kernel, head or problem is missing");
     if (problem_parse(&spec.problem, problem, err) || wire_int(&seed, r, "seed", 0, INT64_MAX, err))
         return -1;
+    const char *regime = wire_text(r, "regime");
+    if (regime && regime_parse(&spec.regime, regime))
+        return error_set(err, "bench: open: there is no regime '%.40s'", regime);
     if (wire_text(r, "order") && wire_int(&order, r, "order", 0, 1, err))
         return -1;
     if (wire_text(r, "launches") && wire_int(&launches, r, "launches", 1, COUNT_MAX, err))
@@ -178,6 +181,7 @@ static void put_state(struct bench *bench, const char *record, int64_t id,
     wire_add_double(&line, "tolerance", state->tolerance);
     wire_add_int(&line, "launches", state->launches);
     wire_add_text(&line, "note", state->note);
+    wire_add_text(&line, "regime", regime_name(state->regime));
     put(bench, &line);
 }
 
@@ -226,6 +230,7 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
 struct sender {
     struct bench *bench;
     int64_t id;
+    enum regime regime;
 };
 
 static void send_sample(void *state, const struct sample *sample)
@@ -235,6 +240,7 @@ static void send_sample(void *state, const struct sample *sample)
     wire_begin(&line, "sample");
     wire_add_int(&line, "id", sender->id);
     wire_add_sample(&line, sample);
+    wire_add_text(&line, "regime", regime_name(sender->regime));
     put(sender->bench, &line);
 }
 
@@ -264,7 +270,7 @@ static int do_samples(struct protocol *p, const struct wire_record *r, bool pair
     if (open->changes != p->changes && series_settle(open->series, err))
         return -1;
     open->changes = p->changes;
-    struct sender sender = {p->bench, open->id};
+    struct sender sender = {p->bench, open->id, series_regime(open->series)};
     return (pairs ? series_pairs : series_solo)(open->series, (uint32_t)count, (uint16_t)block,
                                                 send_sample, &sender, err);
 }

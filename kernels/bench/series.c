@@ -134,6 +134,79 @@ static int take_untold(double *least_ns, struct series *s, uint32_t launches, st
     return 0;
 }
 
+// How launches meet the device. No launch, timed or not, finds contents or an output that another
+// one of its sample had, but in `warm` the untimed one before it, and there contents and output
+// change in between: so what is looked at behind the last is what each has computed.
+//     cold         what was measured before regimes had names: behind a flush that reads twice the
+//                  L2, one launch from 50 us on, and below a batch, of which only the first launch
+//                  finds the L2 clean. The switch is batch_below_ns.
+//     stream       behind a flush that reads twice the L2, some launches to bring clock, power and
+//                  dirty lines to where they stay, then the timed ones without a pause. A set is
+//                  met once; of the largest operand so many copies are met in turn that more than
+//                  twice the L2 lies between two launches on one.
+//     isolated     the L2 is read full of clean lines, the device rests for 15 us, one launch.
+//     dirty        the L2 is written full, one launch without a pause.
+//     warm         one launch on a set, fresh numbers in a part of it (noise.h), one launch on it.
+//     activations  the L2 is read full of other lines, A and C are read, one launch.
+// Of the last four a sample holds as many as make it no longer than one of 60 us, at most eight,
+// each on a set of its own, with two events of its own. None of the five has a switch.
+static const struct manner manners[REGIMES] = {
+    [REGIME_COLD] = {.flush = FLUSH_READ},
+    [REGIME_STREAM] = {.flush = FLUSH_READ, .runup = true},
+    [REGIME_ISOLATED] = {.flush = FLUSH_READ, .each = true, .quiet = true},
+    [REGIME_DIRTY] = {.flush = FLUSH_WRITE, .each = true},
+    [REGIME_WARM] = {.flush = FLUSH_NONE, .each = true, .again = true},
+    [REGIME_ACTIVATIONS] = {.flush = FLUSH_READ, .each = true, .touched = true},
+};
+
+static int refuse_regime(const struct series *s, struct series_state *state)
+{
+    if (s->spec.regime != REGIME_ACTIVATIONS)
+        return 0;
+    if (s->spec.problem.number_count)
+        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                             "regime activations: only a GEMM has A and C that are warm; take "
+                             "another regime for this kernel");
+    return s->ops->touches
+               ? 0
+               : series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                               "regime activations: on the device %s nobody but the library can "
+                               "bring A and C into its cache; take another regime there",
+                               s->ops->kind);
+}
+
+// So many timed launches, and before them half as many.
+enum { RUNUP_MOST = 8 };
+
+static uint32_t wanted_launches(const struct series *s, double least_ns)
+{
+    const struct device_ops *ops = s->ops;
+    double wanted = 1;
+    uint32_t most = ops->launches_max;
+    if (s->manner.each) {
+        wanted = ceil(ops->each_ns / least_ns);
+        most = EACH_MOST;
+    } else if (s->manner.runup) {
+        wanted = ceil(ops->stream_ns / least_ns);
+        most -= RUNUP_MOST;
+    } else if (least_ns < ops->batch_below_ns) {
+        wanted = ceil(ops->sample_ns / least_ns);
+    }
+    if (s->spec.launches)
+        wanted = s->spec.launches;
+    return (uint32_t)fmax(fmin(wanted, most), 1);
+}
+
+static uint32_t wanted_runup(const struct series *s)
+{
+    const uint32_t half = s->launches / 2, least = s->ops->runup_least;
+    if (!s->manner.runup)
+        return 0;
+    if (s->spec.runup)
+        return s->spec.runup < RUNUP_MOST ? s->spec.runup : RUNUP_MOST;
+    return half < least ? least : half < RUNUP_MOST ? half : RUNUP_MOST;
+}
+
 // The faster arm's time alone decides how many launches make a sample.
 static int choose_launches(struct series *s, struct error *err)
 {
@@ -142,11 +215,18 @@ static int choose_launches(struct series *s, struct error *err)
         if (take_untold(&least_ns, s, 1, err))
             return -1;
     }
-    double wanted = s->spec.launches;
-    if (wanted < 1)
-        wanted = least_ns >= s->ops->batch_below_ns ? 1 : ceil(s->ops->sample_ns / least_ns);
-    s->launches = (uint32_t)fmin(wanted, s->ops->launches_max);
+    s->launches = wanted_launches(s, least_ns);
+    s->runup = wanted_runup(s);
     return 0;
+}
+
+// Where memory has fewer sets than launches, those of a regime become fewer: each has its own.
+static void fit_launches(struct series *s, uint32_t sets)
+{
+    if (s->runup + s->launches <= sets)
+        return;
+    s->runup = s->runup < sets / 3 ? s->runup : sets / 3;
+    s->launches = s->launches < sets - s->runup ? s->launches : sets - s->runup;
 }
 
 static int warm_up(struct series *s, struct error *err)
@@ -200,18 +280,26 @@ static int open_captured(struct series *s, struct series_state *state, struct er
     if (s->spec.base && !captured_is(&s->arms[ROLE_BASE]))
         return series_refuse(state, ROLE_BASE, MEASURED_UNSUPPORTED,
                              "one side is captured and the other is not");
+    if (s->spec.regime == REGIME_ACTIVATIONS)
+        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                             "regime activations: a capture does not say which of its memory is A "
+                             "and C; take another regime for it");
     int stop = captured_open(&s->captured, s->arms, state, err);
     if (stop)
         return stop;
+    if (s->spec.regime == REGIME_WARM && !captured_repeats(s->captured))
+        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                             "regime warm: a second launch on what the first has changed computes "
+                             "something else; take another regime for it");
     s->tolerance = captured_tolerance(s->captured);
     if (choose_launches(s, err))
         return -1;
-    if (s->launches > 1) {
-        if (captured_grow(s->captured, s->launches, err) || arm_grow(&s->arms[ROLE_BASE], err) ||
-            arm_grow(&s->arms[ROLE_HEAD], err))
+    if (s->runup + s->launches > 1) {
+        if (captured_grow(s->captured, s->runup + s->launches, err) ||
+            arm_grow(&s->arms[ROLE_BASE], err) || arm_grow(&s->arms[ROLE_HEAD], err))
             return -1;
-        if (!captured_repeats(s->captured) && s->launches > captured_sets(s->captured))
-            s->launches = captured_sets(s->captured);
+        if (!captured_repeats(s->captured))
+            fit_launches(s, captured_sets(s->captured));
     }
     if (draw_places(s, err) || warm_up(s, err))
         return -1;
@@ -221,10 +309,12 @@ static int open_captured(struct series *s, struct series_state *state, struct er
 // Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct series *s, struct series_state *state, struct error *err)
 {
-    int stop = load(s, state, err);
-    if (!stop && captured_is(&s->arms[ROLE_HEAD]))
+    int stop = refuse_regime(s, state);
+    if (stop || (stop = load(s, state, err)))
+        return stop;
+    if (captured_is(&s->arms[ROLE_HEAD]))
         return open_captured(s, state, err);
-    if (stop || (stop = settle_parts(s, state)))
+    if ((stop = settle_parts(s, state)))
         return stop;
     if (s->parts.restored && s->spec.warm)
         return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
@@ -237,14 +327,15 @@ static int open_steps(struct series *s, struct series_state *state, struct error
         return stop;
     if (choose_launches(s, err))
         return -1;
-    if (s->launches > 1 && !s->spec.warm) {
-        if (buffers_grow(&s->buffers, s->launches, err) ||
-            (s->spec.apart && buffers_grow(&s->apart, s->launches, err)) ||
+    const uint32_t sets = s->runup + s->launches;
+    if (sets > 1 && !s->spec.warm) {
+        if (buffers_grow(&s->buffers, sets, err) ||
+            (s->spec.apart && buffers_grow(&s->apart, sets, err)) ||
             arm_grow(&s->arms[ROLE_BASE], err) || arm_grow(&s->arms[ROLE_HEAD], err) ||
             series_make_digests(s, err))
             return -1;
-        if (s->parts.restored && s->launches > s->buffers.sets)
-            s->launches = s->buffers.sets; // each C is written before its one launch
+        if (s->manner.each || s->manner.runup || s->parts.restored)
+            fit_launches(s, s->buffers.sets);
         if ((stop = series_check_anew(s, state, err)))
             return stop;
     }
@@ -266,6 +357,7 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
 
 static void report(struct series_state *state, const struct series *s)
 {
+    state->regime = s->spec.regime;
     const double error = s->captured ? captured_error(s->captured) : s->error;
     state->error = isfinite(error) ? error : 1e300; // the wire carries no infinity
     state->tolerance = s->tolerance;
@@ -281,9 +373,12 @@ int series_open(struct series **out, struct series_state *state, const struct de
                          .device = device,
                          .spec = *spec,
                          .arms = {ARM_NONE, ARM_NONE},
+                         .manner = manners[spec->regime],
                          .tolerance = exact_tolerance(&spec->problem),
                          .launches = 1,
                          .found = {.state = MEASURED_OK}};
+    if (spec->regime == REGIME_COLD)
+        s->manner.flush = spec->flush;
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
     int stop = open_steps(s, &found, err);
     report(&found, s);
@@ -298,6 +393,11 @@ int series_open(struct series **out, struct series_state *state, const struct de
     *state = found;
     *out = s;
     return 0;
+}
+
+enum regime series_regime(const struct series *series)
+{
+    return series->spec.regime;
 }
 
 bool series_has_base(const struct series *series)

@@ -19,8 +19,10 @@ struct series_spec {
     uint64_t seed;           // of inputs and of the order inside pairs
     const char *pin;         // a note of an earlier prepare() to reproduce, or NULL
     bool head_first;         // order of loading
+    enum regime regime;
     enum flush flush;
-    uint32_t launches;  // per sample; 0: as the device's rule says
+    uint32_t launches;  // timed per sample; 0: as the regime says
+    uint32_t runup;     // and before them, by hand; 0: as the regime says
     bool warm;          // every launch of a batch on one set
     bool inside;        // host libraries in this process: to see what their own ones cost
     uint32_t instances; // of each record (instances.h): by hand; 0: as a gate has them
@@ -31,6 +33,7 @@ struct series_spec {
 struct series_state {
     enum measurement_state state;
     enum sample_role role; // whose state it is
+    enum regime regime;
     double error, tolerance;
     uint32_t launches;
     double baton_ns; // what an empty turn of a library's own process takes; 0: it has none
@@ -43,6 +46,7 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
                          struct device_base *device);
 
 struct series;
+enum regime series_regime(const struct series *series);
 typedef void sample_sink(void *state, const struct sample *sample);
 
 // Loads, fills, prepares, checks, warms up. Returns 0 with *out NULL when `state` says why the

@@ -16,6 +16,16 @@
 #include "kernels/bench/exact.h"
 #include "kernels/bench/series.h"
 
+// What a regime asks of each sample.
+struct manner {
+    enum flush flush;
+    bool each;    // every launch alone, behind a flush of its own
+    bool runup;   // launches in one stretch, behind some that are not timed
+    bool quiet;   // the device rests before a launch
+    bool touched; // A and C are brought into the cache behind the flush
+    bool again;   // each launch once on its set, untimed, and then on fresh contents
+};
+
 struct turn {
     uint64_t key;
     bool known;            // the reference is of these contents, but for signs
@@ -41,7 +51,8 @@ struct series {
     double allowed; // how far one element may be off, in its own units
     void *digests;  // of the first side of a pair; NULL without base
     double tolerance, error;
-    uint32_t launches, next_pair;
+    struct manner manner; // of its regime
+    uint32_t runup, launches, next_pair;
     struct turn turn;
     uint64_t turns;            // begun
     uint32_t looked_at;        // timed launches of each side whose output was looked at

@@ -176,7 +176,8 @@ static int look_again(struct series *s, enum sample_role role, uint32_t sets, bo
 // What is written before a sample of `role`. Both sides alike: what the second writes to the inputs
 // is there already. What a form's output holds besides its elements stays, so it must be the same
 // for both, too.
-static int renew(struct series *s, enum sample_role role, struct error *err)
+static int renew_sets(struct series *s, enum sample_role role, uint32_t first, uint32_t sets,
+                      struct error *err)
 {
     struct buffers *buffers = series_buffers(s, role);
     const unsigned variant = s->spec.variant;
@@ -185,8 +186,22 @@ static int renew(struct series *s, enum sample_role role, struct error *err)
                                     .outputs = inputs_word(s->turn.key, DISGUISE, disguised),
                                     .whole = s->turn.whole || variant & VARIANT_WHOLE,
                                     .wide = variant & VARIANT_WIDE,
-                                    .coarse = variant & VARIANT_COARSE};
+                                    .coarse = variant & VARIANT_COARSE,
+                                    .set = first,
+                                    .sets = sets};
     return variant & VARIANT_STILL ? 0 : buffers_renew(buffers, &renewal, err);
+}
+
+static int renew(struct series *s, enum sample_role role, struct error *err)
+{
+    return renew_sets(s, role, 0, 0, err);
+}
+
+// Between the two launches on a warm set.
+static int renew_between(void *self, uint32_t set, struct error *err)
+{
+    struct series *s = self;
+    return renew_sets(s, s->turn.role, set, 1, err);
 }
 
 // The other side's, while the host waits for this one's times: a device that does nothing between
@@ -217,6 +232,15 @@ static struct look look_of(const struct series *s, const struct buffers *buffers
                          .scale = 1.0f / INPUTS_FP8_SCALE};
 }
 
+// What is captured stays as it is between two launches on a warm set.
+static int keep_between(void *self, uint32_t set, struct error *err)
+{
+    (void)self;
+    (void)set;
+    (void)err;
+    return 0;
+}
+
 // A sample of captured launches: what they change is restored before, and one set in secret is held
 // to the base's results after every fourth.
 static int take_captured(struct sample *out, struct series *s, enum sample_role role,
@@ -224,14 +248,18 @@ static int take_captured(struct sample *out, struct series *s, enum sample_role 
 {
     enum { HOLD_EVERY = 4 };
     const uint32_t walked = s->spec.warm ? 1 : captured_sets(s->captured);
-    const uint32_t sets = launches < walked ? launches : walked;
+    const uint32_t all = s->runup + launches, sets = all < walked ? all : walked;
     struct arm *arm = &s->arms[role];
     const struct batch batch = {.launch = arm_launch,
                                 .self = arm,
                                 .sets = walked,
+                                .runup = s->runup,
                                 .launches = launches,
+                                .each = s->manner.each,
+                                .quiet = s->manner.quiet,
+                                .between = s->manner.again ? keep_between : NULL,
                                 .kernels = arm_kernels(arm),
-                                .flush = s->spec.flush,
+                                .flush = s->manner.flush,
                                 .variant = s->spec.variant};
     const uint64_t drawn = inputs_word(s->turn.key, SET, role);
     int code = 0;
@@ -259,22 +287,31 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
     struct arm *arm = &s->arms[role];
     const struct buffers *buffers = series_buffers(s, role);
     const bool last = s->turn.half || !s->arms[ROLE_BASE].used;
+    const struct manner *manner = &s->manner;
     const unsigned variant = s->spec.variant;
-    const uint32_t walked = s->spec.warm ? 1 : buffers->sets;
-    const uint32_t sets = launches < walked ? launches : walked;
+    const uint32_t walked = s->spec.warm ? 1 : buffers->sets, all = s->runup + launches;
+    const uint32_t sets = all < walked ? all : walked;
     s->turn.stays = s->turn.known || variant & (VARIANT_OUTPUTS | VARIANT_STILL);
     s->turn.role = role;
-    if (!s->turn.renewed && renew(s, role, err))
+    if (!s->turn.renewed && !manner->again && renew(s, role, err))
         return -1;
     s->turn.renewed = false;
     const struct look look = look_of(s, buffers, sets);
-    const bool ahead = launches == 1 && !last && !s->turn.known && buffers->plain;
+    const struct touched touched = {.places = {buffers->inputs[0], buffers->outputs},
+                                    .bytes = {s->parts.inputs[0].bytes, s->parts.output.bytes}};
+    const bool ahead = all == 1 && !manner->again && !last && !s->turn.known && buffers->plain;
     const struct batch batch = {.launch = arm_launch,
                                 .self = arm,
                                 .sets = walked,
+                                .runup = s->runup,
                                 .launches = launches,
+                                .each = manner->each,
+                                .quiet = manner->quiet,
+                                .touched = manner->touched ? &touched : NULL,
+                                .between = manner->again ? renew_between : NULL,
+                                .between_self = s,
                                 .kernels = arm_kernels(arm),
-                                .flush = s->spec.flush,
+                                .flush = manner->flush,
                                 .threads = arm->kernel.kernel.traits.threads,
                                 .run = arm_run(arm),
                                 .variant = variant,

@@ -101,13 +101,31 @@ struct findings {
     double waited_ns;
 };
 
-// One sample: `launches` launches, launch i on buffer set i % sets.
+// What is to be in the cache before a launch: places of A and of C, one for each set.
+struct touched {
+    void *const *places[2];
+    size_t bytes[2];
+};
+
+enum { EACH_MOST = 8 }; // launches of a sample that are timed each alone
+
+// One sample: `runup` launches that are not timed and `launches` that are, launch i of all on
+// buffer set i % sets. Between two stamps are all that are timed, behind one flush; or, with
+// `each`, every one has two stamps and a flush of its own, and the sample's time is their mean.
 struct batch {
     // Queues one launch and returns 0, or a code of its own.
     int (*launch)(void *self, uint32_t set, void *stream);
     void *self;
     uint32_t sets;
+    uint32_t runup; // 0 with `each`
     uint32_t launches;
+    bool each;
+    bool quiet;                    // with `each`: the device rests for a moment behind the flush
+    const struct touched *touched; // with `each`, behind the flush; NULL: nothing
+    // With `each`: every launch is made on its set twice, and only then timed the second time; this
+    // queues what is written in between. NULL: nothing of it.
+    int (*between)(void *self, uint32_t set, struct error *err);
+    void *between_self;
     uint32_t kernels; // that a launch queues, as far as is known
     enum flush flush;
     int32_t threads;  // of the kernel, as its traits say (the host pins single-threaded ones)
@@ -117,9 +135,9 @@ struct batch {
     // nothing.
     int (*behind)(void *self, struct error *err);
     void *behind_self;
-    // Where a library runs in another process: all of the launches, at once, and what they took.
-    // NULL: launch() is called for each.
-    int (*run)(void *self, uint32_t sets, uint32_t launches, double *time_ns);
+    // Where a library runs in another process: so many launches at once, from set `first` on, and
+    // what they took. NULL: launch() is called for each.
+    int (*run)(void *self, uint32_t first, uint32_t sets, uint32_t launches, double *time_ns);
 };
 
 struct inputs_recipe;
@@ -155,6 +173,12 @@ struct device_ops {
     // Kernels shorter than this are timed in batches, so that a sample lasts `sample_ns`.
     double batch_below_ns, sample_ns;
     uint32_t launches_max;
+    // How long the timed launches of a stream last, how many at least run before them, and up to
+    // which time launches that are timed each alone are taken together.
+    double stream_ns;
+    uint32_t runup_least;
+    double each_ns;
+    bool touches; // it can bring A and C into the cache, and B not
 
     // index: NULL for the first. -1 with *no_device set when there is none.
     int (*open)(struct device_base **out, const char *index, bool *no_device, struct error *err);

@@ -10,6 +10,7 @@ extern "C" {
 }
 
 enum { STATE_EVERY_MS = 10, ATTEMPTS = 3 };
+static const size_t flush_least = (size_t)256 << 20; // of each launch alone, as other tools have it
 
 static enum device_loss loss_of(cudaError_t code)
 {
@@ -78,10 +79,14 @@ static void cuda_close(struct device_base *device)
     struct cuda *cuda = (struct cuda *)device;
     nvml_close(cuda->nvml);
     if (cuda->base.loss == DEVICE_OK && cuda->stream) {
-        for (cudaEvent_t event : {cuda->start, cuda->stop, cuda->told}) {
-            if (event)
-                cudaEventDestroy(event);
+        for (int i = 0; i < EACH_MOST; i++) {
+            if (cuda->start[i])
+                cudaEventDestroy(cuda->start[i]);
+            if (cuda->stop[i])
+                cudaEventDestroy(cuda->stop[i]);
         }
+        if (cuda->told)
+            cudaEventDestroy(cuda->told);
         if (cuda->stream)
             cudaStreamDestroy(cuda->stream);
         cudaFree(cuda->flush);
@@ -111,6 +116,7 @@ static int open_known(struct cuda *cuda, struct error *err)
         return error_set(err, "cuda: %d SMs, bench knows fewer than %d", cuda->sm_count,
                          STAMPS_MAX);
     cuda->flush_bytes = 2 * (size_t)properties.l2CacheSize;
+    cuda->wide_bytes = cuda->flush_bytes > flush_least ? cuda->flush_bytes : flush_least;
     cuda->keeps = properties.persistingL2CacheMaxSize > 0;
     uuid_text(uuid, &properties);
     cuda->nvml = nvml_open(uuid);
@@ -122,11 +128,13 @@ static int cuda_wake(struct device_base *device, struct error *err)
     struct cuda *cuda = (struct cuda *)device;
     // A blocking stream: a kernel that strays to the default stream is still timed.
     CUDA_TRY(cuda, cudaStreamCreate(&cuda->stream), err);
-    CUDA_TRY(cuda, cudaEventCreate(&cuda->start), err);
-    CUDA_TRY(cuda, cudaEventCreate(&cuda->stop), err);
+    for (int i = 0; i < EACH_MOST; i++) {
+        CUDA_TRY(cuda, cudaEventCreate(&cuda->start[i]), err);
+        CUDA_TRY(cuda, cudaEventCreate(&cuda->stop[i]), err);
+    }
     CUDA_TRY(cuda, cudaEventCreateWithFlags(&cuda->told, cudaEventDisableTiming), err);
-    CUDA_TRY(cuda, cudaMalloc(&cuda->flush, cuda->flush_bytes), err);
-    CUDA_TRY(cuda, cudaMemset(cuda->flush, 1, cuda->flush_bytes), err);
+    CUDA_TRY(cuda, cudaMalloc(&cuda->flush, cuda->wide_bytes), err);
+    CUDA_TRY(cuda, cudaMemset(cuda->flush, 1, cuda->wide_bytes), err);
     CUDA_TRY(cuda, cudaMalloc(&cuda->stamps, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaMemset(cuda->stamps, 0, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaMallocHost(&cuda->seen, STAMPS_BYTES), err);
@@ -307,21 +315,6 @@ static void refresh_state(struct cuda *cuda)
     cuda->state_at_ns = now_ns;
 }
 
-static int take_stretch(struct stretch *out, struct cuda *cuda, const struct batch *batch,
-                        int *code, struct error *err)
-{
-    *code = 0;
-    cuda->batch = batch;
-    if (batch->variant & VARIANT_AGAIN && (*code = batch->launch(batch->self, 0, cuda->stream)))
-        return 0;
-    const int failed = cuda_begin(cuda, batch->flush, err);
-    for (uint32_t i = 0; i < batch->launches && !failed && !*code; i++)
-        *code = batch->launch(batch->self, i % batch->sets, cuda->stream);
-    const int ended = cuda_end(out, cuda, err);
-    cuda->batch = NULL;
-    return ended || failed ? -1 : 0;
-}
-
 static const unsigned hold_ms[ATTEMPTS] = {20, 100, HOLD_LIMIT_MS};
 
 static int cuda_sample(struct sample *out, struct findings *found, struct device_base *device,
@@ -333,7 +326,7 @@ static int cuda_sample(struct sample *out, struct findings *found, struct device
     // so the first attempts need not wait long for a launch that waits for us.
     for (int attempt = 0; attempt < ATTEMPTS && stretch.late; attempt++) {
         cuda->hold_ns = hold_ms[attempt] * 1000000ull;
-        if (take_stretch(&stretch, cuda, batch, code, err))
+        if (cuda_take(&stretch, cuda, batch, code, err))
             return -1;
     }
     cuda->hold_ns = HOLD_LIMIT_MS * 1000000ull;
@@ -366,6 +359,10 @@ extern "C" const struct device_ops device_cuda = {
     .batch_below_ns = 50e3,
     .sample_ns = 300e3,
     .launches_max = 32,
+    .stream_ns = 1200e3,
+    .runup_least = 1,
+    .each_ns = 60e3,
+    .touches = true,
     .open = cuda_open,
     .close = cuda_close,
     .wake = cuda_wake,

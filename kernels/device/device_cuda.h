@@ -28,11 +28,12 @@ enum { STAMPS_MAX = 1024 }; // SMs
 struct cuda {
     struct device_base base;
     cudaStream_t stream;
-    cudaEvent_t start, stop;
+    cudaEvent_t start[EACH_MOST], stop[EACH_MOST];
     cudaEvent_t told; // what was timed and found is with the host
     char *flush;
     size_t flush_bytes;
-    bool keeps; // lines in its L2 can be told to persist
+    size_t wide_bytes; // of `flush` in all: what launches that are timed each alone are behind
+    bool keeps;        // lines in its L2 can be told to persist
     int sm_count;
     uint64_t sequence;
     uint64_t hold_ns;          // after which a stretch is let go though not all is queued
@@ -99,6 +100,8 @@ struct stretch {
     double waited_ns;         // at the hold
     bool late;                // the hold gave up: the time means nothing
 };
+int cuda_take(struct stretch *out, struct cuda *cuda, const struct batch *batch, int *code,
+              struct error *err);
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err);
 int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err);
 

@@ -320,29 +320,56 @@ static void pin_to(const cpu_set_t *cpus)
     sched_setaffinity(0, sizeof(*cpus), cpus); // where it is refused, the scheduler decides
 }
 
-static double launch_all(int *code, const struct batch *batch)
+// `count` launches from number `first` on; what they took.
+static double launch_some(int *code, const struct batch *batch, uint32_t first, uint32_t count)
 {
     double took_ns = 0;
+    *code = 0;
     if (batch->run) {
-        *code = batch->run(batch->self, batch->sets, batch->launches, &took_ns);
+        if (count > 0)
+            *code = batch->run(batch->self, first, batch->sets, count, &took_ns);
         return took_ns;
     }
-    *code = 0;
     const double begun_ns = host_now_ns();
-    for (uint32_t i = 0; i < batch->launches && !*code; i++)
+    for (uint32_t i = first; i < first + count && !*code; i++)
         *code = batch->launch(batch->self, i % batch->sets, NULL);
     return host_now_ns() - begun_ns;
+}
+
+static double launch_together(int *code, struct host *host, const struct batch *batch)
+{
+    flush_caches(host, batch->flush);
+    launch_some(code, batch, 0, batch->runup);
+    return *code ? 0 : launch_some(code, batch, batch->runup, batch->launches);
+}
+
+static int launch_each(double *took_ns, int *code, struct host *host, const struct batch *batch,
+                       struct error *err)
+{
+    *took_ns = 0;
+    *code = 0;
+    for (uint32_t i = 0; i < batch->launches && !*code; i++) {
+        flush_caches(host, batch->flush);
+        if (batch->between)
+            launch_some(code, batch, i, 1);
+        if (batch->between && !*code && batch->between(batch->between_self, i % batch->sets, err))
+            return -1;
+        *took_ns += *code ? 0 : launch_some(code, batch, i, 1);
+    }
+    return 0;
 }
 
 static int host_sample(struct sample *out, struct findings *found, struct device_base *device,
                        const struct batch *batch, int *code, struct error *err)
 {
     struct host *host = (struct host *)device;
+    double took_ns = 0;
     if (batch->threads <= 1)
         pin_to(&host->alone);
-    flush_caches(host, batch->flush);
-    double clock_hz = host_clock_hz();
-    double took_ns = launch_all(code, batch);
+    const double clock_hz = host_clock_hz();
+    const int failed = batch->each ? launch_each(&took_ns, code, host, batch, err) : 0;
+    if (!batch->each)
+        took_ns = launch_together(code, host, batch);
     out->time_ns = fmax(took_ns, 1.0) / batch->launches;
     // What the clock is around the kernel; wide vectors may lower it for a while, which shows
     // after.
@@ -351,6 +378,8 @@ static int host_sample(struct sample *out, struct findings *found, struct device
     out->power_mw = -1;
     if (batch->threads <= 1)
         pin_to(&host->cpus);
+    if (failed)
+        return -1;
     if (batch->look && !*code)
         host_look(found, batch->look);
     return batch->behind && !*code ? batch->behind(batch->behind_self, err) : 0;
@@ -361,6 +390,8 @@ const struct device_ops device_host = {
     .batch_below_ns = 300e3,
     .sample_ns = 500e3,
     .launches_max = 1024,
+    .stream_ns = 500e3,
+    .each_ns = 0,
     .open = host_open,
     .close = host_close,
     .info = host_info,

@@ -14,14 +14,14 @@
 #include <stdint.h>
 
 enum { PHASES = 8 };
-// The stopwatch's own in a sample: noise, flush, hold, stamps before and after, look.
+// The stopwatch's own in a sample of one flush: noise, flush, hold, stamps before and after, look.
 enum { PHASES_OWN = 6 };
 
-// How many kernels are missing behind `launches` launches of `kernels` kernels each, 0 to
-// PHASES - 1.
-static inline uint32_t phases_missing(uint32_t launches, uint32_t kernels)
+// How many kernels are missing behind `own` of the stopwatch and `launches` launches of `kernels`
+// kernels each, 0 to PHASES - 1.
+static inline uint32_t phases_missing(uint32_t own, uint32_t launches, uint32_t kernels)
 {
-    const uint64_t queued = PHASES_OWN + (uint64_t)launches * kernels;
+    const uint64_t queued = own + (uint64_t)launches * kernels;
     return (uint32_t)((PHASES - queued % PHASES) % PHASES);
 }
 

@@ -2,8 +2,13 @@
 //
 // One timed stretch of the stream. It is queued while a one-thread kernel holds the stream, so that
 // nothing of the host's time is between the events:
-//     flush | hold | stamp | event | launches | event | stamp      then: release      look, or
-//     fetch
+//     flush | hold | launches | stamp | event | launches | event | stamp      then: release
+//     look, or fetch
+// The launches before the first stamp are the run-up. Launches that are timed each alone have a
+// flush and two events of their own, and stamps are taken around the last of them:
+//     hold | flush | touch | event | launch | event | flush | ...             dirty, activations
+//     flush | hold | event | launch | event | flush | hold | ...              isolated: at rest
+//     hold | launch | fresh contents | event | launch | event | launch | ...  warm
 // The hold gives up after cuda->hold_ns, so that a launch() that waits for the device cannot wedge
 // it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
 // timer from just before to just after give the mean clock inside, which probes beside a kernel
@@ -11,7 +16,7 @@
 #include "kernels/device/device_cuda.h"
 #include "kernels/device/phases.h"
 
-enum { FLUSH_THREADS = 512, REST_NS = 100000 };
+enum { FLUSH_THREADS = 512, REST_NS = 100000, QUIET_NS = 15000 };
 
 // Says how long it held: whether the host was ready before the flush was over.
 static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence,
@@ -41,7 +46,7 @@ static __global__ void take_stamps(struct stamp *stamps, uint64_t sequence,
         stamps[sm] = {sequence, (uint64_t)clock64(), device_time_ns()};
 }
 
-static __global__ void read_all(const uint4 *from, size_t count, unsigned *sink)
+static __device__ unsigned read_part(const uint4 *from, size_t count)
 {
     unsigned sum = 0;
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
@@ -49,7 +54,21 @@ static __global__ void read_all(const uint4 *from, size_t count, unsigned *sink)
         const uint4 x = __ldcg(from + i);
         sum += x.x ^ x.y ^ x.z ^ x.w;
     }
+    return sum;
+}
+
+static __global__ void read_all(const uint4 *from, size_t count, unsigned *sink)
+{
+    const unsigned sum = read_part(from, count);
     if (sum == 0x9e3779b9u) // never with a constant buffer; keeps the loads
+        *sink = sum;
+}
+
+static __global__ void touch(const uint4 *first, size_t first_count, const uint4 *second,
+                             size_t second_count, unsigned *sink)
+{
+    const unsigned sum = read_part(first, first_count) + read_part(second, second_count);
+    if (sum == 0x9e3779b9u) // hardly ever, and it does no harm
         *sink = sum;
 }
 
@@ -60,7 +79,8 @@ static __global__ void do_nothing()
 int cuda_load_stretch(struct cuda *cuda, struct error *err)
 {
     return cuda_load(cuda, hold, err) || cuda_load(cuda, take_stamps, err) ||
-                   cuda_load(cuda, read_all, err) || cuda_load(cuda, do_nothing, err)
+                   cuda_load(cuda, read_all, err) || cuda_load(cuda, touch, err) ||
+                   cuda_load(cuda, do_nothing, err)
                ? -1
                : 0;
 }
@@ -89,51 +109,92 @@ static int prefer_memory(struct cuda *cuda, struct error *err)
     return 0;
 }
 
-static int queue_flush(struct cuda *cuda, enum flush flush, struct error *err)
+// Where the stopwatch's own kernels say what nobody reads.
+static unsigned *sink_of(const struct cuda *cuda)
+{
+    return (unsigned *)&cuda->stamps[2 * STAMPS_MAX - 1].sequence;
+}
+
+static int queue_flush(struct cuda *cuda, enum flush flush, size_t bytes, struct error *err)
 {
     if (flush == FLUSH_WRITE)
-        CUDA_TRY(cuda, cudaMemsetAsync(cuda->flush, 1, cuda->flush_bytes, cuda->stream), err);
+        CUDA_TRY(cuda, cudaMemsetAsync(cuda->flush, 1, bytes, cuda->stream), err);
     if (flush == FLUSH_READ)
         read_all<<<4 * cuda->sm_count, FLUSH_THREADS, 0, cuda->stream>>>(
-            (const uint4 *)cuda->flush, cuda->flush_bytes / sizeof(uint4),
-            (unsigned *)&cuda->stamps[2 * STAMPS_MAX - 1].sequence);
+            (const uint4 *)cuda->flush, bytes / sizeof(uint4), sink_of(cuda));
     CUDA_TRY(cuda, cudaGetLastError(), err);
     return 0;
 }
 
+static void queue_hold(struct cuda *cuda, uint64_t least_ns)
+{
+    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, cuda->sequence, cuda->hold_ns, least_ns,
+                                    cuda_held(cuda->stamps));
+}
+
+static void queue_stamps(struct cuda *cuda)
+{
+    take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(
+        cuda->stamps, cuda->sequence,
+        look_of(cuda) && look_of(cuda)->first ? cuda_findings(cuda->stamps) : NULL);
+}
+
 // Nothing behind the hold runs until the caller releases it.
+static int begin_held(struct cuda *cuda, enum flush flush, struct error *err)
+{
+    cuda->sequence++;
+    const bool before = variant_of(cuda) & VARIANT_FIRST;
+    const size_t bytes = cuda->flush_bytes;
+    if (prefer_memory(cuda, err) || (!before && queue_flush(cuda, flush, bytes, err)) ||
+        (variant_of(cuda) & VARIANT_TWICE && queue_flush(cuda, flush, bytes, err)))
+        return -1;
+    queue_hold(cuda, variant_of(cuda) & VARIANT_REST ? REST_NS : 0);
+    return before ? queue_flush(cuda, flush, bytes, err) : 0;
+}
+
+static int begin_time(struct cuda *cuda, struct error *err)
+{
+    queue_stamps(cuda);
+    CUDA_TRY(cuda, cudaEventRecord(cuda->start[0], cuda->stream), err);
+    return 0;
+}
+
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err)
 {
-    const uint64_t sequence = ++cuda->sequence;
-    const bool before = variant_of(cuda) & VARIANT_FIRST;
-    if (prefer_memory(cuda, err) || (!before && queue_flush(cuda, flush, err)) ||
-        (variant_of(cuda) & VARIANT_TWICE && queue_flush(cuda, flush, err)))
-        return -1;
-    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence, cuda->hold_ns,
-                                    variant_of(cuda) & VARIANT_REST ? REST_NS : 0,
-                                    cuda_held(cuda->stamps));
-    if (before && queue_flush(cuda, flush, err))
-        return -1;
-    take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(
-        cuda->stamps, sequence,
-        look_of(cuda) && look_of(cuda)->first ? cuda_findings(cuda->stamps) : NULL);
-    CUDA_TRY(cuda, cudaEventRecord(cuda->start, cuda->stream), err);
-    return 0;
+    return begin_held(cuda, flush, err) || begin_time(cuda, err) ? -1 : 0;
 }
 
 static int queue_end(struct cuda *cuda, struct error *err)
 {
-    CUDA_TRY(cuda, cudaEventRecord(cuda->stop, cuda->stream), err);
+    const bool each = cuda->batch && cuda->batch->each; // then the last has its event
+    if (!each)
+        CUDA_TRY(cuda, cudaEventRecord(cuda->stop[0], cuda->stream), err);
     take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(cuda->stamps + STAMPS_MAX,
                                                                    cuda->sequence, NULL);
     CUDA_TRY(cuda, cudaGetLastError(), err);
     return 0;
 }
 
+// The stopwatch's own in a sample: noise, flush, hold, stamps before and after, look.
+static uint32_t own_kernels(const struct batch *batch)
+{
+    const uint32_t each = (batch->flush != FLUSH_NONE) + batch->quiet + (batch->touched != NULL) +
+                          (batch->between != NULL);
+    if (!batch->each)
+        return PHASES_OWN;
+    return batch->launches * each + 3 + !batch->quiet + !batch->between;
+}
+
+static uint32_t launches_of(const struct batch *batch)
+{
+    return batch->runup + (batch->between ? 2 : 1) * batch->launches;
+}
+
 // Behind what the host waits for, so that it costs a pair a microsecond or two at most.
 static int fill_phase(struct cuda *cuda, const struct batch *batch, struct error *err)
 {
-    for (uint32_t i = phases_missing(batch->launches, batch->kernels); i > 0; i--)
+    for (uint32_t i = phases_missing(own_kernels(batch), launches_of(batch), batch->kernels); i > 0;
+         i--)
         do_nothing<<<1, 1, 0, cuda->stream>>>();
     CUDA_TRY(cuda, cudaGetLastError(), err);
     return 0;
@@ -174,16 +235,107 @@ static double mean_clock_hz(const struct cuda *cuda)
 
 int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
 {
-    float elapsed_ms = 0;
+    const uint32_t count = cuda->batch && cuda->batch->each ? cuda->batch->launches : 1;
+    double seconds = 0;
     const int failed = queue_end(cuda, err);
     *cuda->go = cuda->sequence; // whatever happened: never leave the device held
     if (failed || queue_fetch(cuda, err))
         return -1;
     CUDA_TRY(cuda, cudaEventSynchronize(cuda->told), err);
-    CUDA_TRY(cuda, cudaEventElapsedTime(&elapsed_ms, cuda->start, cuda->stop), err);
-    *out = {(double)elapsed_ms * 1e-3, mean_clock_hz(cuda), (double)cuda_held(cuda->seen)->time_ns,
+    for (uint32_t i = 0; i < count; i++) {
+        float elapsed_ms = 0;
+        CUDA_TRY(cuda, cudaEventElapsedTime(&elapsed_ms, cuda->start[i], cuda->stop[i]), err);
+        seconds += (double)elapsed_ms * 1e-3;
+    }
+    *out = {seconds, mean_clock_hz(cuda), (double)cuda_held(cuda->seen)->time_ns,
             *cuda->late == cuda->sequence};
     return 0;
+}
+
+static int launch_on(struct cuda *cuda, uint32_t number)
+{
+    const struct batch *b = cuda->batch;
+    return b->launch(b->self, number % b->sets, cuda->stream);
+}
+
+// What comes before launch `i` alone, up to its event.
+static int approach(struct cuda *cuda, uint32_t i, int *code, struct error *err)
+{
+    const struct batch *b = cuda->batch;
+    const struct touched *t = b->touched;
+    const uint32_t set = i % b->sets;
+    // Between lines that are written and a launch nothing is queued, so that they stay what they
+    // are: there the stamps lie before the flush.
+    const bool last = i + 1 == b->launches, early = b->flush == FLUSH_WRITE;
+    if (last && early)
+        queue_stamps(cuda);
+    if (queue_flush(cuda, b->flush, cuda->wide_bytes, err))
+        return -1;
+    if (t)
+        touch<<<cuda_at_once(cuda) / 2, FLUSH_THREADS, 0, cuda->stream>>>(
+            (const uint4 *)t->places[0][set], t->bytes[0] / sizeof(uint4),
+            (const uint4 *)t->places[1][set], t->bytes[1] / sizeof(uint4), sink_of(cuda));
+    if (b->between && ((*code = launch_on(cuda, i)) || b->between(b->between_self, set, err)))
+        return *code ? 0 : -1;
+    if (b->quiet)
+        queue_hold(cuda, QUIET_NS);
+    if (last && !early)
+        queue_stamps(cuda);
+    CUDA_TRY(cuda, cudaEventRecord(cuda->start[i], cuda->stream), err);
+    return 0;
+}
+
+static int take_each(struct cuda *cuda, int *code, struct error *err)
+{
+    const struct batch *b = cuda->batch;
+    cuda->sequence++;
+    if (!b->quiet)
+        queue_hold(cuda, 0);
+    for (uint32_t i = 0; i < b->launches && !*code; i++) {
+        if (approach(cuda, i, code, err))
+            return -1;
+        if (!*code)
+            *code = launch_on(cuda, i);
+        CUDA_TRY(cuda, cudaEventRecord(cuda->stop[i], cuda->stream), err);
+    }
+    return 0;
+}
+
+static int take_together(struct cuda *cuda, int *code, struct error *err)
+{
+    const struct batch *b = cuda->batch;
+    if (begin_held(cuda, b->flush, err))
+        return -1;
+    for (uint32_t i = 0; i < b->runup && !*code; i++)
+        *code = launch_on(cuda, i);
+    if (begin_time(cuda, err))
+        return -1;
+    for (uint32_t i = 0; i < b->launches && !*code; i++)
+        *code = launch_on(cuda, b->runup + i);
+    return 0;
+}
+
+int cuda_take(struct stretch *out, struct cuda *cuda, const struct batch *batch, int *code,
+              struct error *err)
+{
+    *code = 0;
+    cuda->batch = batch;
+    if (batch->variant & VARIANT_AGAIN)
+        *code = launch_on(cuda, 0);
+    const int failed = *code         ? 0
+                       : batch->each ? take_each(cuda, code, err)
+                                     : take_together(cuda, code, err);
+    // After a launch that failed not all events are recorded: there is no time to read.
+    if (failed || *code) {
+        *cuda->go = cuda->sequence;
+        cudaStreamSynchronize(cuda->stream);
+        cuda->batch = NULL;
+        out->late = false;
+        return failed;
+    }
+    const int ended = cuda_end(out, cuda, err);
+    cuda->batch = NULL;
+    return ended;
 }
 
 // A library's host code may have asked for lines that outlast reading twice the L2

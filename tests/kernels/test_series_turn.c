@@ -105,7 +105,8 @@ uint32_t arm_kernels(const struct arm *arm)
     return arm == device.base ? 1 : 2;
 }
 
-int (*arm_run(const struct arm *arm))(void *self, uint32_t sets, uint32_t launches, double *time_ns)
+int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets, uint32_t launches,
+                                      double *time_ns)
 {
     return NULL;
 }
@@ -235,7 +236,7 @@ static void samples_are_whole_phases(void **state)
 {
     for (uint32_t launches = 1; launches <= 32; launches++) {
         for (uint32_t kernels = 1; kernels <= 3; kernels++) {
-            const uint32_t missing = phases_missing(launches, kernels);
+            const uint32_t missing = phases_missing(PHASES_OWN, launches, kernels);
             assert_in_range(missing, 0, PHASES - 1);
             assert_int_equal((PHASES_OWN + launches * kernels + missing) % PHASES, 0);
         }
