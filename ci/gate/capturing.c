@@ -58,7 +58,6 @@ static void put_capture(struct buffer *out, const struct policy_capture *capture
                         const char *library, const struct context_device *device)
 {
     const bool range = capture->range != NULL;
-    buffer_printf(out, "echo 'plumb: capturing %s' >&2\n", capture->name);
     buffer_printf(out, "mkdir \"$PLUMB_OUT/capture-%s\"\n", capture->name);
     buffer_printf(out, "env PLUMB_CAPTURE=\"$PLUMB_OUT/capture-%s\"", capture->name);
     put_setting(out, range ? "PLUMB_CAPTURE_RANGE" : "PLUMB_CAPTURE_KERNEL",
