@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Captures as a user meets them, with a program in place of a CUDA one that leaves what the library
+// in it would leave: `plumb capture` prints its kernels and shows records, and a policy's capture is
+// built, listed and gated.
+#include "model/record/survey.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_library.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_random.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct plumb_outcome outcome;
+static char *folder;
+
+#define SEEDS TEST_SOURCE "/tests/fuzz/seeds/"
+
+// $1: threads of a block. The library's part: a survey, a record, and the contents beside it.
+static const char program[] =
+    "cp " SEEDS "survey.txt $PLUMB_CAPTURE/survey.7\n"
+    "sed \"s/block_x=128/block_x=$1/\" " SEEDS "captured.record >$PLUMB_CAPTURE/record.7\n"
+    "head -c 4096 /dev/zero >$PLUMB_CAPTURE/7.0.before\n"
+    "head -c 8192 /dev/zero >$PLUMB_CAPTURE/7.1.before\n"
+    "head -c 8192 /dev/zero >$PLUMB_CAPTURE/7.1.after\n"
+    "echo said by the program: $PLUMB_CAPTURE_KERNEL\nexit ${2:-0}\n";
+
+static int set_up(void **state)
+{
+    library_set_up(state);
+    folder = library_path(".");
+    char *path = xprintf("%s/program.sh", folder);
+    helper_write_text(path, program);
+    free(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    free(folder);
+    return library_tear_down(state);
+}
+
+// ---- the command ----
+
+static void the_table_names_kernels_and_what_cannot_be_recorded(void **state)
+{
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "sgemm", "capture", "--", "sh", "program.sh", "128", "5");
+    plumb_said(&outcome, CONCLUDE_OK, "235.4");
+    plumb_said(&outcome, CONCLUDE_OK, "its image launches kernels from the device");
+    plumb_said(&outcome, CONCLUDE_OK, "said by the program:");
+    plumb_said(&outcome, CONCLUDE_OK, "program    sh: exit code 5");
+}
+
+static void a_program_without_cuda_is_told(void **state)
+{
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "did not start the CUDA driver", "capture", "--", "true");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "capture [options] -- COMMAND", "capture");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "one of both", "capture", "-k", "a", "--range", "b",
+          "--", "true");
+}
+
+static void a_record_is_kept_shown_and_compared(void **state)
+{
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "said by the program: soft*", "capture", "-k", "soft*",
+          "-o", "one", "--", "sh", "program.sh", "128");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "block 128 x 1 x 1", "capture", "--show", "one/record.7");
+    plumb_said(&outcome, CONCLUDE_OK, "captured1  8192 bytes, 7.1.before, then 7.1.after");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "two/record.562", "capture", "-k", "soft*", "-o", "two", "--",
+          "sh", "program.sh", "256");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN, "launch 0: its shape or its parameters", "capture",
+          "--show", "one/record.7", "--with", "two/record.7");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "the same launches of the same code", "capture", "--show",
+          "one/record.7", "--with", "one/record.7");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "program.sh: not a record", "capture", "--show",
+          "program.sh");
+}
+
+static void sections_are_written_for_what_takes_time(void **state)
+{
+    assert_int_equal(library_shell("mkdir -p ci; : >ci/plumb.cfg"), 0);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "1 [capture] section to ci/plumb.cfg", "capture",
+          "--write", "--", "sh", "program.sh", "a'b \"c");
+    char *path = xprintf("%s/ci/plumb.cfg", folder);
+    size_t size;
+    char *text = helper_read(path, &size);
+    assert_non_null(strstr(text, "kernel = _Z5sgemmILi32EEviiifPKfS1_fPf\n    launch = 1\n"));
+    assert_non_null(strstr(text, "command = \"'sh' 'program.sh' 'a'\\\\''b \\\"c'\"\n"));
+    assert_null(strstr(text, "softmax_kernel")); // it cannot be recorded
+    free(text);
+    free(path);
+}
+
+// ---- the policy ----
+
+// A commit whose program launches blocks of so many threads.
+static void commit(char id[OBJECT_ID_TEXT], const char *parent, int number, const char *run)
+{
+    const struct helper_file file = {"run.sh", run, 0};
+    helper_repo_commit(id, folder, "main", &parent, parent ? 1 : 0, number, "run", &file, 1);
+}
+
+static void make_repository(void)
+{
+    git_repository *git = NULL;
+    git_libgit2_init();
+    assert_int_equal(git_repository_init(&git, folder, 0), 0);
+    git_repository_free(git);
+    char *head = xprintf("%s/.git/HEAD", folder);
+    helper_write_text(head, "ref: refs/heads/main\n");
+    free(head);
+}
+
+static void gate(const char *base, const char *head, int code, const char *part)
+{
+    char *bench = xprintf("%s/bench", folder), *policy = xprintf("%s/gate.cfg", folder);
+    PLUMB_EXPECT(&outcome, folder, code, part, "gate", "--base", base, "--head", head, "--policy", policy,
+          "--bench", bench);
+    free(bench);
+    free(policy);
+}
+
+// The fake bench has a device of kind cuda here, and takes longer for the other of two files.
+static void a_policys_capture_is_gated(void **state)
+{
+    char ids[5][OBJECT_ID_TEXT];
+    char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
+    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
+    char *run[] = {xprintf("sh %s/program.sh 128\n", folder),
+                   xprintf("# a comment\nsh %s/program.sh 128\n", folder),
+                   xprintf("sh %s/program.sh 64\n", folder), xprintf("echo no CUDA here\n"),
+                   xprintf("echo this went wrong; exit 9\n")};
+    helper_write_text(policy, "[build]\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
+                              "[capture \"slower\"]\n\tcommand = sh run.sh\n\tkernel = softmax*\n"
+                              "\tproblem = rows=8:bf16\n[gate]\n\tself-test = 0\n");
+    assert_int_equal(library_shell(copy), 0);
+    make_repository();
+    for (int i = 0; i < 5; i++)
+        commit(ids[i], i ? ids[i - 1] : NULL, i + 1, run[i]);
+    gate(ids[0], ids[1], CONCLUDE_OK, "OK: 1 same");
+    gate(ids[1], ids[2], CONCLUDE_REGRESSION, "SLOWER: 1 slower");
+    gate(ids[2], ids[3], CONCLUDE_BROKEN, "capture slower: it did not use CUDA");
+    gate(ids[2], ids[4], CONCLUDE_BROKEN, "exit status 9");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "slower                       rows=8:bf16-bf16", "list",
+          "series", ids[2], "--policy", policy, "--bench", bench);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "threads 64", "list", "kernels", ids[2], "--policy", policy,
+          "--bench", bench);
+    for (int i = 0; i < 5; i++)
+        free(run[i]);
+    free(policy);
+    free(bench);
+    free(copy);
+}
+
+// ---- surveys ----
+
+static int parsed(const char *text, size_t size)
+{
+    struct arena arena = {0};
+    struct survey survey;
+    struct error err = {""};
+    const int status = survey_parse(&survey, arena_copy(&arena, text, size), size, &arena, &err);
+    if (status)
+        assert_true(err.text[0] && !strchr(err.text, '\n'));
+    arena_free(&arena);
+    return status;
+}
+
+static void every_cut_and_every_flipped_byte_of_a_survey_is_survived(void **state)
+{
+    size_t size;
+    char *text = helper_read(SEEDS "survey.txt", &size);
+    struct random random = {3};
+    assert_int_equal(parsed(text, size), 0);
+    for (size_t cut = 0; cut < size; cut++)
+        assert_int_equal(parsed(text, cut), -1);
+    for (int i = 0; i < 20000; i++) {
+        char *bytes = xcalloc(size, 1);
+        memcpy(bytes, text, size);
+        for (int flips = 0; flips < 3; flips++)
+            bytes[(size_t)(random_uniform(&random) * (double)size)] =
+                (char)(random_uniform(&random) * 256);
+        parsed(bytes, size);
+        free(bytes);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_names_kernels_and_what_cannot_be_recorded),
+        cmocka_unit_test(a_program_without_cuda_is_told),
+        cmocka_unit_test(a_record_is_kept_shown_and_compared),
+        cmocka_unit_test(sections_are_written_for_what_takes_time),
+        cmocka_unit_test(a_policys_capture_is_gated),
+        cmocka_unit_test(every_cut_and_every_flipped_byte_of_a_survey_is_survived),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Captured series on a stand-in for the driver: what launches change is restored, the head is held
+// to the base, and what does not fit together is refused by name. Host memory stands in for the
+// device's, and a launch does what its function's name says.
+#include "kernels/bench/series.h"
+#include "kernels/device/record.h"
+#include "model/record/record.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT = 4096 }; // of floats in each of the two buffers
+
+static struct device_ops ops;
+static struct device_base *device;
+static char folder[] = "/tmp/test_captured_XXXXXX";
+static struct series_state state_found;
+
+// ---- the driver's stand-in ----
+
+struct replay {
+    const char *function;
+    struct record_places *places;
+    bool later; // than the first launch
+};
+
+static int stand_in_open(struct replay **out, struct device_base *base, const struct record *record,
+                         const struct record_places *places, uint32_t sets, struct error *err)
+{
+    *out = xcalloc(1, sizeof(**out));
+    (*out)->function = record->launches[0].function;
+    (*out)->places = xcalloc(sets, sizeof(*places));
+    memcpy((*out)->places, places, sets * sizeof(*places));
+    return 0;
+}
+
+static int stand_in_launch(struct replay *replay, uint32_t set)
+{
+    float *in = (float *)(uintptr_t)replay->places[set].address[RECORD_CAPTURED];
+    float *out = (float *)(uintptr_t)replay->places[set].address[RECORD_CAPTURED + 1];
+    const char *function = replay->function;
+    for (int i = 0; i < COUNT && strcmp(function, "nothing") != 0; i++)
+        out[i] = 2 * in[i] + (strcmp(function, "adds") == 0 ? out[i] : 0);
+    for (int i = 0; i < 3 && strcmp(function, "off") == 0; i++)
+        out[100 * i] += 0.5f;
+    if (strcmp(function, "outside") == 0)
+        in[7] = 1;
+    if (strcmp(function, "wanders") == 0) {
+        static float more;
+        out[5] += more += 1;
+    }
+    return 0;
+}
+
+static void stand_in_free(struct replay *replay)
+{
+    if (replay)
+        free(replay->places);
+    free(replay);
+}
+
+// ---- records ----
+
+static float in_value(int i)
+{
+    return (float)(i % 50) + 1;
+}
+
+static void write_floats(const char *name, float (*value)(int))
+{
+    float values[COUNT];
+    char *path = xprintf("%s/%s", folder, name);
+    for (int i = 0; i < COUNT; i++)
+        values[i] = value(i);
+    helper_write(path, values, sizeof(values));
+    free(path);
+}
+
+static float zero(int i)
+{
+    return 0;
+}
+static float twice(int i)
+{
+    return 2 * in_value(i);
+}
+
+struct wish {
+    const char *function, *after; // of the second buffer; NULL: what twice() leaves
+    uint64_t bytes;               // of the second buffer; 0: as it is
+    double tolerance;
+};
+
+static char *write_record(const char *name, const struct wish *wish)
+{
+    struct record_content contents[] = {
+        {COUNT * sizeof(float), "1.0.before", NULL},
+        {wish->bytes ? wish->bytes : COUNT * sizeof(float), "1.1.before",
+         wish->after ? wish->after : "1.1.after"}};
+    unsigned char bytes[16] = {0};
+    struct record_parameter parameters[] = {{0, 8}, {8, 8}};
+    struct record_address addresses[] = {{0, RECORD_CAPTURED, 0},
+                                         {8, (enum record_buffer)(RECORD_CAPTURED + 1), 0}};
+    struct record_launch launch = {.kind = RECORD_KERNEL,
+                                   .function = wish->function,
+                                   .grid = {1, 1, 1},
+                                   .block = {32, 1, 1},
+                                   .cluster = {1, 1, 1},
+                                   .carveout = -1,
+                                   .parameters = parameters,
+                                   .parameter_count = 2,
+                                   .bytes = bytes,
+                                   .size = 16,
+                                   .addresses = addresses,
+                                   .address_count = 2};
+    struct record record = {.kernel = "x",
+                            .launches = &launch,
+                            .launch_count = 1,
+                            .contents = contents,
+                            .content_count = 2,
+                            .tolerance = wish->tolerance};
+    struct error err;
+    struct buffer text = {0};
+    assert_int_equal(problem_parse(&record.problem, "count=4096:fp32", &err), 0);
+    record_print(&text, &record);
+    char *path = xprintf("%s/%s.record", folder, name);
+    helper_write(path, text.bytes, text.length);
+    buffer_free(&text);
+    return path;
+}
+
+static int set_up(void **state)
+{
+    const char *index;
+    bool none;
+    struct error err;
+    assert_non_null(mkdtemp(folder));
+    ops = *device_find("host", &index);
+    ops.replay_open = stand_in_open;
+    ops.replay_launch = stand_in_launch;
+    ops.replay_free = stand_in_free;
+    ops.memory = NULL;
+    write_floats("1.0.before", in_value);
+    write_floats("1.1.before", zero);
+    write_floats("1.1.after", twice);
+    return ops.open(&device, index, &none, &err);
+}
+
+static int tear_down(void **state)
+{
+    char *line = xprintf("rm -rf %s", folder);
+    ops.close(device);
+    const int code = system(line);
+    free(line);
+    return code;
+}
+
+static void count(void *context, const struct sample *sample)
+{
+    assert_true(sample->time_ns > 0);
+    ++*(int *)context;
+}
+
+// Opens, measures where that can be done, and closes. state_found is what came of it.
+static void measure(const struct wish *base, const struct wish *head)
+{
+    char *paths[] = {base ? write_record("base", base) : NULL, write_record("head", head)};
+    struct series_spec spec = {.kernel = "x", .head = paths[1], .base = paths[0], .seed = 5};
+    struct series *series = NULL;
+    struct error err;
+    int samples = 0;
+    assert_int_equal(problem_parse(&spec.problem, "count=4096:fp32", &err), 0);
+    if (series_open(&series, &state_found, &ops, device, &spec, &err))
+        fail_msg("%s", err.text);
+    if (series) {
+        if (base ? series_pairs(series, 8, 0, count, &samples, &err)
+                 : series_solo(series, 8, 0, count, &samples, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(samples, base ? 16 : 8);
+        if (series_close(&state_found, series, &err))
+            fail_msg("%s", err.text);
+        series_free(series);
+    }
+    free(paths[0]);
+    free(paths[1]);
+}
+
+static void found(enum measurement_state state, enum sample_role role, const char *note)
+{
+    if (state_found.state != state || state_found.role != role || !strstr(state_found.note, note))
+        fail_msg("%d of %d: %s", state_found.state, state_found.role, state_found.note);
+}
+
+// ---- what is right ----
+
+static void what_computes_the_same_is_timed(void **state)
+{
+    const struct wish same = {.function = "twice"};
+    measure(&same, &same);
+    found(MEASURED_OK, ROLE_HEAD, "");
+    measure(NULL, &same);
+    found(MEASURED_OK, ROLE_HEAD, "");
+}
+
+static void a_difference_is_told_with_its_size(void **state)
+{
+    measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off"});
+    found(MEASURED_WRONG, ROLE_HEAD,
+          "results differ: 3 of 4,096 elements of fp32, at most 0.5 (buffer 1)");
+}
+
+// The largest result is 100.
+static void a_tolerance_is_of_the_largest_result(void **state)
+{
+    measure(&(struct wish){.function = "twice"},
+            &(struct wish){.function = "off", .tolerance = 0.0051});
+    found(MEASURED_OK, ROLE_HEAD, "");
+    assert_true(state_found.error > 0.0049 && state_found.error < 0.0051);
+    measure(&(struct wish){.function = "twice"},
+            &(struct wish){.function = "off", .tolerance = 0.0049});
+    found(MEASURED_WRONG, ROLE_HEAD, "results differ");
+}
+
+// Each launch finds zeros, or its sum would grow.
+static void what_adds_to_its_output_finds_it_restored(void **state)
+{
+    const struct wish adds = {.function = "adds"};
+    measure(&adds, &adds);
+    found(MEASURED_OK, ROLE_HEAD, "");
+}
+
+static void writing_elsewhere_is_wrong(void **state)
+{
+    measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "outside"});
+    found(MEASURED_WRONG, ROLE_HEAD, "writes to buffer 0 outside of what the base writes");
+}
+
+// ---- what is refused ----
+
+static void launches_that_change_nothing_are_refused(void **state)
+{
+    const struct wish nothing = {.function = "nothing"};
+    measure(&nothing, &nothing);
+    found(MEASURED_UNSUPPORTED, ROLE_BASE, "change nothing of what they are given");
+}
+
+static void buffers_of_other_sizes_do_not_correspond(void **state)
+{
+    measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "twice", .bytes = 64});
+    found(MEASURED_UNSUPPORTED, ROLE_HEAD, "buffer 1 has 64 bytes and the base's 16384");
+}
+
+// Something that the launches read was not among their buffers.
+static void a_replay_computes_what_the_program_did(void **state)
+{
+    const struct wish other = {.function = "twice", .after = "1.0.before"};
+    measure(&other, &other);
+    found(MEASURED_UNSUPPORTED, ROLE_BASE, "replayed, results differ");
+}
+
+static void results_that_wander_need_a_tolerance(void **state)
+{
+    const struct wish wanders = {.function = "wanders", .tolerance = 1e-3};
+    measure(&wanders, &wanders);
+    found(MEASURED_UNSUPPORTED, ROLE_BASE, "results differ");
+}
+
+static void contents_that_are_not_there_are_said(void **state)
+{
+    const struct wish same = {.function = "twice", .after = "nowhere"};
+    measure(&same, &same);
+    found(MEASURED_UNBUILDABLE, ROLE_BASE, "nowhere: No such file");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_computes_the_same_is_timed),
+        cmocka_unit_test(a_difference_is_told_with_its_size),
+        cmocka_unit_test(a_tolerance_is_of_the_largest_result),
+        cmocka_unit_test(what_adds_to_its_output_finds_it_restored),
+        cmocka_unit_test(writing_elsewhere_is_wrong),
+        cmocka_unit_test(launches_that_change_nothing_are_refused),
+        cmocka_unit_test(buffers_of_other_sizes_do_not_correspond),
+        cmocka_unit_test(a_replay_computes_what_the_program_did),
+        cmocka_unit_test(results_that_wander_need_a_tolerance),
+        cmocka_unit_test(contents_that_are_not_there_are_said),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
