@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Captures as a user meets them, with a program in place of a CUDA one that leaves what the library
-// in it would leave: `plumb capture` prints its kernels and shows records, and a policy's capture is
-// built, listed and gated.
+// in it would leave: `plumb capture` prints its kernels and shows records, and a policy's capture
+// is built, listed and gated.
 #include "model/record/survey.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
@@ -50,7 +50,8 @@ static int tear_down(void **state)
 
 static void the_table_names_kernels_and_what_cannot_be_recorded(void **state)
 {
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "sgemm", "capture", "--", "sh", "program.sh", "128", "5");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "sgemm", "capture", "--", "sh", "program.sh", "128",
+                 "5");
     plumb_said(&outcome, CONCLUDE_OK, "235.4");
     plumb_said(&outcome, CONCLUDE_OK, "its image launches kernels from the device");
     plumb_said(&outcome, CONCLUDE_OK, "said by the program:");
@@ -59,33 +60,35 @@ static void the_table_names_kernels_and_what_cannot_be_recorded(void **state)
 
 static void a_program_without_cuda_is_told(void **state)
 {
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "did not start the CUDA driver", "capture", "--", "true");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "did not start the CUDA driver", "capture", "--",
+                 "true");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "capture [options] -- COMMAND", "capture");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "one of both", "capture", "-k", "a", "--range", "b",
-          "--", "true");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "one of both", "capture", "-k", "a", "--range",
+                 "b", "--", "true");
 }
 
 static void a_record_is_kept_shown_and_compared(void **state)
 {
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "said by the program: soft*", "capture", "-k", "soft*",
-          "-o", "one", "--", "sh", "program.sh", "128");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "block 128 x 1 x 1", "capture", "--show", "one/record.7");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "said by the program: soft*", "capture", "-k",
+                 "soft*", "-o", "one", "--", "sh", "program.sh", "128");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "block 128 x 1 x 1", "capture", "--show",
+                 "one/record.7");
     plumb_said(&outcome, CONCLUDE_OK, "captured1  8192 bytes, 7.1.before, then 7.1.after");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "two/record.562", "capture", "-k", "soft*", "-o", "two", "--",
-          "sh", "program.sh", "256");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN, "launch 0: its shape or its parameters", "capture",
-          "--show", "one/record.7", "--with", "two/record.7");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "the same launches of the same code", "capture", "--show",
-          "one/record.7", "--with", "one/record.7");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "two/record.562", "capture", "-k", "soft*", "-o",
+                 "two", "--", "sh", "program.sh", "256");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN, "launch 0: its shape or its parameters",
+                 "capture", "--show", "one/record.7", "--with", "two/record.7");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "the same launches of the same code", "capture",
+                 "--show", "one/record.7", "--with", "one/record.7");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "program.sh: not a record", "capture", "--show",
-          "program.sh");
+                 "program.sh");
 }
 
 static void sections_are_written_for_what_takes_time(void **state)
 {
     assert_int_equal(library_shell("mkdir -p ci; : >ci/plumb.cfg"), 0);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "1 [capture] section to ci/plumb.cfg", "capture",
-          "--write", "--", "sh", "program.sh", "a'b \"c");
+                 "--write", "--", "sh", "program.sh", "a'b \"c");
     char *path = xprintf("%s/ci/plumb.cfg", folder);
     size_t size;
     char *text = helper_read(path, &size);
@@ -119,8 +122,8 @@ static void make_repository(void)
 static void gate(const char *base, const char *head, int code, const char *part)
 {
     char *bench = xprintf("%s/bench", folder), *policy = xprintf("%s/gate.cfg", folder);
-    PLUMB_EXPECT(&outcome, folder, code, part, "gate", "--base", base, "--head", head, "--policy", policy,
-          "--bench", bench);
+    PLUMB_EXPECT(&outcome, folder, code, part, "gate", "--base", base, "--head", head, "--policy",
+                 policy, "--bench", bench);
     free(bench);
     free(policy);
 }
@@ -146,10 +149,10 @@ static void a_policys_capture_is_gated(void **state)
     gate(ids[1], ids[2], CONCLUDE_REGRESSION, "SLOWER: 1 slower");
     gate(ids[2], ids[3], CONCLUDE_BROKEN, "capture slower: it did not use CUDA");
     gate(ids[2], ids[4], CONCLUDE_BROKEN, "exit status 9");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "slower                       rows=8:bf16-bf16", "list",
-          "series", ids[2], "--policy", policy, "--bench", bench);
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "threads 64", "list", "kernels", ids[2], "--policy", policy,
-          "--bench", bench);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "slower                       rows=8:bf16-bf16",
+                 "list", "series", ids[2], "--policy", policy, "--bench", bench);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "threads 64", "list", "kernels", ids[2], "--policy",
+                 policy, "--bench", bench);
     for (int i = 0; i < 5; i++)
         free(run[i]);
     free(policy);

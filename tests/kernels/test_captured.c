@@ -97,10 +97,9 @@ struct wish {
 
 static char *write_record(const char *name, const struct wish *wish)
 {
-    struct record_content contents[] = {
-        {COUNT * sizeof(float), "1.0.before", NULL},
-        {wish->bytes ? wish->bytes : COUNT * sizeof(float), "1.1.before",
-         wish->after ? wish->after : "1.1.after"}};
+    struct record_content contents[] = {{COUNT * sizeof(float), "1.0.before", NULL},
+                                        {wish->bytes ? wish->bytes : COUNT * sizeof(float),
+                                         "1.1.before", wish->after ? wish->after : "1.1.after"}};
     unsigned char bytes[16] = {0};
     struct record_parameter parameters[] = {{0, 8}, {8, 8}};
     struct record_address addresses[] = {{0, RECORD_CAPTURED, 0},
