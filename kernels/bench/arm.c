@@ -4,7 +4,6 @@
 // state; only a device that fails is an error. A record is known by how its file begins.
 #include "kernels/bench/arm.h"
 
-#include "kernels/bench/arm_process.h"
 #include "kernels/bench/captured.h"
 #include "kernels/device/call.h"
 #include "kernels/device/check.h"
@@ -180,6 +179,11 @@ int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets,
 uint32_t arm_kernels(const struct arm *arm)
 {
     return arm->record ? (uint32_t)arm->record->record.launch_count : 1;
+}
+
+struct arm_rest arm_rest(const struct arm *arm)
+{
+    return arm->process ? arm_process_rest(arm->process) : (struct arm_rest){0};
 }
 
 double arm_baton_ns(const struct arm *arm)

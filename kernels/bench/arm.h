@@ -5,6 +5,7 @@
 #ifndef PLUMB_ARM_H
 #define PLUMB_ARM_H
 
+#include "kernels/bench/arm_process.h"
 #include "kernels/bench/buffers.h"
 #include "kernels/bench/instances.h"
 #include "kernels/bench/module.h"
@@ -68,6 +69,8 @@ int arm_launch(void *arm, uint32_t set, void *stream);
 uint32_t arm_kernels(const struct arm *arm);
 // What an empty turn takes, ns; 0 without a process.
 double arm_baton_ns(const struct arm *arm);
+// Whether its process, if it has one, stood still between its turns; else nothing is said.
+struct arm_rest arm_rest(const struct arm *arm);
 // struct batch's run(), for an arm with a process; NULL for others.
 int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets, uint32_t launches,
                                       double *time_ns);

@@ -27,7 +27,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128 };
+enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128, SETTLE_LOOKS = 200 };
+
+// A process that stands still does not work. The last of its threads says that it stopped a moment
+// before it has left its processor, and may be kept from leaving for a while.
+static const double still_ns = 5e3;
 
 struct arm_process {
     pid_t pid;
@@ -37,6 +41,8 @@ struct arm_process {
     bool stopped, single;
     double baton_ns[2]; // of an empty turn: threads where they like, and on one processor
     struct turn_clock clock;
+    double rested_ns; // what it had worked when it was stopped
+    struct arm_rest rest;
 };
 
 // Its end is ours, so that our parent sees a kernel's crash as one.
@@ -53,17 +59,50 @@ _Noreturn static void end_alike(int status)
     _exit(code == 0 || code == EXIT_NO_DEVICE ? 1 : code);
 }
 
-static void stop(struct arm_process *p)
+// A SIGCONT that comes meanwhile takes SIGSTOP away, so it is sent again until it has been heeded.
+static int await_stop(struct arm_process *p)
 {
+    const struct timespec pause = {.tv_nsec = 200000};
     int status;
     kill(p->pid, SIGSTOP);
-    while (waitpid(p->pid, &status, WUNTRACED) < 0) {
-        if (errno != EINTR)
+    for (int look = 0;; look++) {
+        const pid_t heard = waitpid(p->pid, &status, WUNTRACED | WNOHANG);
+        if (heard > 0)
+            return status;
+        if (heard < 0 && errno != EINTR)
             _exit(1); // somebody else has taken its end
+        if (look < SETTLE_LOOKS) {
+            sched_yield();
+        } else {
+            nanosleep(&pause, NULL);
+            kill(p->pid, SIGSTOP);
+        }
     }
+}
+
+static void stop(struct arm_process *p)
+{
+    const int status = await_stop(p);
     if (!WIFSTOPPED(status))
         end_alike(status);
     p->stopped = true;
+    p->rested_ns = turn_worked_ns(&p->clock);
+    for (int look = 0; look < SETTLE_LOOKS; look++) {
+        const double now_ns = turn_worked_ns(&p->clock);
+        if (now_ns == p->rested_ns)
+            break;
+        p->rested_ns = now_ns;
+    }
+}
+
+static void look_whether_still(struct arm_process *p)
+{
+    const double worked_ns = p->stopped ? turn_worked_ns(&p->clock) - p->rested_ns : 0;
+    if (!(worked_ns > still_ns))
+        return;
+    p->rested_ns += worked_ns;
+    p->rest.strays++;
+    p->rest.longest_ns = fmax(p->rest.longest_ns, worked_ns);
 }
 
 // One turn; what it took.
@@ -71,13 +110,14 @@ static double pass_baton(struct arm_process *p, enum arm_request request)
 {
     struct arm_page *page = p->page;
     int status;
+    look_whether_still(p);
+    p->rest.turns++;
     page->request = request;
     atomic_store(&page->turn, ++p->turn);
     const double begun_ns = host_now_ns();
     if (p->stopped)
         kill(p->pid, SIGCONT);
-    else
-        futex_wake(&page->turn);
+    futex_wake(&page->turn); // it may have been woken before, and waits for its turn
     p->stopped = false;
     for (uint32_t done; (done = atomic_load(&page->done)) != p->turn;) {
         if (futex_wait(&page->done, done, WAIT_MS) && waitpid(p->pid, &status, WNOHANG) > 0)
@@ -156,7 +196,8 @@ static int start_process(struct arm_process *p, const int segments[3], const cha
     if (pid < 0)
         return error_set(err, "host: no process for a library: %s", strerror(errno));
     p->pid = (pid_t)pid;
-    turn_clock_open(&p->clock, p->pid);
+    if (turn_clock_open(&p->clock, p->pid))
+        return error_set(err, "host: the system does not say how long a library's process works");
     return 0;
 }
 
@@ -292,6 +333,12 @@ int arm_process_launch(struct arm_process *p, uint32_t first, uint32_t sets, uin
     const struct turn_mark end = p->single ? turn_mark_now(&p->clock) : (struct turn_mark){0};
     *time_ns = fmax(turn_time_ns(took_ns, p->baton_ns[p->single], &begin, &end), 1);
     return page->code;
+}
+
+struct arm_rest arm_process_rest(struct arm_process *p)
+{
+    look_whether_still(p);
+    return p->rest;
 }
 
 double arm_process_baton_ns(const struct arm_process *p)

@@ -4,7 +4,8 @@
 // system lets it, can make no other process and touch none (worker_filter.h), and runs only while
 // it has the baton: between its turns it is stopped. It sees inputs read-only and outputs
 // (kernels/device/host_memory.h), and of the builds that are compared its own (veil.h); clock,
-// order, seeds and references are bench's alone.
+// order, seeds and references are bench's alone. A stop can be ended by signals, so bench also
+// looks whether the process worked while it was stopped.
 //
 // When the process dies, bench dies the same way, so that its parent sees what happened to the
 // kernel and not a message about it.
@@ -46,6 +47,12 @@ void arm_process_sets(struct arm_process *process, const struct plumb_form_args 
 // *time_ns, which may be NULL, is what they took, without what an empty turn takes.
 int arm_process_launch(struct arm_process *process, uint32_t first, uint32_t sets,
                        uint32_t launches, double *time_ns);
+// What it did between its turns, when it should stand still.
+struct arm_rest {
+    uint32_t turns, strays; // turns so far, and before how many of them, or since, it worked
+    double longest_ns;      // that it worked then
+};
+struct arm_rest arm_process_rest(struct arm_process *process);
 // Median of an empty turn, ns.
 double arm_process_baton_ns(const struct arm_process *process);
 

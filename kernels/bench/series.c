@@ -416,17 +416,30 @@ int series_settle(struct series *s, struct error *err)
     return s->ops->sync(s->device, err);
 }
 
-static int take_and_send(struct series *s, enum sample_role role, struct sample where,
-                         sample_sink *sink, void *state, struct error *err)
+// The samples of one pair, or of a head alone (`first` is ROLE_HEAD then). What was disturbed is
+// taken again, unless it was not by accident.
+static int take_turn(struct sample *out, struct series *s, enum sample_role first, bool alone,
+                     struct error *err)
 {
-    struct sample sample;
-    if (series_take(&sample, s, role, s->launches, err))
-        return -1;
-    sample.pair = where.pair;
-    sample.block = where.block;
-    sample.order = where.order;
-    sink(state, &sample);
+    const enum sample_role second = first == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD;
+    do {
+        if (series_turn(s, alone, err) || series_take(&out[0], s, first, s->launches, err) ||
+            (!alone && series_take(&out[1], s, second, s->launches, err)))
+            return -1;
+    } while (s->turn.disturbed && s->found.state == MEASURED_OK);
     return 0;
+}
+
+static void send_turn(const struct sample *samples, size_t count, uint32_t pair, uint16_t block,
+                      sample_sink *sink, void *state)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sample sample = samples[i];
+        sample.pair = pair;
+        sample.block = block;
+        sample.order = (uint8_t)i;
+        sink(state, &sample);
+    }
 }
 
 // What an earlier launch has left must be of no use.
@@ -447,15 +460,12 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
     if ((s->next_pair && draw_places(s, err)) || begin_block(s, err))
         return -1;
     for (uint32_t i = 0; i < count; i++) {
-        struct sample where = {.pair = s->next_pair++, .block = block};
-        const bool head_first = inputs_word(s->spec.seed, ORDER_STREAM, where.pair) >> 63;
-        if (series_turn(s, false, err))
+        const uint32_t pair = s->next_pair++;
+        const bool head_first = inputs_word(s->spec.seed, ORDER_STREAM, pair) >> 63;
+        struct sample samples[2];
+        if (take_turn(samples, s, head_first ? ROLE_HEAD : ROLE_BASE, false, err))
             return -1;
-        if (take_and_send(s, head_first ? ROLE_HEAD : ROLE_BASE, where, sink, state, err))
-            return -1;
-        where.order = 1;
-        if (take_and_send(s, head_first ? ROLE_BASE : ROLE_HEAD, where, sink, state, err))
-            return -1;
+        send_turn(samples, 2, pair, block, sink, state);
     }
     return 0;
 }
@@ -466,11 +476,10 @@ int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *s
     if (begin_block(s, err))
         return -1;
     for (uint32_t i = 0; i < count; i++) {
-        const struct sample where = {.pair = s->next_pair++, .block = block};
-        if (series_turn(s, true, err))
+        struct sample sample;
+        if (take_turn(&sample, s, ROLE_HEAD, true, err))
             return -1;
-        if (take_and_send(s, ROLE_HEAD, where, sink, state, err))
-            return -1;
+        send_turn(&sample, 1, s->next_pair++, block, sink, state);
     }
     return 0;
 }

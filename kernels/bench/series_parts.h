@@ -33,6 +33,8 @@ struct turn {
     bool whole;            // all of the inputs is written, for they are no noise yet
     bool stays;            // the inputs are not written before a sample
     bool renewed;          // what the next sample wants is written already
+    bool disturbed;        // a library worked while it should stand still: nothing of it counts
+    uint32_t strays;       // of both libraries, before it
     enum sample_role role; // of the last sample
     struct findings findings;
 };

@@ -12,14 +12,15 @@
 
 static const double part_that_counts = 0.01;
 
-void turn_clock_open(struct turn_clock *out, pid_t process)
+int turn_clock_open(struct turn_clock *out, pid_t process)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/schedstat", (long)process);
     out->waits[0] = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     out->waits[1] = open(path, O_RDONLY | O_CLOEXEC);
-    if (out->waits[0] < 0 || out->waits[1] < 0 || clock_getcpuclockid(process, &out->work))
+    if (out->waits[0] < 0 || out->waits[1] < 0)
         turn_clock_close(out);
+    return clock_getcpuclockid(process, &out->work) ? -1 : 0;
 }
 
 void turn_clock_close(struct turn_clock *clock)
@@ -41,15 +42,21 @@ static double waited_ns(int file)
     return (double)strtoull(at, NULL, 10);
 }
 
+double turn_worked_ns(const struct turn_clock *clock)
+{
+    struct timespec work = {0};
+    clock_gettime(clock->work, &work);
+    return (double)work.tv_sec * 1e9 + (double)work.tv_nsec;
+}
+
 struct turn_mark turn_mark_now(const struct turn_clock *clock)
 {
     struct turn_mark mark = {0};
-    struct timespec work;
-    if (clock->waits[0] < 0 || clock_gettime(clock->work, &work))
+    if (clock->waits[0] < 0)
         return mark;
     for (int i = 0; i < 2; i++)
         mark.waited_ns += waited_ns(clock->waits[i]);
-    mark.worked_ns = (double)work.tv_sec * 1e9 + (double)work.tv_nsec;
+    mark.worked_ns = turn_worked_ns(clock);
     return mark;
 }
 

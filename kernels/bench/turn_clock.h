@@ -21,10 +21,12 @@ struct turn_mark {
     double waited_ns, worked_ns;
 };
 
-// A clock without files says that nobody waits.
-void turn_clock_open(struct turn_clock *out, pid_t process);
+// A clock without files says that nobody waits. -1: the system does not say what processes work.
+int turn_clock_open(struct turn_clock *out, pid_t process);
 void turn_clock_close(struct turn_clock *clock);
 struct turn_mark turn_mark_now(const struct turn_clock *clock);
+// Processor time of all threads of the process, of those that ended too.
+double turn_worked_ns(const struct turn_clock *clock);
 // Of a turn between two marks that took `took_ns`, `empty_ns` of it for the passing of the baton.
 // What waited less than a hundredth of it is left as it is.
 double turn_time_ns(double took_ns, double empty_ns, const struct turn_mark *begin,

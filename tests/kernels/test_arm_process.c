@@ -7,10 +7,14 @@
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_files.h"
 
+#include <dirent.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #define OPEN "open\tid=%d\tkernel=%s\tproblem=9x7x11:fp32\thead=%s\tbase=%s\tseed=7\tlaunches=1\n"
 
@@ -52,6 +56,70 @@ static void nothing_is_done_for_it_while_it_stands_still(void **state)
 {
     (void)state;
     assert_contained("arms");
+}
+
+static void nothing_wakes_it(void **state)
+{
+    (void)state;
+    assert_contained("wakes");
+}
+
+// ---- somebody wakes it all the same
+
+static bool reads(char *out, size_t size, long pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/%s", pid, name);
+    FILE *file = fopen(path, "re");
+    const size_t got = file ? fread(out, 1, size - 1, file) : 0;
+    if (file)
+        fclose(file);
+    out[got] = '\0';
+    return got > 0;
+}
+
+static long parent_of(long pid)
+{
+    char text[512];
+    const char *after = reads(text, sizeof(text), pid, "stat") ? strrchr(text, ')') : NULL;
+    return after ? strtol(after + 4, NULL, 10) : 0;
+}
+
+// Sends SIGCONT to the processes of libraries below `test`, again and again, until it is ended.
+_Noreturn static void wake_all(long test)
+{
+    const struct timespec pause = {.tv_nsec = 200000};
+    for (;;) {
+        DIR *proc = opendir("/proc");
+        for (struct dirent *entry; proc && (entry = readdir(proc));) {
+            const long pid = strtol(entry->d_name, NULL, 10);
+            char words[64];
+            if (pid > 0 && parent_of(parent_of(pid)) == test &&
+                reads(words, sizeof(words), pid, "cmdline") &&
+                strcmp(words + strlen(words) + 1, "keep") == 0)
+                for (int i = 0; i < 100 && kill((pid_t)pid, SIGCONT) == 0; i++)
+                    nanosleep(&pause, NULL);
+        }
+        if (proc)
+            closedir(proc);
+    }
+}
+
+static void one_that_works_in_anothers_turn_has_no_time(void **state)
+{
+    (void)state;
+    struct transcript t;
+    const pid_t test = getpid(), waker = fork();
+    if (waker == 0)
+        wake_all(test);
+    play(&t, "goes_on", "pairs\tid=1\tcount=64\tblock=0\nclose\tid=1\n");
+    kill(waker, SIGKILL);
+    waitpid(waker, NULL, 0);
+    const struct wire_record *last =
+        transcript_find(&t, transcript_count(&t, "closed") ? "closed" : "opened", 0);
+    assert_string_equal(field(last, "state"), "wrong");
+    assert_non_null(strstr(field(last, "note"), "while it should stand still"));
+    transcript_free(&t);
 }
 
 static void it_has_no_counters_of_the_processor(void **state)
@@ -148,6 +216,8 @@ int main(void)
         cmocka_unit_test(it_makes_no_process_and_no_connection),
         cmocka_unit_test(it_takes_no_page_from_the_other_build),
         cmocka_unit_test(nothing_is_done_for_it_while_it_stands_still),
+        cmocka_unit_test(nothing_wakes_it),
+        cmocka_unit_test(one_that_works_in_anothers_turn_has_no_time),
         cmocka_unit_test(it_has_no_counters_of_the_processor),
         cmocka_unit_test(it_reaches_no_other_process),
         cmocka_unit_test(it_sees_no_other_build),

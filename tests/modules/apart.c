@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -248,6 +252,48 @@ static int arms(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// A signal, when somebody else does something to a file, a queue or a parent: SIGCONT ends a stop.
+static int wakes(const struct plumb_args *args, void *stream)
+{
+    struct f_owner_ex owner = {F_OWNER_PID, getpid()};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+    const int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    const int folder = open("/proc/self", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    int on = 1, ends[2], self = getpid();
+    (void)stream;
+    if (file < 0 || folder < 0 || pipe2(ends, O_CLOEXEC))
+        return 2;
+    if (inotify_init1(IN_CLOEXEC) >= 0 || syscall(SYS_fanotify_init, 0, O_RDONLY) >= 0 ||
+        syscall(SYS_mq_open, "/plumb", O_RDWR | O_CREAT, 0600, NULL) >= 0 ||
+        (syscall(SYS_mq_notify, 0, &event), errno) != EPERM)
+        return 1;
+    if (fcntl(ends[0], F_SETOWN, self) == 0 || fcntl(ends[0], F_SETOWN_EX, &owner) == 0 ||
+        fcntl(ends[0], F_SETSIG, SIGCONT) == 0 || fcntl(ends[0], F_SETFL, O_ASYNC) == 0 ||
+        ioctl(ends[0], FIOASYNC, &on) == 0 || ioctl(ends[0], FIOSETOWN, &self) == 0 ||
+        fcntl(file, F_SETLEASE, F_RDLCK) == 0 || fcntl(folder, F_NOTIFY, DN_ACCESS) == 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGCONT) == 0)
+        return 1;
+    if (fcntl(ends[0], F_SETFL, O_NONBLOCK) || fcntl(ends[0], F_SETFD, FD_CLOEXEC))
+        return 2;
+    close(ends[0]);
+    close(ends[1]);
+    close(folder);
+    close(file);
+    multiply(args);
+    return 0;
+}
+
+// A thread that never stands still by itself.
+static int goes_on(const struct plumb_args *args, void *stream)
+{
+    static pthread_t thread;
+    (void)stream;
+    if (!thread && pthread_create(&thread, NULL, go_on, NULL))
+        return 2;
+    multiply(args);
+    return 0;
+}
+
 // What the processor counts of itself, by the system.
 static int counts(const struct plumb_args *args, void *stream)
 {
@@ -271,6 +317,7 @@ static const struct plumb_kernel kernels[] = {
     KERNEL(scribbles),    KERNEL(aborts),       KERNEL(lingers),  KERNEL(sleeps),
     KERNEL(kills_itself), KERNEL(stops_itself), KERNEL(hangs_up), KERNEL(raises_the_last),
     KERNEL(peeks),        KERNEL(empties),      KERNEL(arms),     KERNEL(counts),
+    KERNEL(wakes),        KERNEL(goes_on),
 };
 static const struct plumb_library library = {
     .abi_version = PLUMB_ABI_VERSION,
