@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Has the system wake it while the base works: inotify on a file of its own that bench reads after
-// each turn, with SIGCONT as its signal. A thread multiplies then, and launch() copies what is there
-// already.
+// each turn, with SIGCONT as its signal. A thread multiplies then, and launch() copies what is
+// there already.
 //
 // source: plumbline's own gate, 2026-11-26
 // expect: slower, broken
