@@ -46,7 +46,7 @@ static void put_change(struct buffer *out, const struct change *line)
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     markdown_text(out, r->kernel, NAME_LIMIT);
-    buffer_printf(out, " | %s | %s | %s", view->shape, result_timed(r)[0] ? result_timed(r) : "-",
+    buffer_printf(out, " | %s | %s | %s", view->problem, result_timed(r)[0] ? result_timed(r) : "-",
                   change);
     if (isfinite(view->change.value))
         buffer_printf(out, " %s", interval);
@@ -82,63 +82,33 @@ static void put_id(struct buffer *out, const char *id)
     markdown_text(out, text, NAME_LIMIT);
 }
 
-// A word of a command that people copy into a shell: text of a stranger's file is one word there.
-static void put_word(struct buffer *out, const char *text)
+static void put_command(struct buffer *out, const char *what, const struct buffer *command,
+                        const char *then)
 {
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:=+/-";
-    struct buffer cleaned = {0}, word = {0};
-    buffer_puts(&cleaned, "");
-    clean_line(&cleaned, text, NAME_LIMIT);
-    const bool quoted = strspn(cleaned.bytes, plain) < cleaned.length || !cleaned.length;
-    buffer_puts(&word, quoted ? "'" : "");
-    for (const char *c = cleaned.bytes; *c; c++)
-        *c == '\'' ? buffer_puts(&word, "'\\''") : buffer_add(&word, c, 1);
-    buffer_puts(&word, quoted ? "'" : "");
-    markdown_text(out, word.bytes, SIZE_MAX);
-    buffer_free(&word);
-    buffer_free(&cleaned);
-}
-
-static void put_toolchain(struct buffer *out, const struct run *run, enum sample_role role)
-{
-    if (!run->toolchain[role])
+    if (!command->length)
         return;
-    buffer_printf(out, " --%s-toolchain ", role == ROLE_BASE ? "base" : "head");
-    put_word(out, run->toolchain[role]);
+    buffer_printf(out, "- %s: <code>", what);
+    markdown_text(out, command->bytes, SIZE_MAX);
+    buffer_printf(out, "</code>%s\n", then);
 }
 
 void changes_next(struct buffer *out, const struct run *run, const struct change *lines,
                   size_t count)
 {
-    const struct change *first = lines; // the worst that has a size
-    while (first < lines + count && !isfinite(first->worst->change.value))
+    const struct change *first = lines;
+    struct view_commands commands;
+    while (first < lines + count && !view_has_moved(first->worst))
         first++;
-    if (!run->base.id[0] || !run->head.id[0])
-        return;
-    const bool sized = first < lines + count && !run_names_toolchain(run);
-    buffer_printf(out, "<details><summary>Repeat%s it</summary>\n\n",
-                  sized ? ", find or accept" : "");
-    buffer_puts(out, "- again: <code>plumb gate --base ");
-    put_id(out, run->base.id);
-    buffer_puts(out, " --head ");
-    put_id(out, run->head.id);
-    put_toolchain(out, run, ROLE_BASE);
-    put_toolchain(out, run, ROLE_HEAD);
-    buffer_puts(out, "</code>\n");
-    if (sized) {
-        buffer_puts(out, "- the commit that did it: <code>plumb bisect --good ");
-        put_id(out, run->base.id);
-        buffer_puts(out, " --bad ");
-        put_id(out, run->head.id);
-        buffer_puts(out, " --series ");
-        put_word(out, first->worst->result->kernel);
-        buffer_printf(out, "/%s</code>\n- intended: <code>plumb accept -m REASON ",
-                      first->worst->problem);
-        put_word(out, first->worst->result->kernel);
-        buffer_puts(out, "</code>, and commit what it writes\n");
+    view_commands(&commands, run, first < lines + count ? first->worst : NULL);
+    if (commands.again.length) {
+        buffer_printf(out, "<details><summary>Repeat%s it</summary>\n\n",
+                      commands.accept.length ? ", find or accept" : "");
+        put_command(out, "again", &commands.again, "");
+        put_command(out, "the commit that did it", &commands.bisect, "");
+        put_command(out, "intended", &commands.accept, ", and commit what it writes");
+        buffer_puts(out, "\n</details>\n\n");
     }
-    buffer_puts(out, "\n</details>\n\n");
+    view_commands_free(&commands);
 }
 
 // The page of a forge that compares two commits stands beside the page of one.

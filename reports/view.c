@@ -8,6 +8,7 @@
 #include "model/gate/verdict.h"
 #include "model/result.h"
 #include "reports/report.h"
+#include "reports/text/clean.h"
 #include "reports/text/markup.h"
 
 #include <math.h>
@@ -67,19 +68,6 @@ static double measured_ns(const struct measurement *m)
     return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
 }
 
-// problem_parse() reads it back to the same problem.
-void view_shape(char out[PROBLEM_TEXT], const struct problem *p)
-{
-    char full[PROBLEM_TEXT], type[16] = "";
-    problem_format(full, p);
-    const char *types = strchr(full, ':') + 1, *rest = types + strcspn(types, ":"); // ":tn:b8"
-    if (strncmp(rest, ":tn", 3) == 0)
-        rest += 3;
-    if (p->out != dtype_default_out(p->in))
-        snprintf(type, sizeof(type), "-%s", dtype_name(p->out));
-    snprintf(out, PROBLEM_TEXT, "%.*s%s%.150s", (int)strcspn(full, "-"), full, type, rest);
-}
-
 static struct view view_one(const struct run *run, size_t index,
                             const struct report_context *context)
 {
@@ -90,7 +78,6 @@ static struct view view_one(const struct run *run, size_t index,
         view.extra = &context->series[index];
     view.device = result->device < run->device_count ? &run->devices[result->device] : &no_device;
     problem_format(view.problem, &result->problem);
-    view_shape(view.shape, &result->problem);
     view.base_ns = measured_ns(&result->base);
     view.head_ns = measured_ns(&result->head);
     view.change = interval_relative(v->log_ratio);
@@ -200,10 +187,109 @@ void view_reason(struct buffer *out, const struct view *view)
     buffer_free(&name);
 }
 
+// "slower: +1.39 % (...), 48 pairs", "odds against chance 1e13": what stands in columns beside.
+static bool is_size(const char *clause, const struct verdict *v)
+{
+    char begins[64];
+    snprintf(begins, sizeof(begins), "%s: ", verdict_kind_name(v->kind));
+    const size_t length = strlen(begins);
+    return strncmp(clause, "odds against chance ", 20) == 0 ||
+           (strncmp(clause, begins, length) == 0 && strchr("+-0123456789", clause[length]));
+}
+
+void view_why(struct buffer *out, const struct view *view)
+{
+    struct buffer reason = {0};
+    const char *clause;
+    view_reason(&reason, view);
+    buffer_puts(out, "");
+    for (clause = reason.bytes; clause && isfinite(view->change.value);) {
+        const char *end = strstr(clause, "; ");
+        if (!is_size(clause, &view->result->verdict))
+            break;
+        clause = end ? end + 2 : NULL;
+    }
+    if (clause)
+        buffer_puts(out, clause);
+    else if (view->result->base_code[0] && !view_same_code(view))
+        buffer_puts(out, "its machine code changed");
+    buffer_free(&reason);
+}
+
+// ---- what to type next ----
+
+enum { WORD_LIMIT = 80 };
+
+static void put_word(struct buffer *out, const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:=+/-";
+    struct buffer cleaned = {0};
+    buffer_puts(&cleaned, "");
+    clean_line(&cleaned, text, WORD_LIMIT);
+    const bool quoted = strspn(cleaned.bytes, plain) < cleaned.length || !cleaned.length;
+    buffer_puts(out, quoted ? "'" : "");
+    for (const char *c = cleaned.bytes; *c; c++)
+        *c == '\'' ? buffer_puts(out, "'\\''") : buffer_add(out, c, 1);
+    buffer_puts(out, quoted ? "'" : "");
+    buffer_free(&cleaned);
+}
+
+static void put_range(struct buffer *out, const struct run *run, const char *first,
+                      const char *second)
+{
+    char base[VIEW_TEXT], head[VIEW_TEXT];
+    view_short_id(base, run->base.id);
+    view_short_id(head, run->head.id);
+    buffer_printf(out, "plumb %s %s %s %s", first, base, second, head);
+}
+
+void view_commands(struct view_commands *out, const struct run *run, const struct view *worst)
+{
+    static const char *const options[] = {[ROLE_BASE] = "base", [ROLE_HEAD] = "head"};
+    *out = (struct view_commands){0};
+    if (!run->base.id[0] || !run->head.id[0])
+        return;
+    put_range(&out->again, run, "gate --base", "--head");
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        if (!run->toolchain[role])
+            continue;
+        buffer_printf(&out->again, " --%s-toolchain ", options[role]);
+        put_word(&out->again, run->toolchain[role]);
+    }
+    if (!worst || run_names_toolchain(run))
+        return;
+    put_range(&out->bisect, run, "bisect --good", "--bad");
+    buffer_puts(&out->bisect, " --series ");
+    put_word(&out->bisect, worst->result->kernel);
+    buffer_printf(&out->bisect, "/%s", worst->problem);
+    buffer_puts(&out->accept, "plumb accept -m REASON ");
+    put_word(&out->accept, worst->result->kernel);
+}
+
+void view_commands_free(struct view_commands *commands)
+{
+    buffer_free(&commands->again);
+    buffer_free(&commands->bisect);
+    buffer_free(&commands->accept);
+}
+
 bool view_same_code(const struct view *view)
 {
     const struct result *r = view->result;
     return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
+}
+
+bool view_has_moved(const struct view *view)
+{
+    const enum verdict_kind kind = view->result->verdict.kind;
+    return (kind == VERDICT_SLOWER || kind == VERDICT_FASTER) && isfinite(view->change.value);
+}
+
+bool view_is_identical(const struct view *view)
+{
+    return view->result->verdict.kind == VERDICT_SAME && view_same_code(view) &&
+           isnan(view->change.value) && isnan(view->head_ns);
 }
 
 const char *view_detail(const struct view *view)
@@ -222,7 +308,9 @@ const char *view_since(const struct view *view, const struct run *run)
     bool moved = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER ||
                  r->verdict.kind == VERDICT_BROKEN;
     if (run->base.id[0])
-        return moved && !view->is_environment && run->head.id[0] ? run->head.id : NULL;
+        return moved && !view->is_environment && strcmp(run->head.parent, run->base.id) == 0
+                   ? run->head.id
+                   : NULL;
     if (view->extra->change_count == 0)
         return NULL;
     size_t index = view->extra->changes[view->extra->change_count - 1].index;

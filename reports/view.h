@@ -23,7 +23,6 @@ struct view {
     const struct device *device;       // never NULL
     size_t index;                      // of the result in the run
     char problem[PROBLEM_TEXT];        // canonical, for other tools
-    char shape[PROBLEM_TEXT];          // the same without what follows by default, for people
     double base_ns, head_ns;           // NaN when there is no time
     double base_hz, head_hz;           // SM clock, NaN when unknown
     struct interval change;            // head / base - 1, NaN when none
@@ -47,16 +46,31 @@ bool view_commit_link(struct buffer *out, const char *url, const char *id);
 void view_commit(struct markup *m, const char *url, const char *id);
 // The same without the series' name in front, for places that show it beside.
 void view_reason(struct buffer *out, const struct view *view);
+// The same without the size and the odds, for places that show these too: what else is known of
+// why.
+void view_why(struct buffer *out, const struct view *view);
+// What to type next, of a gate, for its worst series that moved (NULL: none did): repeat it, find
+// the commit that did it, accept it; those that do not apply stay empty. To be copied into a shell:
+// text of a stranger's file is one word there.
+struct view_commands {
+    struct buffer again, bisect, accept;
+};
+void view_commands(struct view_commands *out, const struct run *run, const struct view *worst);
+void view_commands_free(struct view_commands *commands);
 // Base and head run the same machine code.
 bool view_same_code(const struct view *view);
+// It is slower or faster, by a size that is known.
+bool view_has_moved(const struct view *view);
+// The same machine code, and nothing was measured, for nothing differs.
+bool view_is_identical(const struct view *view);
 // Why the kernel has no time, or the kernel's note; "" if nothing. Untrusted text.
 const char *view_detail(const struct view *view);
-// "since": the commit the last change began with, NULL when not known. Points into the run.
+// "since": the commit that the last change began with, NULL when not known. Points into the run. Of
+// a gate it is the head, if the head has no other parent than the base.
 const char *view_since(const struct view *view, const struct run *run);
 
 enum { VIEW_TEXT = 64 };
-void view_shape(char out[PROBLEM_TEXT], const struct problem *problem); // as view->shape
-void view_time(char out[VIEW_TEXT], double time_ns);                    // "182.4 µs"; "-" for NaN
+void view_time(char out[VIEW_TEXT], double time_ns); // "182.4 µs"; "-" for NaN
 // The unit that suits an axis up to this time, with a space in front, and what to multiply by.
 const char *view_unit(double time_ns, double *factor);
 void view_percent(char out[VIEW_TEXT], double relative);           // "+3.21 %"

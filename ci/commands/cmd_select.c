@@ -51,7 +51,7 @@ static void print_choice(const struct problem *p, const struct selection *s)
 {
     const struct traits *t = &s->traits;
     char shape[PROBLEM_TEXT];
-    view_shape(shape, p);
+    problem_format(shape, p);
     printf("%s", shape); // with its type, which may be the one that goes without saying
     printf(" tile %dx%dx%d group %d stages %d threads %d", t->tile_m, t->tile_n, t->tile_k,
            t->raster_group, t->stages, t->threads);
@@ -90,7 +90,7 @@ static void print_infeasible(struct answer *answer, const struct problem *p, con
 {
     char problem[PROBLEM_TEXT];
     if (!answer) {
-        view_shape(problem, p);
+        problem_format(problem, p);
         printf("%s infeasible: %s\n", problem, why);
         return;
     }

@@ -358,7 +358,8 @@
     var part = readAddress().part, target = part && document.getElementById(part);
     if (part && !target) findOlder(part);
     if (!target) return;
-    if (target.tagName === "DETAILS") target.open = true;
+    for (var e = target; e; e = e.parentElement)
+      if (e.tagName === "DETAILS") e.open = true;
     target.scrollIntoView();
   }
 

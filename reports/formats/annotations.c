@@ -64,7 +64,7 @@ static void put_annotation(struct buffer *out, const struct view *view, const ch
     char change[VIEW_TEXT], interval[VIEW_TEXT];
     struct buffer title = {0}, message = {0};
     buffer_printf(&title, "%s: %s %s", verdict_kind_name(view->result->verdict.kind),
-                  view->result->kernel, view->shape);
+                  view->result->kernel, view->problem);
     view_sentence(&message, view);
     buffer_printf(out, "::%s title=", level);
     put_escaped(out, title.bytes, true);

@@ -189,23 +189,30 @@ static size_t collect(const struct html *html, struct finding *findings, size_t 
 
 static void write_since(const struct html *html, const struct view *view)
 {
-    const char *since = view_since(view, html->run);
-    if (view->is_environment)
+    const char *since = view_since(view, html->run), *url = html->context->commit_url;
+    const bool moved = view_has_moved(view) || view->result->verdict.kind == VERDICT_BROKEN;
+    if (view->is_environment) {
         markup_element(html->m, "span", "muted", "not this change");
-    else if (since)
-        view_commit(html->m, html->context->commit_url, since);
-    else
+    } else if (since) {
+        view_commit(html->m, url, since);
+    } else if (moved && html->run->base.id[0]) { // it began somewhere between
+        view_commit(html->m, url, html->run->base.id);
+        markup_text(html->m, "..");
+        view_commit(html->m, url, html->run->head.id);
+    } else {
         markup_text(html->m, "-");
+    }
 }
 
 static void write_finding(const struct html *html, const struct finding *finding)
 {
     struct markup *m = html->m;
     const struct view *view = finding->worst;
-    struct buffer sentence = {0};
-    char change[VIEW_TEXT], anchor[32];
+    struct buffer why = {0};
+    char change[VIEW_TEXT], interval[VIEW_TEXT], anchor[32];
     view_percent(change, view->change.value);
-    view_reason(&sentence, view);
+    view_interval(interval, view->change);
+    view_why(&why, view);
     anchor_of(anchor, view);
     page_row_begin(m, NULL);
     page_cell(m, "verdict", NULL, NAN, false);
@@ -220,24 +227,58 @@ static void write_finding(const struct html *html, const struct finding *finding
         markup_elementf(m, "span", "muted small", " %zu of %zu series", finding->series,
                         finding->of);
     else
-        markup_elementf(m, "span", "muted small", " %s", view->shape);
+        markup_elementf(m, "span", "muted small", " %s", view->problem);
     markup_end(m);
-    page_cell(m, "how much", "nowrap", NAN, false);
+    page_cell(m, "how much", NULL, NAN, false);
     if (isnan(view->change.value))
         markup_text(m, view->outcome == OUTCOME_BROKEN
                            ? measurement_state_name(view->result->head.state)
                            : "-");
     else
-        markup_textf(m, "%s%s", finding->series > 1 ? "up to " : "", change);
+        markup_elementf(m, "span", "nowrap", "%s%s", finding->series > 1 ? "up to " : "", change);
+    if (isfinite(view->change.low))
+        markup_elementf(m, "span", "muted small nowrap", " %s", interval);
     markup_end(m);
-    page_cell(m, "since", "nowrap", NAN, false);
+    page_cell(m, "since", NULL, NAN, false);
     write_since(html, view);
     markup_end(m);
     page_cell(m, "why", "wrap", NAN, false);
-    markup_text(m, sentence.bytes);
+    markup_text(m, why.bytes);
     markup_end(m);
     markup_end(m);
-    buffer_free(&sentence);
+    buffer_free(&why);
+}
+
+// ---- what to do next ----
+
+static void write_command(struct markup *m, const char *what, const struct buffer *command,
+                          const char *then)
+{
+    if (!command->length)
+        return;
+    markup_element(m, "dt", NULL, what);
+    markup_start(m, "dd");
+    markup_element(m, "code", NULL, command->bytes);
+    markup_text(m, then);
+    markup_end(m);
+}
+
+static void write_next(const struct html *html)
+{
+    struct view_commands commands;
+    size_t worst = 0;
+    while (worst < html->count && !view_has_moved(&html->views[worst]))
+        worst++;
+    view_commands(&commands, html->run, worst < html->count ? &html->views[worst] : NULL);
+    if (commands.again.length) {
+        markup_open(html->m, "dl", "facts next");
+        write_command(html->m, "reproduce", &commands.again, "");
+        write_command(html->m, "find the commit", &commands.bisect, "");
+        write_command(html->m, "accept, if it is meant", &commands.accept,
+                      ", and commit what it writes");
+        markup_end(html->m);
+    }
+    view_commands_free(&commands);
 }
 
 static void write_findings(const struct html *html)
@@ -268,6 +309,7 @@ static void write_findings(const struct html *html)
     page_table_end(m);
     if (count > FINDINGS_SHOWN)
         markup_elementf(m, "p", "hint", "More changed; the table below has every series.");
+    write_next(html);
     markup_end(m);
 }
 
@@ -434,7 +476,7 @@ static void row(struct markup *m, const struct study_result *s)
     page_cell(m, "kernel", "wrap", NAN, false);
     markup_text(m, s->kernel);
     markup_end(m);
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     page_cell(m, "problem", "mono nowrap", NAN, false);
     markup_text(m, shape);
     markup_end(m);
@@ -600,7 +642,7 @@ static void write_table_row(const struct html *html, const struct view *view,
     markup_attr(m, "data-device", view->device->name);
     markup_attr(m, "data-bound", p->feasible ? bound_name(p->bound) : NULL);
     name_cell(m, view);
-    page_text_cell(m, "problem", "mono nowrap", NAN, view->shape);
+    page_text_cell(m, "problem", "mono nowrap", NAN, view->problem);
     page_cell(m, "verdict", "nowrap", NAN, false);
     verdict_tag(m, view);
     if (view->is_environment)
@@ -656,9 +698,60 @@ static const char *legend(const struct html *html)
                  "change does not count; an arrow head: goes on beyond.";
 }
 
+// How many series are folded away for being that; a few are not worth it.
+enum { FOLDED_LEAST = 4 };
+static size_t folded(const struct html *html)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < html->count; i++)
+        count += view_is_identical(&html->views[i]);
+    return count < FOLDED_LEAST ? 0 : count;
+}
+
+static void fold_begin(const struct html *html)
+{
+    const size_t count = folded(html);
+    markup_open(html->m, "details", "series run");
+    markup_elementf(html->m, "summary", NULL, "%zu %s the machine code of the base", count,
+                    plural(count, "series runs", "series run"));
+    markup_start(html->m, "div");
+}
+
+static void fold_end(const struct html *html)
+{
+    markup_end(html->m);
+    markup_end(html->m);
+}
+
+static void write_identical(const struct html *html)
+{
+    struct markup *m = html->m;
+    fold_begin(html);
+    page_table_begin(m, "cards", "Series whose machine code is identical in base and head");
+    page_table_head(m, "Kernel", PAGE_SORT_NONE, NULL);
+    page_table_head(m, "Problem", PAGE_SORT_NONE, NULL);
+    page_table_head(m, "Machine code", PAGE_SORT_NONE, NULL);
+    page_table_body(m);
+    for (size_t i = 0; i < html->count; i++) {
+        const struct view *view = &html->views[i];
+        char code[16];
+        if (!view_is_identical(view))
+            continue;
+        snprintf(code, sizeof(code), "%.12s", view->result->head_code);
+        page_row_begin(m, NULL);
+        name_cell(m, view);
+        page_text_cell(m, "problem", "mono nowrap", NAN, view->problem);
+        page_text_cell(m, "machine code", "mono", NAN, code);
+        markup_end(m);
+    }
+    page_table_end(m);
+    fold_end(html);
+}
+
 static void write_table(const struct html *html)
 {
     struct markup *m = html->m;
+    const size_t identical = folded(html);
     struct columns columns = columns_of(html);
     struct scale x = chart_change_scale(html->views, html->count, 6, FOREST_WIDTH - 6);
     if (html->count == 0)
@@ -669,14 +762,20 @@ static void write_table(const struct html *html)
     markup_attr(m, "id", "all");
     markup_text(m, "All series");
     markup_end(m);
-    page_table_begin(m, "cards sortable filter", "All series, worst first");
-    write_heads(m, &columns, &x);
-    page_table_body(m);
-    for (size_t i = 0; i < html->count; i++)
-        write_table_row(html, &html->views[i], &columns, &x);
-    page_table_end(m);
+    if (identical < html->count) {
+        page_table_begin(m, "cards sortable filter", "All series, worst first");
+        write_heads(m, &columns, &x);
+        page_table_body(m);
+        for (size_t i = 0; i < html->count; i++) {
+            if (!identical || !view_is_identical(&html->views[i]))
+                write_table_row(html, &html->views[i], &columns, &x);
+        }
+        page_table_end(m);
+    }
     if (columns.change)
         markup_element(m, "p", "hint", legend(html));
+    if (identical)
+        write_identical(html);
     markup_end(m);
 }
 
@@ -937,7 +1036,7 @@ static void write_series(const struct html *html, const struct view *view, bool 
     markup_attr(m, "id", anchor);
     markup_start(m, "summary");
     markup_element(m, "h3", NULL, view->result->kernel);
-    markup_element(m, "span", "mono", view->shape);
+    markup_element(m, "span", "mono", view->problem);
     verdict_tag(m, view);
     if (isfinite(view->change.value))
         markup_element(m, "span", NULL, change);
@@ -963,8 +1062,19 @@ static void write_all_series(const struct html *html)
     markup_start(html->m, "section");
     markup_attr(html->m, "aria-label", "Series one by one");
     markup_element(html->m, "h2", NULL, "Series one by one");
-    for (size_t i = 0; i < html->count; i++)
-        write_series(html, &html->views[i], i < DRAWN);
+    const bool fold = folded(html) > 0;
+    for (size_t i = 0; i < html->count; i++) {
+        if (!fold || !view_is_identical(&html->views[i]))
+            write_series(html, &html->views[i], i < DRAWN);
+    }
+    if (fold) {
+        fold_begin(html);
+        for (size_t i = 0; i < html->count; i++) {
+            if (view_is_identical(&html->views[i]))
+                write_series(html, &html->views[i], i < DRAWN);
+        }
+        fold_end(html);
+    }
     markup_end(html->m);
 }
 

@@ -44,11 +44,11 @@ static void put_row(struct buffer *out, const struct view *view)
     view_time(head, view->head_ns);
     view_percent(change, view->change.value);
     view_interval(interval, view->change);
-    view_reason(&sentence, view);
+    view_why(&sentence, view);
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     markdown_text(out, r->kernel, NAME_LIMIT);
-    buffer_printf(out, " | %s | %s | %s | %s | %s %s | ", view->shape,
+    buffer_printf(out, " | %s | %s | %s | %s | %s %s | ", view->problem,
                   result_timed(r)[0] ? result_timed(r) : "-", base, head, change,
                   isnan(view->change.value) ? "" : interval);
     if (isfinite(view->actual_predicted))
@@ -132,7 +132,10 @@ static void put_unbuilt(struct buffer *out, const struct run *run, enum sample_r
     for (size_t i = 0; i < f->count; i++) {
         const struct build_error *e = &f->errors[i];
         buffer_puts(out, "| ");
-        markdown_text(out, e->file[0] ? e->file : "-", SENTENCE_LIMIT);
+        if (e->file[0])
+            markdown_text(out, e->file, SENTENCE_LIMIT);
+        else
+            buffer_puts(out, "-");
         if (e->file[0] && e->line)
             buffer_printf(out, ":%u", e->line);
         buffer_puts(out, " | ");
@@ -167,7 +170,7 @@ static void put_study_row(struct buffer *out, const struct study_result *s)
 {
     char shape[PROBLEM_TEXT], base[VIEW_TEXT], change[VIEW_TEXT];
     char detectable[VIEW_TEXT];
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     view_time(base, s->time_ns);
     view_percent(change, expm1(s->log_ratio));
     view_percent(detectable, expm1(s->detectable));
@@ -290,6 +293,27 @@ static void put_changed(struct buffer *out, const struct view *views, size_t cou
     buffer_puts(out, "</details>\n\n");
 }
 
+// What runs the machine code of the base needs no row.
+static void put_same(struct buffer *out, struct view *views, size_t count)
+{
+    size_t measured = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!view_is_identical(&views[i]))
+            views[measured++] = views[i];
+    }
+    const size_t identical = count - measured;
+    if (identical)
+        buffer_printf(out, "%zu %s the machine code of the base, and %s not measured.\n\n",
+                      identical, plural(identical, "series runs", "series run"),
+                      plural(identical, "was", "were"));
+    if (!measured)
+        return;
+    buffer_printf(out, "<details><summary>%zu series %s the same</summary>\n\n", measured,
+                  plural(measured, "is", "are"));
+    put_table(out, views, measured, REST_SHOWN);
+    buffer_puts(out, "</details>\n\n");
+}
+
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
@@ -309,12 +333,8 @@ static void write(struct buffer *out, const struct run *run, const struct report
         changes_next(out, run, lines, count);
         put_changed(out, views, changed);
     }
-    if (changed < run->count) {
-        buffer_printf(out, "<details><summary>%zu series %s the same</summary>\n\n",
-                      run->count - changed, plural(run->count - changed, "is", "are"));
-        put_table(out, views + changed, run->count - changed, REST_SHOWN);
-        buffer_puts(out, "</details>\n\n");
-    }
+    if (changed < run->count)
+        put_same(out, views + changed, run->count - changed);
     put_study(out, run);
     put_self_test(out, run);
     put_provenance(out, run, context);

@@ -179,7 +179,7 @@ static void compare_row(struct site_page *p, size_t index, const double *a, cons
     const struct site_series *s = &p->map->site->series[index];
     char shape[PROBLEM_TEXT], text[VIEW_TEXT], name[SITE_ANCHOR];
     double before = a[index], after = b[index];
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     markup_start(p->m, "tr");
     site_series_name(name, p->map->site, index);
     markup_attr(p->m, "data-series", name);

@@ -70,7 +70,12 @@ static struct uprights uprights_of(const struct series_chart *chart, const struc
         char percent[VIEW_TEXT];
         view_percent(percent, expm1(d->epochs[i].level));
         snprintf(u.texts[u.count], VIEW_TEXT, "accepted %.40s", percent);
-        add_mark(&u, d->epochs[i].index, MARK_EPOCH);
+        // Of a series without times, or accepted before its first one, the index says nothing.
+        add_mark(&u,
+                 d->total && d->epochs[i].index
+                     ? d->epochs[i].index
+                     : series_place(chart, d->epochs[i].commit, d->epochs[i].when_s),
+                 MARK_EPOCH);
     }
     for (size_t i = 0; i < d->break_count; i++) {
         break_text(u.texts[u.count], &d->breaks[i]);
@@ -236,7 +241,7 @@ static void chart_data(struct json *j, const struct site_map *map, size_t series
     struct uprights u = uprights_of(&chart, d);
     char text[SITE_ANCHOR], shape[PROBLEM_TEXT];
     struct buffer label = {0};
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     buffer_printf(&label, "%s on %s", shape, site->devices[s->device].name);
     site_anchor(text, site, series);
     json_clean(j, "anchor", text);
@@ -459,7 +464,7 @@ static void write_summary(struct site_page *p, size_t index, const struct site_d
 {
     const struct site_series *s = &p->map->site->series[index];
     char shape[PROBLEM_TEXT], change[VIEW_TEXT];
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     view_percent(change, expm1(s->log_ratio.value));
     markup_start(p->m, "summary");
     markup_element(p->m, "h3", "mono", shape);
@@ -547,7 +552,7 @@ static void series_page(struct buffer *html, const struct site_map *map, size_t 
     struct site_page p = {.map = map, .root = "../", .json = {.out = &unused}};
     struct page page;
     char shape[PROBLEM_TEXT];
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     buffer_printf(&title, "%s %s", s->kernel, shape);
     site_begin(&p, &page, title.bytes, SITE_SMALL);
     markup_open(p.m, "section", "card banner v-same");
@@ -716,7 +721,7 @@ static void series_list(struct buffer *js, struct buffer *json, const struct sit
             const struct site_series *s = &map->site->series[index];
             char name[SITE_ANCHOR], shape[PROBLEM_TEXT];
             site_series_name(name, map->site, index);
-            view_shape(shape, &s->problem);
+            problem_format(shape, &s->problem);
             json_newline(&j);
             json_begin(&j, NULL, '[');
             json_clean(&j, NULL, name);

@@ -60,7 +60,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
     const struct site_series *s = &p->map->site->series[f->worst];
     char change[VIEW_TEXT], shape[PROBLEM_TEXT];
     view_percent(change, expm1(s->log_ratio.value));
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     page_row_begin(m, NULL);
     page_cell(m, "state", NULL, NAN, false);
     page_tag(m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),

@@ -178,7 +178,7 @@ static void write_row(struct site_page *p, const struct view *view)
     struct buffer reason = {0};
     view_percent(change, view->change.value);
     view_interval(interval, view->change);
-    view_reason(&reason, view);
+    view_why(&reason, view);
     page_row_begin(p->m, NULL);
     page_cell(p->m, "kernel", "nowrap", NAN, true);
     if (series == SIZE_MAX)
@@ -186,7 +186,7 @@ static void write_row(struct site_page *p, const struct view *view)
     else
         site_series_link(p, series, view->result->kernel);
     markup_end(p->m);
-    page_text_cell(p->m, "problem", "mono nowrap", NAN, view->shape);
+    page_text_cell(p->m, "problem", "mono nowrap", NAN, view->problem);
     page_cell(p->m, "verdict", "nowrap", NAN, false);
     page_tag(p->m, chart_verdict_class(kind, view->is_environment), view_symbol(kind),
              verdict_kind_name(kind));
@@ -322,7 +322,7 @@ static void difference_row(struct site_page *p, const struct difference *d, cons
 {
     const struct site_series *s = &p->map->site->series[d->series];
     char shape[PROBLEM_TEXT], text[VIEW_TEXT];
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     page_row_begin(p->m, NULL);
     page_cell(p->m, "kernel", NULL, NAN, true);
     site_series_link(p, d->series, s->kernel);
@@ -485,7 +485,7 @@ static void change_row(struct site_page *p, const struct event_change *c)
 {
     const struct site_series *s = &p->map->site->series[c->series];
     char shape[PROBLEM_TEXT], change[VIEW_TEXT], interval[VIEW_TEXT];
-    view_shape(shape, &s->problem);
+    problem_format(shape, &s->problem);
     view_percent(change, expm1(c->size.value));
     view_interval(interval, interval_relative(c->size));
     page_row_begin(p->m, NULL);

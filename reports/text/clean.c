@@ -8,6 +8,7 @@
 #include "model/buffer.h"
 #include "model/json.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -154,22 +155,57 @@ void json_clean(struct json *json, const char *name, const char *value)
     buffer_free(&cleaned);
 }
 
-// GH-1 is issue 1.
-static bool is_issue(const char *text, size_t dash)
+// GH-1 is issue 1, and #1 too; GitHub looks for both in the finished page.
+static bool is_issue(const char *text, size_t at)
 {
-    return text[dash] == '-' && dash >= 2 && strncasecmp(text + dash - 2, "GH", 2) == 0;
+    const bool digit = text[at + 1] >= '0' && text[at + 1] <= '9';
+    return digit && (text[at] == '#' ||
+                     (text[at] == '-' && at >= 2 && strncasecmp(text + at - 2, "GH", 2) == 0));
 }
 
+// Becomes a link without any brackets around it: "https://", "www.".
+static bool is_address(const char *text, size_t at)
+{
+    return (text[at] == ':' && strncmp(text + at, "://", 3) == 0) ||
+           (text[at] == '.' && at >= 3 && strncasecmp(text + at - 3, "www", 3) == 0);
+}
+
+// Means something only where a line begins: a list, a quotation, a heading, a rule.
+static bool begins_block(const char *text, size_t at)
+{
+    return (at == 0 && strchr("-+=>#", text[at])) ||
+           (strchr(".)", text[at]) && at && strspn(text, "0123456789") == at &&
+            (text[at + 1] == ' ' || !text[at + 1]));
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+// The inside of a word is no emphasis.
+static bool is_special(const char *text, size_t at)
+{
+    if (text[at] == '_')
+        return !(at && is_word(text[at - 1]) && is_word(text[at + 1]));
+    return strchr("\\`*[]|~$", text[at]) || begins_block(text, at) ||
+           (text[at] == '(' && at && text[at - 1] == ']');
+}
+
+// As much as must be is escaped, so that people can read the source too.
 void markdown_text(struct buffer *out, const char *text, size_t limit)
 {
     struct buffer cleaned = {0};
     clean_line(&cleaned, text, limit);
     for (size_t i = 0; i < cleaned.length; i++) {
-        char c = cleaned.bytes[i];
-        if (c == '@' || c == '#' || is_issue(cleaned.bytes, i))
+        const char *all = cleaned.bytes, c = all[i];
+        if (c == '@' || is_issue(all, i))
             buffer_printf(out, "&#%d;&#8203;", c);
-        else if (strchr("\\`*_{}[]()<>+-!|&:~$\"'=^.", c))
+        else if (c == '<' || is_address(all, i) ||
+                 (c == '&' && (all[i + 1] == '#' || isalpha((unsigned char)all[i + 1]))))
             buffer_printf(out, "&#%d;", c);
+        else if (is_special(all, i))
+            buffer_printf(out, "\\%c", c);
         else
             buffer_add(out, &c, 1);
     }

@@ -29,9 +29,10 @@ enum { CLEAN_LINE = 400, CLEAN_LOG = 16384 }; // limits used by the reports
 // becomes null.
 void json_clean(struct json *json, const char *name, const char *value);
 
-// At most `limit` bytes of the text, on one line. It cannot leave its cell: every character that
-// means something to Markdown is a character reference. GitHub looks for mentions and issue numbers
-// in the finished page, so "@" and "#" are also cut off from what follows by a zero-width space.
+// At most `limit` bytes of the text, on one line. It cannot leave its cell: what would mean
+// something to Markdown is escaped, and nothing else, so that the source can be read too. GitHub
+// looks for mentions and issue numbers in the finished page, so "@" and "#1" are also cut off from
+// what follows by a zero-width space.
 void markdown_text(struct buffer *out, const char *text, size_t limit);
 
 #endif

@@ -167,6 +167,27 @@ runChecks({
     await page.close();
   },
 
+  // Drawings shrink to the screen; what is written in them does not fall below 11 px, and nothing is
+  // cut off beside the page.
+  async drawings_can_be_read_on_a_phone(open) {
+    for (const name of ["run/index.html", "site/accuracy.html", "site/index.html"]) {
+      const page = await open(name, { width: 390 });
+      await page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
+      const texts = await page.evaluate(`Array.from(document.querySelectorAll("svg text"), (t) => {
+        const svg = t.ownerSVGElement, box = t.getBoundingClientRect(), scrolls = t.closest(".ts, figure.rest") !== null;
+        const px = parseFloat(getComputedStyle(t).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        return [px, box.width === 0 || scrolls || (box.left >= 0 && box.right <= innerWidth), t.textContent];
+      }).filter((t) => t[0] > 0)`);
+      assert.ok(texts.length > 0 || name !== "run/index.html");
+      for (const [px, inside, text] of texts) {
+        assert.ok(px > 10.99, name + ": " + text + " is " + px + " px high");
+        assert.ok(inside, name + ": " + text + " is cut off");
+      }
+      assert.strictEqual(await page.evaluate("document.documentElement.scrollWidth"), 390);
+      await page.close();
+    }
+  },
+
   async text_has_enough_contrast(open) {
     const contrast = `(() => {
       const parse = (c) => { const v = c.match(/[\\d.]+/g).map(Number); return v.length > 3 && v[3] === 0 ? null : v; };

@@ -159,9 +159,34 @@ static void json_strings_are_escaped(void **state)
     buffer_free(&out);
 }
 
+// What means something to Markdown or to GitHub is escaped; a sentence of ours reads in the source
+// as it reads on the page.
+static void markdown_escapes_as_little_as_it_can(void **state)
+{
+    static const char *const cases[][2] = {
+        {"SLOWER: 3 slower: gemm_2 256x256x256:fp32-fp32:nn +1.39 % (95 % [sic])",
+         "SLOWER: 3 slower: gemm_2 256x256x256:fp32-fp32:nn +1.39 % (95 % \\[sic\\])"},
+        {"a|b `c` *d* _e_ ~f~ $g$ \\", "a\\|b \\`c\\` \\*d\\* \\_e\\_ \\~f\\~ \\$g\\$ \\\\"},
+        {"[x](http://y) ![z](q)", "\\[x\\]\\(http&#58;//y) !\\[z\\]\\(q)"},
+        {"@me #1 GH-2 C# x-2", "&#64;&#8203;me &#35;&#8203;1 GH&#45;&#8203;2 C# x-2"},
+        {"<b> &amp; &#65; a & b www.x.org",
+         "&#60;b> &#38;amp; &#38;&#35;&#8203;65; a & b www&#46;x.org"},
+        {"- no list", "\\- no list"},
+        {"12. nor this", "12\\. nor this"},
+        {"# nor that", "\\# nor that"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct buffer out = {0};
+        markdown_text(&out, cases[i][0], 200);
+        assert_string_equal(out.bytes, cases[i][1]);
+        buffer_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(markdown_escapes_as_little_as_it_can),
         cmocka_unit_test(clean_drops_terminal_escapes),
         cmocka_unit_test(clean_drops_control_bytes_and_keeps_lines),
         cmocka_unit_test(clean_replaces_what_is_not_utf8),
