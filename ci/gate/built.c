@@ -114,10 +114,14 @@ static int add_plan(struct built *built, const char *path, struct arena *arena, 
 }
 
 // A capture that was not taken leaves the commit unbuildable, as a library that cannot be loaded.
-static int add_captures(struct built *built, const struct context *context, struct arena *arena,
+static int add_captures(struct built *built, struct context *context, struct arena *arena,
                         struct error *err)
 {
     const struct policy *policy = &context->policy;
+    if (policy->capture_count && !capturing_possible(context))
+        progress_note(&context->progress, "%zu %s not taken: no GPU of the policy is here",
+                      policy->capture_count,
+                      plural(policy->capture_count, "capture is", "captures are"));
     for (size_t i = 0; capturing_possible(context) && i < policy->capture_count; i++) {
         const struct policy_capture *capture = &policy->captures[i];
         struct capture_made made;
