@@ -57,7 +57,8 @@ static int write_site(struct context *context, struct site_data *data, const str
                 "accepted; give -C DIR, or --epochs FILE\n");
     if (has_policy(context) && context_policy(context, "", &unread))
         fprintf(stderr, "plumb: %s; its addresses are not used\n", unread.text);
-    data->site.commit_url = a->commit_url ? a->commit_url : context->policy.commit_url;
+    data->site.commit_url =
+        a->commit_url ? a->commit_url : context_commit_url(context, &context->arena);
     data->site.site_url = a->site_url ? a->site_url : context->policy.site_url;
     if (repository_refuse_brought(out, BROUGHT_LINKS, err) ||
         site_data_load(data, context->store, epochs, context->repository, a->points, keeps, err) ||

@@ -167,7 +167,7 @@ int output_context(struct report_context *out, const struct run *run, const stru
     }
     *out = (struct report_context){.series = series,
                                    .records = store ? records : NULL,
-                                   .commit_url = context->policy.commit_url,
+                                   .commit_url = context_commit_url(context, arena),
                                    .site_url = context->policy.site_url};
     if (context->events)
         out->events = *context->events;

@@ -134,6 +134,13 @@ bool context_is_bare(const struct context *context)
     return repository_is_bare(context->repository);
 }
 
+const char *context_commit_url(const struct context *context, struct arena *arena)
+{
+    if (context->policy.commit_url || !context->repository)
+        return context->policy.commit_url;
+    return repository_commit_url(context->repository, arena);
+}
+
 bool context_selects(const struct context *context, const char *kernel,
                      const struct problem *problem)
 {

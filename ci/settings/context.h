@@ -129,6 +129,10 @@ bool context_strangers(const struct context *context, const char *commit);
 int context_may_build(const struct context *context, const struct commit *commit,
                       struct error *err);
 
+// Where commits are shown, with %s in place of an id: what the policy says, or else the remote; or
+// NULL.
+const char *context_commit_url(const struct context *context, struct arena *arena);
+
 int context_store(struct context *context, enum store_mode mode, struct error *err);
 
 // Sandbox, toolchain, overlay and cache; -1 where a sandbox is required and is none. An overlay

@@ -319,3 +319,56 @@ int repository_user(char **name, char **mail, const struct repository *repositor
     git_signature_free(user);
     return 0;
 }
+
+// ---- where commits are shown
+
+// "host" and "owner/name" of https://host/owner/name.git, ssh://git@host:22/owner/name and
+// git@host:owner/name; false: it is of another form.
+static bool split_remote(char host[256], char path[256], const char *url)
+{
+    const char *scheme = strstr(url, "://"), *at = scheme ? scheme + 3 : url;
+    const char *end = at + strcspn(at, scheme ? "/" : ":"),
+               *user = memchr(at, '@', (size_t)(end - at));
+    at = user ? user + 1 : at;
+    if (*end == '\0' || (!scheme && !user) ||
+        snprintf(host, 256, "%.*s", (int)(end - at), at) > 255)
+        return false;
+    host[strcspn(host, ":")] = '\0'; // a port is of ssh, or of a server that nobody knows
+    const size_t length = strlen(end + 1),
+                 git = length > 4 && !strcmp(end + 1 + length - 4, ".git") ? 4 : 0;
+    if (snprintf(path, 256, "%.*s", (int)(length - git), end + 1) > 255)
+        return false;
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+    return path[0] && host[0] && path[strspn(path, plain)] == '\0' &&
+           host[strspn(host, plain)] == '\0' && !strchr(host, '/');
+}
+
+static const char *commit_page(const char *url, struct arena *arena)
+{
+    static const struct {
+        const char *host, *commits;
+    } forges[] = {{"github", "commit"},     {"gitlab", "-/commit"}, {"codeberg", "commit"},
+                  {"bitbucket", "commits"}, {"gitea", "commit"},    {"forgejo", "commit"}};
+    char host[256], path[256];
+    for (size_t i = 0; split_remote(host, path, url) && i < ARRAY_COUNT(forges); i++) {
+        if (strstr(host, forges[i].host))
+            return arena_printf(arena, "https://%s/%s/%s/%%s", host, path, forges[i].commits);
+    }
+    return NULL;
+}
+
+const char *repository_commit_url(const struct repository *repository, struct arena *arena)
+{
+    static const char *const remotes[] = {"remote.origin.url", "remote.upstream.url"};
+    git_config *config = NULL;
+    const char *url, *found = NULL;
+    if (git_repository_config_snapshot(&config, repository->git))
+        return NULL;
+    for (size_t i = 0; !found && i < ARRAY_COUNT(remotes); i++) {
+        if (git_config_get_string(&url, config, remotes[i]) == 0)
+            found = commit_page(url, arena);
+    }
+    git_config_free(config);
+    return found;
+}

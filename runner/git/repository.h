@@ -26,6 +26,10 @@ bool repository_is_bare(const struct repository *repository); // there is no che
 // Last part of that path without ".git": what reports show. Borrowed until close.
 const char *repository_name(const struct repository *repository);
 
+// Where the remote `origin`, or else `upstream`, shows a commit, with %s in place of its id; NULL
+// where there is none, or none of a forge whose addresses are known. In the arena.
+const char *repository_commit_url(const struct repository *repository, struct arena *arena);
+
 // Whose word counts in a checkout that may hold a stranger's pull request. The checkout is the
 // user's own where there is no remote that it could have come from, or where git's configuration
 // says plumb.trustCheckout = true; no commit can say either. Else the remote's branch counts: HEAD,

@@ -378,6 +378,42 @@ static void changes_are_counted_by_line(void **state)
     assert_int_equal(list.count, 0);
 }
 
+// A remote of a known forge says where commits are shown; another, or a hostile one, says nothing.
+static void remotes_of_forges_say_where_commits_are_shown(void **state)
+{
+    static const char *const cases[][2] = {
+        {"https://github.com/owner/name.git", "https://github.com/owner/name/commit/%s"},
+        {"git@github.com:owner/name.git", "https://github.com/owner/name/commit/%s"},
+        {"ssh://git@gitlab.example.org:2222/group/sub/name",
+         "https://gitlab.example.org/group/sub/name/-/commit/%s"},
+        {"https://user:token@bitbucket.org/owner/name",
+         "https://bitbucket.org/owner/name/commits/%s"},
+        {"/srv/git/github/name.git", NULL},
+        {"https://example.org/owner/name", NULL},
+        {"https://github.com/owner/%s\"><script>", NULL},
+    };
+    struct helper_opened *f = *state;
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        git_config *config = NULL;
+        git_repository *git = NULL;
+        assert_int_equal(git_repository_open(&git, f->repo.directory), 0);
+        assert_int_equal(git_repository_config(&config, git), 0);
+        assert_int_equal(git_config_set_string(config, "remote.origin.url", cases[i][0]), 0);
+        git_config_free(config);
+        git_repository_free(git);
+        const char *url = repository_commit_url(f->open, &f->arena);
+        if (cases[i][1])
+            assert_string_equal(url, cases[i][1]);
+        else
+            assert_null(url);
+        assert_int_equal(git_repository_open(&git, f->repo.directory), 0);
+        assert_int_equal(git_repository_config(&config, git), 0);
+        assert_int_equal(git_config_delete_entry(config, "remote.origin.url"), 0);
+        git_config_free(config);
+        git_repository_free(git);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +431,7 @@ int main(void)
         cmocka_unit_test(read_gives_the_bytes_at_that_commit),
         cmocka_unit_test(content_id_is_gits_blob_id),
         cmocka_unit_test(changes_are_counted_by_line),
+        cmocka_unit_test(remotes_of_forges_say_where_commits_are_shown),
     };
     return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
 }
