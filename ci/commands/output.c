@@ -330,6 +330,12 @@ static int add_document(struct answer *answer, const struct run *run, const stru
     return status;
 }
 
+// The verdict before it stands, and is not what the command ended with.
+static void tell_end(const struct error *why)
+{
+    print_line("FAILED: ", why->text);
+}
+
 int output_run(struct answer *answer, const struct run *run, const struct context *context,
                const char *directory, struct error *err)
 {
@@ -353,6 +359,8 @@ int output_run(struct answer *answer, const struct run *run, const struct contex
     output_headline(run);
     if (status == 0 && output_failed())
         return error_set(err, "standard output: cannot be written");
+    if (status)
+        tell_end(err);
     return status;
 }
 
@@ -362,8 +370,11 @@ int output_measured(struct answer *answer, const struct run *run, int measured,
     struct error unheard; // why the run failed comes first
     if (measured == 0)
         return output_run(answer, run, context, directory, err);
-    if (run->headline)
-        (void)output_run(answer, run, context, directory, &unheard);
+    if (!run->headline)
+        return measured;
+    const int told = output_run(answer, run, context, directory, &unheard);
+    if (!answer && told == 0)
+        tell_end(err);
     return measured;
 }
 

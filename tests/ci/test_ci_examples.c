@@ -141,9 +141,40 @@ static void the_night_measures_and_writes_a_site(void **state)
         fail_msg("exit %d; see %s/test.log", code, repo.directory);
 }
 
+// What a job may do, whatever it is a job of.
+static void every_job_is_confined(void **state)
+{
+    static const char *const laws[] = {
+        // a gate or a run says that it needs the sandbox, unless it only joins
+        "! grep -rhE 'plumb\"? (gate|run) ' ci/examples .github/actions .github/workflows | "
+        "grep -vE -- '--sandbox require|--join|^ *(#|description)' | grep .",
+        // actions are those that somebody looked at
+        "! grep -rhE '^ *(- )?uses: *[^. ]' ci/examples/*.yml .github | grep -vE "
+        "'@([0-9a-f]{40}|COMMIT)' "
+        "| grep .",
+        // no checkout leaves a token behind
+        "test $(grep -rh 'uses: actions/checkout@' ci/examples .github/workflows | wc -l) = "
+        "$(grep -rh 'persist-credentials: false' ci/examples .github/workflows | wc -l)",
+        "for f in .github/workflows/*.yml ci/examples/github-*.yml; do "
+        "grep -q '^permissions:' $f || exit 1; done",
+        // no job waits for one of another pull request, which a third would cancel
+        "! grep -rhE 'group: *[a-z]+ *$' .github/workflows/gpu.yml ci/examples | grep .",
+        // what is kept and published is of the main branch
+        "grep -B1 'uses: actions/cache/save' .github/workflows/nightly.yml | grep -q "
+        "default_branch",
+        "grep -A2 '^  publish:' .github/workflows/nightly.yml | grep -q default_branch"};
+    for (size_t i = 0; i < ARRAY_COUNT(laws); i++) {
+        char *command = xprintf("cd '" TEST_SOURCE "' && { %s; }", laws[i]);
+        if (shell(command))
+            fail_msg("%s", laws[i]);
+        free(command);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_job_is_confined),
         cmocka_unit_test(gitlab_gates),
         cmocka_unit_test(buildkite_gates),
         cmocka_unit_test(jenkins_gates),

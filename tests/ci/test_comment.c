@@ -75,6 +75,43 @@ static void a_file_that_is_no_result_gives_no_verdict(void **state)
     }
 }
 
+// Cut between two lines, with nothing left open.
+static void what_is_too_long_is_cut_and_says_so(void **state)
+{
+    char *text, *last;
+    char *program = xprintf("%s/long", folder);
+    helper_write_text(
+        program,
+        "#!/bin/sh\n"
+        "case \"$*\" in\n"
+        "import*) ;;\n"
+        "*--list) echo '1 gate d9f93f668e..a03b37ede9' ;;\n"
+        "*) echo '### plumb: long'; echo '<details><summary>x</summary>'; echo;\n"
+        "   seq -f '| kernel-%05.0f | \303\251\303\251\303\251 |' 1 9000; echo '</details>' ;;\n"
+        "esac\n");
+    char *command = xprintf("cd '%s' && chmod +x long && echo x >result && sh '" TEST_SOURCE
+                            "/ci/comment' --plumb ./long --result result --head " HEAD
+                            " --newest 0123456789abcdef --url https://example.org/run "
+                            "--out comment.md",
+                            folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+    command = xprintf("%s/comment.md", folder);
+    text = helper_read(command, NULL);
+    assert_true(strlen(text) < GITHUB_LIMIT);
+    last = strstr(text, "\n</details>\n");
+    assert_non_null(last);
+    assert_non_null(strstr(last, "more lines are left out here; the whole report has them."));
+    assert_non_null(strstr(last, "Of commit `a03b37ede9`."));
+    assert_non_null(strstr(last, "**The newest commit, `0123456789`, is not measured.**"));
+    while (last > text && *--last == '\n')
+        ;
+    assert_int_equal(*last, '|'); // a whole row
+    free(text);
+    free(command);
+    free(program);
+}
+
 // A result of another commit must not stand under this one.
 static void a_gate_of_another_commit_is_not_believed(void **state)
 {
@@ -114,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gate_becomes_a_line_a_kernel),
         cmocka_unit_test(a_file_that_is_no_result_gives_no_verdict),
+        cmocka_unit_test(what_is_too_long_is_cut_and_says_so),
         cmocka_unit_test(a_gate_of_another_commit_is_not_believed),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(hostile_names_run_nothing_when_copied),

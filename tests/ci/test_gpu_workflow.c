@@ -43,7 +43,7 @@ static const char gh[] =
     "cd \"$(dirname \"$0\")/..\"\n"
     "case \"$*\" in\n"
     "*/collaborators/*) cat permission ;;\n"
-    "*/reviews*) cat \"review-of-$HEAD-by-$BY\" 2>/dev/null || true ;;\n"
+    "*/reviews*) cat reviews 2>/dev/null || true ;;\n"
     "*/pulls/7*) cat now ;;\n"
     "'run download'*) [ -e artifact ] || exit 1; rm -rf work/result; cp -a artifact work/result "
     ";;\n"
@@ -172,6 +172,8 @@ static void nothing_of_a_pull_request_decides(void **state)
     assert_false(workflow_grep("^  (pull_request|workflow_run|issue_comment|push):", "gpu.yml"));
     assert_false(workflow_grep("ref: ", "gpu.yml label.yml"));
     assert_false(workflow_grep("git (checkout|switch|merge|pull|worktree)", "gpu.yml label.yml"));
+    assert_false(
+        workflow_grep("group: gpu$", "gpu.yml")); // a waiting job of another one is not lost
     assert_false(workflow_grep("cache|secrets\\.|environment:", "gpu.yml"));
     for (size_t i = 0; i < flow.run_count; i++)
         assert_null(strstr(flow.runs[i], "${{"));
@@ -223,14 +225,29 @@ static void assert_refused(const char *variables, const char *why)
 static void a_commit_is_approved_by_who_reviewed_it(void **state)
 {
     static const char stranger[] = "FROM=them/kernels BY=maintainer";
-    char *review = xprintf("review-of-%s-by-maintainer", head), *now = xprintf("%s\n", head);
+    char *now = xprintf("%s\n", head),
+         *named = xprintf("COMMENTED\tmaintainer\tMEMBER\t read %.10s \n", head);
+    char *again = xprintf("%sCHANGES_REQUESTED\tother\tMEMBER\t\n%s", named, named);
+    char *withdrawn = xprintf("%sCHANGES_REQUESTED\tother\tMEMBER\t\n", named);
+    char *others = xprintf("%sCHANGES_REQUESTED\tthem\tNONE\t\n", named);
+    char *elsewhere = xprintf("APPROVED\tsomebody\tNONE\t %s\n", head);
     put("permission", "write\n");
     put("now", now);
-    assert_refused(stranger, "maintainer has not reviewed the commit");
-    put("review-of-" ZEROS "-by-maintainer", "1\n");
-    assert_refused(stranger, "maintainer has not reviewed the commit");
+    assert_refused(stranger, "no review of maintainer names the commit");
+    put("reviews", "APPROVED\tmaintainer\tMEMBER\t " ZEROS "\n"); // of another commit
+    assert_refused(stranger, "no review of maintainer names the commit");
+    put("reviews", "APPROVED\tmaintainer\tMEMBER\t\n"); // of whatever was the newest
+    assert_refused(stranger, "no review of maintainer names the commit");
+    put("reviews", elsewhere);
+    assert_refused(stranger, "no review of maintainer names the commit");
     assert_int_equal(step(APPROVE, "FROM=us/kernels BY=maintainer"), 0);
-    put(review, "2\n");
+    put("reviews", withdrawn);
+    assert_refused(stranger, "changes were requested after");
+    put("reviews", again);
+    assert_int_equal(step(APPROVE, stranger), 0);
+    put("reviews", others); // whoever may not write
+    assert_int_equal(step(APPROVE, stranger), 0);
+    put("reviews", named);
     assert_int_equal(step(APPROVE, stranger), 0);
     put("permission", "triage\n");
     assert_refused(stranger, "maintainer may not write to this repository");
@@ -240,7 +257,11 @@ static void a_commit_is_approved_by_who_reviewed_it(void **state)
     put("now", now);
     assert_int_equal(step(APPROVE, stranger), 0);
     free(now);
-    free(review);
+    free(named);
+    free(again);
+    free(withdrawn);
+    free(others);
+    free(elsewhere);
 }
 
 // ---- the runner's own word
@@ -291,6 +312,13 @@ static void a_strangers_commit_goes_through_both_halves(void **state)
     assert_true(says("changed", "--method POST repos/us/kernels/issues/7/comments"));
     assert_true(says("posted", sandbox ? "plumb: no regression" : "plumb: no verdict"));
     assert_true(says("posted", "https://example.org/run"));
+    char *of = xprintf("Of commit `%.10s`.", head);
+    assert_true(says("posted", of));
+    free(of);
+    assert_false(says("posted", "is not measured"));
+    put("now", ZEROS "\n"); // pushed while it was measured
+    assert_int_equal(step(COMMENT, ""), 0);
+    assert_true(says("posted", "**The newest commit, `0000000000`, is not measured.**"));
     assert_int_equal(shell(folder, "[ -e work/report/index.html ]") == 0, sandbox);
     assert_int_equal(step(SUMMARY, ""), 0);
     if (sandbox)

@@ -95,6 +95,8 @@ static void verdict_is_told_when_a_report_cannot_be_written(void **state)
     gate_to("taken", "made.db");
     plumb_said(&outcome, 4, "OK: ");
     plumb_said(&outcome, 4, "index.html: cannot be written");
+    const char *verdict = strstr(outcome.output, "OK: "); // the last line is of what ended it
+    assert_non_null(strstr(verdict, "\nFAILED: "));
     free(command);
 }
 
