@@ -75,6 +75,10 @@ bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes);
 // A TMA descriptor that the program made.
 void map_made(const CUtensorMap *made, const struct record_map *from, uint64_t address);
 
+// A word that no record can hold: a texture, a surface, or the memory of another process, which
+// `what` names. A launch that is given it is refused.
+void foreign_made(uint64_t word, const char *what);
+
 void taking_begin(void);
 bool taking_now(void);
 void taking_launch(const struct seen *seen); // before it runs

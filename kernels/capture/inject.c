@@ -315,6 +315,21 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
             image_is_of(((const cuModuleGetFunction_params *)data->functionParams)->hmod,
                         loaded_before);
         break;
+    case CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate:
+        if (done)
+            foreign_made(*((const cuTexObjectCreate_params *)data->functionParams)->pTexObject,
+                         "a texture");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectCreate:
+        if (done)
+            foreign_made(*((const cuSurfObjectCreate_params *)data->functionParams)->pSurfObject,
+                         "a surface");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2:
+        if (done)
+            foreign_made(*((const cuIpcOpenMemHandle_v2_params *)data->functionParams)->pdptr,
+                         "memory of another process");
+        break;
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled:
         if (done)
             map_ended(data->functionParams);
@@ -440,27 +455,49 @@ static bool cupti_ok(CUptiResult code, const char *what)
 static bool watch(void)
 {
     static const CUpti_CallbackId calls[] = {
-#define C(name)          CUPTI_DRIVER_TRACE_CBID_##name,
-#define CC(name, thread) C(name) C(name##_##thread)
-        CC(cuLaunchKernel, ptsz) CC(cuLaunchKernelEx, ptsz) CC(cuLaunchCooperativeKernel, ptsz) C(
-            cuLaunchCooperativeKernelMultiDevice) CC(cuGraphLaunch, ptsz) CC(cuMemsetD8_v2, ptds)
-            CC(cuMemsetD16_v2, ptds) CC(cuMemsetD32_v2, ptds) CC(cuMemsetD8Async, ptsz) CC(
-                cuMemsetD16Async, ptsz) CC(cuMemsetD32Async, ptsz) CC(cuMemsetD2D8Async, ptsz)
-                CC(cuMemsetD2D16Async, ptsz) CC(cuMemsetD2D32Async, ptsz) CC(cuLaunchHostFunc, ptsz)
-                    CC(cuMemcpyAsync, ptsz) CC(cuMemcpyDtoDAsync_v2, ptsz)
-                        CC(cuMemcpyHtoDAsync_v2, ptsz) CC(cuMemcpyDtoHAsync_v2, ptsz)
-                            CC(cuMemcpyHtoD_v2, ptds) CC(cuMemcpyDtoD_v2, ptds)
-                                C(cuTensorMapEncodeTiled) C(cuModuleLoad) C(cuModuleLoadData)
-                                    C(cuModuleLoadDataEx) C(cuModuleLoadFatBinary)
-                                        C(cuModuleGetFunction) C(cuLibraryLoadData)
-                                            C(cuLibraryLoadFromFile) C(cuGraphInstantiate_v2)
-                                                C(cuGraphInstantiateWithFlags)
-                                                    CC(cuGraphInstantiateWithParams, ptsz)
-                                                        C(cuGraphExecUpdate_v2)
-                                                            C(cuGraphExecKernelNodeSetParams_v2)
-                                                                C(cuGraphExecNodeSetParams)};
-#undef CC
-#undef C
+#define ONE(name)             CUPTI_DRIVER_TRACE_CBID_##name
+#define BOTH_OF(name, thread) ONE(name), ONE(name##_##thread)
+        BOTH_OF(cuLaunchKernel, ptsz),
+        BOTH_OF(cuLaunchKernelEx, ptsz),
+        BOTH_OF(cuLaunchCooperativeKernel, ptsz),
+        BOTH_OF(cuGraphLaunch, ptsz),
+        BOTH_OF(cuMemsetD8_v2, ptds),
+        BOTH_OF(cuMemsetD16_v2, ptds),
+        BOTH_OF(cuMemsetD32_v2, ptds),
+        BOTH_OF(cuMemsetD8Async, ptsz),
+        BOTH_OF(cuMemsetD16Async, ptsz),
+        BOTH_OF(cuMemsetD32Async, ptsz),
+        BOTH_OF(cuMemsetD2D8Async, ptsz),
+        BOTH_OF(cuMemsetD2D16Async, ptsz),
+        BOTH_OF(cuMemsetD2D32Async, ptsz),
+        BOTH_OF(cuLaunchHostFunc, ptsz),
+        BOTH_OF(cuMemcpyAsync, ptsz),
+        BOTH_OF(cuMemcpyDtoDAsync_v2, ptsz),
+        BOTH_OF(cuMemcpyHtoDAsync_v2, ptsz),
+        BOTH_OF(cuMemcpyDtoHAsync_v2, ptsz),
+        BOTH_OF(cuMemcpyHtoD_v2, ptds),
+        BOTH_OF(cuMemcpyDtoD_v2, ptds),
+        BOTH_OF(cuGraphInstantiateWithParams, ptsz),
+        ONE(cuLaunchCooperativeKernelMultiDevice),
+        ONE(cuTensorMapEncodeTiled),
+        ONE(cuTexObjectCreate),
+        ONE(cuSurfObjectCreate),
+        ONE(cuIpcOpenMemHandle_v2),
+        ONE(cuModuleLoad),
+        ONE(cuModuleLoadData),
+        ONE(cuModuleLoadDataEx),
+        ONE(cuModuleLoadFatBinary),
+        ONE(cuModuleGetFunction),
+        ONE(cuLibraryLoadData),
+        ONE(cuLibraryLoadFromFile),
+        ONE(cuGraphInstantiate_v2),
+        ONE(cuGraphInstantiateWithFlags),
+        ONE(cuGraphExecUpdate_v2),
+        ONE(cuGraphExecKernelNodeSetParams_v2),
+        ONE(cuGraphExecNodeSetParams),
+    };
+#undef BOTH_OF
+#undef ONE
     CUpti_SubscriberHandle subscriber;
     if (!cupti_ok(cupti.cuptiSubscribe(&subscriber, told, NULL), "subscribing") ||
         !cupti_ok(cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,

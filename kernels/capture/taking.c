@@ -116,6 +116,29 @@ static const struct made *map_of(const unsigned char *bytes)
     return NULL;
 }
 
+// ---- words that no record can hold ----
+
+static struct foreign {
+    uint64_t word;
+    const char *what;
+} * foreigners;
+static size_t foreign_count, foreign_room;
+
+void foreign_made(uint64_t word, const char *what)
+{
+    foreigners = xgrow(foreigners, foreign_count, &foreign_room, sizeof(*foreigners));
+    foreigners[foreign_count++] = (struct foreign){word, what};
+}
+
+static const char *foreign_of(uint64_t word)
+{
+    for (size_t i = 0; i < foreign_count; i++) {
+        if (foreigners[i].word == word)
+            return foreigners[i].what;
+    }
+    return NULL;
+}
+
 // ---- what is being taken ----
 
 struct held {
@@ -223,7 +246,8 @@ static int hold(CUdeviceptr base, size_t bytes)
         if (taking.held[i].base == base)
             return (int)i;
     }
-    const char *why = why_not(base);
+    const char *why = foreign_of(base);
+    why = why ? why : why_not(base);
     if (why)
         taking_refuse("a parameter points into %s", why);
     else if (count == RECORD_CAPTURED_MAX)
@@ -292,6 +316,8 @@ static void find_addresses(struct record_launch *launch)
                 find_map(launch, at, made);
             else if (address_at(&launch->addresses[launch->address_count], at, word))
                 launch->address_count++;
+            else if (word && foreign_of(word))
+                taking_refuse("a parameter is %s", foreign_of(word));
             at += made ? RECORD_MAP_BYTES : WORD;
         }
     }
