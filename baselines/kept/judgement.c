@@ -7,9 +7,9 @@
 #include "baselines/content.h"
 #include "baselines/pack.h"
 #include "baselines/store.h"
-#include "model/history/attribution.h"
 #include "model/history/changepoint.h"
-#include "model/history/creep.h"
+#include "model/history/event.h"
+#include "model/history/shape.h"
 #include "model/robust.h"
 
 #include <assert.h>

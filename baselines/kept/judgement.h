@@ -10,9 +10,9 @@
 #define PLUMB_JUDGEMENT_H
 
 #include "baselines/store.h"
-#include "model/history/attribution.h"
 #include "model/history/changepoint.h"
-#include "model/history/creep.h"
+#include "model/history/event.h"
+#include "model/history/shape.h"
 
 struct history_commit {
     char id[OBJECT_ID_TEXT];

@@ -13,7 +13,7 @@
 #include "model/json.h"
 #include "model/predict.h"
 #include "model/predict/parts/explain.h"
-#include "model/predict/parts/ws_pipeline.h"
+#include "model/predict/ws_pipeline.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/settings/gpu_file.h"
-#include "model/predict/parts/origami.h"
+#include "model/predict/origami.h"
 #include "model/predict/parts/select.h"
 #include "reports/view.h"
 

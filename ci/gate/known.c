@@ -3,7 +3,7 @@
 // Whether a commit is measured already, from the store alone: nothing is built for it.
 #include "ci/gate/known.h"
 
-#include "model/history/attribution.h"
+#include "model/history/event.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #define PLUMB_CI_DRIVERS_H
 
 #include "ci/history/load.h"
-#include "model/history/driver_shift.h"
+#include "model/history/device.h"
 
 struct driver_step {
     const char *device_uuid, *device_name;

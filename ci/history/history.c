@@ -7,10 +7,10 @@
 #include "baselines/kept/judgement.h"
 #include "ci/history/history_links.h"
 #include "model/base.h"
-#include "model/history/attribution.h"
 #include "model/history/changepoint.h"
-#include "model/history/creep.h"
+#include "model/history/event.h"
 #include "model/history/focus.h"
+#include "model/history/shape.h"
 #include "model/robust.h"
 #include "reports/charts/series_chart.h"
 

@@ -20,9 +20,9 @@
 
 #include "baselines/kept/judgement.h"
 #include "ci/history/history_links.h"
-#include "model/history/attribution.h"
 #include "model/history/changepoint.h"
-#include "model/history/creep.h"
+#include "model/history/event.h"
+#include "model/history/shape.h"
 
 // What the controls of one device did, run by run.
 struct common_mode {

@@ -5,7 +5,7 @@
 #include "ci/history/link_tests.h"
 
 #include "model/gate/gate.h"
-#include "model/history/discovery.h"
+#include "model/history/event.h"
 
 #include <stdio.h>
 #include <stdlib.h>

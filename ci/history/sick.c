@@ -6,7 +6,7 @@
 #include "ci/history/sick.h"
 
 #include "baselines/store_device.h"
-#include "model/history/sickness.h"
+#include "model/history/device.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "ci/history/load.h"
 #include "ci/settings/together.h"
 #include "model/base.h"
-#include "model/predict/parts/ws_pipeline.h"
+#include "model/predict/ws_pipeline.h"
 #include "reports/charts/series_chart.h"
 #include "reports/site/site.h"
 

@@ -14,8 +14,7 @@ const struct gpu gpu_b200 = {
     .match = "NVIDIA B200",
     .compute_capability = GPU_SHIPPED(10.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(148, SEED0),
-    .cluster4_sms =
-        GPU_SHIPPED(132, "fitted to 800 of seed 0's rows, model/predict/parts/blackwell.c"),
+    .cluster4_sms = GPU_SHIPPED(132, "fitted to 800 of seed 0's rows, model/predict/hopper.c"),
     .clock_hz = GPU_SHIPPED(1.3e9, SEED0 " (locked)"),
     .clock_max_hz = GPU_SHIPPED(1.965e9, "flashinfer#2899"),
     .flops_clk_fp32 = GPU_SHIPPED(4096, SEED0 " (TF32 multiplication)"),

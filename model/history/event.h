@@ -8,10 +8,87 @@
 // together; a declared break of one device; a model's new version. A series has one change in an
 // event, for a cause acts once. What belongs together is decided from the ranges of commits alone,
 // and not from the size or direction: one commit may make this kernel faster and that one slower.
+
 #ifndef PLUMB_EVENT_H
 #define PLUMB_EVENT_H
 
-#include "model/history/attribution.h"
+#include "model/base.h"
+#include "model/result.h"
+
+// ---- discovery ----
+//
+// Which of a never-ending stream of tests are discoveries, so that the share of false ones among
+// all that was ever called one stays bounded, and nothing that was called one is taken back.
+
+// e-LOND (Xu and Ramdas 2024): the t-th test is a discovery when its e-value reaches
+//     1 / (q gamma_t (d + 1)),   gamma_t = 0.474 / ((t + 1) log(t + 1)^2),
+// with d discoveries before it. The gamma_t add up to less than 1, and then the false discovery
+// rate is at most q after every t, for e-values that depend on each other in any way (series of
+// one device share its heat). Later tests change nothing that was decided.
+struct discoveries {
+    double q; // 0 < q < 1
+    uint64_t tests, found;
+};
+
+// The next test, with this log e-value; NaN is no evidence.
+bool discovery_test(struct discoveries *discoveries, double log_evidence);
+
+// ---- attribution ----
+//
+// Whose change it is when series changed at a commit: found from what those that changed have in
+// common, and the others not. (model/gate/verdict.h answers the same for one verdict of a gate,
+// from the controls that were measured beside it.)
+
+// So many series must agree before something is called common to them.
+enum { CONTROLS_FEWEST = 3 };
+
+enum attribution {
+    ATTRIBUTION_NONE,        // the series did not change
+    ATTRIBUTION_KERNEL,      // this series, or a few of one kernel
+    ATTRIBUTION_MEMORY,      // nearly all memory-bound series of the device, and no others
+    ATTRIBUTION_POWER,       // the same of compute-bound ones: clocks, power limit
+    ATTRIBUTION_ENVIRONMENT, // nearly all series of the device
+    ATTRIBUTION_MODEL,       // nearly all series whose model's version changed there
+    ATTRIBUTION_BREAK,       // a declared change of driver, CUDA, cuBLAS or device
+    ATTRIBUTIONS
+};
+
+const char *attribution_name(enum attribution attribution);
+
+int attribution_parse(enum attribution *out, const char *name); // -1: no such cause
+
+// One series at one commit.
+struct attribution_series {
+    size_t device; // any numbering
+    enum bound bound;
+    bool changed;      // a change point's credible set holds the commit
+    double size;       // of that change, log ratio; its sign is what counts
+    bool code_changed; // its code id differs from the commit before, or is not known
+    bool code_known;
+    bool model_changed; // the version of the model it is held against does
+};
+
+// A declared change at the commit, e.g. "driver 570.86 -> 580.65".
+struct attribution_break {
+    const char *what;
+    size_t device; // SIZE_MAX: all of them
+};
+
+struct attributed {
+    enum attribution attribution;
+    const char *what; // the break's name, else NULL; borrowed
+};
+
+// out[i] says of series[i]. A class or device is blamed when at least four fifths of its series,
+// and at least three, changed in one direction; a class only while the rest of its device stayed
+// calm. Neither is blamed when the code of every series that changed so is new and known: then the
+// commit changed them all, as by a shared header or a compiler's flag. A model is blamed when that
+// share of the series held against its new version changed, in whichever direction, though their
+// code did not.
+void attribution_find(struct attributed *out, const struct attribution_series *series, size_t count,
+                      const struct attribution_break *breaks, size_t break_count);
+
+// ---- events ----
 
 enum event_state {
     EVENT_NEW,       // found; the evidence over the whole history does not suffice yet
@@ -22,7 +99,9 @@ enum event_state {
     EVENT_WITHDRAWN, // it was reported, and what came later does not bear it out
     EVENT_STATES
 };
+
 const char *event_state_name(enum event_state state);
+
 int event_state_parse(enum event_state *out, const char *text); // -1: no such state
 
 // One change of one series. Commits are positions in the history, parents before children.
@@ -57,6 +136,7 @@ struct event_commit {
 };
 
 enum { EVENT_NAME_TEXT = 48 };
+
 // The first half is what event_group() makes of changes; names, commits and entries are given to it
 // by whoever knows them (ci/history/events.h), and are empty until then.
 struct event {
@@ -76,6 +156,7 @@ struct event {
     const struct event_entry *entries;  // oldest first; the last one's state is the event's
     size_t entry_count;
 };
+
 struct event_list {
     struct event *events; // newest first, by `last`; then the one with more series
     size_t count;

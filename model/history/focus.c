@@ -1,23 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FOCuS with the level before the change unknown (model/history/cusum.h), asked once of a series at
-// hand. The threshold comes from the series' own past (focus_threshold.c). A series that has become
+// FOCuS with the level before the change unknown ("sums that forget"), asked once of a series at
+// hand. The threshold comes from the series' own past ("thresholds"). A series that has become
 // louder since then must stand out of its own scatter.
 #include "model/history/focus.h"
 
 #include "model/base.h"
 #include "model/history/changepoint.h"
 #include "model/history/changepoint_look.h"
-#include "model/history/cusum.h"
-#include "model/history/focus_threshold.h"
 #include "model/history/local_level.h"
 #include "model/history/noise.h"
 #include "model/history/steps.h"
 #include "model/robust.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+extern const struct focus_options focus_defaults;
+
+// ---- sums that forget ----
+//
+// FOCuS (Romano, Eckley, Fearnhead and Rigaill, "Fast online changepoint detection via functional
+// pruning CUSUM statistics", JMLR 2023), with the level before the change unknown. With S_s the sum
+// of the first s values, the statistic of a change after s is
+//     S_s^2 / s + (S_t - S_s)^2 / (t - s) - S_t^2 / t,
+// largest over s. For upward changes only vertices of the lower convex hull of (s, S_s) can be best
+// now or ever, for downward ones those of the upper hull; about log t of them stand at a time, and
+// keeping a hull costs one push and amortised one pop a value.
+
+static void hull_add(struct hull *hull, double s, double sum)
+{
+    while (hull->count >= 2) {
+        const struct vertex *a = &hull->items[hull->count - 2], *b = a + 1;
+        if ((b->sum - a->sum) * (s - b->s) < (sum - b->sum) * (b->s - a->s))
+            break;
+        hull->count--;
+    }
+    hull->items = xgrow(hull->items, hull->count, &hull->room, sizeof(*hull->items));
+    hull->items[hull->count++] = (struct vertex){s, sum};
+}
+
+void cusum_clear(struct cusum *cusum)
+{
+    cusum->up.count = cusum->down.count = 0;
+    cusum->n = cusum->sum = 0;
+}
+
+// With B = S_s the statistic is (n B - s S_n)^2 / (s n (n - s)).
+static void look(struct peak *best, const struct hull *hull, double n, double sum)
+{
+    for (size_t i = 0; i < hull->count; i++) {
+        double s = hull->items[i].s, gap = s * sum - n * hull->items[i].sum;
+        double scale = s * n * (n - s);
+        if (gap > 0 && gap * gap > best->statistic * scale)
+            *best = (struct peak){gap * gap / scale, s};
+    }
+}
+
+struct peak cusum_push(struct cusum *cusum, double z)
+{
+    if (cusum->n > 0) {
+        hull_add(&cusum->up, cusum->n, cusum->sum);
+        hull_add(&cusum->down, cusum->n, -cusum->sum);
+    }
+    cusum->n++;
+    cusum->sum += z;
+    struct peak best = {0, 0};
+    look(&best, &cusum->up, cusum->n, cusum->sum);
+    look(&best, &cusum->down, cusum->n, -cusum->sum);
+    return best;
+}
+
+void cusum_free(struct cusum *cusum)
+{
+    free(cusum->up.items);
+    free(cusum->down.items);
+}
+
+// ---- thresholds ----
+//
+// What a statistic of FOCuS must exceed. Blocks of the series' own past, long enough to carry its
+// correlation, are drawn at random into streams that cannot have a change; the maxima of their
+// statistics follow a Gumbel law, whose fit gives the level that is crossed once in 1 /
+// false_alarms values.
+
+enum {
+    STREAMS = 96,
+    STREAM_VALUES = 500,
+    SKIP = 20,
+    MIN_BLOCK = 5,
+};
+
+static const double efficiency = 0.4; // degrees of freedom per value of the scale
+
+// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+// Largest statistic in a stream of blocks drawn from the residuals.
+static double stream_maximum(struct cusum *cusum, const double *z, size_t n, size_t block,
+                             uint64_t *state)
+{
+    double largest = 0;
+    size_t at = 0, left = 0;
+    assert(n > 0);
+    cusum_clear(cusum);
+    for (int t = 0; t < STREAM_VALUES; t++) {
+        if (left == 0) {
+            at = next_random(state) % n;
+            left = block;
+        }
+        struct peak peak = cusum_push(cusum, z[at]);
+        if (t >= SKIP)
+            largest = fmax(largest, peak.statistic);
+        at = at + 1 < n ? at + 1 : 0;
+        left--;
+    }
+    return largest;
+}
+
+// No threshold is below: one outlier scores up to bound^2 and must never do, however regular the
+// past was.
+static double focus_threshold_least(const struct focus_options *options)
+{
+    return 1.5 * options->bound * options->bound;
+}
+
+// What the statistic of a stream like z[0..n) (n > 0; residuals in units of the noise, clipped at
+// options->bound) exceeds once in 1 / (options->false_alarms * share) values. `inflation`, >= 1: by
+// how much correlation inflates the variance of their means; `share`, in (0, 1]: what is left of
+// the rate for errors of level and scale.
+static double focus_threshold(const double *z, size_t n, double inflation, double share,
+                              const struct focus_options *options)
+{
+    uint64_t state = options->seed;
+    struct cusum cusum = {0};
+    size_t block = (size_t)fmin((double)n / 4, fmax(MIN_BLOCK, 3 * inflation));
+    double sum = 0, squares = 0;
+    for (int i = 0; i < STREAMS; i++) {
+        double largest = stream_maximum(&cusum, z, n, block, &state);
+        sum += largest;
+        squares += largest * largest;
+    }
+    cusum_free(&cusum);
+    double mean = sum / STREAMS, variance = squares / STREAMS - mean * mean;
+    double scale = sqrt(6 * fmax(variance, 0)) / M_PI, location = mean - 0.5772156649 * scale;
+    double rate = options->false_alarms * share * STREAM_VALUES;
+    double freedom = efficiency * (double)n / sqrt(inflation);
+    double threshold = freedom * expm1(fmin((location - scale * log(rate)) / freedom, 50));
+    return fmax(threshold, focus_threshold_least(options));
+}
 
 const struct focus_options focus_defaults = {
     .false_alarms = 1e-4, .bound = 3, .learn = 40, .seed = 0x706c756d62};
@@ -27,6 +169,7 @@ enum {
     PAST = 20000,
     PRIOR_VALUES = 10,
 };
+
 static const double newest_safety = 0.5; // of the rate asked for: level and scale are estimates
 
 static double clip(double value, double bound)

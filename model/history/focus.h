@@ -18,12 +18,11 @@ struct focus_options {
     size_t learn;        // values before the first alarm is possible
     uint64_t seed;       // of the block permutation
 };
-extern const struct focus_options focus_defaults;
 
 enum focus_state {
     FOCUS_LEARNING, // too few values, or no noise to compare with
     FOCUS_QUIET,
-    FOCUS_DRIFT, // the level wanders: no alarms; creep.h says how far it is from an epoch
+    FOCUS_DRIFT, // the level wanders: no alarms; shape.h says how far it is from an epoch
     FOCUS_ALARM,
 };
 
@@ -36,5 +35,41 @@ enum focus_state {
 enum focus_state focus_newest(struct change *out, const double *values, size_t n,
                               const struct changepoints *found,
                               const struct focus_options *options);
+
+// ---- sums that forget ----
+//
+// The statistic of one change of level somewhere in all values so far, kept up to date: about log n
+// operations a value (the maths: focus.c, "sums that forget").
+
+// A place where a change may be: between the first `s` values, whose sum is `sum`, and the others.
+struct vertex {
+    double s, sum;
+};
+
+// The places that can still become the best one: a convex hull, by ascending s.
+struct hull {
+    struct vertex *items;
+    size_t count, room;
+};
+
+struct cusum {
+    struct hull up, down; // of changes upwards, and of those downwards by the negated sums
+    double n, sum;        // of all values so far
+};
+
+// The most likely change so far.
+struct peak {
+    double
+        statistic; // at a given place chi squared with 1 degree of freedom, of normal(0, 1) values
+    double s;      // values before it
+};
+
+// Adds a value and returns the largest statistic of a change between any two values. Start from
+// zeros; release with cusum_free().
+struct peak cusum_push(struct cusum *cusum, double z);
+
+void cusum_clear(struct cusum *cusum); // keeps the memory
+
+void cusum_free(struct cusum *cusum);
 
 #endif

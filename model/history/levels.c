@@ -4,7 +4,7 @@
 //
 // Model. Link l from code a to code b says y = x_b - x_a + e, where x is the log time of a code and
 // e has the variance v = s^2 + t^2 + u^2 d^2: s is the standard error of the link's own pairs, the
-// rest what pairs cannot see, t of any two codes and u of unlike ones (levels_close.c). The levels
+// rest what pairs cannot see, t of any two codes and u of unlike ones (below). The levels
 // are the x that make sum w (y - x_b + x_a)^2 least, w = 1 / v: normal equations A x = c, where A
 // is the graph's Laplacian.
 // Only differences are seen, so each component has one code, its mark (the first), whose level is 0
@@ -15,7 +15,7 @@
 // row's fill never leaves it, George and Liu 1981, chapter 4). In the order in which codes came, a
 // row reaches back as far as the code's farthest link: 64 codes when the marks are 8 and 64 codes
 // back, so that 10,000 codes take 20 million multiplications. Rows and columns are taken four at a
-// time, as blocks (level_block.h): the processor's registers then hold what is summed.
+// time, as blocks (level_factor.h): the processor's registers then hold what is summed.
 // A code that is linked from much farther behind (an old code that came back, an accepted one)
 // would make every row in between that long; such hubs are put last, where each costs one full row.
 // The mark itself costs nothing.
@@ -24,11 +24,11 @@
 // For a new code at the end these are as many rows as its links reach back.
 //
 // Errors. var(x_b - x_a) is |z|^2 with L z = e_b - e_a; all at once they follow from the inverse
-// (level_inverse.c).
+// (level_factor.c).
 #include "model/history/levels.h"
 
-#include "model/history/level_block.h"
 #include "model/history/level_factor.h"
+#include "model/robust.h"
 
 #include <assert.h>
 #include <math.h>
@@ -36,8 +36,6 @@
 #include <string.h>
 
 enum { FAR = 128 }; // codes between a link's ends that make the older one a hub
-
-static const double alike = 0.01; // log ratio of codes that pairs see as they see equal ones
 
 struct levels *levels_new(void)
 {
@@ -173,27 +171,10 @@ void levels_begin(struct levels *levels, const struct levels_settled *settled)
         join(levels, settled->mark[i], i);
 }
 
-bool level_known(const struct levels *levels, size_t code)
-{
-    return levels->mark[code] == code && !levels->factor->afloat;
-}
-
-double level_change(const struct level_link *link)
-{
-    return fmax(fabs(link->log_ratio) - alike, 0);
-}
-
-double level_weight(const struct levels *levels, size_t link)
-{
-    const struct level_link *l = &levels->factor->links[link];
-    const double change = levels->weighed_unlike * level_change(l);
-    return 1 / (l->error * l->error + levels->weighed * levels->weighed + change * change +
-                levels->factor->doubt[link]);
-}
-
 // ---- solving ----
 
-void level_marks(struct levels *levels)
+// Sets the mark of every code.
+static void level_marks(struct levels *levels)
 {
     struct level_factor *f = levels->factor;
     for (size_t i = 0; i < levels->codes; i++)
@@ -220,4 +201,636 @@ int levels_solve(struct levels *levels, struct error *err)
         used += levels->fit[i] != LINK_ASIDE;
     levels->loops = used + levels->components - levels->codes - f->settled.gone;
     return 0;
+}
+
+// ---- chances ----
+//
+// How sure levels are: Student's t, with what is known of the errors that pairs cannot see.
+
+// Student's t, or farther from 0, either way.
+static double tail(double degrees, double t)
+{
+    assert(degrees > 0);
+    return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
+}
+
+// The tail falls with t, so halving finds where it is 1 - confidence.
+double levels_reach(const struct levels *levels, double confidence)
+{
+    assert(confidence > 0 && confidence < 1);
+    double low = 0, high = 1e6;
+    for (int i = 0; i < 100; i++) {
+        const double t = (low + high) / 2;
+        *(tail(levels->degrees, t) > 1 - confidence ? &low : &high) = t;
+    }
+    return high;
+}
+
+// A sum of a variance that is known and of a part p with n degrees of freedom has n / p^2
+// (Satterthwaite 1946).
+static double degrees_of_loops(const struct levels *levels, const struct level_link *l)
+{
+    const double change = levels->unlike * level_change(l);
+    const double unseen = levels->misclosure * levels->misclosure + change * change;
+    const double part = unseen / (unseen + l->error * l->error);
+    return fmin(levels->degrees / (part * part), 1e6);
+}
+
+double levels_link_chance(const struct levels *levels, size_t link, double errors)
+{
+    return tail(degrees_of_loops(levels, &levels->factor->links[link]), errors);
+}
+
+// A link that was set aside is not among those that say where its codes are. Of one that is
+// doubted, the others that are doubted with it say little now; what they said was beyond chance.
+double levels_fit_chance(const struct levels *levels, size_t link)
+{
+    const struct level_link *l = &levels->factor->links[link];
+    const double r = l->log_ratio - (levels->level[l->to] - levels->level[l->from]);
+    if (levels->fit[link] == LINK_DOUBTED)
+        return 0;
+    const double w = level_weight(levels, link);
+    level_invert(levels);
+    const double h = w * level_variance(levels, l->from, l->to);
+    const double redundancy = levels->fit[link] == LINK_ASIDE ? 1 + h : 1 - h;
+    if (!(redundancy > level_bridge))
+        return 1;
+    return tail(degrees_of_loops(levels, l), fabs(r) * sqrt(w / redundancy) / levels->unit);
+}
+
+// ---- what is told ----
+//
+// What each link tells, and what settled ones told, summed up: those that are about as sure and as
+// unlike count as one later, so that what is estimated can still weigh them by what it finds.
+
+// What a link in a loop tells of the variances of such links.
+struct told {
+    double pairs;      // s^2
+    double change;     // d^2
+    double redundancy; // 1 - h: the part of an independent loop that it is
+    double square;     // r^2 / redundancy; its mean is the link's variance
+};
+
+// What pairs cannot see: t^2 of any link, and u^2 for the square of its change.
+struct unseen {
+    double any, change;
+};
+
+static inline double told_variance(const struct told *t, struct unseen u)
+{
+    return t->pairs + u.any + u.change * t->change;
+}
+
+static struct unseen level_weighed_with(const struct levels *levels)
+{
+    return (struct unseen){levels->weighed * levels->weighed,
+                           levels->weighed_unlike * levels->weighed_unlike};
+}
+
+// False: the link is in no loop, or does not fit. *weight and *residual are set if it does.
+static bool level_tell(struct told *out, double *weight, double *residual,
+                       const struct levels *levels, size_t link)
+{
+    const struct level_link *l = &levels->factor->links[link];
+    if (levels->fit[link] != LINK_FITS)
+        return false;
+    const double w = level_weight(levels, link);
+    const double r = l->log_ratio - (levels->level[l->to] - levels->level[l->from]);
+    const double redundancy = 1 - w * level_variance(levels, l->from, l->to);
+    const double change = level_change(l);
+    *weight = w;
+    *residual = r;
+    if (!(redundancy > level_bridge))
+        return false;
+    *out = (struct told){l->error * l->error, change * change, redundancy, r * r / redundancy};
+    return true;
+}
+
+// By octaves of s, from 2^-17 on, and of d, from 2^-8 on.
+static struct settled_told *kind_of(struct settled_sums *sums, const struct told *t)
+{
+    const int sure = ilogb(t->pairs) / 2 + 17;
+    const int unlike = t->change > 0 ? ilogb(t->change) / 2 + 8 : 0;
+    return &sums->told[sure < 0 ? 0
+                       : sure < SETTLED_ERRORS
+                           ? sure
+                           : SETTLED_ERRORS - 1][unlike < 0                 ? 0
+                                                 : unlike < SETTLED_CHANGES ? unlike
+                                                                            : SETTLED_CHANGES - 1];
+}
+
+// The sums that the first `links` links add to those of the settled ones before them. The loops are
+// closed.
+static void level_settle_sums(struct levels_settled *out, const struct levels *levels, size_t links)
+{
+    const struct unseen at = level_weighed_with(levels);
+    struct told t;
+    double w, r;
+    out->sums = levels->factor->settled.sums;
+    out->misclosure = levels->misclosure;
+    out->unlike = levels->unlike;
+    level_invert(levels);
+    for (size_t i = 0; i < links; i++) {
+        struct settled_sums *s = &out->sums;
+        if (!level_tell(&t, &w, &r, levels, i))
+            continue;
+        const double share = t.redundancy / told_variance(&t, at);
+        struct settled_told *kind = kind_of(s, &t);
+        s->count++;
+        s->square += w * r * r;
+        s->loops += t.redundancy;
+        s->pairs += share * t.pairs;
+        s->any += share;
+        s->change += share * t.change;
+        s->redundancy += t.redundancy;
+        kind->redundancy += t.redundancy;
+        kind->pairs += t.redundancy * t.pairs;
+        kind->change += t.redundancy * t.change;
+        kind->square += t.redundancy * t.square;
+    }
+}
+
+// ---- closing the loops ----
+//
+// How well the loops of links close, and what that says of the levels' errors.
+// What pairs cannot see. Pairs of one process share the placement of code and data, so two codes
+// differ by an amount that more pairs do not take away, and that the standard error s of the pairs
+// does not know: t, the misclosure. Codes of unlike speed also disturb each other, by the power and
+// the cache that they leave to the next, and that grows with how unlike they are: u d, where d is
+// what the change has beyond 1 %. So a link's variance is s^2 + t^2 + u^2 d^2. Simplegemm's on an
+// H200 need the last: its changes of 5 to 39 % miss by up to 3.7 %, those below 2 % by 0.1 %
+// (baselines/recorded/h200/history). It all shows where links form a loop: their log ratios must
+// add up to zero.
+// Which loops. All: the residuals r of the least squares are what is left of the misclosures of
+// every loop, and do not depend on which of them one would write down. There are as many
+// independent ones as links less codes plus components. Components are levelled apart, but their
+// loops count together: they are of one series and device, so t and u are one. A component without
+// a loop has residuals of zero; it adds nothing to the estimate, and takes both from the others.
+// Which estimator. Restricted maximum likelihood (Patterson and Thompson 1971). With v the links'
+// variances, weights 1 / v and leverages h_l = var(x_b - x_a) / v_l, it asks that
+//     sum (r^2 - (1 - h) v) f / v^2 = 0    for f = 1 and for f = d^2,
+// whose expectation is exact. A link tells of t by 1 / v^2: so sure loops decide on it, and what a
+// coarse link misses by, which its own s or its d explain, hardly counts. For fixed r and h that is
+// a least squares of r^2 / (1 - h) - s^2 on 1 and d^2, weighed anew until it stands still. Two
+// priors are observations among them (the mode with a scaled inverse chi-square each): for t the
+// caller's, 0.1 % as if from four loops; for u 1 %, as if from one, because own and strangers'
+// kernels on an H200 are at or below it and simplegemm far above it; without any loop they are
+// t and u. A residual of unlike codes beyond a fifth of their change is no u, but a misfit. One to
+// three loops thus move t little, and intervals hold what they should (test_levels_unlike.c).
+// The equations are weighed and factored anew only where a variance came out more than a fifth off
+// what it was weighed with; then all errors are multiplied by the square root of what is left on
+// average, the standard deviation of unit weight of the surveyors. It begins with the priors; in a
+// long history with what the newest codes say for themselves, so that one factor and one inverse
+// are nearly always all. Intervals are Student's: degrees of freedom are the prior's weight and the
+// loops, each counted for (t^2 / v)^2 of one, which is how far it tells of t.
+// A link that does not fit. Its residual over its own standard deviation, sqrt((1 - h) / w), is
+// held against those of all others (externally studentised, so that neither a wrong link nor a
+// wrong t hides it; Baarda 1968 had the idea for levelling nets). It is set aside, one at a time.
+// One wrong link cannot hide behind its own square, but several can behind each other's: with 5 in
+// 100 off by 3 %, t came out at 0.18 %, u at 17 %, 17 in 100 of them were found, and intervals of
+// 95 % held 91.6 %. So while misfits are looked for, no link counts for more than 1.5 standard
+// deviations, in t, in u and in what the worst is held against: squares are min(r^2, (1.5 sd)^2)
+// over 0.778, their mean where errors are normal (Huber's proposal 2, 1964). What then remains is
+// estimated once more by its whole squares: heavy tails are no misfits and shall count.
+// The chance is 1 % over all links that any good one is taken for bad, and 1 % more for each that
+// is already aside: of those set aside, one in a hundred is good (Benjamini and Hochberg 1995).
+// Doubt. Links that are in the same loops and no others have the same score, whichever of them is
+// wrong: then all k of them are doubted and none is set aside, and the next worst is looked at. So
+// one loop alone convicts nobody. What their loops miss, M = r / (1 - h), is the error of one of
+// them: for each, a variance of M^2 / k besides its own. So the intervals of the codes between them
+// hold either answer. A doubted link tells nothing of t and u. It is asked anew whenever another
+// was set aside: many doubts came from that one.
+
+enum { UPDATES = 6, ASIDE_MOST = 128, NEWEST = 256, STEPS_MOST = 60, STRIDE = 4 };
+
+static const double false_alarm = 0.01;
+
+static const double tie = 0.999; // of the worst score: as bad as the worst
+
+static const double near_enough = 0.2; // of a variance
+
+static const double still = 0.01; // of a variance, from step to step
+
+static const double bound = 1.5; // standard deviations
+
+static const double bounded_mean = 0.778469; // of the square of a normal value within them
+
+static const double own_errors = 3; // a residual within so many of its link's errors is none
+
+const struct moderation levels_prior = {.sd = 0.001, .weight = 4};
+
+// u of the top.
+static const struct moderation unlike_prior = {.sd = 0.01, .weight = 1};
+
+static const double unlike_most = 0.2;
+
+// ---- misclosure ----
+
+struct closing {
+    struct told *told;    // of the links that are in a loop
+    size_t count, tested; // tested: those that are settled among them
+    struct told settled[SETTLED_ERRORS * SETTLED_CHANGES]; // these, those of a kind as one
+    size_t settled_count;
+    double square, loops; // sum w r^2, and of redundancy
+    double bounded;       // sum of redundancy r^2 / v, as bounded()
+    bool wary;            // misfits may be among them: what each can add is bounded
+    size_t worst, aside;
+    double score, part; // of the worst; its redundancy
+    double *scores;     // of each link
+};
+
+// The square of a link with that variance, for an estimate that misfits shall not move far.
+static double bounded(double square, double variance)
+{
+    return fmin(square, bound * bound * variance) * (1 / bounded_mean);
+}
+
+static void look(struct closing *c, const struct levels *levels)
+{
+    const struct settled_sums *settled = &levels->factor->settled.sums;
+    double w, r;
+    level_invert(levels);
+    c->square = settled->square;
+    c->loops = settled->loops;
+    c->score = 0;
+    c->count = c->worst = 0;
+    for (size_t i = 0; i < levels->links; i++) {
+        struct told *t = &c->told[c->count];
+        c->scores[i] = 0;
+        if (!level_tell(t, &w, &r, levels, i))
+            continue;
+        c->count++;
+        const double error = levels->factor->links[i].error;
+        c->square += w * r * r;
+        c->loops += t->redundancy;
+        c->scores[i] = fabs(r) > own_errors * error ? fabs(r) * sqrt(w / t->redundancy) : 0;
+        if (c->scores[i] > c->score) {
+            c->score = c->scores[i];
+            c->part = t->redundancy;
+            c->worst = i;
+        }
+    }
+    c->tested = c->count + settled->count;
+}
+
+// Whether the worst link is beyond what chance gives the worst of so many good ones.
+static bool misfit(const struct closing *c, double unit)
+{
+    const double degrees = c->loops - 1;
+    if (degrees < 1 - level_bridge || c->score == 0)
+        return false;
+    const double square = c->score * c->score, unit2 = unit * unit;
+    const double plain = fmax(c->square - square, 1e-12 * c->square) / degrees;
+    const double crowd = (unit2 * c->bounded - c->part * bounded(square, unit2)) /
+                         fmax(c->loops - c->part, level_bridge);
+    const double t2 = square / fmin(plain, fmax(crowd, 1e-12 * unit2));
+    const double p = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t2));
+    return p * (double)c->tested < false_alarm * (double)(1 + c->aside);
+}
+
+// The link has another weight from now on.
+static void put(struct levels *levels, size_t link, enum link_fit fit, double doubt)
+{
+    struct level_factor *f = levels->factor;
+    const size_t from = f->at[f->links[link].from], to = f->at[f->links[link].to];
+    const size_t old = from < to ? from : to;
+    levels->fit[link] = fit;
+    f->doubt[link] = doubt;
+    f->dirty = old < f->dirty ? old : f->dirty;
+}
+
+// All that are as bad as the worst, each with its part of what their loops miss. False: it alone
+// is.
+static bool doubted(struct levels *levels, const struct closing *c)
+{
+    struct told worst;
+    double w, r;
+    size_t tied = 0;
+    for (size_t i = 0; i < levels->links; i++)
+        tied += levels->fit[i] == LINK_FITS && c->scores[i] >= tie * c->score;
+    if (tied == 1)
+        return false;
+    level_tell(&worst, &w, &r, levels, c->worst);
+    for (size_t i = 0; i < levels->links; i++) {
+        if (levels->fit[i] == LINK_FITS && c->scores[i] >= tie * c->score)
+            put(levels, i, LINK_DOUBTED, worst.square / worst.redundancy / (double)tied);
+    }
+    return true;
+}
+
+// True: the equations are others now.
+static bool set_aside(struct levels *levels, struct closing *c)
+{
+    if (!misfit(c, levels->unit))
+        return false;
+    if (doubted(levels, c))
+        return true; // behind them there may be one that is wrong alone
+    put(levels, c->worst, LINK_ASIDE, 0);
+    c->aside++;
+    for (size_t i = 0; i < levels->links; i++) {
+        if (levels->fit[i] == LINK_DOUBTED)
+            put(levels, i, LINK_FITS, 0); // it may not be so bad without the other
+    }
+    return true;
+}
+
+// ---- variances ----
+
+static struct unseen found_in(const struct levels *levels)
+{
+    return (struct unseen){levels->misclosure * levels->misclosure,
+                           levels->unlike * levels->unlike};
+}
+
+struct score {
+    double aa, ac, cc, a, c;
+};
+
+static void add_score(struct score *s, const struct told *t, struct unseen at, bool wary)
+{
+    const double variance = told_variance(t, at);
+    const double w = t->redundancy / (variance * variance);
+    const double left = (wary ? bounded(t->square, variance) : t->square) - t->pairs;
+    s->aa += w;
+    s->ac += w * t->change;
+    s->cc += w * t->change * t->change;
+    s->a += w * left;
+    s->c += w * left * t->change;
+}
+
+// One step of scoring: least squares of what is left of the squares, on 1 and d^2, with the weights
+// that `at` gives them; each prior is an observation.
+static struct unseen scored(const struct closing *c, struct unseen at,
+                            const struct moderation *prior)
+{
+    const double any = prior->weight / (at.any * at.any);
+    const double change = unlike_prior.weight / (at.change * at.change);
+    struct score s = {.aa = any,
+                      .cc = change,
+                      .a = any * prior->sd * prior->sd,
+                      .c = change * unlike_prior.sd * unlike_prior.sd};
+    for (size_t i = 0; i < c->settled_count; i++)
+        add_score(&s, &c->settled[i], at, false);
+    for (size_t i = 0; i < c->count; i++)
+        add_score(&s, &c->told[i], at, c->wary);
+    const double all = s.aa * s.cc - s.ac * s.ac;
+    return (struct unseen){(s.a * s.cc - s.c * s.ac) / all, (s.c * s.aa - s.a * s.ac) / all};
+}
+
+static double within(double value, double about)
+{
+    return fmin(fmax(value, about / STRIDE), about * STRIDE);
+}
+
+// How far a loop tells of what no link's pairs see.
+static double degrees_of(const struct told *t, struct unseen u)
+{
+    const double share = u.any / told_variance(t, u);
+    return t->redundancy * share * share;
+}
+
+// Both by what the residuals say, and how far these tell of what no link's pairs see.
+static void estimate(struct levels *levels, const struct closing *c, const struct moderation *prior)
+{
+    struct unseen u = c->wary ? level_weighed_with(levels) : found_in(levels);
+    for (int step = 0; step < STEPS_MOST; step++) {
+        const struct unseen next = scored(c, u, prior), last = u;
+        u = (struct unseen){within(next.any, last.any),
+                            fmin(within(next.change, last.change), unlike_most * unlike_most)};
+        if (fabs(u.any - last.any) <= still * last.any &&
+            fabs(u.change - last.change) <= still * last.change)
+            break;
+    }
+    levels->misclosure = sqrt(u.any);
+    levels->unlike = sqrt(u.change);
+    levels->degrees = prior->weight;
+    for (size_t i = 0; !c->wary && i < c->settled_count; i++)
+        levels->degrees += degrees_of(&c->settled[i], u);
+    for (size_t i = 0; !c->wary && i < c->count; i++)
+        levels->degrees += degrees_of(&c->told[i], u);
+}
+
+// Sets the unit to what is left of the links' variances over those that they are weighed with.
+// True: it is about the same for all of them, and near 1.
+static bool well_weighed(struct levels *levels, struct closing *c)
+{
+    const struct unseen at = level_weighed_with(levels), found = found_in(levels);
+    const struct settled_sums *s = &levels->factor->settled.sums;
+    double left = s->pairs + found.any * s->any + found.change * s->change;
+    double least = 1, most = 1, loops = s->redundancy;
+    c->bounded = 0;
+    for (size_t i = 0; i < c->settled_count; i++) {
+        const struct told *t = &c->settled[i];
+        c->bounded += t->redundancy * t->square / told_variance(t, found);
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        const struct told *t = &c->told[i];
+        const double variance = told_variance(t, found), ratio = variance / told_variance(t, at);
+        least = fmin(least, ratio);
+        most = fmax(most, ratio);
+        left += t->redundancy * ratio;
+        c->bounded += t->redundancy * bounded(t->square / variance, 1);
+        loops += t->redundancy;
+    }
+    levels->unit = loops > 0 ? sqrt(left / loops) : 1;
+    return most < 1 + near_enough && least > 1 - near_enough;
+}
+
+static void weigh(struct levels *levels, double misclosure, double unlike)
+{
+    levels->weighed = misclosure;
+    levels->weighed_unlike = unlike;
+    levels->factor->dirty = 0;
+    levels->rounds++;
+}
+
+static void begin_with(struct levels *levels, const struct levels *begin,
+                       const struct moderation *prior)
+{
+    for (size_t i = 0; i < levels->links; i++)
+        levels->fit[i] = LINK_FITS;
+    memset(levels->factor->doubt, 0, levels->links * sizeof(*levels->factor->doubt));
+    levels->misclosure = prior->sd;
+    levels->unlike = unlike_prior.sd;
+    levels->unit = 1;
+    levels->degrees = prior->weight;
+    levels->rounds = 0;
+    if (levels->factor->settled.codes)
+        weigh(levels, levels->factor->settled.misclosure, levels->factor->settled.unlike);
+    else
+        weigh(levels, begin ? begin->misclosure : prior->sd,
+              begin ? begin->unlike : unlike_prior.sd);
+}
+
+static void take_settled(struct closing *c, const struct settled_sums *sums)
+{
+    const struct settled_told *told = &sums->told[0][0];
+    for (size_t i = 0; i < ARRAY_COUNT(c->settled); i++) {
+        const struct settled_told *t = &told[i];
+        if (t->redundancy > 0)
+            c->settled[c->settled_count++] =
+                (struct told){t->pairs / t->redundancy, t->change / t->redundancy, t->redundancy,
+                              t->square / t->redundancy};
+    }
+}
+
+static int close_from(struct levels *levels, const struct levels *begin,
+                      const struct moderation *prior, struct error *err)
+{
+    struct closing c = {.scores = xcalloc(levels->links + 1, sizeof(*c.scores)),
+                        .told = xcalloc(levels->links + 1, sizeof(*c.told))};
+    size_t updates = 0;
+    int status;
+    c.wary = true;
+    begin_with(levels, begin, prior);
+    take_settled(&c, &levels->factor->settled.sums);
+    while ((status = levels_solve(levels, err)) == 0 && levels->codes) {
+        look(&c, levels);
+        estimate(levels, &c, prior);
+        const bool well = well_weighed(levels, &c);
+        if (!well && updates++ < UPDATES) {
+            weigh(levels, levels->misclosure, levels->unlike);
+            continue;
+        }
+        if (!c.wary)
+            break;
+        updates = 0;
+        if (c.aside < ASIDE_MOST && set_aside(levels, &c))
+            continue;
+        c.wary = false;
+        estimate(levels, &c, prior);
+        if (well_weighed(levels, &c))
+            break;
+        weigh(levels, levels->misclosure, levels->unlike);
+    }
+    free(c.scores);
+    free(c.told);
+    return status;
+}
+
+// The links among the newest codes, closed, to begin with; NULL: they are too tangled. The caller:
+// levels_free.
+static struct levels *newest_closed(const struct levels *levels, const struct moderation *prior)
+{
+    const size_t first = levels->codes > NEWEST ? levels->codes - NEWEST : 0;
+    struct levels *newest = levels_new();
+    struct error ignored;
+    for (size_t i = 0; i < levels->links; i++) {
+        struct level_link link = levels->factor->links[i];
+        if (link.from < first || link.to < first)
+            continue;
+        link.from -= first;
+        link.to -= first;
+        levels_add(newest, &link);
+    }
+    if (close_from(newest, NULL, prior, &ignored) == 0)
+        return newest;
+    levels_free(newest);
+    return NULL;
+}
+
+int levels_close(struct levels *levels, const struct moderation *prior, struct error *err)
+{
+    assert(prior->sd > 0 && prior->weight > 0);
+    const bool many = levels->codes > 4 * NEWEST && !levels->factor->settled.codes;
+    struct levels *newest = many ? newest_closed(levels, prior) : NULL;
+    const int status = close_from(levels, newest, prior, err);
+    levels_free(newest);
+    return status;
+}
+
+// ---- settling ----
+//
+// Settling. The codes that no later link names are eliminated from the equations of the settled
+// links, A x = c: with E those and K the kept ones,
+//     (A_KK - A_KE A_EE^-1 A_EK) x_K = c_K - A_KE A_EE^-1 c_E,
+// so what is left of both sides says of the kept codes all that the settled links say of them (for
+// networks of resistors, Kron 1939; for sequential least squares of nets, Helmert 1880). No mark is
+// held at 0 in this, and all are kept: so two components can still become one.
+// The weights are those that the settled links were closed with, and what is estimated from all
+// links has sums over the settled ones, with what each told when it was settled.
+
+enum { KEPT_MOST = 512 };
+
+// The settled links alone, with the weights that they were closed with.
+static struct levels *settled_part(const struct levels *levels, size_t links)
+{
+    struct levels *part = levels_new();
+    levels_begin(part, &levels->factor->settled);
+    for (size_t i = 0; i < links; i++) {
+        levels_add(part, &levels->factor->links[i]);
+        part->fit[i] = levels->fit[i];
+        part->factor->doubt[i] = levels->factor->doubt[i];
+    }
+    part->weighed = levels->weighed;
+    part->weighed_unlike = levels->weighed_unlike;
+    part->factor->afloat = true;
+    return part;
+}
+
+// Marks are kept, and so many codes more that the eliminated ones fill their blocks.
+static size_t choose(bool *keep, const struct levels *part)
+{
+    size_t gone = 0;
+    for (size_t i = 0; i < part->codes; i++) {
+        keep[i] |= part->mark[i] == i;
+        gone += !keep[i];
+    }
+    for (size_t i = part->codes; gone % BLOCK;) {
+        gone -= !keep[--i];
+        keep[i] = true;
+    }
+    return gone;
+}
+
+static void take(struct levels_settled *out, struct levels *part, const bool *keep, size_t gone,
+                 struct arena *arena)
+{
+    struct level_factor *f = part->factor;
+    const size_t codes = part->codes - gone;
+    size_t *number = arena_alloc(arena, part->codes * sizeof(*number));
+    out->codes = 0;
+    for (size_t i = 0; i < part->codes; i++)
+        number[i] = keep[i] ? out->codes++ : SIZE_MAX;
+    out->mark = arena_alloc(arena, codes * sizeof(*out->mark));
+    out->right = arena_alloc(arena, codes * sizeof(*out->right));
+    out->information = arena_alloc(arena, codes * codes * sizeof(*out->information));
+    for (size_t i = 0; i < codes; i++) {
+        const size_t p = gone + i, first = BLOCK * f->begin[p / BLOCK];
+        out->mark[i] = number[part->mark[f->code[p]]];
+        out->right[i] = f->right[p];
+        for (size_t q = first > gone ? first : gone; q <= p; q++) {
+            const double left = *level_at(f, f->value, p, q);
+            out->information[i * codes + (q - gone)] = left;
+            out->information[(q - gone) * codes + i] = left;
+        }
+    }
+}
+
+int levels_settle(struct levels_settled *out, const struct levels *levels, size_t links, bool *keep,
+                  struct arena *arena)
+{
+    struct levels *part = settled_part(levels, links);
+    struct level_factor *f = part->factor;
+    struct error tangled;
+    assert(links <= levels->links && levels->factor->dirty >= levels->codes);
+    level_marks(part);
+    const size_t gone = choose(keep, part);
+    for (size_t i = 0; i < part->codes; i++)
+        f->hub[i] = keep[i];
+    f->hubs = part->codes - gone;
+    level_put_in_order(part);
+    const int status = f->hubs > KEPT_MOST ? -1 : level_lay_out(part, 0, &tangled);
+    if (status == 0) {
+        struct levels_settled settled = {.gone = levels->factor->settled.gone + gone,
+                                         .links = levels->factor->settled.links};
+        level_factor_rows(part, 0, gone / BLOCK);
+        take(&settled, part, keep, gone, arena);
+        for (size_t i = 0; i < links; i++)
+            settled.links += levels->fit[i] != LINK_ASIDE;
+        level_settle_sums(&settled, levels, links);
+        *out = settled;
+    }
+    levels_free(part);
+    return status;
 }

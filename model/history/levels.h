@@ -10,6 +10,7 @@
 //     levels_close(levels, &prior, &err)         // how well the loops close; then solved again
 //     levels_between(&size, &error, levels, a, b);
 //     levels_free(levels);
+
 #ifndef PLUMB_LEVELS_H
 #define PLUMB_LEVELS_H
 
@@ -53,16 +54,18 @@ extern const struct moderation levels_prior;
 
 // Never NULL. The caller: levels_free.
 struct levels *levels_new(void);
+
 void levels_free(struct levels *levels); // NULL is no harm
 
 // ---- settled links ----
 
 // A long history is levelled in stretches: what was closed long ago is settled, and what its links
 // say together of the codes that later links may still name stands in their place, exactly
-// (levels_settle.c). Weights, misfits and the levels of all other codes stay as they were when they
-// were settled.
+// (levels.c, "settling"). Weights, misfits and the levels of all other codes stay as they were when
+// they were settled.
 enum { SETTLED_ERRORS = 16, SETTLED_CHANGES = 8 };
-struct settled_sums {          // over settled links that fit and are in a loop (levels_close.c)
+
+struct settled_sums {          // over settled links that fit and are in a loop (levels.c)
     size_t count;              // of them
     double square, loops;      // sum w r^2, and of redundancy
     double pairs, any, change; // what their variances are made of over what they were weighed
@@ -73,6 +76,7 @@ struct settled_sums {          // over settled links that fit and are in a loop 
         double pairs, change, square; // sums of redundancy times s^2, d^2 and r^2 / redundancy
     } told[SETTLED_ERRORS][SETTLED_CHANGES];
 };
+
 struct levels_settled {
     size_t codes;        // that later links may name, numbered anew from 0, in their order
     size_t *mark;        // of each
@@ -83,9 +87,11 @@ struct levels_settled {
     double misclosure, unlike;
     struct settled_sums sums;
 };
+
 // The first codes of a new handle are those of `settled`, whose arrays stay the caller's and must
 // outlive the handle.
 void levels_begin(struct levels *levels, const struct levels_settled *settled);
+
 // Settles the first `links` links of closed levels. `keep`: for each code that these name, or that
 // was settled before, whether later links may name it; marks and up to three codes more are kept
 // too, and are set. In the arena. -1: what is kept is too much for it to be worth it.
@@ -96,10 +102,12 @@ int levels_settle(struct levels_settled *out, const struct levels *levels, size_
 
 // The values must be in range (asserted).
 void levels_add(struct levels *levels, const struct level_link *link);
+
 // Brings level, mark, components and loops up to what was added. After one link more only the part
 // of the equations behind the link's older code is factored again. -1: the links are tangled so
 // much that it would take too long (LEVELS_ROOM); the levels stay as they were.
 enum { LEVELS_ROOM = 1 << 23 }; // numbers in the factor
+
 int levels_solve(struct levels *levels, struct error *err);
 
 // Estimates the misclosure from all loops, sets aside what does not fit, and solves again with
@@ -110,14 +118,18 @@ int levels_close(struct levels *levels, const struct moderation *prior, struct e
 // to the other. Needs a solve, and a close for an error that knows the misclosure.
 void levels_between(double *size, double *error, const struct levels *levels, size_t from,
                     size_t to);
+
 // The standard error of every level against its mark; `out` has room for all codes.
 void levels_errors(double *out, const struct levels *levels);
+
 // Half the width of an interval in standard errors: Student's t with levels->degrees.
 double levels_reach(const struct levels *levels, double confidence);
+
 // How often chance takes one link's codes as far apart as so many standard errors, or farther,
 // either way. The degrees are of what its pairs cannot see; its own standard error is known well.
 // Needs a close.
 double levels_link_chance(const struct levels *levels, size_t link, double errors);
+
 // How often chance lets a good link miss what all others say of its codes by as much as this one
 // does, or more; 1 where no others say anything, 0 for one that is doubted. Needs a close.
 double levels_fit_chance(const struct levels *levels, size_t link);

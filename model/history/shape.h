@@ -5,7 +5,11 @@
 #ifndef PLUMB_SHAPE_H
 #define PLUMB_SHAPE_H
 
+#include "model/base.h"
 #include "model/history/changepoint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct shape {
     // From the first value to the last along a line, where no change is listed and the line stands
@@ -31,6 +35,23 @@ struct newest_level {
     double level, at_first;
     size_t values; // that `level` is of
 };
+
 struct newest_level newest_level(const double *values, size_t first, size_t n, size_t end);
+
+// ---- creep of levels ----
+//
+// Slow creep: many changes, each too small to be one, against the last accepted level.
+
+// How far the newest values are from an accepted level, whatever path they took there.
+struct creep {
+    struct interval size; // mean of the values less the epoch's level
+    bool moved;           // the interval lies beyond the margin on one side
+    double evidence;      // nats, normal, long-run variance
+};
+
+// `epoch_se` is the standard error of the level, 0 if it is given. NaN are missing; with fewer than
+// three values nothing has moved. `margin` >= 0 in the unit of the values.
+struct creep creep_test(double epoch_level, double epoch_se, const double *values, size_t n,
+                        double margin, double confidence);
 
 #endif

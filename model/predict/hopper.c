@@ -1,9 +1,975 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model `hopper` as the table of models knows it. Its arithmetic is in parts/hopper*.c and
-// parts/simt.c.
-#include "model/predict/parts/hopper.h"
+// The model `hopper`, from its fitted numbers to what the table of models knows. parts/simt.c says
+// what a block of threads that multiply themselves takes.
+#include "model/predict/hopper.h"
+
+#include "model/predict.h"
+#include "model/predict/parts/arithmetic.h"
+#include "model/predict/parts/candidates.h"
 #include "model/predict/parts/claims.h"
+#include "model/predict/parts/simt.h"
+#include "model/traits.h"
+
+#include <math.h>
+
+static void hopper_lay_groups(struct hopper_breakdown *breakdown, struct hopper_terms *terms);
+static const char *hopper_library(struct hopper_breakdown *out, const struct predict_input *input);
+static const char *hopper_each_group(struct hopper_breakdown *out,
+                                     const struct predict_input *input);
+static bool hopper_may_halve(const struct traits *traits, const struct problem *problem);
+static const char *hopper_halves(struct hopper_breakdown *out, const struct predict_input *input);
+
+// The soft maximum of two times: the power mean of exponent 4 or 8, whose roots are square roots.
+static inline double hopper_soft_max(double a, double b, int exponent)
+{
+    double most = a > b ? a : b, least = a > b ? b : a;
+    if (!(least > 0))
+        return most;
+    double ratio = least / most, square = ratio * ratio, fourth = square * square;
+    if (exponent == 4)
+        return most * sqrt(sqrt(1 + fourth));
+    return most * sqrt(sqrt(sqrt(1 + fourth * fourth)));
+}
+
+// d log(soft maximum) / d log(a).
+static inline double hopper_soft_share(double a, double soft_max, int exponent)
+{
+    double ratio = soft_max > 0 ? a / soft_max : 0, square = ratio * ratio;
+    double fourth = square * square;
+    return exponent == 4 ? fourth : fourth * fourth;
+}
+
+// ---- CUTLASS's tiles ----
+//
+// The blocks that fit on a device when clusters stay in a GPC, as CUTLASS plans them.
+
+int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t sm_count)
+{
+    if (gpc_sms <= 0 || cluster_size <= 0 || cluster_size > gpc_sms)
+        return 0;
+    // As many full-size GPCs as the SMs make up, and the rest as one smaller GPC.
+    int32_t rest = sm_count % gpc_sms;
+    return sm_count / gpc_sms * (gpc_sms - gpc_sms % cluster_size) + rest - rest % cluster_size;
+}
+
+// ---- the clock ----
+//
+// The SM clock that a kernel will run at, where nobody observed it.
+
+static double cap_clock(const struct gpu *gpu, enum dtype in)
+{
+    switch (in) {
+    case DTYPE_TF32:
+        return gpu->cap_clock_tf32_hz.value;
+    case DTYPE_BF16:
+    case DTYPE_FP16:
+        return gpu->cap_clock_fp16_hz.value;
+    case DTYPE_E4M3:
+    case DTYPE_E5M2:
+        return gpu->cap_clock_fp8_hz.value;
+    default:
+        return 0;
+    }
+}
+
+// The SM clock that the power limit leaves a kernel that multiplies for `math_ns` on the tensor
+// cores: it droops within 20 us of multiplying, then falls towards cap_clock of the type within
+// half a millisecond. More work never raises it.
+static double hopper_clock_hz(const struct gpu *gpu, enum dtype in, double math_ns)
+{
+    // Read off clocks inside cuBLASLt's kernels on an H200: 1.86 GHz idle, 1.70 at full load before
+    // the power limit acts, and the cap after some 500 us of multiplying.
+    const double idle = 0.94, droop = 0.10, droop_ns = 20e3, cap_ns = 500e3;
+    double cap = cap_clock(gpu, in), high = gpu->clock_max_hz.value;
+    if (!(cap > 0) || !(high > 0))
+        return gpu->clock_hz.value;
+    double start = high * (idle - droop * (1 - exp(-math_ns / droop_ns)));
+    return start <= cap ? start : cap + (start - cap) * exp(-math_ns / cap_ns);
+}
+
+// ---- what the whole chip moves ----
+//
+// What the whole chip moves for a kernel, from L2 and from DRAM. Everything here grows with m, n
+// and k; prose in hopper.h.
+
+enum { HILBERT_SIDE = 16, BAND_DEFAULT = 8 }; // as CUTLASS bands tiles at the widest
+
+// Bytes of both operands.
+static double operand_bytes(const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    return (t->rows + t->columns) * (double)p->k * t->bytes_read;
+}
+
+// The raster walks bands of tile rows (or columns). An operand's rows along the bands are read
+// anew for every turn that a band takes, the other's once per band.
+static double reread_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    const struct traits *traits = t->in->traits;
+    bool by_columns = traits->raster == RASTER_N;
+    double tiles_m = t->tiles_m / t->products, tiles_n = (double)t->grid_n;
+    double along = by_columns ? tiles_n : tiles_m, across = by_columns ? tiles_m : tiles_n;
+    double band = traits->raster == RASTER_HILBERT ? HILBERT_SIDE
+                  : traits->raster_group > 1       ? traits->raster_group
+                  : traits->raster_group == 1      ? along
+                  : t->blackwell                   ? along // CuTe's persistent scheduler
+                                                   : BAND_DEFAULT;
+    band = least(most(band, 1) * (by_columns ? t->cluster_n : t->cluster_m), along);
+    double tiles = along * across * t->products;
+    double at_once = least(tiles, (double)b->resident / t->split);
+    double bands = ceil(along / band), columns_once = by_columns ? t->cluster_m : t->cluster_n;
+    // A band that is higher than what runs at once is walked one column of clusters after another.
+    double again = least(across / columns_once, most(1, across * band / at_once));
+    double rows = t->rows * (by_columns ? bands : again);
+    double columns = t->columns * (by_columns ? again : bands);
+    return (rows + columns) * (double)p->k * t->bytes_read;
+}
+
+static double hopper_last_stores(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double all = t->rows * (double)p->n * t->bytes_out;
+    double ending = least((double)b->blocks, (double)b->resident) / t->split;
+    return least(all, ending * b->tile_m * b->tile_n * t->bytes_out);
+}
+
+// Warm, and all of the problem fits in L2: a launch just before left it there.
+static bool hopper_in_l2(const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double stored = t->rows * (double)p->n * t->bytes_out;
+    return t->in->warm && operand_bytes(t) + stored <= t->gpu->l2_bytes.value;
+}
+
+static double dram_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double once = operand_bytes(t), l2 = t->gpu->l2_bytes.value;
+    if (hopper_in_l2(t))
+        return 0;
+    double kept = l2 > 0 ? least(1, t->fit->l2_kept * l2 / once) : 0;
+    double read = once * kept + most(once, reread_bytes(b, t)) * (1 - kept);
+    double all = t->rows * (double)p->n * t->bytes_out;
+    return read + all - hopper_last_stores(b, t);
+}
+
+// Rows that blocks load along one side of the tile grid, all together.
+static double asked_bytes(const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double near_a = t->fit->l2_near, near_b = t->fit->l2_near;
+    if (t->in->traits->raster == RASTER_M)
+        near_a = 1; // neighbours share columns
+    else if (t->in->traits->raster == RASTER_N)
+        near_b = 1;
+    else
+        near_a = near_b = (1 + t->fit->l2_near) / 2;
+    double a = near_a * t->rows * (double)t->grid_n / t->cluster_n;
+    double b = near_b * t->weights * (double)p->n * t->tiles_m / t->cluster_m;
+    return (a + b) * t->k * t->split * t->bytes_read;
+}
+
+// What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
+// the stores of the tiles that are last (hopper_last_stores()).
+static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct gpu *gpu = t->gpu;
+    b->dram_bytes = dram_bytes(b, t);
+    b->limits_ns[HOPPER_DRAM] = b->dram_bytes / (gpu->dram_bytes_s.value * t->fit->dram_rate) * 1e9;
+    b->l2_bytes = asked_bytes(t);
+    double clock = gpu->clock_max_hz.value > 0 ? gpu->clock_max_hz.value : gpu->clock_hz.value;
+    double rate = gpu->l2_bytes_clk.value * clock * t->fit->l2_rate;
+    if (!(rate > 0))
+        return;
+    double near_bytes = t->fit->l2_near_share * gpu->l2_bytes.value;
+    double far = near_bytes > 0 ? 1 - least(1, near_bytes / operand_bytes(t)) : 0;
+    b->limits_ns[HOPPER_L2] = b->l2_bytes * t->line * (1 + t->fit->l2_far * far) / rate * 1e9;
+}
+
+// ---- blocks on Hopper ----
+//
+// What one block of a tensor-core kernel takes, and the busiest SM with all of its blocks. Prose
+// in hopper.h.
+
+enum { ROWS = 64, STEP_BYTES = 32, STORE_BYTES = 16, SOFT = 8 };
+
+// Shares of less than three slabs cost more than they save, and so does sharing out more than three
+// quarters of a wave: the rule of this project's stream-K (kernels/gemm/cuda/cost.h).
+static const double least_slabs = 3, most_rest = 0.75;
+
+// One block's slab of K, in clocks unless the name says otherwise.
+struct slab {
+    double math;  // at the peak rate
+    double issue; // beside other warpgroups' instructions
+    double alone; // without
+    double port, latency_ns;
+};
+
+// Rows that the instruction's 64 lie along, and its width, both of the tile.
+static void orient(double *rows, double *width, const struct hopper_breakdown *b,
+                   const struct hopper_terms *t)
+{
+    *rows = t->swapped ? b->tile_n : b->tile_m;
+    *width = (t->swapped ? b->tile_m : b->tile_n) * t->weights;
+    if (t->swapped && t->weights > 1)
+        *rows *= t->weights, *width /= t->weights;
+    *rows = ceil(*rows / ROWS) * ROWS;
+}
+
+static double promote_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (t->in->traits->promote_k <= 0)
+        return 0;
+    const struct hopper_constants *c = t->fit;
+    double area = (double)b->tile_m * b->tile_n * t->weights / 1024 / t->warpgroups;
+    bool scaled = t->in->problem->scales.vector > 0;
+    double each = scaled ? c->scale_clk + c->scale_area_clk * area
+                         : c->promote_clk + c->promote_area_clk * area;
+    if (t->library)
+        each *= c->library_scale;
+    return (double)b->tile_k / t->in->traits->promote_k * each;
+}
+
+// A warpgroup decodes its rows while the instructions of the words before are at work, and waits
+// for them in turn.
+static double decode_clk(double math, const struct hopper_breakdown *b,
+                         const struct hopper_terms *t)
+{
+    double clk = t->fit->decode_clk + t->fit->decode_group_clk * most(0, t->warpgroups - 2);
+    return most(math, clk * b->tile_k / 128 + t->fit->decode_math * math);
+}
+
+static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    struct slab s = {0};
+    double rows, width;
+    orient(&rows, &width, b, t);
+    s.math = 2 * rows * width * b->tile_k / t->flops_clk;
+    s.issue = s.alone = s.math;
+    if (!t->tensor)
+        return s;
+    if (t->decodes)
+        s.issue = decode_clk(s.math, b, t);
+    s.issue += promote_clk(b, t);
+    if (t->together == 1) {
+        double products = t->swapped ? t->weights : 1; // side by side, so neither waits alone
+        double instructions = rows / ROWS / products * b->tile_k * t->bytes_in / STEP_BYTES;
+        s.alone = most(s.math, instructions * t->fit->alone_clk);
+    }
+    s.alone += s.issue - s.math;
+    double loaded = least(b->tile_m, (double)p->m) / t->cluster_n +
+                    t->weights * least(b->tile_n, (double)p->n) / t->cluster_m;
+    s.port = loaded * b->tile_k * t->bytes_in * t->line / t->fit->port_bytes_clk;
+    s.latency_ns = t->fit->latency_s * 1e9 / b->stages;
+    return s;
+}
+
+// Nanoseconds of `blocks` on one SM at a time, and what of them goes with the clock.
+static double together_ns(double *clocked, const struct slab *s, const struct hopper_terms *t,
+                          double blocks)
+{
+    double pipe = most(blocks * s->issue, s->alone);
+    double ns = hopper_soft_max(pipe, blocks * s->port, SOFT) / t->clock * 1e9;
+    double all = hopper_soft_max(ns, s->latency_ns, SOFT);
+    *clocked = all * hopper_soft_share(ns, all, SOFT) * t->slabs;
+    return all * t->slabs;
+}
+
+// What of a tile's end and the next one's start does not overlap, for one turn.
+static double turn_end_clk(const struct hopper_breakdown *b, const struct hopper_terms *t,
+                           double blocks_a_turn)
+{
+    const struct problem *p = t->in->problem;
+    const struct hopper_constants *c = t->fit;
+    const int overlap = t->in->traits->overlap;
+    double area = (double)b->tile_m * b->tile_n / 1024, sums = area * t->weights;
+    double clk = overlap == OVERLAP_PINGPONG    ? c->tile_ping_area_clk
+                 : overlap == OVERLAP_NEXT_TILE ? c->tile_next_area_clk
+                                                : c->tile_area_clk;
+    clk *= area / t->warpgroups * most(1, 1 + c->tile_wide_output * (t->bytes_out / 2 - 1));
+    if (t->swapped)
+        clk *= c->tile_swapped;
+    if (t->library)
+        clk *= c->library_end;
+    if (t->weights > 1)
+        clk *= c->tile_silu;
+    if (t->split > 1)
+        clk += c->reduce_area_clk * sums * (t->split - 1) / t->split;
+    if (b->blocks_per_sm > 1) // another block multiplies meanwhile
+        clk *= c->shared_sm;
+    // No bulk store, element by element.
+    if (fmod((double)p->n * t->bytes_out, STORE_BYTES) != 0 ||
+        fmod(b->tile_n * t->bytes_out, STORE_BYTES) != 0) {
+        double inside = least(b->tile_m, (double)p->m) * least(b->tile_n, (double)p->n) / 1024;
+        clk += c->scattered_area_clk * (t->swapped ? c->scattered_swapped : 1) * inside / t->split *
+               blocks_a_turn;
+    }
+    return clk;
+}
+
+// Stream-K: K's slabs of all tiles, or of those beyond whole waves, in equal shares. The turns and
+// the time of the busiest block, with the handing on of sums.
+static void share_out(double *turns, double *loop_ns, double tile_ns,
+                      const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct hopper_constants *c = t->fit;
+    double sums = (double)b->tile_m * b->tile_n / 1024 * t->weights;
+    double fit_at_once = (double)b->resident / t->cluster;
+    double tiles = (double)b->blocks / t->cluster, whole = floor(tiles / fit_at_once);
+    double rest = tiles / fit_at_once - whole, further = c->stream_rest;
+    *turns = ceil(tiles / fit_at_once);
+    if (whole < 1) {
+        // As many blocks to a tile as there are, with three slabs each, and no more than pay.
+        double pays = sqrt(tile_ns * 1e-9 * t->clock / c->stream_peer_clk);
+        double sharers = least(1 / rest, most(1, t->slabs / least_slabs));
+        sharers = least(sharers, most(1, pays));
+        *loop_ns = tile_ns / sharers;
+        further = sharers - 1;
+    } else { // nearly a whole wave is run as one
+        *loop_ns = tile_ns * (whole + (rest > most_rest ? 1 : rest));
+    }
+    double hand_clk = c->stream_clk + c->stream_area_clk * sums + c->stream_peer_clk * further;
+    *loop_ns += hand_clk / t->clock * 1e9;
+}
+
+// K spread over all SMs, in at most 16 parts a tile of two slabs at least (the rule of this
+// project's spread kernels, kernels/gemm/cuda/cost.h), here without its rounding: a part's slabs,
+// and all parts.
+static void hopper_spread(struct hopper_breakdown *b, struct hopper_terms *t)
+{
+    double tiles = t->tiles_m * (double)t->grid_n, two_slabs = least(t->slabs, 2);
+    double slabs = most(two_slabs, t->slabs * most(tiles / (double)t->sms, 1.0 / 16));
+    b->blocks = (int64_t)(tiles * t->slabs / slabs);
+    t->slabs = slabs;
+    t->k = slabs * b->tile_k;
+}
+
+// Tensor cores: fills turns, limits_ns, main_ns (what the busiest SM takes), overhead_ns and the
+// clocked_ns of both.
+static void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    struct slab s = slab_of(b, t);
+    double each = ceil((double)b->blocks / (double)t->sms); // blocks of the busiest SM
+    double full = floor(each / b->blocks_per_sm), rest = each - full * b->blocks_per_sm;
+    double ns = 1e9 / t->clock, clocked, rest_clocked = 0;
+    b->turns = full + (rest > 0 ? 1 : 0);
+    if (t->in->traits->split_k == SPLIT_STREAM) {
+        double tile_ns = together_ns(&clocked, &s, t, 1), share = clocked / tile_ns;
+        share_out(&b->turns, &b->main_ns, tile_ns, b, t);
+        each = b->turns;
+        clocked = b->main_ns * share;
+    } else if (t->as_they_come) {
+        each = b->turns = most(1, (double)b->blocks / (double)t->sms + 0.5);
+        b->main_ns = each * together_ns(&clocked, &s, t, 1);
+        clocked *= each;
+    } else {
+        b->main_ns = full * together_ns(&clocked, &s, t, b->blocks_per_sm);
+        clocked *= full;
+        if (rest > 0)
+            b->main_ns += together_ns(&rest_clocked, &s, t, rest);
+        clocked += rest_clocked;
+    }
+    double busy = b->main_ns > 0 ? t->slabs * each : 0;
+    b->limits_ns[HOPPER_MATH] = busy * s.math * ns;
+    b->limits_ns[HOPPER_ISSUE] = busy * s.issue * ns;
+    b->limits_ns[HOPPER_PORT] = busy * s.port * ns;
+    b->limits_ns[HOPPER_LATENCY] = t->slabs * b->turns * s.latency_ns;
+    double end_clk = b->turns * turn_end_clk(b, t, b->turns > 0 ? each / b->turns : 1);
+    if (!t->in->traits->persistent)
+        end_clk += most(b->turns - 1, 0) * t->fit->restart_clk;
+    b->overhead_ns = end_clk * ns;
+    b->clocked_ns = clocked;
+}
+
+// ---- blocks on Blackwell ----
+//
+// What a block takes on Blackwell: tcgen05, whose sums lie in tensor memory, fed by bulk copies,
+// two blocks of a cluster as one (each holds its own rows of A and half of the pair's columns of
+// B). Per slab of K, the soft maximum of
+//     math     2 tm tn tk / flops_clk, times 1.03 for 2-byte and 1.40 for FP4 operands, whose slabs
+//              take 304 clocks at least (their scales go through tensor memory)
+//     port     what comes into the SM, at 102 bytes a clock
+//     latency  0.67 us over the slabs in flight
+// A turn is the softer maximum of its slabs with 636 clocks and of the tile before it leaving
+// tensor memory: 361 clocks and 38.6 bytes a clock. The last tile's way out stands at the end.
+// Fitted to 800 times of seed 0's authors on a B200, its clock locked at 1.3 GHz: half of their
+// shapes, FP16, FP8 and FP4 with scales, CTA tiles of 64 and 128 rows, clusters of 2 and 4 blocks.
+// With each fifth of the 20 shapes left out of the fit in turn: MAPE 8.9 %, tau 0.75 within a
+// shape, picks at 0.975; with halves left out 8.3 %, 0.75, 0.975. K = 128,000 is in the tail. The
+// 132 SMs that clusters of four fill were chosen among 148, 144, 140, 136 and 132 by the same
+// figures.
+
+static const double narrow_factor = 1, half_factor = 1.034, fp4_factor = 1.396;
+
+static const double fp4_least_clk = 304, port_bytes_clk = 101.7, latency_s = 0.667e-6;
+
+static const double turn_clk = 636, drain_clk = 361, drain_bytes_clk = 38.6;
+
+static const double buffer_bytes = 200000, buffers_most = 8; // slabs in flight, where not stated
+
+enum { SOFT_SLAB = 8, SOFT_TURN = 4 };
+
+static double math_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double clk = 2.0 * b->tile_m * b->tile_n * t->weights * b->tile_k / t->flops_clk;
+    if (t->bytes_in < 1)
+        return most(clk * fp4_factor, fp4_least_clk);
+    return clk * (t->bytes_in > 1 ? half_factor : narrow_factor);
+}
+
+// Of one slab: a pair of blocks shares B.
+static double slab_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double pair = t->cluster_m > 1 ? 2 : 1;
+    return (b->tile_m + t->weights * b->tile_n / pair) * b->tile_k * t->bytes_read;
+}
+
+static double blackwell_store_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    return drain_clk + (double)b->tile_m * b->tile_n * t->bytes_out / drain_bytes_clk;
+}
+
+// The same on Blackwell.
+static void blackwell_blocks(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double bytes = slab_bytes(b, t), math = math_clk(b, t), port = bytes / port_bytes_clk;
+    double slabs_held = t->in->traits->stages > 0
+                            ? t->in->traits->stages
+                            : most(1, least(buffers_most, floor(buffer_bytes / bytes)));
+    double ns = 1e9 / t->clock, latency_ns = latency_s * 1e9 / slabs_held;
+    double clk_ns = hopper_soft_max(math, port, SOFT_SLAB) * ns;
+    double slab_ns = hopper_soft_max(clk_ns, latency_ns, SOFT_SLAB);
+    double clocked = slab_ns * hopper_soft_share(clk_ns, slab_ns, SOFT_SLAB);
+    double loop_ns = t->slabs * slab_ns + turn_clk * ns;
+    double drain_ns = blackwell_store_clk(b, t) * ns;
+    if (t->split > 1)
+        drain_ns += t->fit->reduce_area_clk * b->tile_m * b->tile_n / 1024 * ns;
+    double turn_ns = hopper_soft_max(loop_ns, drain_ns, SOFT_TURN);
+    b->turns = ceil((double)b->blocks / (double)t->sms);
+    b->main_ns = b->turns * turn_ns;
+    double of_loop = (t->slabs * clocked + turn_clk * ns) / loop_ns;
+    b->clocked_ns = b->main_ns * (hopper_soft_share(loop_ns, turn_ns, SOFT_TURN) * of_loop +
+                                  hopper_soft_share(drain_ns, turn_ns, SOFT_TURN));
+    b->overhead_ns = 0;
+    b->limits_ns[HOPPER_MATH] = b->turns * t->slabs * math * ns;
+    b->limits_ns[HOPPER_ISSUE] = b->limits_ns[HOPPER_MATH];
+    b->limits_ns[HOPPER_PORT] = b->turns * t->slabs * port * ns;
+    b->limits_ns[HOPPER_LATENCY] = b->turns * t->slabs * latency_ns;
+}
+
+// ---- one kernel ----
+//
+// The model `hopper` from problem and traits to time: what fits, the main loop's parts together,
+// and both ends. What a block takes is above or in parts/simt.c, what the chip moves and the clock
+// above too.
+
+static const double simt_store_clk = 1900; // of kernels without bulk copies
+
+static const double shared_reserve = 1024; // of each block, taken by the system
+
+enum { CLUSTER_MOST = 16, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
+
+enum { SOFT_L2 = 8, SOFT_DRAM = 4 }; // exponents of the soft maxima
+
+enum { LINE_BYTES = 128 };
+
+static int32_t or_default(int32_t value, int32_t otherwise)
+{
+    return value > 0 ? value : otherwise;
+}
+
+static int32_t math_warpgroups(const struct traits *t, int32_t tile_m)
+{
+    if (t->threads >= 256)
+        return t->threads / 128 - 1; // one warpgroup loads
+    return t->threads || tile_m <= ROWS ? 1 : 2;
+}
+
+static const char *refuse_shape(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    if (b->tile_m > 1024 || b->tile_n > 1024 || b->tile_k > 4096 || b->stages > 64)
+        return "a tile must be at most 1024 x 1024 x 4096, with at most 64 stages";
+    if (t->cluster_m > CLUSTER_MOST || t->cluster_n > CLUSTER_MOST ||
+        t->cluster_m * t->cluster_n > CLUSTER_MOST)
+        return "a cluster holds at most 16 blocks";
+    if (t->in->traits->split_k > 64)
+        return "K is split at most 64 times";
+    if ((double)p->m / b->tile_m * ((double)p->n / b->tile_n) * p->batch * t->split > 1e15)
+        return "more tiles than can be counted";
+    return NULL;
+}
+
+static const char *refuse_product(const struct hopper_terms *t)
+{
+    if (t->simt && t->weights > 1)
+        return "two products at once are not known of kernels without wgmma";
+    if (t->simt && t->in->problem->scales.vector > 0)
+        return "block scales are not known of kernels without wgmma";
+    return NULL;
+}
+
+static const char *refuse_profile(const struct hopper_terms *t)
+{
+    if (!(t->gpu->sm_count.value >= 1) || !(t->clock > 0) || !(t->gpu->dram_bytes_s.value > 0))
+        return "the profile lacks SMs, clock or DRAM bandwidth";
+    if (!(t->flops_clk > 0))
+        return "the profile has no rate for this element type";
+    if (t->sms < 1)
+        return "the cluster does not fit into a GPC";
+    return NULL;
+}
+
+static const char *refuse_resources(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct gpu *gpu = t->gpu;
+    const struct traits *traits = t->in->traits;
+    double slab = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
+    double smem = traits->smem_bytes > 0 ? traits->smem_bytes : slab * traits->stages;
+    if (gpu->smem_bytes.value > 0 && smem > gpu->smem_bytes.value)
+        return "the stages do not fit in a block's shared memory";
+    if (gpu->registers.value > 0 &&
+        (double)traits->registers * traits->threads * b->blocks_per_sm > gpu->registers.value)
+        return "the registers of the resident blocks do not fit in an SM";
+    // FP32 accumulators of a warpgroup's share, beside addresses and loop state.
+    double accumulators = (double)b->tile_m * b->tile_n * t->weights / (128.0 * t->warpgroups);
+    if (t->tensor && !t->blackwell && traits->registers <= 0 &&
+        accumulators + REGISTERS_KEPT > REGISTERS_MOST)
+        return "the accumulators do not fit in a thread's 255 registers";
+    return NULL;
+}
+
+static void choose_stages(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double slab = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
+    double room = t->gpu->smem_bytes.value - (double)b->tile_m * b->tile_n * t->bytes_out;
+    b->stages = t->in->traits->stages;
+    if (b->stages <= 0)
+        b->stages = (int32_t)most(2, least(8, floor(room / slab)));
+}
+
+static void choose_occupancy(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct traits *traits = t->in->traits;
+    double blocks = traits->blocks_per_sm;
+    if (blocks <= 0 && t->simt) {
+        blocks = simt_blocks_per_sm(b, t);
+    } else if (blocks <= 0) {
+        blocks = 1; // what a kernel of this family has; only known sizes say more
+        bool known = traits->smem_bytes > 0 && traits->registers > 0 && traits->threads > 0;
+        if (known && t->gpu->smem_sm_bytes.value > 0 && t->gpu->registers.value > 0)
+            blocks =
+                least(floor(t->gpu->smem_sm_bytes.value / (traits->smem_bytes + shared_reserve)),
+                      floor(t->gpu->registers.value / traits->registers / traits->threads));
+    }
+    b->blocks_per_sm = (int32_t)most(1, least(blocks, 32));
+}
+
+// Promoted sums of an instruction as wide as the tile's M need registers beside the accumulators.
+static bool partial_sums_fit(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double accumulators = (double)b->tile_m * b->tile_n / (128.0 * t->warpgroups);
+    double partial = t->in->traits->promote_k > 0 ? b->tile_m / 2.0 : 0;
+    return accumulators + partial + REGISTERS_KEPT <= REGISTERS_MOST;
+}
+
+// Along which side of the tile the instruction's 64 rows lie: along M, unless only N has them. Of
+// groups along N (grouped.cuh), unless what is promoted would not fit so.
+static bool operands_swapped(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (b->tile_n % ROWS != 0)
+        return false;
+    if (t->in->problem->groups.kind)
+        return partial_sums_fit(b, t);
+    return b->tile_m % ROWS != 0 ||
+           (t->warpgroups == 1 && b->tile_m > ROWS && b->tile_m > b->tile_n);
+}
+
+// What a chunk of an operand row costs L2, by the largest power of two that rows and slabs are
+// multiples of: whole lines lie in one each.
+static double line_cost(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    int64_t pitch = (int64_t)((double)t->in->problem->k * t->bytes_in);
+    int64_t begins = pitch | (int64_t)(b->tile_k * t->bytes_in), power = begins & -begins;
+    return power % LINE_BYTES == 0         ? 1
+           : power % (LINE_BYTES / 2) == 0 ? t->fit->line_64
+           : power % (LINE_BYTES / 4) == 0 ? t->fit->line_32
+                                           : t->fit->line_16;
+}
+
+// SMs that clusters of this size fill at once.
+static int64_t cluster_sms(const struct hopper_terms *t)
+{
+    const struct gpu *gpu = t->gpu;
+    int32_t sms = (int32_t)gpu->sm_count.value;
+    if (t->cluster == 3 && gpu->cluster3_sms.value > 0)
+        return (int64_t)gpu->cluster3_sms.value;
+    if (t->cluster == 4 && gpu->cluster4_sms.value > 0)
+        return (int64_t)gpu->cluster4_sms.value;
+    int32_t gpc = gpu->gpc_sms.value > 0 ? (int32_t)gpu->gpc_sms.value : sms;
+    return cutlass_resident_blocks(gpc, t->cluster, sms);
+}
+
+static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    const struct traits *traits = t->in->traits;
+    t->tensor = p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
+    t->simt = simt_applies(t->in);
+    t->weights = problem_weights(p);
+    t->bytes_in = dtype_bytes(p->in);
+    t->bytes_out = dtype_bytes(p->out);
+    t->bytes_read = t->bytes_in;
+    if (p->scales.vector > 0)
+        t->bytes_read += dtype_bytes(p->scales.type) / p->scales.vector;
+    t->blackwell = t->tensor && !t->simt && t->gpu->compute_capability.value >= 10;
+    if (t->blackwell)
+        t->fit = &blackwell_fitted;
+    t->decodes = p->in == DTYPE_E2M1 && t->tensor && !t->blackwell && !t->simt;
+    t->flops_clk = t->simt ? simt_flops_clk(t->in) : gpu_flops_clk(t->gpu, p->in);
+    b->tile_m = or_default(traits->tile_m, 128);
+    b->tile_n = or_default(traits->tile_n, 128);
+    b->tile_k = or_default(traits->tile_k, (int32_t)(LINE_BYTES / t->bytes_in));
+    t->cluster_m = or_default(traits->cluster_m, 1);
+    t->cluster_n = or_default(traits->cluster_n, 1);
+    t->split = or_default(traits->split_k, 1);
+    t->warpgroups = math_warpgroups(traits, b->tile_m);
+    t->together = traits->overlap == OVERLAP_PINGPONG ? 1 : t->warpgroups;
+    t->swapped = t->tensor && !t->simt && operands_swapped(b, t);
+}
+
+static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    const struct traits *traits = t->in->traits;
+    read_kernel(b, t);
+    const char *why = refuse_shape(b, t);
+    if (why || (why = refuse_product(t)))
+        return why;
+    t->cluster = t->cluster_m * t->cluster_n;
+    if (t->split > 1 && !traits->persistent && t->cluster * t->split <= CLUSTER_MOST)
+        t->cluster *= t->split; // the blocks that share a tile exchange partial sums
+    t->sms = cluster_sms(t);
+    if ((why = refuse_profile(t)))
+        return why;
+    choose_stages(b, t);
+    choose_occupancy(b, t);
+    t->line = t->tensor ? line_cost(b, t) : 1;
+    t->grid_m = ceil_div(p->m, (int64_t)b->tile_m * t->cluster_m) * t->cluster_m;
+    t->grid_n = ceil_div(p->n, (int64_t)b->tile_n * t->cluster_n) * t->cluster_n;
+    t->slabs = (double)ceil_div(ceil_div(p->k, b->tile_k), t->split);
+    t->k = t->slabs * b->tile_k;
+    t->products = p->batch;
+    t->rows = (double)p->m * p->batch;
+    t->columns = t->weights * (double)p->n * p->batch;
+    t->tiles_m = (double)t->grid_m * p->batch;
+    if ((t->as_they_come = p->groups.kind != GROUPS_NONE))
+        hopper_lay_groups(b, t);
+    b->blocks = (int64_t)t->tiles_m * t->grid_n * t->split;
+    if (traits->split_k == SPLIT_SPREAD && b->blocks > t->sms)
+        return "more tiles than SMs, over which K could be spread";
+    if (traits->split_k == SPLIT_SPREAD)
+        hopper_spread(b, t);
+    b->resident = t->sms * (traits->split_k < 0 ? 1 : b->blocks_per_sm);
+    return refuse_resources(b, t);
+}
+
+// How far measured times lie from predictions of this class of kernel and problem: half of q68 +
+// q95 / 2 of |log(predicted / measured)| over baselines/recorded/h200/ladder/fit.* and
+// accuracy/aligned.*, odd.*, each half of the problems predicted by what the other half gave
+// (tests/measure/fit_hopper.c --folds); SIMT kernels from accuracy/fp32.csv. The first of each two
+// is for even rows.
+static double band_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    static const double wide[] = {0.043, 0.067}, narrow[] = {0.110, 0.090};
+    static const double split[] = {0.079, 0.075}, stream[] = {0.128, 0.118}, simt = 0.12;
+    if (t->simt || !t->tensor)
+        return simt;
+    if (t->blackwell) // of shapes left out of the fit
+        return t->bytes_in < 1 ? 0.15 : 0.08;
+    bool alone = t->together == 1 && t->in->traits->overlap != OVERLAP_PINGPONG;
+    const double *band = t->in->traits->split_k == SPLIT_STREAM ? stream
+                         : t->split > 1                         ? split
+                         : alone || b->blocks_per_sm > 1        ? narrow
+                                                                : wide;
+    return band[!b->even];
+}
+
+// The whole main loop, from the busiest SM and the chip.
+static void add_main(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    hopper_chip(b, t);
+    if (t->simt) {
+        simt_main(b, t);
+        return;
+    }
+    if (t->blackwell)
+        blackwell_blocks(b, t);
+    else
+        hopper_blocks(b, t);
+    double chip_ns = hopper_soft_max(b->main_ns, b->limits_ns[HOPPER_L2], SOFT_L2);
+    double all_ns = hopper_soft_max(chip_ns, b->limits_ns[HOPPER_DRAM], SOFT_DRAM);
+    double share = all_ns / b->main_ns * hopper_soft_share(b->main_ns, chip_ns, SOFT_L2) *
+                   hopper_soft_share(chip_ns, all_ns, SOFT_DRAM);
+    b->clocked_ns *= share;
+    b->main_ns = all_ns;
+    b->clocked_ns += b->overhead_ns;
+}
+
+// Operands that wgmma reads along K only are turned first, by a kernel of their own.
+static double transpose_ns(const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    if (t->simt || !t->tensor || t->bytes_in == 2 || p->layout == LAYOUT_TN)
+        return 0;
+    bool a_along_m = p->layout == LAYOUT_NT || p->layout == LAYOUT_TT;
+    bool b_along_n = p->layout == LAYOUT_NN || p->layout == LAYOUT_NT;
+    double rows = (a_along_m ? (double)p->m : 0) + (b_along_n ? t->weights * (double)p->n : 0);
+    double bytes = 2 * rows * (double)p->k * t->bytes_in * p->batch; // read and written
+    double rate = t->gpu->dram_bytes_s.value * t->fit->transpose_rate;
+    return (t->gpu->launch_s.value + bytes / rate) * 1e9;
+}
+
+// Partial results of a split that meet in memory, not in a cluster.
+static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const int32_t split = t->in->traits->split_k;
+    if (t->decodes && t->split > 1)
+        b->split_ns = t->fit->decode_split_s * 1e9;
+    if (split != SPLIT_SPREAD && (!t->simt || split == 0 || split == 1))
+        return;
+    // Fitted: of the kernels before this project's clusters, and of K spread over all SMs.
+    const double meet_s = split == SPLIT_SPREAD ? 2.4e-6 : 1.1e-6;
+    double ending = least((double)b->blocks, (double)b->resident);
+    double partials = 2 * ending * b->tile_m * b->tile_n * sizeof(float);
+    double l2_s = t->gpu->l2_bytes_clk.value * t->clock;
+    double moved_s = partials / (l2_s > 0 ? l2_s : t->gpu->dram_bytes_s.value);
+    b->split_ns = (meet_s + moved_s) * 1e9;
+    if (l2_s > 0)
+        b->clocked_ns += moved_s * 1e9;
+}
+
+static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct gpu *gpu = t->gpu;
+    bool bulk = t->tensor && !t->simt;
+    double fill_clk = t->simt ? gpu->dram_latency_clk.value : bulk ? t->fit->fill_clk : 0;
+    // The first loads come from L2.
+    double nearer_clk = gpu->dram_latency_clk.value - gpu->l2_latency_clk.value;
+    if (hopper_in_l2(t) && nearer_clk > 0)
+        fill_clk = most(0, fill_clk - nearer_clk);
+    double store_clk = t->blackwell ? blackwell_store_clk(b, t)
+                       : bulk       ? t->fit->store_clk
+                                    : simt_store_clk;
+    b->launch_ns = gpu->launch_s.value * 1e9;
+    if (gpu->overhead_clk.value > 0 && gpu->clock_hz.value > 0) // not a matter of the SM clock
+        b->launch_ns = gpu->overhead_clk.value / gpu->clock_hz.value * 1e9;
+    b->fill_ns = fill_clk / t->clock * 1e9;
+    b->clocked_ns += b->fill_ns + store_clk / t->clock * 1e9;
+    if (bulk && t->cluster > 1)
+        b->fill_ns += t->fit->cluster_s * 1e9;
+    double rate = gpu->dram_bytes_s.value * t->fit->store_rate;
+    if (hopper_in_l2(t) && gpu->l2_bytes_clk.value > 0)
+        rate = most(rate, gpu->l2_bytes_clk.value * gpu->clock_hz.value * t->fit->store_rate);
+    b->store_ns = (store_clk / t->clock + hopper_last_stores(b, t) / rate) * 1e9;
+    b->transpose_ns = transpose_ns(t);
+    add_split(b, t);
+    b->time_ns = b->launch_ns + b->fill_ns + b->main_ns + b->overhead_ns + b->store_ns +
+                 b->split_ns + b->transpose_ns;
+    for (int i = 0; i < HOPPER_LIMITS; i++) {
+        if (b->limits_ns[i] > b->limits_ns[b->limit])
+            b->limit = (enum hopper_limit)i;
+    }
+}
+
+// Of the busiest SM, at the profile's clock: what the clock goes by.
+static double multiplying_ns(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double area = (double)b->tile_m * b->tile_n * t->weights;
+    double each = ceil((double)b->blocks / (double)t->sms);
+    return each * 2 * area * t->k / t->flops_clk / t->clock * 1e9;
+}
+
+// A kernel that says all it has to: its tile and split of K. library: see hopper_halves().
+static const char *hopper_one(struct hopper_breakdown *out, const struct predict_input *in,
+                              bool library)
+{
+    const struct gpu *gpu = in->gpu;
+    double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
+    struct hopper_terms t = {
+        .in = in, .gpu = gpu, .fit = &hopper_fitted, .clock = clock, .library = library};
+    struct hopper_breakdown b = {.clock_hz = clock};
+    const char *why = set_up(&b, &t);
+    if (why)
+        return why;
+    t.clock = b.clock_hz = clock;
+    if (!(in->clock_hz > 0))
+        t.clock = b.clock_hz = hopper_clock_hz(gpu, in->problem->in, multiplying_ns(&b, &t));
+    add_main(&b, &t);
+    add_ends(&b, &t);
+    b.even = t.line <= 1 && fmod((double)in->problem->n * t.bytes_out, STORE_BYTES) == 0;
+    b.band = band_of(&b, &t);
+    *out = b;
+    return NULL;
+}
+
+const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
+{
+    const struct traits *t = in->traits;
+    bool device = in->gpu->registers.value > 0; // the host has no library with tiles
+    if (device && (t->tile_m <= 0 || t->tile_n <= 0))
+        return in->problem->groups.kind ? hopper_each_group(out, in) : hopper_library(out, in);
+    if (device && !in->problem->groups.kind && hopper_may_halve(t, in->problem))
+        return hopper_halves(out, in);
+    return hopper_one(out, in, false);
+}
+
+// ---- groups ----
+//
+// Groups in the model `hopper`. A kernel that states its tile multiplies them all in one launch, as
+// this project's do: rows of a group lie along the matrix instruction's width, are divided evenly
+// into as few tiles as hold them, and are rounded up to its steps of 16, or where they lie along
+// its 64 rows, to those; blocks take tiles as they come, so that the busiest SM is half a tile
+// behind the mean. One that states none is taken for a library's products, one group after the
+// other.
+
+enum { STEP = 16 };
+
+// Groups: sets the terms that count rows, and the tile to the mean of them.
+static void hopper_lay_groups(struct hopper_breakdown *b, struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    int32_t rows[GROUPS_MOST];
+    int64_t tiles = 0, padded = 0;
+    const int64_t step = t->swapped ? STEP : ROWS;
+    problem_group_rows(rows, p);
+    t->products = t->rows = 0;
+    for (int32_t g = 0; g < p->groups.count; g++) {
+        const int64_t parts = ceil_div(rows[g], b->tile_m);
+        if (parts == 0)
+            continue;
+        const int64_t each = ceil_div(ceil_div(rows[g], parts), step) * step;
+        tiles += parts;
+        padded += parts * each;
+        t->products++;
+        t->rows += rows[g];
+    }
+    t->tiles_m = (double)tiles;
+    t->columns = t->products * t->weights * (double)p->n;
+    b->tile_m = (int32_t)least(b->tile_m, (double)ceil_div(padded, tiles));
+}
+
+static void add(struct hopper_breakdown *sum, const struct hopper_breakdown *one)
+{
+    sum->blocks += one->blocks;
+    sum->turns += one->turns;
+    sum->l2_bytes += one->l2_bytes;
+    sum->dram_bytes += one->dram_bytes;
+    for (int i = 0; i < HOPPER_LIMITS; i++)
+        sum->limits_ns[i] += one->limits_ns[i];
+    sum->launch_ns += one->launch_ns;
+    sum->fill_ns += one->fill_ns;
+    sum->main_ns += one->main_ns;
+    sum->overhead_ns += one->overhead_ns;
+    sum->store_ns += one->store_ns;
+    sum->split_ns += one->split_ns;
+    sum->transpose_ns += one->transpose_ns;
+    sum->time_ns += one->time_ns;
+    sum->clocked_ns += one->clocked_ns;
+}
+
+// One product for each group, one after the other; as hopper().
+static const char *hopper_each_group(struct hopper_breakdown *out, const struct predict_input *in)
+{
+    int32_t rows[GROUPS_MOST];
+    struct problem product = *in->problem;
+    struct predict_input with = *in;
+    bool found = false;
+    problem_group_rows(rows, in->problem);
+    product.groups = (struct groups){0};
+    with.problem = &product;
+    for (int32_t g = 0; g < in->problem->groups.count; g++) {
+        struct hopper_breakdown one;
+        product.m = rows[g];
+        if (rows[g] == 0)
+            continue;
+        const char *why = hopper(&one, &with);
+        if (why)
+            return why;
+        if (found)
+            add(out, &one);
+        else
+            *out = one;
+        found = true;
+    }
+    return found ? NULL : "no group has a row";
+}
+
+// ---- a library's choice ----
+//
+// Kernels that leave their configuration to a library, which chooses one for each problem: the
+// model takes the fastest of those it may choose. All of them grow with the problem, so their least
+// does.
+
+// Keeps the faster of *out and what a kernel of these traits takes; *found: *out is one.
+static const char *consider(struct hopper_breakdown *out, bool *found,
+                            const struct predict_input *in, const struct traits *traits,
+                            bool library)
+{
+    struct hopper_breakdown one;
+    struct predict_input with = *in;
+    with.traits = traits;
+    const char *why = hopper_one(&one, &with, library);
+    if (!why && (!*found || one.time_ns < out->time_ns))
+        *out = one, *found = true;
+    return why;
+}
+
+// A library's best configuration, of select's candidates; as hopper().
+static const char *hopper_library(struct hopper_breakdown *out, const struct predict_input *in)
+{
+    const char *why = "no candidate fits";
+    bool found = false;
+    for (size_t i = 0; i < candidate_count(in->gpu, in->problem); i++) {
+        struct traits traits;
+        if (!candidate(&traits, in->gpu, in->problem, i))
+            continue;
+        traits = candidate_overlaid(in->traits, &traits);
+        const char *refused = consider(out, &found, in, &traits, false);
+        if (refused && !found)
+            why = refused;
+    }
+    // Of cuBLASLt's times in ladder/fit.*; where rows are uneven it is often far slower.
+    if (found && !simt_applies(in))
+        out->band = out->even ? 0.13 : 0.25;
+    return found ? NULL : why;
+}
+
+// cuBLASLt 13.1 with block scales notes one configuration for every problem: 128x128 tiles, with K
+// whole or in two parts (baselines/recorded/h200/accuracy/cublaslt_scaled.notes.txt). Whole, it is
+// met only if it is taken for persistent. library_scale and library_end are what its sums and tile
+// ends take beside those of this project's kernels.
+static bool hopper_may_halve(const struct traits *t, const struct problem *p)
+{
+    return p->scales.vector > 0 && t->promote_k > 0 && t->split_k == 0;
+}
+
+static const char *hopper_halves(struct hopper_breakdown *out, const struct predict_input *in)
+{
+    struct traits whole = *in->traits, halves = whole;
+    bool found = false;
+    whole.split_k = whole.persistent = 1;
+    halves.split_k = 2;
+    halves.persistent = 0;
+    const char *why = consider(out, &found, in, &whole, true);
+    consider(out, &found, in, &halves, true);
+    if (found) // of cuBLASLt's times in ladder/scaled-fit, as band_of() has it
+        out->band = 0.075;
+    return found ? NULL : why;
+}
 
 static enum bound bound_of(const struct hopper_breakdown *b)
 {

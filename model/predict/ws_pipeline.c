@@ -8,7 +8,9 @@
 //     T_E       startup and the tile's bytes, at the slower of an epilogue's rate into L2 and one
 //               SM's share of the DRAM bandwidth
 // The document fits these to one kernel; taken from a profile they know no partial waves.
-#include "model/predict/parts/ws_pipeline.h"
+#include "model/predict/ws_pipeline.h"
+
+#include "model/predict.h"
 #include "model/predict/parts/claims.h"
 #include "model/predict/parts/pipeline.h"
 

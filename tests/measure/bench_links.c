@@ -13,7 +13,7 @@
 // many of the changed are; which share of what is confirmed is false; and how often the intervals
 // of neighbours, and those of levels, hold the truth; and what a link took.
 #include "model/gate/gate.h"
-#include "model/history/discovery.h"
+#include "model/history/event.h"
 #include "model/history/levels.h"
 #include "tests/helpers/helper_random.h"
 

@@ -3,7 +3,7 @@
 // How long predictions, selections and the pipeline's optimum take, on one core.
 // Targets: 1 us per closed-form prediction, 100 us per selection among 150 configurations, and Z3
 // below a second of CPU time on seed 1's table. `bench_models all` asks it more.
-#include "model/predict/parts/origami.h"
+#include "model/predict/origami.h"
 #include "model/predict/parts/pipeline_optimise.h"
 #include "tests/helpers/helper_deepseek.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fits the constants of model/predict/parts/hopper_constants.h to measured rows:
+// Fits the constants of model/predict/hopper.h to measured rows:
 //     fit_hopper [--folds] [--only BEGINNING] GPU ROWS.csv...
 // Files are those of the lists `fit`, `aligned` and `odd`, which nothing is judged on. Prints the
 // list of constants as the header has it, and per class of kernel the residuals that band_of()
@@ -13,10 +13,9 @@
 // weigh 0.7 (0.85). Damped Gauss-Newton steps in the logarithms of the constants, with the weights
 // that the loss gives each row.
 #define hopper_fitted hopper_fitted_const // the model's own is replaced by one that can change
-#include "model/predict/parts/hopper_constants.h"
+#include "model/predict/hopper.h"
 #undef hopper_fitted
 #include "ci/settings/rows.h"
-#include "model/predict/parts/hopper.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Series that move together are put down to what they share.
-#include "model/history/attribution.h"
+#include "model/history/event.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Slow creep is seen against the accepted level.
-#include "model/history/creep.h"
+#include "model/history/shape.h"
 #include "tests/helpers/helper_cp_series.h"
 #include "tests/helpers/test.h"
 

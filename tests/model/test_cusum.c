@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CUSUM statistic against its definition.
-#include "model/history/cusum.h"
+#include "model/history/focus.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // The scheduler's walk equals CUTLASS's, and shared Hopper figures equal the published ones.
 #include "model/gpu.h"
-#include "model/predict/parts/cutlass.h"
+#include "model/predict/hopper.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // The share of false discoveries in a long stream of tests stays bounded, at every moment, where
 // one threshold for all of them does not hold it.
-#include "model/history/discovery.h"
+#include "model/history/event.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // A new driver's shift: found, with an interval that holds the truth as often as it says, though
 // runs differ among themselves by more than the shift's samples would tell.
-#include "model/history/driver_shift.h"
+#include "model/history/device.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model `hopper`: recorded times are met, and its laws hold on any input.
+#include "model/predict/hopper.h"
 #include "model/predict/parts/accuracy.h"
-#include "model/predict/parts/hopper.h"
 #include "tests/helpers/helper_deepseek.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"

@@ -2,7 +2,7 @@
 //
 // Products of blocks are what their definition says, and the same bits on processors with vectors
 // of four numbers and on others: what is kept of levels may be read on another machine.
-#include "model/history/level_block.h"
+#include "model/history/level_factor.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

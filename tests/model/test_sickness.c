@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // When a device's controls say that the device itself is slow.
-#include "model/history/sickness.h"
+#include "model/history/device.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

@@ -6,14 +6,14 @@
 // tiles of CUTLASS's multi-stage kernels, of 256 and 128 threads, with K split up to eight times.
 #include "model/predict/parts/candidates.h"
 
-#include "model/predict/parts/deepgemm.h"
+#include "model/predict/deepgemm.h"
 #include "model/predict/parts/simt.h"
 
-struct choice {
+struct candidate_choice {
     int16_t m, n, cluster_m, cluster_n, split;
 };
 
-static const struct choice bulk[] = {
+static const struct candidate_choice bulk[] = {
     {64, 32, 1, 1, 1},   {64, 64, 1, 1, 1},   {64, 128, 1, 1, 1},   {64, 192, 1, 1, 1},
     {64, 256, 1, 1, 1},  {128, 32, 1, 1, 1},  {128, 64, 1, 1, 1},   {128, 96, 1, 1, 1},
     {128, 128, 1, 1, 1}, {128, 160, 1, 1, 1}, {128, 192, 1, 1, 1},  {128, 224, 1, 1, 1},
@@ -25,7 +25,7 @@ static const struct choice bulk[] = {
     {128, 128, 1, 1, 2}, {64, 64, 1, 1, 4},   {64, 128, 1, 1, 4},   {128, 128, 1, 1, 4},
     {64, 64, 1, 1, 8},   {64, 128, 1, 1, -1}, {128, 128, 1, 1, -1}, {128, 256, 1, 1, -1}};
 
-static const struct choice threads_load[] = {
+static const struct candidate_choice threads_load[] = {
     {32, 32, 1, 1, 1},   {64, 32, 1, 1, 1},  {32, 64, 1, 1, 1},   {64, 64, 1, 1, 1},
     {128, 32, 1, 1, 1},  {32, 128, 1, 1, 1}, {128, 64, 1, 1, 1},  {64, 128, 1, 1, 1},
     {128, 128, 1, 1, 1}, {256, 64, 1, 1, 1}, {64, 256, 1, 1, 1},  {256, 128, 1, 1, 1},
@@ -90,7 +90,7 @@ static bool threads_candidate(struct traits *t, const struct gpu *gpu, const str
 bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *p, size_t index)
 {
     bool threads = by_threads(gpu, p);
-    const struct choice *c = threads ? &threads_load[index] : &bulk[index];
+    const struct candidate_choice *c = threads ? &threads_load[index] : &bulk[index];
     *out = (struct traits){.in = p->in, .out = p->out, .acc = DTYPE_FP32};
     out->tile_m = c->m;
     out->tile_n = c->n;

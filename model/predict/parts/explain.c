@@ -3,7 +3,7 @@
 // A prediction's parts as lines for people. It computes no part of its own.
 #include "model/predict/parts/explain.h"
 
-#include "model/predict/parts/ws_persistent.h"
+#include "model/predict/ws_persistent.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 //
 // The fitted constants of the hopper model; the list stands in the header. Blackwell: see
 // blackwell.c.
-#include "model/predict/parts/hopper_constants.h"
+#include "model/predict/hopper.h"
 
 const struct hopper_constants hopper_fitted = {
 #define X(name, value) .name = (value),

@@ -21,6 +21,7 @@
 // is M_S - (S - 1) T_M. The tests hold it against the recurrences.
 //
 // Time units are the caller's, the same for all.
+
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
@@ -38,6 +39,7 @@ struct pipeline_time {
     double wave; // to the end of the epilogue
     double wait; // of the MATH warp
 };
+
 struct pipeline_time pipeline_time(const struct pipeline *pipeline); // the closed form
 
 // What the simulator returns: every event's start. The arrays hold `stages` times each.
@@ -47,9 +49,10 @@ struct pipeline_events {
     double epilogue_start;
     struct pipeline_time time;
 };
-enum { PIPELINE_STAGES_MAX = 1 << 20 }; // a longer simulation is refused
+
 int pipeline_simulate(struct pipeline_events *out, const struct pipeline *pipeline,
                       struct error *err);
+
 void pipeline_events_free(struct pipeline_events *events);
 
 // The timeline of `waves` equal waves after `launch`: Chrome trace JSON (chrome://tracing,
@@ -58,6 +61,7 @@ void pipeline_events_free(struct pipeline_events *events);
 void pipeline_write_trace(struct buffer *out, const struct pipeline *pipeline,
                           const struct pipeline_events *events, double launch, int64_t waves,
                           double unit_us);
+
 void pipeline_write_svg(struct buffer *out, const struct pipeline *pipeline,
                         const struct pipeline_events *events, const char *unit);
 
@@ -66,6 +70,7 @@ struct pipeline_kernel {
     int64_t tiles, waves;
     double time, wait;
 };
+
 struct pipeline_kernel pipeline_kernel(const struct pipeline *pipeline, int64_t tiles, int64_t sms,
                                        double launch);
 

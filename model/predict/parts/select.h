@@ -4,7 +4,7 @@
 #ifndef PLUMB_SELECT_H
 #define PLUMB_SELECT_H
 
-#include "model/predict/parts/origami.h"
+#include "model/predict/origami.h"
 
 struct selection {
     struct traits traits; // tile, stages, cluster, threads, raster_group, split_k

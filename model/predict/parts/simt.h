@@ -7,7 +7,7 @@
 #ifndef PLUMB_SIMT_H
 #define PLUMB_SIMT_H
 
-#include "model/predict/parts/hopper_terms.h"
+#include "model/predict/hopper.h"
 
 // True for products without tensor cores and for traits that say FMA or mma.sync, on a profile
 // that has registers and shared memory (the host has not).

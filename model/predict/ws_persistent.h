@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Seed 0's model of a warp-specialised persistent GEMM, with its per-wave breakdown.
-//
 // The kernel is a sequence of waves; in each, loading (DMA), multiplying (MATH) and storing the
 // tile before (EPILOGUE) overlap, so a wave takes the longest of the three. A set-up cost and the
 // first load stand before the waves, the last epilogue after them. With s blocks in a wave:
@@ -11,12 +10,13 @@
 //     epilogue(s) = epilogue_min / clock + s cta_m cta_n b_out / BW
 //     time        = overhead / clock + dma(s_1, 32 bytes of K) + sum of waves + epilogue(s_last)
 // Source: seed 0; constants and operation order from hbarclay/gemm-model @0de20a8.
-#ifndef PLUMB_WS_PERSISTENT_H
-#define PLUMB_WS_PERSISTENT_H
+#ifndef PLUMB_MODEL_PREDICT_WS_PERSISTENT_H
+#define PLUMB_MODEL_PREDICT_WS_PERSISTENT_H
 
 #include "model/predict.h"
 
 enum ws_limiter { WS_DMA, WS_MATH, WS_EPILOGUE };
+
 const char *ws_limiter_name(enum ws_limiter limiter); // "DMA", "MATH", "EPILOG", as the seed prints
 
 // One wave: `blocks` thread blocks, one per SM, at once.
@@ -25,8 +25,6 @@ struct ws_wave {
     double dma_ns, math_ns, epilogue_ns;
     enum ws_limiter limiter;
 };
-
-double ws_wave_ns(const struct ws_wave *wave); // the longest of the three
 
 struct ws_breakdown {
     int32_t tile_m, tile_n, cluster_m, cluster_n; // as used, defaults filled in

@@ -2,17 +2,15 @@
 //
 // Origami on NVIDIA (seed 3): the latency of one tile configuration in SM clocks, and the choice of
 // a configuration among all of them in two phases, without running any.
-//
 // Formulas: seed 3, sections 3.1-3.7 (Algorithms 3-9). Where that text leaves a choice open, the
 // choice is the one that reproduces its worked example and its 23 published selections: the mma
 // latency is divided as a real number, the super-group is clamped to the grid after wrap-around,
 // and tied latencies go to the higher arithmetic intensity, then to the first enumerated.
-//
 // What the document asks for as next steps is here too, off unless asked for: a register-pressure
 // filter, stages and warps as search dimensions, and split-K. At 2 stages, 8 warps and no split
 // every formula is the document's.
-#ifndef PLUMB_ORIGAMI_H
-#define PLUMB_ORIGAMI_H
+#ifndef PLUMB_MODEL_PREDICT_ORIGAMI_H
+#define PLUMB_MODEL_PREDICT_ORIGAMI_H
 
 #include "model/predict.h"
 
@@ -44,6 +42,7 @@ const char *origami_latency(struct origami_latency *out, const struct gpu *gpu,
 // A lower bound of the 32-bit registers one thread needs: accumulators, the operand fragments of
 // one multiply step and 24 for addresses and loop state. Above 255 the kernel spills.
 int32_t origami_registers(const struct origami_config *config, enum dtype in);
+
 enum { ORIGAMI_REGISTERS_MAX = 255 };
 
 // Phase 2's cost: rows and columns of operands that the first wave, at most all tiles, touches

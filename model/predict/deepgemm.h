@@ -5,8 +5,8 @@
 // all. Whole-number arithmetic and a float32 efficiency, as there.
 // Source: deepseek-ai/DeepGEMM @54e2261, csrc/jit_kernels/heuristics/sm90.hpp (get_layout_info) and
 // deep_gemm/include/deep_gemm/scheduler/gemm.cuh.
-#ifndef PLUMB_DEEPGEMM_H
-#define PLUMB_DEEPGEMM_H
+#ifndef PLUMB_MODEL_PREDICT_DEEPGEMM_H
+#define PLUMB_MODEL_PREDICT_DEEPGEMM_H
 
 #include "model/problem.h"
 
@@ -34,6 +34,7 @@ struct deepgemm_group {
     int64_t usage;
     int32_t blocks;
 };
+
 struct deepgemm_group deepgemm_group(int32_t block_m, int32_t block_n, int32_t sms,
                                      bool multicast_on_a);
 

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our own model: a GEMM on Hopper (H100, H200) as turns of thread blocks on each SM, beside what
+// the whole chip moves. What follows is of kernels whose operands come by bulk copies and are
+// multiplied by wgmma; what a block of the others takes (FP32 without tensor cores, mma.sync)
+// stands in parts/simt.h.
+// A block takes, per slab of K, a soft maximum (power mean) of
+//     math     2 tm tn tk / flops_clk, rows padded to the instruction's 64
+//     issue    the same with each instruction of 64 x N x 32 bytes at least 57 clocks long when no
+//              other warpgroup multiplies beside it, and FP8 sums promoted, or scaled by blocks, in
+//              between; of two products whose instructions are apart, neither waits alone
+//     decode   of E2M1, which is multiplied in FP16: 837 clocks per 128 of K, 177 more for each
+//              warpgroup beyond two, and 0.76 of math; in place of issue
+//     port     the bytes that come into the SM, at 94 a clock
+//     latency  1.1 us of a load from memory, over the slabs in flight
+// The busiest SM takes its blocks in turns, `blocks_per_sm` at a time; blocks at one time share
+// math, issue and port. The whole chip takes
+//     l2       the bytes that all blocks ask of L2, each operand divided over the cluster; what
+//              neighbours in the raster ask for together counts 0.58. Rows that do not begin with
+//              a line of L2 cost 1.17, 1.26 or 2.01 times as much (64, 32 or fewer bytes); with
+//              more operands than L2's nearer half keeps, a fifth more. L2 has a clock of its own.
+//     dram     operands once, beyond what L2 keeps once per band of the raster and turn, and C
+// and the main loop is the soft maximum of the three. Around it stand the launch, the first loads
+// (clusters start 0.9 us later), per turn what of a tile's end does not overlap (per output of a
+// warpgroup; more for 4-byte outputs, swapped operands, rows that are no multiple of 16 bytes, and
+// adding up a split of K; four times as much for two products, one of which is taken by the other's
+// silu; less where blocks share an SM), 4400 clocks before a block's successor multiplies in grids
+// that are not persistent, and the last tile's store.
+// A prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline
+// at the same clock: each of the terms above grows with all three, and every way of combining them
+// keeps that. This is why stream-K is simpler here than it is: fewer tiles never cost more, though
+// a few tiles beyond a whole wave do on a device.
+// Where the constants are from: "constants" below.
+#ifndef PLUMB_MODEL_PREDICT_HOPPER_H
+#define PLUMB_MODEL_PREDICT_HOPPER_H
+
+#include "model/predict.h"
+#include "model/traits.h"
+
+#include <math.h>
+
+// ---- constants ----
+//
+// The numbers of the hopper model that no profile has: fitted to measured times.
+// The form is from public measurements of the parts and from what this project's configuration
+// space takes per slab at large problems of the fitted list. The numbers are from a robust fit of
+// 48,599 cold times at the clock observed inside each kernel: the space's configurations on 147
+// problems in TF32, BF16 and FP8 on three H200s (baselines/recorded/h200: ladder/fit.*,
+// accuracy/aligned.*, accuracy/odd.*, 2026-11-22). tests/measure/fit_hopper.c is the fit and says
+// what it minimises:
+//     bin/fit_hopper h200-sxm ladder/fit.*.csv accuracy/aligned.*.csv accuracy/odd.*.csv
+// tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
+// ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
+// ladder/scaled-fit.csv), library_* from cuBLASLt's 31 there (--only library_), decode_* from 152
+// of NVFP4 (--only decode_ h200-sxm nvfp4/configurations.csv). What the model is judged on, and by
+// which command: baselines/recorded/h200/accuracy.
+
+// name, value. One X per number; clk: SM clocks; "area": per 1024 outputs of a tile.
+#define HOPPER_CONSTANTS(X)                                                                        \
+    X(fill_clk, 3706)            /* before the first slab, beside the launch */                    \
+    X(cluster_s, 9.418e-07)      /* more, when blocks come in clusters */                          \
+    X(store_clk, 1901)           /* from the last multiplication to the end */                     \
+    X(dram_rate, 0.9608)         /* of the profile's, what kernels reach */                        \
+    X(store_rate, 0.9722)        /* of the DRAM rate: the last tiles' store */                     \
+    X(alone_clk, 56.99)          /* least of an instruction of a warpgroup by itself */            \
+    X(port_bytes_clk, 94.43)     /* into one SM */                                                 \
+    X(l2_rate, 1.325)            /* of the profile's L2 rate at the highest clock */               \
+    X(l2_near, 0.5829)           /* weight of what neighbours in the raster ask for together */    \
+    X(l2_far, 0.2463)            /* more, as operands outgrow the near half */                     \
+    X(l2_near_share, 0.3284)     /* of L2, which that half keeps */                                \
+    X(line_64, 1.173)            /* cost of rows that are multiples of 64 bytes only */            \
+    X(line_32, 1.261)            /* of 32 bytes */                                                 \
+    X(line_16, 2.012)            /* of less */                                                     \
+    X(latency_s, 1.058e-06)      /* of a load, from memory under load */                           \
+    X(tile_area_clk, 110.1)      /* a tile's end, of one warpgroup: nothing overlaps it */         \
+    X(tile_next_area_clk, 87.77) /* stored between the next tile's slabs */                        \
+    X(tile_ping_area_clk, 39.45) /* another warpgroup multiplies meanwhile */                      \
+    X(tile_wide_output, 0.8174)  /* more, per 2 further bytes of an output */                      \
+    X(tile_swapped, 1.187)       /* times, where operands are swapped */                           \
+    X(tile_silu, 4.108)  /* times, where one of two products is taken by the other's silu */       \
+    X(restart_clk, 4388) /* until the multiplications of a block that takes a place */             \
+    X(scattered_area_clk, 769.3) /* rows of C that are no multiple of 16 bytes */                  \
+    X(scattered_swapped, 0.2318) /* times, where operands are swapped */                           \
+    X(promote_clk, 18.67)        /* FP8 sums promoted: each time */                                \
+    X(promote_area_clk, 3.901)   /* and of a warpgroup */                                          \
+    X(scale_clk, 76.78)          /* with block scales instead: each time */                        \
+    X(scale_area_clk, 10.21)     /* and of a warpgroup */                                          \
+    X(library_scale, 0.509)      /* times, of a library's kernel with block scales */              \
+    X(library_end, 2.05)         /* and of such a kernel's tile ends */                            \
+    X(shared_sm, 0.5874)         /* of tile ends, where blocks share an SM */                      \
+    X(reduce_area_clk, 144.5)    /* adding up a split of K: for every other block's share */       \
+    X(stream_clk, 2222)          /* stream-K: handing sums on */                                   \
+    X(stream_area_clk, 195.8)    /* and per output */                                              \
+    X(stream_peer_clk, 2402)     /* and for each further block that works on a tile */             \
+    X(stream_rest, 0.6121)       /* of that, when a partial wave is shared out */                  \
+    X(decode_clk, 836.5)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
+    X(decode_group_clk, 177.1)   /* and each further warpgroup */                                  \
+    X(decode_math, 0.7594)       /* this part of the multiplication */                             \
+    X(decode_split_s, 1.593e-06) /* where blocks share K */                                        \
+    X(l2_kept, 0.1095)           /* of L2: operands that are never read again from DRAM */         \
+    X(transpose_rate, 0.73)      /* of the DRAM rate: operands turned before the product */
+
+struct hopper_constants {
+#define X(name, value) double name;
+    HOPPER_CONSTANTS(X)
+#undef X
+};
+
+extern const struct hopper_constants hopper_fitted;
+
+// Of the same form, as far as blocks on Blackwell do not have its own: from 800 times on a B200.
+extern const struct hopper_constants blackwell_fitted;
+
+// ---- CUTLASS's tiles ----
+//
+// How CUTLASS's persistent scheduler for Hopper walks tiles, and how many blocks run at once.
+// Source: NVIDIA/cutlass @7107b05, include/cutlass/gemm/kernel/tile_scheduler_params.h.
+
+// Blocks that run at once, one per SM, when clusters must stay inside a GPC of `gpc_sms` SMs. 0 if
+// the cluster does not fit in a GPC. A rule for planning: a device may do a little better or worse.
+int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t sm_count);
+
+// ---- the model ----
+
+enum hopper_limit {
+    HOPPER_MATH,
+    HOPPER_ISSUE,
+    HOPPER_PORT,
+    HOPPER_LATENCY,
+    HOPPER_L2,
+    HOPPER_DRAM,
+    HOPPER_SHARED, // kernels whose threads load and multiply themselves, simt.h
+    HOPPER_LIMITS
+};
+
+// Times in nanoseconds.
+struct hopper_breakdown {
+    int32_t tile_m, tile_n, tile_k, stages, blocks_per_sm; // as used
+    int64_t blocks, resident;                              // to run, and at once
+    double turns;                                          // that the busiest SM takes at blocks
+    double l2_bytes, dram_bytes;                           // of operands asked of L2; all from DRAM
+    double limits_ns[HOPPER_LIMITS];                       // of the whole kernel, each by itself
+    enum hopper_limit limit;                               // the largest
+    double launch_ns, fill_ns, main_ns, overhead_ns, store_ns, split_ns;
+    double transpose_ns; // operands that the instruction cannot read as they lie
+    double time_ns, clock_hz;
+    double clocked_ns; // what of time_ns goes with 1 / clock
+    double band;       // one sigma of log(measured / predicted) for kernels without a bias
+    bool even;         // rows of operands and of C begin where L2 and bulk stores like them
+};
+
+// NULL, or a static text: "infeasible" reasons (registers, shared memory, cluster, profile).
+// A kernel that states no tile is taken for a library's: the best of select.h's candidates. One
+// that scales sums by blocks and states its tile, but not split_k, is the faster of K whole and in
+// two.
+const char *hopper(struct hopper_breakdown *out, const struct predict_input *input);
+
+// ---- terms ----
+//
+// Between hopper.c, which sets them up, and parts/simt.c.
+
+// All that is fixed for a problem and kernel.
+struct hopper_terms {
+    const struct predict_input *in;
+    const struct gpu *gpu;
+    const struct hopper_constants *fit;
+    double clock, bytes_in, bytes_out, flops_clk;
+    double bytes_read;      // of an element of an operand, with its block's scale
+    double weights;         // 2 when two products share A and one C comes of them, else 1
+    bool tensor;            // multiplied by tensor cores
+    bool simt;              // simt_applies(): simt.c says what a block takes
+    bool blackwell;         // "blocks on Blackwell" says what a block takes
+    bool decodes;           // E2M1 on Hopper, which multiplies it in FP16
+    bool swapped;           // the instruction's 64 rows lie along N
+    int64_t grid_m, grid_n; // tiles, padded to whole clusters
+    double products;        // of the batch, or groups that have rows
+    double rows, columns;   // of all matrices A; of all matrices B
+    double tiles_m;         // rows of tiles, all products'
+    bool library;           // hopper_halves() is what it stands for
+    bool as_they_come;      // blocks take tiles when they are done with others
+    int64_t sms;            // SMs that clusters of this size can fill
+    int32_t cluster_m, cluster_n, cluster, split;
+    int32_t warpgroups; // that multiply
+    int32_t together;   // of these, at one tile
+    double k, slabs;    // of one block: padded, and counted
+    double line;        // what a chunk of an operand row costs L2, 1 when it is a line
+};
+
+#endif
