@@ -10,7 +10,7 @@ set(walls
   "model/history:        model"
   "model/record:         model"
   "model/plan:           model model/record"
-  "model/predict/parts:  model"
+  "model/predict/parts:  model model/predict"
   "model/predict:        model model/predict/parts"
 
   "kernels:              model"

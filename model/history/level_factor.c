@@ -47,7 +47,8 @@ static void block_factor(double out[BLOCK_SIZE], const double symmetric[BLOCK_SI
 
 static const double alike = 0.01; // log ratio of codes that pairs see as they see equal ones
 
-bool level_known(const struct levels *levels, size_t code)
+// A code's mark is not among the unknowns.
+static bool level_known(const struct levels *levels, size_t code)
 {
     return levels->mark[code] == code && !levels->factor->afloat;
 }

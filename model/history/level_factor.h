@@ -46,9 +46,6 @@ double level_change(const struct level_link *link);
 
 double level_weight(const struct levels *levels, size_t link);
 
-// A code's mark is not among the unknowns.
-bool level_known(const struct levels *levels, size_t code);
-
 // Element of the factor or of the inverse: positions, the column in the row's envelope.
 double *level_at(const struct level_factor *factor, double *values, size_t row, size_t column);
 
