@@ -7,7 +7,8 @@
 //   KEY/state     "ok" or the reason of the failure, a newline, seconds
 //   KEY/log       of the build
 //   KEY/parts     which libraries a later build may take over
-//   KEY/out/      what it left there
+//   KEY/out/      what it left there, as code_settle() has it
+//   KEY/stated/   its statements
 //   KEY.lock      held while KEY is being built
 //   tmp-KEY-PID/  being built, or left by a builder that was killed
 //   tidied        when the cache was last looked through, by its own time
@@ -171,8 +172,8 @@ static void build_source_seen(struct build *build, const struct exported *export
 //
 // A hash over its toolchain, recipe and inputs, each a field with its length.
 
-// 2: builds are offered libraries of earlier ones, and those of heads are kept apart.
-enum { KEY_VERSION = 2 };
+// 3: what a build left is kept as code_settle() has it.
+enum { KEY_VERSION = 3 };
 
 // Fields carry their length, so that no two lists of fields read the same.
 static void build_key_field(FILE *to, const char *name, const char *value)
@@ -387,7 +388,7 @@ static int build_parts_write(const char *directory, const struct build *build,
                              const struct builder *builder, const struct build_place *place,
                              struct error *err)
 {
-    char *path = xprintf("%s/parts", directory), *out = xprintf("%s/out", directory);
+    char *path = xprintf("%s/parts", directory), *out = xprintf("%s/made", directory);
     char *folder = realpath(out, NULL); // as the libraries are named
     struct view view = {0};
     FILE *file = NULL;
@@ -415,13 +416,13 @@ done:
     return status;
 }
 
-static bool take(const char *have, const char *folder, const char *name)
+static bool take(const char *have, const char *directory, const char *name)
 {
-    static const char *const kinds[] = {"", BUILD_STATEMENT};
+    static const char *const kinds[] = {"", BUILD_STATEMENT}, *const folders[] = {"out", "stated"};
     struct error ignored;
     bool taken = true;
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-        char *from = xprintf("%s/%s%s", folder, name, kinds[i]);
+        char *from = xprintf("%s/%s/%s%s", directory, folders[i], name, kinds[i]);
         char *to = xprintf("%s/%s%s", have, name, kinds[i]);
         taken = taken && files_copy(from, to, &ignored) == 0;
         if (!taken)
@@ -442,7 +443,7 @@ static bool take(const char *have, const char *folder, const char *name)
 static size_t build_parts_offer(const char *have, const char *directory,
                                 const struct builder *builder, const struct build_place *place)
 {
-    char *path = xprintf("%s/parts", directory), *folder = xprintf("%s/out", directory);
+    char *path = xprintf("%s/parts", directory), *folder = xprintf("%s/stated", directory);
     char *parts = files_read(path, PARTS_MAX), *rest = parts;
     struct view view = {0};
     struct error ignored;
@@ -454,7 +455,7 @@ static size_t build_parts_offer(const char *have, const char *directory,
             continue;
         *name++ = '\0';
         if (find_part(part, &view, folder, name) && strcmp(part, line) == 0)
-            count += take(have, folder, name);
+            count += take(have, directory, name);
     }
     arena_free(&view.arena);
     free(parts);
@@ -637,8 +638,8 @@ struct work {
     const char *commit;
     const struct recipe *recipe;
     const char *base; // of an untrusted head; NULL: the commit is trusted
-    char *directory, *source, *build, *out, *have, *overlay, *log;
-    struct arena arena; // of the command line
+    char *directory, *source, *build, *out, *have, *overlay, *log; // `out` is $PLUMB_OUT
+    struct arena arena;                                            // of the command line
 };
 
 static void open_work(struct work *work, const char *key)
@@ -646,7 +647,7 @@ static void open_work(struct work *work, const char *key)
     work->directory = xprintf("%s/tmp-%s-%ld", work->builder->cache, key, (long)getpid());
     work->source = xprintf("%s/source", work->directory);
     work->build = xprintf("%s/build", work->directory);
-    work->out = xprintf("%s/out", work->directory);
+    work->out = xprintf("%s/made", work->directory);
     work->have = xprintf("%s/have", work->directory);
     work->overlay = xprintf("%s/overlay", work->directory);
     work->log = xprintf("%s/log", work->directory);
@@ -887,6 +888,31 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
     return 0;
 }
 
+// What the command left becomes what is kept. More than anyone may leave is a build that failed.
+static int settle(struct build *build, const struct work *work, struct arena *arena,
+                  struct error *err)
+{
+    const struct code_limits limits = {limits_of(work).disk_bytes};
+    char *out = xprintf("%s/out", work->directory), *stated = xprintf("%s/stated", work->directory);
+    struct error why;
+    int status = mkdir(out, 0755) || mkdir(stated, 0755)
+                     ? error_set(err, "%s: cannot make the directory: %s", out, strerror(errno))
+                     : 0;
+    if (status == 0 && build->state == BUILD_OK) {
+        status = code_settle(work->out, out, stated, &limits, &why);
+        if (status < 0)
+            error_set(err, "%s", why.text);
+    }
+    if (status > 0) {
+        build->state = BUILD_FAILED;
+        build->reason = arena_strdup(arena, why.text);
+        status = files_remove(out, err) || mkdir(out, 0755) ? -1 : 0;
+    }
+    free(stated);
+    free(out);
+    return status;
+}
+
 // Source and scratch go; the rest becomes the cache's entry at once.
 static int keep(struct build *build, const struct work *work, struct arena *arena,
                 struct error *err)
@@ -898,6 +924,7 @@ static int keep(struct build *build, const struct work *work, struct arena *aren
     if (files_remove(work->source, err) || files_remove(work->build, err) ||
         files_remove(work->have, err) || files_remove(work->overlay, err) ||
         (!work->base && build_parts_write(work->directory, build, work->builder, &place, err)) ||
+        settle(build, work, arena, err) || files_remove(work->out, err) ||
         build_cache_state(work->directory, build, err))
         goto done;
     struct error ignored;

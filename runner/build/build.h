@@ -64,7 +64,8 @@ int overlay_copy(const struct overlay *overlay, const char *to, struct error *er
 //   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
 //   PLUMB_OUT     where it puts the libraries, and beside them only what they load: that counts in
-//                 the code id of each (runner/code/code_id.h)
+//                 the code id of each (runner/code/code_id.h), and is kept without what no id says:
+//                 times, holes, pipes, empty folders, symbols, debug information
 //   PLUMB_HAVE    libraries that it need not make (above), often none
 //   PLUMB_OVERLAY a copy of the overlay (read-only in the sandbox), where there is one
 //   PLUMB_TOOLCHAIN  the toolchain's name, where it has one; then its settings stand too

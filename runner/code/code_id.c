@@ -4,8 +4,9 @@
 // maps, segment by segment, and their distance from each other: what sections claim is not asked,
 // since only segments decide what runs. Left out are the build id, the ELF header's pointer to the
 // sections (debug information moves them), and the digits that nvcc draws from the source text for
-// names of the device code. What sections, symbols and debug information say besides is not mapped,
-// hence not in it.
+// names of the device code. Symbols and debug information are not mapped, hence not in it, and what
+// runs cannot read them either (canonical.c). Other sections that are not mapped, and what stands
+// behind all of them, a library may read from its own file: they count.
 //
 // Of .nv_fatbin only code and what it needs counts.
 #include "runner/code/code_id.h"
@@ -378,14 +379,19 @@ static void blank_header(unsigned char *copy, size_t size)
     blank(copy, size, offsetof(Elf64_Ehdr, e_shstrndx), 2);
 }
 
+void code_blank(unsigned char *bytes, const struct elf_image *image)
+{
+    blank_header(bytes, image->size);
+    blank_build_id(bytes, image);
+}
+
 static bool inside(const struct elf_section *section, const struct elf_segment *segment)
 {
     return section->offset >= segment->offset && section->size <= segment->file_size &&
            section->offset - segment->offset <= segment->file_size - section->size;
 }
 
-// The device code's section, if it is where no host code can run or change it.
-static const struct elf_section *find_fatbin(const struct elf_image *image)
+const struct elf_section *code_fatbin(const struct elf_image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
         const struct elf_section *section = &image->sections[i];
@@ -401,14 +407,58 @@ static const struct elf_section *find_fatbin(const struct elf_image *image)
     return NULL;
 }
 
+bool code_reads_section(const struct elf_section *section)
+{
+    static const char *const passed_over[] = {".comment",   ".debug",     ".zdebug",
+                                              ".gnu.debug", ".gnu_debug", ".gnu.build.attributes",
+                                              ".stab"};
+    for (size_t i = 0; i < ARRAY_COUNT(passed_over); i++) {
+        if (strncmp(section->name, passed_over[i], strlen(passed_over[i])) == 0)
+            return false;
+    }
+    return section->bytes && section->size && !(section->flags & SHF_ALLOC) &&
+           section->type != SHT_NULL && section->type != SHT_SYMTAB && section->type != SHT_STRTAB;
+}
+
+size_t code_tail(const struct elf_image *image)
+{
+    uint64_t end = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_shoff)) +
+                   image->section_count * sizeof(Elf64_Shdr);
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *s = &image->segments[i];
+        if (s->type == PT_LOAD && s->offset + s->file_size > end)
+            end = s->offset + s->file_size;
+    }
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct elf_section *s = &image->sections[i];
+        if (s->bytes && s->offset + s->size > end)
+            end = s->offset + s->size;
+    }
+    return (size_t)end;
+}
+
+// What is not mapped, and is no debug information.
+static void hash_unmapped(FILE *to, const struct elf_image *image)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct elf_section *s = &image->sections[i];
+        if (!code_reads_section(s))
+            continue;
+        code_put_bytes(to, "name", (const unsigned char *)s->name, strlen(s->name));
+        code_put_bytes(to, "section", s->bytes, (size_t)s->size);
+    }
+    const size_t tail = code_tail(image);
+    if (tail < image->size)
+        code_put_bytes(to, "tail", image->bytes + tail, image->size - tail);
+}
+
 static void hash_segments(struct code_hash *hash, const struct elf_image *image,
                           const struct code_file *file)
 {
     unsigned char *copy = xcalloc(file->size, 1);
     memcpy(copy, file->bytes, file->size);
-    blank_header(copy, file->size);
-    blank_build_id(copy, image);
-    const struct elf_section *fatbin = find_fatbin(image);
+    code_blank(copy, image);
+    const struct elf_section *fatbin = code_fatbin(image);
     if (fatbin) {
         hash_fatbin(hash, fatbin->bytes, (size_t)fatbin->size);
         blank(copy, file->size, fatbin->offset, fatbin->size);
@@ -422,13 +472,18 @@ static void hash_segments(struct code_hash *hash, const struct elf_image *image,
         number_nvcc_names(hash, copy + segment->offset, (size_t)segment->file_size);
         code_put_bytes(hash->to, "bytes", copy + segment->offset, (size_t)segment->file_size);
     }
+    hash_unmapped(hash->to, image);
     free(copy);
 }
 
-static bool is_loaded(const struct elf_image *image)
+bool code_is_library(const struct elf_image *image)
 {
+    const uint64_t table = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_phoff));
+    const uint64_t most = sizeof(Elf64_Ehdr) + image->segment_count * sizeof(Elf64_Phdr);
     for (size_t i = 0; i < image->segment_count; i++) {
-        if (image->segments[i].type == PT_LOAD)
+        const struct elf_segment *s = &image->segments[i];
+        if (s->type == PT_LOAD && s->offset == 0 && s->file_size >= most &&
+            table <= s->file_size - image->segment_count * sizeof(Elf64_Phdr))
             return true;
     }
     return false;
@@ -440,7 +495,7 @@ static void hash_file(struct code_hash *hash, const struct code_file *file)
     struct elf_image image = {0};
     if (code_put_cubin(hash, file->bytes, file->size) == 0)
         return;
-    if (elf_open(&image, file->bytes, file->size) == 0 && is_loaded(&image))
+    if (elf_open(&image, file->bytes, file->size) == 0 && code_is_library(&image))
         hash_segments(hash, &image, file);
     else
         code_put_bytes(hash->to, "file", file->bytes, file->size);
@@ -547,17 +602,6 @@ static bool is_library(const struct set *set, const char *path)
     return false;
 }
 
-static bool is_statement(const struct set *set, const char *path)
-{
-    const size_t length = strlen(path), ending = strlen(BUILD_STATEMENT);
-    if (length <= ending || strcmp(path + length - ending, BUILD_STATEMENT) != 0)
-        return false;
-    char *library = xprintf("%.*s", (int)(length - ending), path);
-    const bool found = is_library(set, library);
-    free(library);
-    return found;
-}
-
 static void put_other(struct set *set, const char *kind, const char *name, const char *what)
 {
     fprintf(set->others, "%s %zu:%s %zu:%s\n", kind, strlen(name), name, strlen(what), what);
@@ -567,12 +611,16 @@ static void put_other(struct set *set, const char *kind, const char *name, const
 static int add_file(struct set *set, const char *path, const char *name, struct error *err)
 {
     char id[OBJECT_ID_TEXT];
-    if (is_library(set, path) || is_statement(set, path))
+    if (is_library(set, path))
         return 0;
-    const int status = code_id(id, path, err);
-    if (status == 0)
-        put_other(set, "file", name, id);
-    return status;
+    struct code_file file;
+    const int status = code_read(&file, path, err);
+    if (status)
+        return status;
+    content_id(id, file.bytes, file.size); // whoever opens it can read all of it
+    code_close(&file);
+    put_other(set, "file", name, id);
+    return 0;
 }
 
 static int add_entry(struct set *set, const FTSENT *entry, const char *folder, struct error *err)

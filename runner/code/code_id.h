@@ -32,10 +32,21 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
 // The ids of one build's libraries, all in `folder`, an absolute path without links. A library can
 // load what lies beside it. So its id covers besides itself each file of the folder that is no
 // library of these: what it links by $ORIGIN, cubins, tables. Of the other libraries it covers
-// those that it names (to link or to open them), and that those name. Statements (BUILD_STATEMENT)
-// do not count. Where nothing else counts, the id is code_id()'s. 0, -1 or 1 as above.
+// those that it names (to link or to open them), and that those name. Where nothing else counts,
+// the id is code_id()'s. 0, -1 or 1 as above.
 int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
              const char *folder, struct error *err);
+
+// Copies a build's output `from` a folder into another one, which is there and empty, so that all
+// that a library can read there is in its id: of libraries what the loader maps, of files names and
+// contents, links. Statements of files directly in it go to the folder `statements`, which is there
+// too. The same output gives the same bytes, and a copy of a copy is the copy. 0, -1 where it
+// cannot be written, or 1 where it is more than anyone may leave, or cannot be read.
+struct code_limits {
+    uint64_t bytes; // of all its files, with their holes; 0: none
+};
+int code_settle(const char *from, const char *to, const char *statements,
+                const struct code_limits *limits, struct error *err);
 
 // What one device function needs, read from the cubin: the static gate's facts.
 struct code_function {

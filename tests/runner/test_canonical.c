@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a build left is kept so that whatever a library can read of it is in its code id: outputs
+// that differ elsewhere become the same bytes, and still load.
+#include "runner/code/code_id.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_library.h"
+#include "tests/helpers/test.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void shell(const char *command)
+{
+    if (library_shell(command))
+        fail_msg("%s", command);
+}
+
+static int settle(const char *from, const char *to, uint64_t bytes, struct error *err)
+{
+    const struct code_limits limits = {bytes};
+    char *folder = library_path(from), *copy = library_path(to), *stated = library_path("stated");
+    char *made = xprintf("rm -rf '%s' '%s' && mkdir '%s' '%s'", copy, stated, copy, stated);
+    shell(made);
+    const int status = code_settle(folder, copy, stated, &limits, err);
+    free(made);
+    free(stated);
+    free(copy);
+    free(folder);
+    return status;
+}
+
+static void settled(const char *from, const char *to)
+{
+    struct error err;
+    if (settle(from, to, 0, &err))
+        fail_msg("%s", err.text);
+}
+
+// All that stat and read say, but for inode numbers and when the copy was made.
+static void assert_equal_copies(const char *what)
+{
+    settled("one", "first");
+    settled("two", "second");
+    if (library_shell("for d in first second; do (cd $d && find . -printf '%p %y %m %n %s %b %T@ "
+                      "%l\\n' | sort >../$d.list); done; cmp first.list second.list && "
+                      "diff -r first second"))
+        fail_msg("%s", what);
+}
+
+static void make_one(void)
+{
+    shell("rm -rf one two && mkdir one");
+    library_compile("one/a", library_plain, "-Wl,--build-id=0x0100000000000001");
+    shell("rm one/*.c && echo 1 >one/table && cp one/table one/other && cp -a one two");
+}
+
+static void what_no_id_says_is_the_same_for_all(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {
+        "mkdir -p two/slow/er",
+        "mkfifo two/slow",
+        "touch -d @1 two/table",
+        "touch -d @1 two",
+        "chmod 755 two/table; chmod 700 two",
+        "ln -f two/table two/other",
+        "strip two/a.so",
+        "echo kernels/a.cu >two/a.so.inputs",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        make_one();
+        shell(changes[i]);
+        assert_equal_copies(changes[i]);
+    }
+    make_one();
+    library_compile("two/a", library_plain, "-g -Wl,--build-id=0x0200000000000002");
+    shell("rm two/*.c");
+    assert_equal_copies("debug information and build id");
+    make_one();
+    shell("truncate -s 1M one/table; dd if=/dev/zero of=two/table bs=1M count=1 status=none; "
+          "printf '1\\n' | dd of=two/table conv=notrunc status=none");
+    assert_equal_copies("holes");
+}
+
+static void what_it_may_read_of_itself_counts_and_is_kept(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {
+        "echo 0123456 >>two/a.so", "echo payload >x && objcopy --add-section .payload=x two/a.so"};
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        char first[OBJECT_ID_TEXT];
+        make_one();
+        text_copy(first, sizeof(first), library_id("one/a.so"));
+        shell(changes[i]);
+        settled("two", "second");
+        assert_string_not_equal(first, library_id("two/a.so"));
+        text_copy(first, sizeof(first), library_id("two/a.so"));
+        assert_string_equal(first, library_id("second/a.so"));
+    }
+    shell("objcopy -O binary --only-section=.payload --set-section-flags .payload=alloc "
+          "second/a.so y && cmp x y");
+    settled("second", "first");
+    shell("diff -r first second");
+}
+
+static void what_is_kept_loads_and_has_the_id_that_it_had(void **state)
+{
+    (void)state;
+    char first[OBJECT_ID_TEXT];
+    make_one();
+    text_copy(first, sizeof(first), library_id("one/a.so"));
+    settled("one", "first");
+    assert_string_equal(first, library_id("first/a.so"));
+    settled("first", "second"); // a copy of a copy is the copy
+    shell("diff -r first second");
+    char *path = library_path("first/a.so");
+    void *handle = dlopen(path, RTLD_NOW);
+    assert_non_null(handle);
+    assert_non_null(dlsym(handle, "ops"));
+    dlclose(handle);
+    free(path);
+}
+
+static void device_code_is_found_in_what_is_kept(void **state)
+{
+    (void)state;
+    char first[OBJECT_ID_TEXT];
+    struct code_function_list list;
+    struct arena arena = {0};
+    struct error err;
+    shell("rm -rf one && mkdir one");
+    library_make_cuda("one/a", &library_usual_cubin);
+    text_copy(first, sizeof(first), library_id("one/a.so"));
+    settled("one", "first");
+    assert_string_equal(first, library_id("first/a.so"));
+    char *path = library_path("first/a.so");
+    assert_int_equal(code_resources(&list, path, &arena, &err), 0);
+    assert_true(list.complete && list.count > 0);
+    arena_free(&arena);
+    free(path);
+}
+
+static void statements_are_kept_apart_and_other_files_stay(void **state)
+{
+    (void)state;
+    make_one();
+    shell("echo kernels/a.cu >one/a.so.inputs; echo 2 >one/lonely.inputs; mkdir one/deep; "
+          "echo 3 >one/deep/table; ln -s table one/link");
+    settled("one", "first");
+    shell("test ! -e first/a.so.inputs && grep -q kernels/a.cu stated/a.so.inputs && "
+          "grep -q 2 first/lonely.inputs && grep -q 3 first/deep/table && "
+          "test \"$(readlink first/link)\" = table");
+}
+
+static void more_than_anyone_may_leave_is_the_builds_fault(void **state)
+{
+    (void)state;
+    struct error err;
+    make_one();
+    shell("truncate -s 64M one/hole");
+    assert_int_equal(settle("one", "first", 32 << 20, &err), 1);
+    assert_non_null(strstr(err.text, "more than 32 MiB"));
+    shell("rm one/hole; mkdir one/many && cd one/many && seq 1 10001 | xargs touch");
+    assert_int_equal(settle("one", "first", 0, &err), 1);
+    assert_non_null(strstr(err.text, "more than 10000 files"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_no_id_says_is_the_same_for_all),
+        cmocka_unit_test(what_it_may_read_of_itself_counts_and_is_kept),
+        cmocka_unit_test(what_is_kept_loads_and_has_the_id_that_it_had),
+        cmocka_unit_test(device_code_is_found_in_what_is_kept),
+        cmocka_unit_test(statements_are_kept_apart_and_other_files_stay),
+        cmocka_unit_test(more_than_anyone_may_leave_is_the_builds_fault),
+    };
+    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
+}
