@@ -161,13 +161,15 @@ _Noreturn static void become_worker(const int segments[3], const struct veil *ve
     static const char seen[] = "bench: a library's process may see other builds\n";
     char words[3][16];
     char *argv[] = {(char[]){"bench"}, (char[]){"keep"}, words[0], words[1], words[2], NULL};
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+        _exit(1);
     if (!veil_draw(veil) && write(STDERR_FILENO, seen, sizeof(seen) - 1) < 0)
         _exit(1);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
         _exit(1);
-    syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC))
+        _exit(1);
     for (int i = 0; i < 3; i++)
         snprintf(words[i], sizeof(words[i]), "%d", segments[i]);
     execve("/proc/self/exe", argv, environ);

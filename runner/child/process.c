@@ -365,35 +365,65 @@ static enum process_excess watch_last(const struct watch *watch)
 // descends from it. A process that leaves its group, its session or its parent still lands here,
 // because orphans go to the nearest subreaper. Its signals stay blocked and are waited for.
 
-enum { FD_STATUS = 3, FD_START = 4, FD_FIRST_FREE = 5, FD_ASIDE = 10 };
+enum { FD_STATUS = 3, FD_START = 4, FD_FIRST_FREE = 5 };
 
 // Longest wait for processes that SIGKILL does not end (stuck in a driver).
 enum { UNKILLABLE_S = 10 };
+
+static int told = FD_START; // where the start pipe is
 
 _Noreturn static void fail(const char *step)
 {
     struct keeper_failure failure = {.code = errno};
     text_copy(failure.step, sizeof(failure.step), step);
-    ssize_t written = write(FD_START, &failure, sizeof(failure));
+    ssize_t written = write(told, &failure, sizeof(failure));
     (void)written; // nobody is left to be told
     _exit(127);
 }
 
-// Puts the five descriptors at 0..4 and closes all others, also those other children were given.
+static int by_value(const void *left, const void *right)
+{
+    return *(const int *)left - *(const int *)right;
+}
+
+// Closes all but the five, so that there is room for them however few descriptors one may have.
+static void close_others(const int *five, size_t count)
+{
+    int kept[8];
+    memcpy(kept, five, count * sizeof(*kept));
+    qsort(kept, count, sizeof(*kept), by_value);
+    unsigned from = 0;
+    for (size_t i = 0; i <= count; i++) {
+        const unsigned to = i < count ? (unsigned)kept[i] : ~0U;
+        if (from < to && close_range(from, i < count ? to - 1 : to, 0)) {
+            for (unsigned fd = from; fd < to && fd < 4096; fd++)
+                close((int)fd);
+        }
+        from = to + 1;
+    }
+}
+
+// Puts the five descriptors at 0..4. A file of somebody else's must never stay at one of these:
+// what the child writes would go there.
 static void arrange_descriptors(const struct keeper_job *job)
 {
-    const int from[] = {job->in, job->out, job->err, job->status, job->start};
-    int aside[ARRAY_COUNT(from)];
-    for (size_t i = 0; i < ARRAY_COUNT(from); i++)
-        aside[i] = fcntl(from[i], F_DUPFD, FD_ASIDE);
-    for (size_t i = 0; i < ARRAY_COUNT(from); i++)
-        dup2(aside[i], (int)i);
-    if (close_range(FD_FIRST_FREE, ~0U, 0)) {
-        for (int fd = FD_FIRST_FREE; fd < 4096; fd++)
-            close(fd);
+    int fds[] = {job->in, job->out, job->err, job->status, job->start};
+    told = job->start;
+    close_others(fds, ARRAY_COUNT(fds));
+    for (size_t i = 0; i < ARRAY_COUNT(fds); i++) {
+        if ((fds[i] = fcntl(fds[i], F_DUPFD, FD_FIRST_FREE)) < 0)
+            fail("descriptors");
     }
-    fcntl(FD_STATUS, F_SETFD, FD_CLOEXEC);
-    fcntl(FD_START, F_SETFD, FD_CLOEXEC);
+    told = fds[ARRAY_COUNT(fds) - 1];
+    for (size_t i = 0; i < ARRAY_COUNT(fds); i++) {
+        if (dup2(fds[i], (int)i) < 0)
+            fail("descriptors");
+    }
+    told = FD_START;
+    const int first[] = {0, 1, 2, FD_STATUS, FD_START};
+    close_others(first, ARRAY_COUNT(first));
+    if (fcntl(FD_STATUS, F_SETFD, FD_CLOEXEC) || fcntl(FD_START, F_SETFD, FD_CLOEXEC))
+        fail("descriptors");
 }
 
 static void limit(int resource, uint64_t value, const char *step)
@@ -425,11 +455,12 @@ static void reset_signals(void)
 {
     for (int signal_number = 1; signal_number < NSIG; signal_number++) {
         if (signal_number != SIGKILL && signal_number != SIGSTOP)
-            signal(signal_number, SIG_DFL);
+            signal(signal_number, SIG_DFL); // but for those that the C library keeps to itself
     }
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (sigprocmask(SIG_SETMASK, &none, NULL))
+        fail("signals");
 }
 
 _Noreturn static void become_child(const struct keeper_job *job, pid_t keeper)
@@ -440,7 +471,8 @@ _Noreturn static void become_child(const struct keeper_job *job, pid_t keeper)
     if (job->plan->directory && chdir(job->plan->directory))
         fail("directory");
     apply_limits(job);
-    setpgid(0, 0);
+    if (setpgid(0, 0))
+        fail("process group");
     reset_signals();
     // POSIX keeps execve's arguments unchanged; its type says otherwise for old programs' sake.
     char *const *argv = (char *const *)(uintptr_t)job->plan->argv;
@@ -548,7 +580,8 @@ static _Noreturn void keeper_run(const struct keeper_job *job)
     signal(SIGCHLD, SIG_DFL); // an ignored SIGCHLD would reap the child behind our back
     signal(SIGPIPE, SIG_IGN);
     arrange_descriptors(job);
-    setsid();
+    if (setsid() < 0)
+        fail("session");
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) || prctl(PR_SET_CHILD_SUBREAPER, 1))
         fail("keeper");
     if (getppid() != job->parent)

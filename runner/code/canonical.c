@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The output of a build as it is kept: what a kernel can read of it, and a code id does not say, is
-// the same for all. A library keeps what the loader maps and sections of its own, but no symbols and no
-// debug information; files are copied anew, in
-// the order of their names, without holes, other links, times or rights of their own; folders
-// without files, pipes, sockets and devices are not there.
-#include "runner/code/code_id.h"
+// the same for all. A library keeps what the loader maps and sections of its own, but no symbols
+// and no debug information; files are copied anew, in the order of their names, without holes,
+// other links, times or rights of their own; folders without files, pipes, sockets and devices are
+// not there.
 #include "model/buffer.h"
+#include "runner/code/code_id.h"
 #include "runner/code/machine_code.h"
 
 #include <elf.h>
@@ -218,7 +218,8 @@ static int settle_link(const struct settling *s, const char *path, const char *n
     target[length > 0 ? length : 0] = '\0';
     char *to = xprintf("%s%s", s->to, name);
     int status = make_way(s, to);
-    if (status == 0 && (symlink(target, to) || utimensat(AT_FDCWD, to, no_time, AT_SYMLINK_NOFOLLOW)))
+    if (status == 0 &&
+        (symlink(target, to) || utimensat(AT_FDCWD, to, no_time, AT_SYMLINK_NOFOLLOW)))
         status = cannot(s, to);
     free(to);
     return status;
@@ -267,7 +268,8 @@ static int settle_times(const struct settling *s)
 int code_settle(const char *from, const char *to, const char *statements,
                 const struct code_limits *limits, struct error *err)
 {
-    struct settling s = {.from = from, .to = to, .statements = statements, .limits = limits, .err = err};
+    struct settling s = {
+        .from = from, .to = to, .statements = statements, .limits = limits, .err = err};
     char *copy = xstrdup(from), *const roots[] = {copy, NULL};
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     int status = tree ? 0 : error_set(err, "%s: %s", from, strerror(errno));

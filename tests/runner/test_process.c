@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,6 +56,45 @@ static void process_exit_status_is_told(void **state)
     result = process_script("exit 255", (struct process_plan){0});
     process_describe(text, sizeof(text), &result);
     assert_string_equal(text, "exit status 255");
+}
+
+// A file that is open here at the numbers which a child gets must stay whole, however few
+// descriptors there may be.
+static void few_descriptors_spoil_no_file(void **state)
+{
+    char *directory = helper_directory(), *path = xprintf("%s/store", directory);
+    helper_write_text(path, "kept\n");
+    for (rlim_t most = 6; most < 40; most++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            static const char *const argv[] = {"/bin/sh", "-c", "echo spoilt; echo spoilt >&2",
+                                               NULL};
+            const struct process_plan plan = {.argv = argv};
+            const struct rlimit limit = {most, most};
+            struct process_result result;
+            struct error err;
+            for (int fd = 3; fd < 6; fd++) {
+                if (dup2(open(path, O_RDWR | O_CLOEXEC), fd) < 0)
+                    _exit(9);
+            }
+            if (setrlimit(RLIMIT_NOFILE, &limit))
+                _exit(9);
+            const int status = process_run(&result, &plan, &err);
+            _exit(status ? 4 : result.end == PROCESS_EXITED ? result.code : 5);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 4);
+        if (most >= 24)
+            assert_int_equal(WEXITSTATUS(status), 0);
+        char *text = helper_read(path, NULL);
+        assert_string_equal(text, "kept\n");
+        free(text);
+    }
+    helper_discard(directory);
+    free(path);
+    free(directory);
 }
 
 static void process_signal_is_told(void **state)
@@ -295,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_exit_status_is_told),
+        cmocka_unit_test(few_descriptors_spoil_no_file),
         cmocka_unit_test(process_signal_is_told),
         cmocka_unit_test(process_says_its_end_without_a_file),
         cmocka_unit_test(process_missing_program_is_an_error),
