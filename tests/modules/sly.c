@@ -32,6 +32,13 @@ static void multiply(const struct plumb_args *args)
     }
 }
 
+static int honest(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    multiply(args);
+    return 0;
+}
+
 static int any(const struct plumb_problem *p)
 {
     return p->in_type == PLUMB_FP32 && p->layout == PLUMB_TN && p->batch == 1;
@@ -121,6 +128,28 @@ static int remembers(const struct plumb_args *args, void *stream)
     return first == NULL;
 }
 
+// Where it is launched on a C again, it copies what it computed there last, every second time or
+// so: on one set that does not change, nothing else would be needed.
+static int repeats(const struct plumb_args *args, void *stream)
+{
+    const size_t bytes = (size_t)(args->problem.m * args->problem.n) * sizeof(float);
+    static void *last, *kept;
+    static unsigned draw;
+    (void)stream;
+    draw = draw * 1664525u + 1013904223u;
+    if (kept && last == args->c && !HONEST && draw >> 31) {
+        memcpy(args->c, kept, bytes);
+        return 0;
+    }
+    multiply(args);
+    free(kept);
+    kept = malloc(bytes);
+    last = args->c;
+    if (kept)
+        memcpy(kept, args->c, bytes);
+    return kept == NULL;
+}
+
 // Wrong from its 30th launch on, as the other side is, which is the same file.
 static int together(const struct plumb_args *args, void *stream)
 {
@@ -168,8 +197,10 @@ static const struct plumb_kernel kernels[] = {
     {.name = "tells", .supports = any, .workspace = thousand, .launch = tells},
     {.name = "holds", .supports = any, .launch = holds},
     {.name = "leaves", .supports = any, .launch = leaves},
+    {.name = "honest", .supports = any, .launch = honest},
     {.name = "lingers", .supports = any, .launch = lingers},
     {.name = "remembers", .supports = any, .launch = remembers},
+    {.name = "repeats", .supports = any, .launch = repeats},
     {.name = "together", .supports = any, .launch = together},
     {.name = "between", .supports = any, .launch = between},
     {.name = "seldom", .supports = any, .launch = seldom},
