@@ -120,9 +120,11 @@ uint64_t hash_text(uint64_t hash, const char *text);
 
 // ---- intervals ----
 //
-// A figure with the interval that it lies in. Whoever holds one says what it is of, in which unit
-// and with which confidence.
+// Of every interval that is shown or exported, and of every bound on a rate.
+#define CONFIDENCE 0.95
 
+// A figure with the interval that it lies in. Whoever holds one says what it is of, and in which
+// unit.
 struct interval {
     double value; // the estimate; NaN: there is none
     double low, high;

@@ -219,9 +219,9 @@ static void csv_text(const char *text)
 
 static void csv_number(double value)
 {
-    if (isfinite(value))
-        printf("%.9g", value);
-    putchar(',');
+    char text[NUMBER_TEXT];
+    number_text(text, value);
+    printf("%s,", isfinite(value) ? text : "");
 }
 
 static void csv_event(const struct event *e, const struct history_set *set)

@@ -222,10 +222,9 @@ static void cell(const char *text, char end)
 
 static void number(double value, char end)
 {
-    char text[NUMBER_TEXT] = "";
-    if (isfinite(value))
-        snprintf(text, sizeof(text), "%.9g", value);
-    fputs(text, stdout);
+    char text[NUMBER_TEXT];
+    number_text(text, value);
+    fputs(isfinite(value) ? text : "", stdout);
     putchar(end);
 }
 
@@ -782,7 +781,7 @@ static int history_csv(const struct arguments *a, const struct format *format, s
                                    .count = series.count,
                                    .missing = series.missing};
         changepoints_find(&view.found, series.values, series.count, NULL);
-        shape_find(&view.shape, series.values, series.count, &view.found, 0.95);
+        shape_find(&view.shape, series.values, series.count, &view.found, CONFIDENCE);
         if (series.unsorted)
             fprintf(
                 stderr,

@@ -98,7 +98,7 @@ static void study_print(const struct studied *studied, const struct study_totals
     printf("A/A: %llu false alarms in %llu gates (%llu before confirmation), %u rounds, %u fresh "
            "processes: rate at most %.2g %% (95 %%, exact)\n",
            (unsigned long long)t->alarms, (unsigned long long)t->aa, (unsigned long long)t->first,
-           t->rounds, t->processes, 100 * study_rate_upper(t->alarms, t->aa, 0.95));
+           t->rounds, t->processes, 100 * study_rate_upper(t->alarms, t->aa, CONFIDENCE));
     printf("time: %.1f s in all, of it %.1f s of kernels; per gate of one series %.3f s\n",
            t->wall_s, t->gpu_s, t->gates ? t->gates_s / (double)t->gates : 0);
 }
@@ -113,7 +113,7 @@ static void study_print_json(const struct studied *studied, const struct study_t
     json_int(whole, "aa_gates", (int64_t)t->aa);
     json_int(whole, "false_alarms", (int64_t)t->alarms);
     json_int(whole, "before_confirmation", (int64_t)t->first);
-    json_number(whole, "rate_at_most", study_rate_upper(t->alarms, t->aa, 0.95));
+    json_number(whole, "rate_at_most", study_rate_upper(t->alarms, t->aa, CONFIDENCE));
     json_int(whole, "rounds", t->rounds);
     json_int(whole, "processes", t->processes);
     json_number(whole, "wall_s", t->wall_s);
@@ -233,7 +233,7 @@ static void conclude(struct run *run, const struct study_totals *t)
     run->headline = arena_printf(
         &run->arena, "%s: %llu false alarms in %llu gates of identical code (at most %.2g %%)",
         too_many ? "VOID" : "OK", (unsigned long long)t->alarms, (unsigned long long)t->aa,
-        100 * study_rate_upper(t->alarms, t->aa, 0.95));
+        100 * study_rate_upper(t->alarms, t->aa, CONFIDENCE));
 }
 
 // A study that is killed keeps what its whole rounds found.

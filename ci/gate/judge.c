@@ -507,7 +507,6 @@ static void judge_drift(struct run *run, const struct task *task, const struct c
 static int judge_link(struct run *run, const struct task *task, const struct link *link,
                       struct context *context, struct error *err)
 {
-    static const double confidence = 0.95;
     struct result *r = task->result;
     const double error = hypot(link->error, levels_prior.sd);
     struct gate_policy policy;
@@ -517,8 +516,8 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
         .kind = link->kind,
         .cause = link->kind == VERDICT_SAME ? CAUSE_NONE : CAUSE_KERNEL,
         .log_ratio =
-            interval_about(link->log_ratio, error * normal_quantile(0.5 + 0.5 * confidence)),
-        .confidence = confidence,
+            interval_about(link->log_ratio, error * normal_quantile(0.5 + 0.5 * CONFIDENCE)),
+        .confidence = CONFIDENCE,
         .log_evidence = link->log_evidence,
         .margin = policy.margin,
         .pairs = link->pairs,

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINKS_CONFIDENCE 0.95
-
 // Links see what no gate would call a change, and codes that only crept are looked at again and
 // again, in every series: one in 10,000 is called moved that is not. A gate's evidence does not
 // know what pairs cannot see: where that is 0.1 %, 5 of 1,000 codes that are equal are called
@@ -453,7 +451,7 @@ static void judge(struct settled_change *s, const struct facts *f, const struct 
     double size, error;
     if (!levels) {
         const struct interval wide = alone(one->link, LINKS_SURE);
-        c->size = alone(one->link, LINKS_CONFIDENCE);
+        c->size = alone(one->link, CONFIDENCE);
         c->sure = wide.low > 0 || wide.high < 0;
         return;
     }
@@ -471,7 +469,7 @@ static void judge(struct settled_change *s, const struct facts *f, const struct 
 static void links_take_changes(struct settled_change *out, size_t *count, bool *lacking,
                                const struct facts *f, const struct levels *levels, size_t end)
 {
-    const double reach = levels ? levels_reach(levels, LINKS_CONFIDENCE) : 0;
+    const double reach = levels ? levels_reach(levels, CONFIDENCE) : 0;
     for (size_t i = f->first; i < end; i++) {
         const struct link_fact *l = f->items[i].link;
         if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER) ||
@@ -668,7 +666,7 @@ static void part_codes(struct linked_part *out, struct settled_links *to, const 
                        const struct levels *levels, const struct settled_code *codes,
                        const bool *keep, size_t all, struct arena *arena)
 {
-    const double reach = levels_reach(levels, LINKS_CONFIDENCE);
+    const double reach = levels_reach(levels, CONFIDENCE);
     const size_t gone = f->settled.levels.gone;
     double *errors = arena_alloc(arena, levels->codes * sizeof(*errors));
     size_t kept = 0;
@@ -863,7 +861,7 @@ static void take_levels(struct linked_part *out, const struct look *look)
 {
     const struct facts *f = &look->f;
     const struct levels *levels = look->levels;
-    const double reach = levels_reach(levels, LINKS_CONFIDENCE);
+    const double reach = levels_reach(levels, CONFIDENCE);
     double *errors = arena_alloc(f->arena, levels->codes * sizeof(*errors));
     levels_errors(errors, levels);
     out->level_count = levels->codes;
@@ -947,7 +945,7 @@ static bool changed_since(const struct look *look, size_t first, double size)
 static bool has_moved(const struct look *look, size_t first, double size, double error)
 {
     const bool changed = changed_since(look, first, size);
-    const double reach = levels_reach(look->levels, changed ? LINKS_CONFIDENCE : LINKS_SURE);
+    const double reach = levels_reach(look->levels, changed ? CONFIDENCE : LINKS_SURE);
     return fabs(size) > moved_margin && fabs(size) > reach * error;
 }
 
@@ -969,7 +967,7 @@ static void take_moved(struct look *look)
     if (!isfinite(error))
         return;
     if (look->accepted)
-        out->accepted = interval_about(size, levels_reach(look->levels, LINKS_CONFIDENCE) * error);
+        out->accepted = interval_about(size, levels_reach(look->levels, CONFIDENCE) * error);
     out->moved = has_moved(look, first, size, error);
 }
 

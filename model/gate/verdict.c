@@ -236,8 +236,8 @@ struct interval mix_change(const struct mix_part *parts, size_t count)
 
 enum mix_standing mix_standing(struct interval change, double margin)
 {
-    // Quantiles of a normal error: the interval has 95 %, the verdict 99.9 %.
-    static const double wider = 3.291 / 1.960;
+    // The interval is of a normal error; the verdict wants 99.9 %.
+    const double wider = normal_quantile(0.9995) / normal_quantile(0.5 + 0.5 * CONFIDENCE);
     const double low = change.value - wider * (change.value - change.low);
     const double high = change.value + wider * (change.high - change.value);
     return low > margin ? MIX_SLOWER : high < -margin ? MIX_FASTER : MIX_SAME;

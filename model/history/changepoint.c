@@ -28,7 +28,7 @@
 #include <string.h>
 
 const struct changepoint_options changepoint_defaults = {
-    .penalty = 15, .bound = 3, .confidence = 0.95};
+    .penalty = 15, .bound = 3, .confidence = CONFIDENCE};
 
 enum {
     MAX_JUMPS = 32,

@@ -515,7 +515,7 @@ static void sum_line(struct markup *m, const struct run *run)
                      "(95 %%, exact). ",
                      (unsigned long long)alarms, plural(alarms, "alarm", "alarms"),
                      (unsigned long long)gates, plural(gates, "gate", "gates"),
-                     100 * study_rate_upper(alarms, gates, 0.95));
+                     100 * study_rate_upper(alarms, gates, CONFIDENCE));
     markup_textf(m,
                  "%.1f s of kernels in all. Smallest found: the change that such a gate finds with "
                  "90 %% power at this spread of a pair.",
@@ -1126,7 +1126,7 @@ static void record_facts(const struct html *html)
                 "%llu in %llu %s of identical code by studies: at most %.2g %% (95 %%, exact)",
                 (unsigned long long)r->alarms, (unsigned long long)r->gates,
                 plural(r->gates, "gate", "gates"),
-                100 * study_rate_upper(r->alarms, r->gates, 0.95));
+                100 * study_rate_upper(r->alarms, r->gates, CONFIDENCE));
         if (r->self_tests)
             buffer_printf(&text, "%s%llu in %llu series of self tests", r->gates ? "; " : "",
                           (unsigned long long)r->self_alarms, (unsigned long long)r->self_tests);
