@@ -7,6 +7,7 @@
 #include "tests/helpers/helper_site_folder.h"
 #include "tests/helpers/test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +291,35 @@ static void very_many_events_are_shown_page_by_page(void **state)
     helper_site_free(&h);
 }
 
+// A series that gates alone know: no point has a time, so that nothing says with which one an
+// acceptance begins to count.
+static int (*load_all)(struct site_detail *, size_t, void *, struct arena *, struct error *);
+static int load_without_times(struct site_detail *out, size_t index, void *context,
+                              struct arena *arena, struct error *err)
+{
+    const int status = load_all(out, index, context, arena, err);
+    for (size_t i = 0; i < out->history.count; i++)
+        out->history.points[i].time_ns = NAN;
+    out->total = 0;
+    if (out->epoch_count)
+        ((struct site_epoch *)(uintptr_t)out->epochs)->index = 0;
+    return status;
+}
+
+static void accepted_mark_stands_at_the_commit_that_was_accepted(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    load_all = h.site.load;
+    h.site.load = load_without_times;
+    site_folder_write(&h, *state);
+    assert_true(site_folder_shell("grep -hoE '\"at\":[0-9]+,\"text\":\"accepted [^\"]*\",\"kind\":"
+                                  "\"epoch\"' series/*.json | sed 's/,.*//' | sort -u > marks; "
+                                  "test \"$(cat marks)\" = '\"at\":140'",
+                                  *state));
+    helper_site_free(&h);
+}
+
 #define site_test(name)                                                                            \
     cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
 
@@ -298,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         site_test(levels_are_drawn_above_times),
         site_test(points_left_out_lie_beside),
+        site_test(accepted_mark_stands_at_the_commit_that_was_accepted),
         site_test(commit_tells_what_began_with_it),
         site_test(event_is_one_row_beside_the_series_it_made_slower),
         site_test(run_has_its_page),
