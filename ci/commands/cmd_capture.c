@@ -35,6 +35,7 @@ static const struct command_option own_options[] = {
     OPTION_FLAG("write", 'w',
                 "Add a [capture] section to " POLICY_PATH " for what takes most of the time",
                 write),
+    OPTION_FLAG("quiet", 'q', "No progress", options.quiet),
     OPTION_TEXT("show", 0, "FILE", "Say what a record holds; runs nothing", show),
     OPTION_TEXT("with", 0, "FILE", "--show: hold it against this record", with),
     {0},

@@ -273,6 +273,7 @@ static const struct key {
     {"capture", "problem", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, problem), 0, 0, {0}},
     {"capture", "tolerance", OWN_CAPTURE, TYPE_FRACTION, AT(policy_capture, tolerance), 0, 1, {0}},
     {"capture", "limit", OWN_CAPTURE, TYPE_BYTES, AT(policy_capture, limit_bytes), 1, 1e12, {0}},
+    {"capture", "regime", OWN_CAPTURE, TYPE_REGIMES, AT(policy_capture, regimes), 0, 0, {0}},
     {"capture", "margin", OWN_CAPTURE, TYPE_FRACTION, AT(policy_capture, margin), 1e-4, 1, {0}},
     {"library", "", OWN_LIBRARY, TYPE_HEADER, 0, 0, 0, {0}},
     {"library", "skip", OWN_LIBRARY, TYPE_BOOL, AT(policy_library, skip), 0, 0, {0}},
@@ -708,6 +709,7 @@ static int add_capture(struct policy_kernel *rule, struct policy *p, const struc
                                    .sets = arena_copy(&p->arena, &c->name, sizeof(c->name)),
                                    .set_count = 1,
                                    .device_code = true,
+                                   .regimes = c->regimes,
                                    .margin = c->margin};
     return 0;
 }

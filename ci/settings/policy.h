@@ -27,7 +27,7 @@
 //                        (the first section whose GLOB matches rules)
 //     [capture "NAME"]   command = SHELL (run in the built commit, with the GPU)   kernel = GLOB or
 //                        range = GLOB (of NVTX ranges)   launch = N   problem = PROBLEM
-//                        tolerance = 0.1%   limit = BYTES   margin = 0.5%
+//                        tolerance = 0.1%   limit = BYTES   margin = 0.5%   regime = WORDS
 //     [mix "NAME"]       problem = WEIGHT MxNxK:TYPE... (repeated)   kernel = GLOB   margin = 0.2%
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
@@ -120,6 +120,7 @@ struct policy_capture {
     const char *problem;  // text; NULL: capture=1:fp32
     double tolerance;     // relative to the largest result; 0: bit by bit
     uint64_t limit_bytes; // of all that its buffers hold; 0: 2 GiB
+    uint32_t regimes;     // as policy_kernel's
     double margin;        // 0: the gate's
 };
 

@@ -92,7 +92,9 @@ static int load_record(struct arm *arm, enum sample_role role, const char *path,
     if (strcmp(record->kernel, kernel_name(spec, role)) != 0)
         return series_refuse(state, role, MEASURED_MISSING, "a record of the kernel %s",
                              record->kernel);
-    if (!problem_equal(&record->problem, &spec->problem))
+    // A record is the same in every regime.
+    const struct problem problem = problem_in(&record->problem, spec->problem.regime);
+    if (!problem_equal(&problem, &spec->problem))
         return series_refuse(state, role, MEASURED_UNSUPPORTED, "a record of another problem");
     text_copy(arm->note, sizeof(arm->note), record->note);
     return 0;
