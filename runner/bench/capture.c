@@ -100,10 +100,13 @@ static int find_files(const char ***out, size_t *count, const char *folder, cons
     const size_t length = strlen(begin);
     DIR *open = opendir(folder);
     struct dirent *entry;
+    *out = NULL;
+    *count = 0;
+    if (!open && errno == ENOENT)
+        return 0; // what a build leaves empty is not kept
     if (!open)
         return error_set(err, "%s: %s", folder, strerror(errno));
     const char **names = arena_alloc(arena, PROCESSES_MAX * sizeof(*names));
-    *count = 0;
     while ((entry = readdir(open)) && *count < PROCESSES_MAX) {
         const char *number = entry->d_name + length;
         struct stat status;
