@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // ---- listing ----
 //
@@ -363,6 +364,49 @@ const char *built_first_error(const struct build_failure *failure, struct arena 
     return first ? arena_printf(arena, "%s%s", first->text, seen ? seen : "") : failure->reason;
 }
 
+// The base, which is trusted, was built here with what the build had not enough of: then it is the
+// commit's doing.
+static bool base_builds(struct context *context, const struct to_build *what,
+                        const struct recipe *recipe, struct arena *arena)
+{
+    const struct builder builder = builder_of(context, what);
+    struct build base;
+    struct error ignored;
+    bool found = false;
+    return what->base &&
+           build_find(&base, &found, &builder, context->repository, what->base->id, NULL, recipe,
+                      arena, &ignored) == 0 &&
+           found && base.state == BUILD_OK;
+}
+
+// Makes the build. One that ran out of time is tried once more, for the machine may have been busy;
+// what ran out of something that no base is known to build with is no fault of a commit, unless the
+// commit is one of many. -1 then too.
+static int build_it(struct build *build, struct context *context, const struct to_build *what,
+                    const struct recipe *recipe, struct arena *arena, struct error *err)
+{
+    const struct builder builder = builder_of(context, what);
+    const char *base = what->base ? what->base->id : NULL, *id = what->commit->id;
+    int status = 0;
+    build->state = BUILD_TIMEOUT;
+    for (int tries = 0; status == 0 && tries < 2 && build->state == BUILD_TIMEOUT; tries++) {
+        if (tries)
+            progress_note(&context->progress, "%.10s: %s; it is built once more", id,
+                          build->reason);
+        status = build_commit(build, &builder, context->repository, id, base, recipe, arena, err);
+    }
+    if (status || (build->state != BUILD_TIMEOUT && build->state != BUILD_STARVED) ||
+        what->may_lack || base_builds(context, what, recipe, arena))
+        return status;
+    double load = 0;
+    getloadavg(&load, 1);
+    return error_set(err,
+                     "commit %.12s: its build was not done: %s%s, at a load of %.1f on %ld "
+                     "processors; build.timeout and build.memory say what it may take",
+                     id, build->reason, build->state == BUILD_TIMEOUT ? " (twice)" : "", load,
+                     sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 int built_make(struct built *out, struct context *context, const struct to_build *what,
                struct arena *arena, struct error *err)
 {
@@ -387,8 +431,7 @@ int built_make(struct built *out, struct context *context, const struct to_build
         progress_step(&context->progress, "building %.10s%s%s", what->commit->id,
                       builder.toolchain->name ? " by " : "",
                       builder.toolchain->name ? builder.toolchain->name : "");
-    if (!found && build_commit(&build, &builder, context->repository, what->commit->id,
-                               what->base ? what->base->id : NULL, &recipe, arena, err))
+    if (!found && build_it(&build, context, what, &recipe, arena, err))
         return -1;
     built.cached = build.cached;
     built.directory = build.out;

@@ -32,6 +32,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -631,6 +632,7 @@ static const char inside_out[] = "/plumb/out";
 static const char inside_have[] = "/plumb/have";
 
 static const char inside_overlay[] = "/plumb/overlay";
+static const char waiting[] = ".waiting"; // in $PLUMB_BUILD, until the command begins
 
 struct work {
     const struct builder *builder;
@@ -738,6 +740,8 @@ static const char *const *command_line(struct work *work, const char *const *env
     binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
     binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
     const struct process_limits limits = limits_of(work);
+    size_t measured_on = 0; // a build gives way to who measures, and to nobody else
+    processors_cores(&measured_on, &processors_here);
     const struct sandbox_view view = {.binds = binds,
                                       .bind_count = count,
                                       .env = env,
@@ -746,11 +750,12 @@ static const char *const *command_line(struct work *work, const char *const *env
                                       .gpu = recipe->gpu,
                                       .memory_bytes = limits.together_bytes,
                                       .tasks = limits.processes,
-                                      .background = true};
+                                      .background = measured_on > 0};
     const char **argv = arena_alloc(&work->arena, 4 * sizeof(*argv));
     argv[0] = "sh";
     argv[1] = "-c";
-    argv[2] = recipe->command;
+    // What is still there afterwards: the command was never begun.
+    argv[2] = arena_printf(&work->arena, "rm -f \"$PLUMB_BUILD/%s\"; %s", waiting, recipe->command);
     return sandbox_argv(work->builder->sandbox, &view, argv, &work->arena);
 }
 
@@ -767,7 +772,21 @@ static int run_command(struct process_result *result, struct work *work, struct 
         .limits = limits_of(work),
         .aside = &processors_here,
     };
-    return process_run(result, &plan, err);
+    char *mark = xprintf("%s/%s", work->build, waiting);
+    const int fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int status = fd < 0 ? error_set(err, "%s: cannot be written: %s", mark, strerror(errno)) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (status == 0)
+        status = process_run(result, &plan, err);
+    if (status == 0 && result->end == PROCESS_EXITED && result->code && access(mark, F_OK) == 0) {
+        char *said = log_tail(work->log, 512);
+        said[strcspn(said, "\n")] = '\0';
+        status = error_set(err, "no build can begin here: %.400s", said);
+        free(said);
+    }
+    free(mark);
+    return status;
 }
 
 // What bubblewrap itself dies of comes from outside of it. systemd ends a scope by SIGTERM when one
@@ -1002,6 +1021,12 @@ int build_commit(struct build *out, const struct builder *builder,
         return -1;
     if (found)
         return 0;
+    struct statvfs disk;
+    if (statvfs(builder->cache, &disk) == 0 && disk.f_flag & ST_NOEXEC)
+        return error_set(err,
+                         "%s: what is built there cannot be run, for its file system is mounted "
+                         "noexec; name another folder by --cache",
+                         builder->cache);
     int lock = build_cache_lock(builder->cache, key, err);
     if (lock < 0)
         return -1;

@@ -248,11 +248,52 @@ static char *name_of(const char *directory)
     return name;
 }
 
+// Extensions that say where settings of a checkout are and where objects come from, none of which
+// is asked here: sparse checkouts and partial clones have them.
+static void start_libgit2(void)
+{
+    static const char *extensions[] = {"worktreeconfig", "partialclone"};
+    git_libgit2_init(); // counted; never undone, it lives as long as the program
+    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, ARRAY_COUNT(extensions));
+}
+
+// libgit2 1.5 says of a repository of somebody else that there is none. NULL: there is none of
+// somebody else's here or above. Caller frees.
+static char *foreign_repository(const char *directory)
+{
+    char *at = realpath(directory, NULL);
+    while (at && *at) {
+        struct stat git;
+        char *path = xprintf("%s/.git", at);
+        const bool found = stat(path, &git) == 0;
+        free(path);
+        if (found && git.st_uid != geteuid())
+            return at;
+        char *slash = found ? NULL : strrchr(at, '/');
+        if (slash)
+            *slash = '\0';
+        else
+            *at = '\0';
+    }
+    free(at);
+    return NULL;
+}
+
 int repository_open(struct repository **out, const char *directory, struct error *err)
 {
-    git_libgit2_init(); // counted; never undone, it lives as long as the program
     git_repository *git = NULL;
+    start_libgit2();
     int code = git_repository_open_ext(&git, directory, 0, NULL);
+    char *foreign = code == GIT_ENOTFOUND ? foreign_repository(directory) : NULL;
+    if (foreign) {
+        error_set(
+            err,
+            "%s: the repository belongs to another user; if you trust it: git config --global "
+            "--add safe.directory %s",
+            directory, foreign);
+        free(foreign);
+        return -1;
+    }
     if (code == GIT_ENOTFOUND)
         return error_set(err, "%s: no git repository here or above; run this inside one",
                          directory);

@@ -69,6 +69,19 @@ static void no_repository_is_said(void **state)
     plumb_said(&outcome, 4, "repository");
 }
 
+// Where no base is known to build in less, the machine may have been busy.
+static void a_build_that_runs_out_of_time_is_tried_again_and_is_no_verdict(void **state)
+{
+    char *file = in_repo("slow.cfg");
+    helper_write_text(file, "[build]\n\tcommand = sleep 30\n\ttimeout = 1\n[problems \"p\"]\n"
+                            "\tproblem = 32x32x32:fp32\n[kernel \"*\"]\n\tproblems = p\n"
+                            "[device \"host\"]\n\tkind = host\n");
+    run_in(repo.directory, "run", "HEAD", "--policy", file, NULL, NULL);
+    plumb_said(&outcome, 4, "its build was not done: killed after");
+    plumb_said(&outcome, 4, "(twice)");
+    free(file);
+}
+
 static void bare_repository_works(void **state)
 {
     char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s/bare.git'",
@@ -351,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_repository_is_said),
+        cmocka_unit_test(a_build_that_runs_out_of_time_is_tried_again_and_is_no_verdict),
         cmocka_unit_test(bare_repository_works),
         cmocka_unit_test(bare_repository_holds_the_policy),
         cmocka_unit_test(shallow_clone_says_how_to_fetch_the_rest),

@@ -156,6 +156,21 @@ static void full_disk_is_not_the_commits_fault(void **state)
     assert_int_equal(helper_build_with(f, "kill -9 $$", 0).state, BUILD_STARVED);
 }
 
+static void a_sandbox_that_cannot_begin_is_not_the_commits_fault(void **state)
+{
+    struct helper_builds *f = *state;
+    const struct sandbox broken = {.active = true, .program = "false"};
+    struct builder builder = f->builder;
+    struct build build;
+    struct error err;
+    builder.sandbox = &broken;
+    builder.cache = arena_printf(&f->arena, "%s/begins", f->directory);
+    assert_int_equal(build_commit(&build, &builder, f->open, f->repo.ids[REPO_START], NULL,
+                                  &f->recipe, &f->arena, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "no build can begin here"));
+}
+
 static void build_sees_only_what_it_was_given(void **state)
 {
     struct helper_builds *f = *state;
@@ -220,6 +235,7 @@ int main(void)
         cmocka_unit_test(absent_inputs_are_the_commits_failure),
         cmocka_unit_test(timeout_is_not_kept),
         cmocka_unit_test(full_disk_is_not_the_commits_fault),
+        cmocka_unit_test(a_sandbox_that_cannot_begin_is_not_the_commits_fault),
         cmocka_unit_test(build_sees_only_what_it_was_given),
         cmocka_unit_test(what_is_ended_from_outside_is_not_the_commits_fault),
         cmocka_unit_test(build_works_without_a_sandbox),

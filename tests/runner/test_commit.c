@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void put_line(const char *directory, const char *name, const char *id)
 {
@@ -300,6 +301,59 @@ static void partial_clone_says_how_to_fetch_what_it_lacks(void **state)
     free(directory);
 }
 
+static void git_command(const char *directory, const char *words)
+{
+    char *command = xprintf("git -C '%s' %s >/dev/null 2>&1", directory, words);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+// A repository of one commit, in a folder of its own.
+static char *small_repository(void)
+{
+    char *directory = helper_directory();
+    git_command(directory, "init -q -b main");
+    git_command(directory, "-c user.name=t -c user.email=t@t commit -q --allow-empty -m one");
+    return directory;
+}
+
+// `git sparse-checkout set` makes one; a partial clone has the other.
+static void sparse_checkouts_and_their_extensions_open(void **state)
+{
+    char *directory = small_repository();
+    struct repository *repository;
+    struct error err;
+    git_command(directory, "config core.repositoryFormatVersion 1");
+    git_command(directory, "config extensions.worktreeConfig true");
+    git_command(directory, "config extensions.partialClone origin");
+    if (repository_open(&repository, directory, &err))
+        fail_msg("%s", err.text);
+    repository_close(repository);
+    git_command(directory, "config extensions.somethingElse true");
+    assert_int_equal(repository_open(&repository, directory, &err), -1);
+    assert_non_null(strstr(err.text, "somethingelse"));
+    helper_discard(directory);
+    free(directory);
+}
+
+static void a_repository_of_somebody_else_is_said_to_be_so(void **state)
+{
+    enum { SOMEBODY = 12345 };
+    char *directory = small_repository();
+    struct repository *repository;
+    struct error err;
+    if (geteuid() != 0)
+        skip_without("root", "only root gives files away");
+    char *command = xprintf("chown -R %d '%s'", SOMEBODY, directory);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(repository_open(&repository, directory, &err), -1);
+    assert_non_null(strstr(err.text, "belongs to another user"));
+    assert_non_null(strstr(err.text, "safe.directory"));
+    helper_discard(directory);
+    free(command);
+    free(directory);
+}
+
 // ---- files
 
 static void path_ids_follow_contents(void **state)
@@ -427,6 +481,8 @@ int main(void)
         cmocka_unit_test(commits_of_one_second_have_their_places_after_their_parents),
         cmocka_unit_test(shallow_clone_works_up_to_its_edge_and_says_what_to_do),
         cmocka_unit_test(partial_clone_says_how_to_fetch_what_it_lacks),
+        cmocka_unit_test(sparse_checkouts_and_their_extensions_open),
+        cmocka_unit_test(a_repository_of_somebody_else_is_said_to_be_so),
         cmocka_unit_test(path_ids_follow_contents),
         cmocka_unit_test(read_gives_the_bytes_at_that_commit),
         cmocka_unit_test(content_id_is_gits_blob_id),
