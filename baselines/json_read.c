@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const enum node_type types[] = {
@@ -70,13 +71,17 @@ static int convert(struct node *out, json_t *json, int depth, struct arena *aren
     return 0;
 }
 
-int node_parse(const struct node **out, const char *text, size_t length, const char *where,
-               struct arena *arena, struct error *err)
+// `lines`: `where` does not name the line yet.
+static int parse(const struct node **out, const char *text, size_t length, const char *where,
+                 bool lines, struct arena *arena, struct error *err)
 {
     json_error_t why;
     json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    char line[24] = "";
+    if (lines)
+        snprintf(line, sizeof(line), ":%d", json || why.line < 1 ? 1 : why.line);
     if (!json) // what follows "near" are bytes of the text, which may be anything
-        return error_set(err, "%s: not JSON at byte %d: %.*s", where, why.position,
+        return error_set(err, "%s%s: not JSON at byte %d: %.*s", where, line, why.position,
                          (int)(strstr(why.text, " near ") ? strstr(why.text, " near ") - why.text
                                                           : (ptrdiff_t)strlen(why.text)),
                          why.text);
@@ -84,10 +89,22 @@ int node_parse(const struct node **out, const char *text, size_t length, const c
     int status = convert(node, json, 0, arena);
     json_decref(json);
     if (status)
-        return error_set(err, "%s: not JSON at byte 0: nested more than %d deep", where,
+        return error_set(err, "%s%s: not JSON at byte 0: nested more than %d deep", where, line,
                          NODE_DEPTH);
     *out = node;
     return 0;
+}
+
+int node_parse(const struct node **out, const char *text, size_t length, const char *where,
+               struct arena *arena, struct error *err)
+{
+    return parse(out, text, length, where, false, arena, err);
+}
+
+int node_parse_lines(const struct node **out, const char *text, size_t length, const char *where,
+                     struct arena *arena, struct error *err)
+{
+    return parse(out, text, length, where, true, arena, err);
 }
 
 const struct node *node_member(const struct node *object, const char *name)

@@ -32,6 +32,10 @@ struct node {
 int node_parse(const struct node **out, const char *text, size_t length, const char *where,
                struct arena *arena, struct error *err);
 
+// The same of a text of many lines: errors name the line, behind `where`.
+int node_parse_lines(const struct node **out, const char *text, size_t length, const char *where,
+                     struct arena *arena, struct error *err);
+
 // The member of that name; NULL if `object` is NULL, no object, or has none.
 const struct node *node_member(const struct node *object, const char *name);
 // Members as values: the default when missing, null or of another type.

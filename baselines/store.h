@@ -21,6 +21,7 @@
 #define PLUMB_STORE_H
 
 #include "baselines/epoch.h"
+#include "model/buffer.h"
 #include "model/result.h"
 
 #include <stdio.h>
@@ -330,31 +331,37 @@ int store_export_bmf(struct store *store, const struct export_filter *filter, FI
                      struct error *err);
 int store_export_openmetrics(struct store *store, const struct export_filter *filter, FILE *file,
                              struct error *err);
-enum import_format {
-    IMPORT_DETECT, // by the content
-    IMPORT_CSV,
-    IMPORT_LINKS,
-    IMPORT_JSON,
-    IMPORT_NVBENCH,
-    IMPORT_GOOGLE,
-    IMPORT_PYTEST,
-    IMPORT_CUTLASS,
-    IMPORT_NCU
-};
+// The forms that are read, by name: whether there is one of that name.
+bool store_import_knows(const char *format);
 // What the files of other tools do not say is asked of the caller.
 struct import_source {
-    const char *name; // shown in errors, with the line
-    enum import_format format;
+    const char *name;   // shown in errors, with the line
+    const char *format; // by name; NULL: by the content
     // The commit that was measured; `named` is the file's own word for it, or NULL. Its texts
     // outlive the import. May be NULL for our own forms.
     int (*find_commit)(struct commit *out, const char *named, void *context, struct error *err);
     void *context;
-    const struct problem *problem; // of benchmarks that name none; NULL: they are refused
+    const struct problem *problem; // of benchmarks that name none; NULL: they are left out
     const char *kernel;            // only kernels of this name (fnmatch); NULL: all
+    const char *exclude;           // but not of this one; NULL: none
     const char *device;            // its UUID; NULL: as the file says
+    bool strict;                   // what cannot be read refuses the file; else it is left out
 };
-// All or nothing; importing twice adds nothing.
+// What became of another tool's file, or of a table: rows = samples + failures + unwanted + left.
+// A row is a time, or a benchmark that says why it has none (a failure).
+struct import_report {
+    size_t rows, samples, failures;
+    size_t unwanted;     // by name
+    size_t left;         // out, for they cannot be read
+    size_t aggregates;   // of rows that are there, and no rows themselves
+    struct buffer said;  // of the first of those a line each: where, and why
+    size_t told;         // how often the problem was the caller's
+    struct buffer where; // "commit ..., device ..." of each run, a line each
+};
+void import_report_free(struct import_report *report);
+// One transaction; importing twice adds nothing. `added` and `report` may be NULL; the caller frees
+// the report, also after a failure.
 int store_import(struct store *store, FILE *file, const struct import_source *source,
-                 struct store_counts *added, struct error *err);
+                 struct store_counts *added, struct import_report *report, struct error *err);
 
 #endif

@@ -13,6 +13,8 @@ struct reader {
     char separator;
     struct arena *arena;
     struct error *err;
+    csv_leave *leave; // NULL: no row is left out
+    void *context;
 };
 
 // Fields of the row being read; grown in place, kept between rows.
@@ -167,14 +169,22 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
             skip_line_end(r);
             continue;
         }
-        size_t line = r->line;
-        if ((failed = read_row(r, f)))
-            break;
-        if (f->count != csv->columns) {
+        const struct reader begin = *r;
+        const size_t line = r->line;
+        failed = read_row(r, f);
+        if (!failed && f->count != csv->columns)
             failed = error_set(r->err, "%s:%zu: %zu fields, but the first line has %zu", r->name,
                                line, f->count, csv->columns);
-            break;
+        if (failed && r->leave && r->leave(r->context, r->err) == 0) {
+            *r = begin;
+            while (!at_line_end(r))
+                r->at++;
+            skip_line_end(r);
+            failed = 0;
+            continue;
         }
+        if (failed)
+            break;
         rows = xgrow(rows, csv->count, &room, sizeof(*rows));
         rows[csv->count++] = (struct csv_row){keep(r->arena, f), line};
     }
@@ -223,9 +233,11 @@ static int check_text(const char *text, size_t length, const char *name, struct 
     return 0;
 }
 
-static int parse(struct csv *out, const char *text, size_t length, const char *name, bool header,
-                 struct error *err)
+static int parse(struct csv *out, const char *text, size_t length, bool header,
+                 struct reader reader)
 {
+    const char *name = reader.name;
+    struct error *err = reader.err;
     if (check_text(text, length, name, err))
         return -1;
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { // a byte order mark, as Excel writes
@@ -234,13 +246,11 @@ static int parse(struct csv *out, const char *text, size_t length, const char *n
     }
     struct csv csv = {0};
     struct fields fields = {0};
-    struct reader reader = {.at = text,
-                            .end = text + length,
-                            .name = name,
-                            .line = 1,
-                            .separator = ',',
-                            .arena = &csv.arena,
-                            .err = err};
+    reader.at = text;
+    reader.end = text + length;
+    reader.line = 1;
+    reader.separator = ',';
+    reader.arena = &csv.arena;
     if (!header)
         reader.separator = separator_of(&reader);
     int failed =
@@ -256,13 +266,20 @@ static int parse(struct csv *out, const char *text, size_t length, const char *n
 
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name, struct error *err)
 {
-    return parse(out, text, length, name, true, err);
+    return parse(out, text, length, true, (struct reader){.name = name, .err = err});
+}
+
+int csv_parse_leaving(struct csv *out, const char *text, size_t length, const char *name,
+                      csv_leave *leave, void *context, struct error *err)
+{
+    return parse(out, text, length, true,
+                 (struct reader){.name = name, .err = err, .leave = leave, .context = context});
 }
 
 int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,
                    struct error *err)
 {
-    return parse(out, text, length, name, false, err);
+    return parse(out, text, length, false, (struct reader){.name = name, .err = err});
 }
 
 void csv_free(struct csv *csv)

@@ -28,6 +28,11 @@ struct csv {
 // `name` stands in errors for the file. csv_free() accepts a zeroed struct.
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name,
               struct error *err);
+// The same, but a row that cannot be read is asked about: `leave` gets the reason, and 0 leaves the
+// row's first line out and goes on behind it.
+typedef int csv_leave(void *context, struct error *err);
+int csv_parse_leaving(struct csv *out, const char *text, size_t length, const char *name,
+                      csv_leave *leave, void *context, struct error *err);
 // The same without a header line (or with one that is just the first row): every line is a row, and
 // the columns are named "1", "2", ... An empty text has no rows and no columns. Fields may be
 // separated by tabs or by semicolons.

@@ -56,7 +56,7 @@ set(walls
 set(others "model model/* runner/* baselines baselines/kept reports reports/*")
 
 # 2. Headers that the build writes stand in these folders.
-set(written "ci/commands.inc ci" "ci/commit.inc ci" "baselines/migrations.inc baselines" "kernels/devices.inc kernels"
+set(written "ci/commands.inc ci" "ci/commit.inc ci" "baselines/migrations.inc baselines" "baselines/importers.inc baselines" "kernels/devices.inc kernels"
             "model/predict.inc model" "model/gpu.inc model" "reports/formats.inc reports"
             "reports/assets.inc reports/text")
 

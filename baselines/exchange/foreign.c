@@ -165,8 +165,9 @@ static int read_axis(struct foreign *f, const char *name, const char *text)
     if (strcasecmp(name, "problem") == 0)
         return read_problem(f, text);
     if (foreign_type(&type, text))
-        return -1;
-    set_type(f, type);
+        f->odd = text; // of a kernel that is no GEMM it is a part of the name
+    else
+        set_type(f, type);
     return 0;
 }
 
@@ -190,17 +191,37 @@ int foreign_argument(struct foreign *f, const char *name, const char *text)
     } else if (text[0] && strspn(text, "0123456789") == strlen(text) &&
                strlen(f->numbers) + strlen(text) + 2 < sizeof(f->numbers)) {
         keep_number(f, text);
+    } else if (read_problem(f, text) == 0) {
+        return 0;
     } else if (!f->typed && foreign_type(&type, text) == 0) {
         set_type(f, type);
-    } else if (read_problem(f, text)) {
+    } else {
         foreign_part(f, NULL, text);
+    }
+    return 0;
+}
+
+int foreign_words(struct foreign *f, const char *name, struct arena *arena)
+{
+    char *text = arena_strdup(arena, name), *end = text + strcspn(text, " /");
+    bool more = *end != '\0';
+    *end = '\0';
+    foreign_part(f, NULL, text);
+    while (more) {
+        char *word = end + 1;
+        end = word + strcspn(word, " /");
+        more = *end != '\0';
+        *end = '\0';
+        if (word[0] && foreign_argument(f, NULL, word))
+            return -1;
     }
     return 0;
 }
 
 // ---- tables that other tools print: among other lines, and with units in words ----
 
-bool foreign_heads(const char *text, size_t length, size_t at, const char *first)
+// Of the line at `at`.
+static bool has_heads(const char *text, size_t length, size_t at, const char *first)
 {
     const size_t wanted = strlen(first);
     const char *end = memchr(text + at, '\n', length - at);
@@ -212,21 +233,33 @@ bool foreign_heads(const char *text, size_t length, size_t at, const char *first
     return false;
 }
 
-int foreign_table(struct csv *out, const struct import *in, const char *first, const char *text,
-                  size_t length, struct error *err)
+bool foreign_has_heads(const struct import_file *file, const char *first)
 {
+    for (size_t at = 0; at < file->length;) {
+        const char *end = memchr(file->text + at, '\n', file->length - at);
+        if (has_heads(file->text, file->length, at, first))
+            return true;
+        at = end ? (size_t)(end - file->text) + 1 : file->length;
+    }
+    return false;
+}
+
+int foreign_table(struct csv *out, struct import *in, const char *first,
+                  const struct import_file *file, struct error *err)
+{
+    const size_t length = file->length;
     // What stands before the table becomes comments, so that lines keep their numbers.
     char *copy = xrealloc(NULL, length + 1, 1);
     size_t at = 0;
-    memcpy(copy, text, length);
-    while (at < length && !foreign_heads(copy, length, at, first)) {
+    memcpy(copy, file->text, length);
+    while (at < length && !has_heads(copy, length, at, first)) {
         const char *end = memchr(copy + at, '\n', length - at);
         if (copy[at] != '\n' && copy[at] != '\r')
             copy[at] = '#';
         at = end ? (size_t)(end - copy) + 1 : length;
     }
     int status = at == length ? error_set(err, "%.200s: no line with %s", in->name, first)
-                              : csv_parse(out, copy, length, in->name, err);
+                              : import_table(out, in, copy, length, err);
     free(copy);
     return status;
 }
@@ -263,14 +296,26 @@ struct foreign_times {
     size_t count;
 };
 
-int foreign_begin(struct import *in, const char *tool, const char *named, const char *text,
-                  size_t length, struct error *err)
+struct commit foreign_commit(const char *id)
+{
+    struct commit commit = {.summary = "", .author = ""};
+    text_copy(commit.id, sizeof(commit.id), id);
+    return commit;
+}
+
+int foreign_begin(struct import *in, const char *tool, const struct commit *named,
+                  const struct import_file *file, struct error *err)
 {
     const struct import_source *source = in->source;
     struct run *run = &in->run;
     struct commit head;
-    if (source->find_commit(&head, named, source->context, err))
+    if (import_end(in, err))
         return -1;
+    if (source->find_commit(&head, named ? named->id : NULL, source->context, err)) {
+        if (!named || !named->time_s)
+            return -1;
+        head = *named;
+    }
     *run = (struct run){.kind = RUN_IMPORT,
                         .tool_version = PLUMB_VERSION,
                         .repository = "",
@@ -279,7 +324,8 @@ int foreign_begin(struct import *in, const char *tool, const char *named, const 
                         .head = head};
     run->headline = arena_printf(&run->arena, "imported from %s", tool);
     run->started_s = run->finished_s = head.time_s ? head.time_s : time(NULL);
-    in->hash = hash_bytes(HASH_START, text, length);
+    in->times_count = 0;
+    in->hash = file ? hash_bytes(HASH_START, file->text, file->length) : 0;
     in->tool = tool;
     return 0;
 }
@@ -318,8 +364,8 @@ static int refuse(const struct import *in, const struct foreign *f, const char *
 }
 
 // The problem is what the benchmark says; or, if it says none, three bare numbers; or --problem.
-// Bare numbers that are no problem are a part of the name.
-static int settle_problem(const struct import *in, struct foreign *f, struct error *err)
+// Bare numbers that are no problem are a part of the name. NULL, or why there is none.
+static const char *settle_problem(struct import *in, struct foreign *f)
 {
     struct problem *p = &f->problem;
     const int said = (p->m > 0) + (p->n > 0) + (p->k > 0);
@@ -331,17 +377,18 @@ static int settle_problem(const struct import *in, struct foreign *f, struct err
         p->k = f->number[2];
     } else if (said < 3 && in->source->problem) {
         *p = *in->source->problem;
+        in->report.told++;
     } else if (said == 0) {
-        return refuse(in, f,
-                      "names no problem; it needs MxNxK:TYPE, or M, N and K, in its name or "
-                      "arguments, or say it with --problem=MxNxK:TYPE",
-                      err);
+        return "names no problem; it needs MxNxK:TYPE, or M, N and K, in its name or "
+               "arguments, or say it with --problem=MxNxK:TYPE";
     } else if (said < 3) {
-        return refuse(in, f, "has not all of M, N and K", err);
+        return "has not all of M, N and K";
     }
+    if (f->odd && (said || three))
+        return "its type is none that a problem has; leave it out with --exclude";
     if (p->batch == 0)
         p->batch = 1;
-    return 0;
+    return NULL;
 }
 
 // Bare numbers that are not the problem, and a name that is too long: it ends in a hash of all.
@@ -353,44 +400,97 @@ static void settle_name(struct foreign *f)
     const bool said = f->problem.m || f->problem.n || f->problem.k;
     if (f->number_count && (said || f->number_count != 3))
         foreign_part(f, NULL, f->numbers);
+    if (f->odd && !said && f->number_count != 3)
+        foreign_part(f, NULL, f->odd);
     if (f->length >= FOREIGN_NAME_TEXT)
         snprintf(f->kernel + FOREIGN_NAME_TEXT - 10, 10, "-%08x", (unsigned)(f->hash >> 32));
     for (size_t end = strlen(f->kernel); end > 0 && f->kernel[end - 1] == '-'; end--)
         f->kernel[end - 1] = '\0';
 }
 
-bool foreign_wanted(struct import *in, struct foreign *f)
+static bool is_wanted(const struct import *in, struct foreign *f)
 {
+    const struct import_source *source = in->source;
     settle_name(f);
-    in->seen++;
-    return !in->source->kernel || fnmatch(in->source->kernel, f->kernel, 0) == 0;
+    return (!source->kernel || fnmatch(source->kernel, f->kernel, 0) == 0) &&
+           (!source->exclude || fnmatch(source->exclude, f->kernel, 0) != 0);
 }
 
-int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,
-                struct error *err)
+int foreign_leave(struct import *in, struct foreign *f, size_t rows, const char *what,
+                  struct error *err)
 {
-    if (!foreign_wanted(in, f))
+    in->report.rows += rows;
+    if (!is_wanted(in, f)) {
+        in->report.unwanted += rows;
         return 0;
-    if (!f->kernel[0])
-        return refuse(in, f, "has no name of letters or digits", err);
-    if (settle_problem(in, f, err))
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        if (!(times_ns[i] > 0) || !isfinite(times_ns[i]))
-            return refuse(in, f, "a time that is not above 0", err);
     }
-    if (f->state == MEASURED_OK && count == 0)
-        return refuse(in, f, "has no time", err);
+    refuse(in, f, what, err);
+    return import_leave(in, rows, err);
+}
+
+void foreign_label(struct foreign *f, const char *name, const char *value)
+{
+    if (f->label_count == FOREIGN_LABELS)
+        return;
+    f->label[f->label_count].name = name;
+    f->label[f->label_count++].value = value;
+}
+
+static bool is_time(double time_ns)
+{
+    return time_ns > 0 && time_ns <= SAMPLE_TIME_NS;
+}
+
+// Those of the times that are one.
+static size_t sound_times(double *out, const double *times_ns, size_t count)
+{
+    size_t sound = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_time(times_ns[i]))
+            out[sound++] = times_ns[i];
+    }
+    return sound;
+}
+
+static void keep(struct import *in, const struct foreign *f, const double *times_ns, size_t count)
+{
     struct arena *arena = &in->run.arena;
     in->times = xgrow(in->times, in->times_count, &in->times_room, sizeof(*in->times));
     struct foreign_times *t = &in->times[in->times_count];
     *t = (struct foreign_times){.of = *f,
                                 .order = in->times_count++,
                                 .line = in->line,
-                                .times_ns = arena_copy(arena, times_ns, count * sizeof(*times_ns)),
+                                .times_ns = times_ns,
                                 .count = count};
     t->of.name = arena_strdup(arena, f->name);
     t->of.detail = arena_strdup(arena, f->detail ? f->detail : "imported");
+    for (size_t i = 0; i < f->label_count; i++) {
+        t->of.label[i].name = arena_strdup(arena, f->label[i].name);
+        t->of.label[i].value = arena_strdup(arena, f->label[i].value);
+    }
+}
+
+int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,
+                struct error *err)
+{
+    const bool failed = f->state != MEASURED_OK;
+    const size_t rows = failed || count == 0 ? 1 : count;
+    if (!is_wanted(in, f))
+        return foreign_leave(in, f, rows, "", err);
+    if (!f->kernel[0])
+        return foreign_leave(in, f, rows, "has no name of letters or digits", err);
+    const char *why = settle_problem(in, f);
+    if (why)
+        return foreign_leave(in, f, rows, why, err);
+    double *sound = arena_alloc(&in->run.arena, (count ? count : 1) * sizeof(*sound));
+    const size_t good = failed ? 0 : sound_times(sound, times_ns, count);
+    if (!failed && good < rows &&
+        foreign_leave(in, f, rows - good, count ? "a time that is not above 0" : "has no time",
+                      err))
+        return -1;
+    in->report.rows += failed ? 1 : good;
+    if (failed || good)
+        keep(in, f, sound, good);
     return 0;
 }
 
@@ -430,20 +530,109 @@ static void put_samples(struct measurement *m, struct arena *arena,
     }
 }
 
-static int save_series(struct import *in, const struct foreign_times *times, size_t count,
+// ---- rows of one series that differ in what is no part of their names ----
+
+static const char *label_of(const struct foreign *f, const char *name)
+{
+    for (size_t i = 0; i < f->label_count; i++) {
+        if (strcmp(f->label[i].name, name) == 0)
+            return f->label[i].value;
+    }
+    return "";
+}
+
+static bool label_differs(const struct foreign_times *times, size_t count, const char *name)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(label_of(&times[i].of, name), label_of(&times[0].of, name)) != 0)
+            return true;
+    }
+    return false;
+}
+
+// The label is used up: two values may make the same part, and are not asked about again.
+static void add_part(struct foreign *f, const char *name)
+{
+    const char *value = label_of(f, name);
+    f->length = f->length < FOREIGN_NAME_TEXT ? strlen(f->kernel) : f->length;
+    f->number_count = 0;
+    f->odd = NULL;
+    foreign_part(f, name, value);
+    for (size_t i = 0; i < f->label_count; i++) {
+        if (strcmp(f->label[i].name, name) == 0)
+            f->label[i].value = "";
+    }
+    f->settled = false;
+    settle_name(f);
+}
+
+// Every row of that kernel gets the same parts, so that its series are told apart in one way.
+static void name_apart(struct import *in, const struct foreign_times *of, const char *label)
+{
+    char kernel[FOREIGN_NAME_TEXT];
+    snprintf(kernel, sizeof(kernel), "%s", of->of.kernel);
+    for (size_t i = 0; i < in->times_count; i++) {
+        if (strcmp(in->times[i].of.kernel, kernel) == 0)
+            add_part(&in->times[i].of, label);
+    }
+}
+
+// The first series with rows that a label tells apart; false: there is none left.
+static bool tell_one_apart(struct import *in)
+{
+    for (size_t from = 0, to; from < in->times_count; from = to) {
+        const struct foreign_times *times = &in->times[from];
+        for (to = from + 1; to < in->times_count && same_series(times, &in->times[to]);)
+            to++;
+        for (size_t i = 0; i < times->of.label_count; i++) {
+            const char *label = times->of.label[i].name;
+            if (!label_differs(times, to - from, label))
+                continue;
+            name_apart(in, times, label);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tell_apart(struct import *in)
+{
+    do
+        qsort(in->times, in->times_count, sizeof(*in->times), by_series);
+    while (tell_one_apart(in));
+}
+
+// Rows of other benchmarks whose names have become the same are left out; the first stays.
+static int leave_strangers(struct import *in, struct foreign_times *times, size_t *count,
+                           struct error *err)
+{
+    size_t kept = 1;
+    for (size_t i = 1; i < *count; i++) {
+        if (strcmp(times[i].of.name, times[0].of.name) == 0) {
+            times[kept++] = times[i];
+            continue;
+        }
+        in->line = times[i].line;
+        error_set(err,
+                  "%.200s: '%.100s' and '%.100s' would be one series, %s: import them "
+                  "apart with --exclude, or give them other names",
+                  in->name, times[0].of.name, times[i].of.name, times[0].of.kernel);
+        if (import_leave(in, times[i].count ? times[i].count : 1, err))
+            return -1;
+    }
+    *count = kept;
+    return 0;
+}
+
+static int save_series(struct import *in, struct foreign_times *times, size_t count,
                        struct error *err)
 {
+    if (leave_strangers(in, times, &count, err))
+        return -1;
     const struct foreign_times *shown = &times[0];
     in->line = shown->line;
-    for (size_t i = 1; i < count; i++) {
-        if (strcmp(times[i].of.name, shown->of.name) != 0)
-            return error_set(err,
-                             "%.200s: '%.100s' and '%.100s' would be one series, %s: import them "
-                             "apart, or give them other names",
-                             in->name, shown->of.name, times[i].of.name, shown->of.kernel);
-        if (shown->of.state == MEASURED_OK)
-            shown = times[i].of.state == MEASURED_OK ? shown : &times[i];
-    }
+    for (size_t i = 1; i < count && shown->of.state != MEASURED_OK; i++)
+        shown = times[i].of.state == MEASURED_OK ? &times[i] : shown;
     struct result r = {.problem = shown->of.problem, .device = shown->of.device};
     text_copy(r.kernel, sizeof(r.kernel), shown->of.kernel);
     r.head = (struct measurement){.state = shown->of.state,
@@ -451,9 +640,25 @@ static int save_series(struct import *in, const struct foreign_times *times, siz
                                   .tolerance = NAN,
                                   .regime = shown->of.regime,
                                   .detail = shown->of.detail};
+    for (size_t i = 0; i < count; i++) {
+        in->report.samples += times[i].count;
+        in->report.failures += times[i].of.state != MEASURED_OK;
+    }
     if (r.head.state == MEASURED_OK)
         put_samples(&r.head, &in->run.arena, times, count);
     return import_result(in, &r, err);
+}
+
+// What a run is known by that is not a whole file: its rows.
+static uint64_t hash_times(const struct import *in)
+{
+    uint64_t hash = HASH_START;
+    for (size_t i = 0; i < in->times_count; i++) {
+        const struct foreign_times *t = &in->times[i];
+        hash = hash_text(hash, t->of.kernel);
+        hash = hash_bytes(hash, (const char *)t->times_ns, t->count * sizeof(*t->times_ns));
+    }
+    return hash;
 }
 
 int foreign_end(struct import *in, struct error *err)
@@ -461,15 +666,14 @@ int foreign_end(struct import *in, struct error *err)
     char hash[17], uid[STORE_UID_TEXT];
     const struct run *run = &in->run;
     if (in->times_count == 0)
-        return error_set(err, "%.200s: %s", in->name,
-                         in->seen ? "no benchmark's kernel matches --kernel"
-                                  : "there is no benchmark in it");
+        return 0;
+    tell_apart(in);
+    in->hash = in->hash ? in->hash : hash_times(in);
     snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)in->hash);
     const char *identity[] = {in->tool, run->head.id, hash, in->source->device};
     import_uid(uid, identity, ARRAY_COUNT(identity));
     if (import_begin(in, uid, err))
         return -1;
-    qsort(in->times, in->times_count, sizeof(*in->times), by_series);
     int status = 0;
     for (size_t from = 0, to; status == 0 && from < in->times_count; from = to) {
         for (to = from + 1; to < in->times_count && same_series(&in->times[from], &in->times[to]);)

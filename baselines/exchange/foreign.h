@@ -5,8 +5,8 @@
 //
 //     foreign_begin()                      the run, its commit and devices
 //     foreign_name(), foreign_argument()   one benchmark
-//     foreign_add()                        its times; several of one benchmark are its samples
-//     foreign_end()                        all of them into the store
+//     foreign_add(), foreign_leave()       its times; several of one benchmark are its samples
+//     foreign_end()                        all of them into the store; a file may have more runs
 #ifndef PLUMB_FOREIGN_H
 #define PLUMB_FOREIGN_H
 
@@ -14,7 +14,7 @@
 #include "model/csv.h"
 
 // Longer names than this have always been cut, and a series' name never changes.
-enum { FOREIGN_NAME_TEXT = 64 };
+enum { FOREIGN_NAME_TEXT = 64, FOREIGN_LABELS = 24 };
 
 // A benchmark on its way to a series. Zeroed, but for what the file says of it.
 struct foreign {
@@ -33,13 +33,24 @@ struct foreign {
     char numbers[64]; // arguments that are bare whole numbers, as they go into the name
     int64_t number[3];
     size_t number_count;
-    bool settled; // the name is whole
+    bool settled;    // the name is whole
+    const char *odd; // an axis that should be a type and is none; a part of the name of no GEMM
+    // What was the same in most files, and tells rows apart in some: a grid, a swizzle. Where it
+    // differs within a series, it becomes a part of the kernel's name.
+    struct {
+        const char *name, *value;
+    } label[FOREIGN_LABELS];
+    size_t label_count;
 };
 
-// `named`: the commit by the file's own word, NULL if it has none. `text` is the whole file. The
-// run has no devices yet.
-int foreign_begin(struct import *in, const char *tool, const char *named, const char *text,
-                  size_t length, struct error *err);
+// `named`: the commit by the file's own word, NULL if it has none; with a time it is taken as it
+// stands there where the repository does not know it. `file` NULL: the run is known by its times
+// and not by the file, which may have more of them another day. The run has no devices yet; one
+// that was begun before is ended.
+int foreign_begin(struct import *in, const char *tool, const struct commit *named,
+                  const struct import_file *file, struct error *err);
+// The commit of which only the id is known.
+struct commit foreign_commit(const char *id);
 // The device of that kind and identity, as an index into the run's; it is added when it is new.
 size_t foreign_device(struct import *in, const char *kind, const char *uuid, const char *name);
 
@@ -49,23 +60,31 @@ void foreign_name(struct foreign *f, const char *text);
 void foreign_part(struct foreign *f, const char *name, const char *text);
 // An argument, by name (NULL or "": it has none). -1: a dimension or type that is none.
 int foreign_argument(struct foreign *f, const char *name, const char *text);
+// "gemm 8x8x8:bf16" or "gemm/8/8/8": a part of the name, then arguments. -1: one is none.
+int foreign_words(struct foreign *f, const char *name, struct arena *arena);
 // Whether the name is one that says the problem: m, n, k, t, type, dtype, problem; any case.
 bool foreign_is_axis(const char *name);
 int foreign_type(enum dtype *out, const char *text); // also f16, torch.half, __nv_bfloat16
 
-// Whether --kernel wants it. Its name is whole then.
-bool foreign_wanted(struct import *in, struct foreign *f);
-// Times per launch, none when f->state is not ok. What --kernel does not want is left out.
+// A column that is in the name only where it tells rows apart.
+void foreign_label(struct foreign *f, const char *name, const char *value);
+
+// Times per launch, none when f->state is not ok. What --kernel does not want is counted as such.
 int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,
                 struct error *err);
+// So many rows of a benchmark cannot be read: `what`, behind where it stands and its name. What
+// --kernel does not want may be of any sort.
+int foreign_leave(struct import *in, struct foreign *f, size_t rows, const char *what,
+                  struct error *err);
 int foreign_end(struct import *in, struct error *err);
 
-// Whether the line at `at` has `first` at its beginning or behind a comma: a user's own columns may
-// stand before.
-bool foreign_heads(const char *text, size_t length, size_t at, const char *first);
-// A table that begins with such a line; what is printed before it is passed over.
-int foreign_table(struct csv *out, const struct import *in, const char *first, const char *text,
-                  size_t length, struct error *err);
+// Whether a line has `first` at its beginning or behind a comma: a user's own columns may stand
+// before.
+bool foreign_has_heads(const struct import_file *file, const char *first);
+// A table that begins with such a line; what is printed before it is passed over, and a row of
+// another length is left out.
+int foreign_table(struct csv *out, struct import *in, const char *first,
+                  const struct import_file *file, struct error *err);
 const char *foreign_field(const struct csv *csv, size_t row, const char *column); // "" if missing
 // What one unit of time (ns, us, ms, s, and ncu's nsecond ...) has in nanoseconds; 0: unknown.
 double foreign_unit_ns(const char *unit);

@@ -28,6 +28,45 @@ int import_refuse(const struct import *in, const char *what, struct error *err)
     return error_set(err, "%.200s:%zu: %s", in->name, in->line, what);
 }
 
+enum { TOLD_MOST = 20 }; // lines; what is beyond is counted alone
+
+int import_leave(struct import *in, size_t rows, const struct error *err)
+{
+    struct import_report *r = &in->report;
+    if (in->source->strict)
+        return -1;
+    if (r->left < TOLD_MOST)
+        buffer_printf(&r->said, "%s\n", err->text);
+    r->left += rows;
+    return 0;
+}
+
+const char *import_header(size_t *length, const struct import_file *file)
+{
+    const char *end = file->text + file->length;
+    for (const char *at = file->text; at < end; at += *length + 1) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        *length = (size_t)((stop ? stop : end) - at);
+        if (*length && *at != '#' && *at != '\r')
+            return *at != '{' && *at != '[' && memchr(at, ',', *length) ? at : NULL;
+    }
+    return NULL;
+}
+
+static int leave_row(void *context, struct error *err)
+{
+    struct import *in = context;
+    if (!in->source->strict)
+        in->report.rows++;
+    return import_leave(in, 1, err);
+}
+
+int import_table(struct csv *out, struct import *in, const char *text, size_t length,
+                 struct error *err)
+{
+    return csv_parse_leaving(out, text, length, in->name, leave_row, in, err);
+}
+
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
 {
     // Two hashes: from the usual start, and from one more step of it.
@@ -158,9 +197,21 @@ int import_result(struct import *in, const struct result *result, struct error *
     return 0;
 }
 
+// Where what was read has gone, as a line.
+static void say_where(struct import *in)
+{
+    const struct run *run = &in->run;
+    buffer_printf(&in->report.where, "commit %.12s", run->head.id);
+    for (size_t i = 0; i < run->device_count; i++)
+        buffer_printf(&in->report.where, "%s %s", i ? "," : ", device", run->devices[i].uuid);
+    buffer_puts(&in->report.where, "\n");
+}
+
 int import_end(struct import *in, struct error *err)
 {
     int status = 0;
+    if (in->open && in->run.kind == RUN_IMPORT)
+        say_where(in);
     if (in->open && in->run.finished_s && !in->known)
         status = save_finish(in->store, &in->run, in->run.finished_s, err);
     run_free(&in->run);

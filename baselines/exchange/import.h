@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the readers of other formats share, for the room's own use. All run inside one batch.
+// What the readers of files share, for the room's own use, and what a reader is. All run inside one
+// batch.
 #ifndef PLUMB_IMPORT_H
 #define PLUMB_IMPORT_H
 
@@ -19,12 +20,26 @@ struct import {
     bool open;  // run is begun
     bool known; // it was here before and finished: nothing is added to it
     struct store_counts added;
-    // Of another tool's file (foreign.h): which tool, the file's hash, and what it timed.
+    struct import_report report;
+    // Of another tool's file (foreign.h): which tool, a hash of what the run is known by, and what
+    // it timed.
     const char *tool;
     uint64_t hash;
     struct foreign_times *times;
     size_t times_count, times_room;
-    size_t seen; // benchmarks, wanted or not
+};
+
+// A file, whole.
+struct import_file {
+    const char *text;
+    size_t length;
+    const struct node *json; // its value, NULL when it is not one value of JSON
+};
+// A reader of one form of files. A file import_NAME.c defines importer_NAME, which registers it.
+struct importer {
+    const char *name; // of --format
+    bool (*is)(const struct import_file *file);
+    int (*read)(struct import *in, const struct import_file *file, struct error *err);
 };
 
 // Where: "name:line", in a buffer of the caller.
@@ -34,6 +49,10 @@ void import_where(char out[IMPORT_WHERE], const struct import *in);
 int import_blame(const struct import *in, struct error *err);
 // -1 with "name:line: what".
 int import_refuse(const struct import *in, const char *what, struct error *err);
+
+// So many rows cannot be read, for the reason in `err`: they are left out and told, or, where that
+// is asked for, refused (-1).
+int import_leave(struct import *in, size_t rows, const struct error *err);
 
 // Ends the current run (if any) and goes on with in->run as filled in: the stored run of that uid,
 // or a new one.
@@ -56,22 +75,16 @@ bool import_is_code(const char *text);      // one word of at most 64 bytes; non
 int import_put_link(struct import *in, const struct series *series, const struct device *device,
                     const struct link *link, struct error *err);
 
-int import_json(struct import *in, const char *text, size_t length, struct error *err);
-int import_csv(struct import *in, const char *text, size_t length, struct error *err);
-// A field of one of our tables without the apostrophe that export_cell() puts in front; "" when
-// `column` is -1.
+// The line that names a table's columns: the first that is neither empty nor a comment, and has a
+// comma. NULL: there is none.
+const char *import_header(size_t *length, const struct import_file *file);
+// A table whose rows that are no rows are left out.
+int import_table(struct csv *out, struct import *in, const char *text, size_t length,
+                 struct error *err);
+// A field of one of our tables without the apostrophe of a guard; "" when `column` is -1.
 const char *import_cell(const struct csv *csv, size_t row, int column);
-// A table whose header is of links, and not of measurements.
-bool import_heads_links(const char *line, size_t length);
-int import_links(struct import *in, const char *text, size_t length, struct error *err);
-// Of other tools; `file` is all of `text`.
-int import_nvbench(struct import *in, const struct node *file, const char *text, size_t length,
-                   struct error *err);
-int import_google(struct import *in, const struct node *file, const char *text, size_t length,
-                  struct error *err);
-int import_pytest(struct import *in, const struct node *file, const char *text, size_t length,
-                  struct error *err);
-int import_cutlass(struct import *in, const char *text, size_t length, struct error *err);
-int import_ncu(struct import *in, const char *text, size_t length, struct error *err);
+
+// Our own forms.
+extern const struct importer importer_json, importer_csv, importer_links;
 
 #endif

@@ -5,20 +5,26 @@
 //            columns before Problem, which are the user's own (--tags=NAME:VALUE)
 //   problem  columns m, n, k, batch_count, and A and B: type and layout; C gives the output's type
 //   time     Runtime, milliseconds
+//            An operation that is no dense GEMM is left out; alpha and beta are the problem's.
+//            Other arguments (raster_order, swizzle_size, cluster) are in the kernel's name where
+//            they tell rows of one problem apart.
 //   state    Disposition: incorrect is wrong, failed crashed, not_run and not_supported unsupported
 //   device   the file does not say it: --device
 // Columns: performance_report.cpp of NVIDIA/cutlass at 7107b05; with several devices it adds
 // Runtime_0 and so on, which are not read, and a row that failed ends in two empty fields.
 #include "baselines/exchange/foreign.h"
-#include "model/buffer.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-static int refuse(const struct import *in, const char *column, const char *what, struct error *err)
+// Why a row is left out: a column, and what it is not.
+static int refuse(struct import *in, struct foreign *f, const char *column, const char *what,
+                  struct error *err)
 {
-    return error_set(err, "%.200s:%zu: %s: %s", in->name, in->line, column, what);
+    char why[200];
+    snprintf(why, sizeof(why), "%s: %s", column, what);
+    return foreign_leave(in, f, 1, why, err) ? -1 : 1;
 }
 
 // "f16:column": the type, and whether the operand is stored column by column.
@@ -33,8 +39,19 @@ static int read_operand(enum dtype *type, bool *by_column, const char *text)
     return foreign_type(type, name) || (!*by_column && strcmp(colon + 1, "row") != 0) ? -1 : 0;
 }
 
-static int read_problem(struct foreign *f, const struct import *in, const struct csv *csv,
-                        size_t row, struct error *err)
+// What is empty is `missing`.
+static int read_factor(float *out, const char *text, float missing)
+{
+    double value = missing;
+    if (text[0] && (parse_double(&value, text) || !isfinite(value)))
+        return -1;
+    *out = (float)value;
+    return 0;
+}
+
+// 1: the row is left out.
+static int read_problem(struct foreign *f, struct import *in, const struct csv *csv, size_t row,
+                        struct error *err)
 {
     static const char *const sizes[] = {"m", "n", "k"};
     struct problem *p = &f->problem;
@@ -42,27 +59,28 @@ static int read_problem(struct foreign *f, const struct import *in, const struct
     bool a_by_column, b_by_column, c_by_column;
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
         if (foreign_argument(f, sizes[i], foreign_field(csv, row, sizes[i])))
-            return refuse(in, sizes[i], "a whole number from 1; only GEMMs are read", err);
+            return refuse(in, f, sizes[i], "a whole number from 1; only GEMMs are read", err);
     }
     if (read_operand(&p->in, &a_by_column, foreign_field(csv, row, "A")) ||
         read_operand(&type_b, &b_by_column, foreign_field(csv, row, "B")))
-        return refuse(in, "A, B",
-                      "TYPE:row or TYPE:column, of a type that plumb has; leave others out with "
-                      "--kernel",
-                      err);
+        return refuse(in, f, "A, B", "TYPE:row or TYPE:column, of a type that plumb has", err);
     if (p->in != type_b)
-        return refuse(in, "B", "another type than A's; leave it out with --kernel", err);
+        return refuse(in, f, "B", "another type than A's", err);
     p->out = dtype_default_out(p->in);
     const char *c = foreign_field(csv, row, csv_column(csv, "D") < 0 ? "C" : "D");
     if (c[0] && read_operand(&p->out, &c_by_column, c))
-        return refuse(in, "C, D", "TYPE:row or TYPE:column, of a type that plumb has", err);
+        return refuse(in, f, "C, D", "TYPE:row or TYPE:column, of a type that plumb has", err);
     // A by rows and B by columns are K-major, which is TN.
     p->layout =
         a_by_column ? (b_by_column ? LAYOUT_TT : LAYOUT_NT) : (b_by_column ? LAYOUT_TN : LAYOUT_NN);
+    if (read_factor(&p->alpha, foreign_field(csv, row, "alpha"), 1) || p->alpha == 0 ||
+        read_factor(&p->beta, foreign_field(csv, row, "beta"), 0))
+        return refuse(in, f, "alpha, beta", "a number, and alpha none that is 0", err);
+    p->alpha = p->alpha == 1 ? 0 : p->alpha;
     const char *batch = foreign_field(csv, row, "batch_count");
     int64_t count = 1;
     if (batch[0] && (parse_int64(&count, batch) || count < 1 || count > 65535))
-        return refuse(in, "batch_count", "1 to 65535", err);
+        return refuse(in, f, "batch_count", "1 to 65535", err);
     p->batch = (int32_t)count;
     f->typed = true;
     return 0;
@@ -99,47 +117,61 @@ static enum measurement_state read_state(const struct csv *csv, size_t row)
     return MEASURED_OK;
 }
 
-// All arguments of the row, which tell it from the others.
-static void put_identity(struct buffer *out, const struct csv *csv, size_t row)
+static bool is_placed(const char *column)
+{
+    static const char *const placed[] = {
+        "m", "n", "k", "A", "B", "C", "D", "alpha", "beta", "split_k_slices", "batch_count"};
+    for (size_t i = 0; i < ARRAY_COUNT(placed); i++) {
+        if (strcmp(column, placed[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+// The arguments that are neither the problem's nor in the name.
+static void put_labels(struct foreign *f, const struct csv *csv, size_t row)
 {
     const int from = csv_column(csv, "Status"), to = csv_column(csv, "Bytes");
-    buffer_puts(out, foreign_field(csv, row, "Operation"));
-    for (int i = 0; i < csv_column(csv, "Problem"); i++)
-        buffer_printf(out, " %s=%s", csv->header[i], csv->rows[row].fields[i]);
-    for (int i = from + 1; from >= 0 && i < to; i++)
-        buffer_printf(out, " %s=%s", csv->header[i], csv->rows[row].fields[i]);
+    for (int i = from + 1; from >= 0 && i < to; i++) {
+        if (!is_placed(csv->header[i]))
+            foreign_label(f, csv->header[i], csv->rows[row].fields[i]);
+    }
 }
 
 static int read_row(struct import *in, const struct csv *csv, size_t row, struct error *err)
 {
-    struct buffer identity = {0};
-    put_identity(&identity, csv, row);
-    struct foreign f = {.name = arena_strdup(&in->run.arena, identity.bytes),
+    const char *kind = foreign_field(csv, row, "OperationKind");
+    struct foreign f = {.name = foreign_field(csv, row, "Operation"),
                         .state = read_state(csv, row),
                         .detail = foreign_field(csv, row, "Disposition"),
                         .regime = "cutlass profiler"};
     double time_ms = 0;
-    buffer_free(&identity);
     in->line = csv->rows[row].line;
     read_name(&f, csv, row);
-    // What --kernel does not want may be of any sort.
-    if (!foreign_wanted(in, &f))
-        return 0;
-    if (read_problem(&f, in, csv, row, err))
-        return -1;
+    put_labels(&f, csv, row);
+    if (kind[0] && strcmp(kind, "gemm") != 0)
+        return refuse(in, &f, "OperationKind", "only dense GEMMs are read", err) < 0 ? -1 : 0;
+    const int unread = read_problem(&f, in, csv, row, err);
+    if (unread)
+        return unread < 0 ? -1 : 0;
     if (f.state == MEASURED_OK &&
         (parse_double(&time_ms, foreign_field(csv, row, "Runtime")) || !(time_ms > 0)))
-        return refuse(in, "Runtime", "milliseconds above 0", err);
+        return refuse(in, &f, "Runtime", "milliseconds above 0", err) < 0 ? -1 : 0;
     const double time_ns = time_ms * 1e6;
     return foreign_add(in, &f, &time_ns, f.state == MEASURED_OK, err);
 }
 
-int import_cutlass(struct import *in, const char *text, size_t length, struct error *err)
+static bool is_cutlass(const struct import_file *file)
+{
+    return foreign_has_heads(file, "Problem,Provider,");
+}
+
+static int import_cutlass(struct import *in, const struct import_file *file, struct error *err)
 {
     static const char *const needed[] = {"Operation", "Disposition", "m", "n",
                                          "k",         "A",           "B", "Runtime"};
     struct csv csv = {0};
-    int status = foreign_table(&csv, in, "Problem,Provider,", text, length, err);
+    int status = foreign_table(&csv, in, "Problem,Provider,", file, err);
     for (size_t i = 0; status == 0 && i < ARRAY_COUNT(needed); i++) {
         if (csv_column(&csv, needed[i]) < 0)
             status = error_set(err,
@@ -148,7 +180,7 @@ int import_cutlass(struct import *in, const char *text, size_t length, struct er
                                in->name, needed[i]);
     }
     if (status == 0)
-        status = foreign_begin(in, "cutlass_profiler", NULL, text, length, err);
+        status = foreign_begin(in, "cutlass_profiler", NULL, file, err);
     if (status == 0)
         foreign_device(in, "cuda", "cutlass_profiler", "unknown");
     for (size_t row = 0; status == 0 && row < csv.count; row++)
@@ -158,3 +190,5 @@ int import_cutlass(struct import *in, const char *text, size_t length, struct er
     csv_free(&csv);
     return status;
 }
+
+const struct importer importer_cutlass = {"cutlass", is_cutlass, import_cutlass};

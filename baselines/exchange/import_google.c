@@ -3,14 +3,16 @@
 // Google Benchmark's JSON (--benchmark_format=json, --benchmark_out): "context" and "benchmarks".
 //   kernel   what stands before the first '/' of run_name, then the arguments that are no problem
 //   problem  arguments (/512/512/512, /M:512), the label, or counters M, N and K
-//   time     real_time in time_unit; repetitions are samples; when only aggregates were written,
-//            the median
-//   device   the host, by host_name
+//   time     real_time in time_unit; repetitions are samples; where only a benchmark's aggregates
+//            were written, their median. Before 2019 there was no run_type, and an aggregate is
+//            known by its name
+//   device   the host, by its number of processors: a runner's name is another one each time
 // An error is a crash with its message; what says how it was measured (real_time, iterations:10)
 // is left out of the name. Fields: github.com/google/benchmark, json_reporter.cc and its user
 // guide; tests/data/import/google.json is one it wrote.
 #include "baselines/exchange/foreign.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // "Gemm<float>/512/512/512/threads:2/real_time": the first part, then arguments.
@@ -48,19 +50,35 @@ static int read_more(struct foreign *f, const struct node *benchmark)
     const char *label = node_text(benchmark, "label", "");
     if (problem_parse(&problem, label, &ignored) == 0 && foreign_argument(f, "problem", label))
         return -1;
-    for (const struct node *at = benchmark->children; at; at = at->next) {
-        if (at->type == NODE_NUMBER && foreign_is_axis(at->name) &&
-            foreign_argument(f, at->name, at->text))
+    // Counters are a problem when all three are there; one alone is a user's own figure.
+    static const char *const sizes[][2] = {{"M", "m"}, {"N", "n"}, {"K", "k"}};
+    const struct node *found[ARRAY_COUNT(sizes)];
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+        found[i] = node_member(benchmark, sizes[i][0]);
+        found[i] = found[i] ? found[i] : node_member(benchmark, sizes[i][1]);
+        if (!found[i] || found[i]->type != NODE_NUMBER)
+            return 0;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+        if (foreign_argument(f, sizes[i][1], found[i]->text))
             return -1;
     }
     return 0;
 }
 
-static int read_benchmark(struct import *in, const struct node *benchmark, size_t device,
+// A benchmark of the file, in the order of their run's names.
+struct entry {
+    const struct node *node;
+    const char *run;       // what its repetitions and their aggregates share
+    const char *aggregate; // which; NULL: a repetition
+    size_t order;
+};
+
+static int read_benchmark(struct import *in, const struct entry *entry, size_t device,
                           struct error *err)
 {
-    const char *whole = node_text(benchmark, "name", "");
-    struct foreign f = {.name = node_text(benchmark, "run_name", whole),
+    const struct node *benchmark = entry->node;
+    struct foreign f = {.name = entry->run,
                         .device = device,
                         .state = MEASURED_OK,
                         .regime = "google benchmark, wall clock"};
@@ -68,8 +86,7 @@ static int read_benchmark(struct import *in, const struct node *benchmark, size_
     const double time_ns = node_real(benchmark, "real_time", 0) * unit_ns;
     if (benchmark->type != NODE_OBJECT || read_name(&f, f.name, &in->run.arena) ||
         read_more(&f, benchmark))
-        return error_set(err, "%.200s: benchmark '%.100s': M, N, K or a type that is none",
-                         in->name, f.name);
+        return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);
     if (node_bool(benchmark, "skipped", false)) {
         f.state = MEASURED_UNSUPPORTED;
         f.detail = node_text(benchmark, "skip_message", "skipped");
@@ -77,42 +94,126 @@ static int read_benchmark(struct import *in, const struct node *benchmark, size_
         f.state = MEASURED_CRASHED;
         f.detail = node_text(benchmark, "error_message", "an error");
     } else if (unit_ns == 0) {
-        return error_set(err, "%.200s: benchmark '%.100s': time_unit is ns, us, ms or s", in->name,
-                         f.name);
+        return foreign_leave(in, &f, 1, "time_unit is ns, us, ms or s", err);
     }
     return foreign_add(in, &f, &time_ns, f.state == MEASURED_OK, err);
 }
 
-static bool is_aggregate(const struct node *benchmark)
+// What an aggregate's name ends in, and so which it is; NULL: it is none.
+static const char *aggregate_ending(const char *name)
 {
-    return strcmp(node_text(benchmark, "run_type", ""), "aggregate") == 0;
+    static const char *const endings[] = {"_mean", "_median", "_stddev", "_cv", "_min", "_max"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < ARRAY_COUNT(endings); i++) {
+        const size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(name + length - ending, endings[i]) == 0)
+            return endings[i];
+    }
+    return NULL;
 }
 
-// Aggregates are read only where the repetitions themselves were not written.
-static bool counts(const struct node *benchmark, bool aggregates)
+static int by_run(const void *left, const void *right)
 {
-    return aggregates ? strcmp(node_text(benchmark, "aggregate_name", ""), "median") == 0
-                      : !is_aggregate(benchmark);
+    const struct entry *a = left, *b = right;
+    const int order = strcmp(a->run, b->run);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-int import_google(struct import *in, const struct node *file, const char *text, size_t length,
-                  struct error *err)
+static bool has_run(const struct entry *entries, size_t count, const char *run)
 {
-    const struct node *list = node_member(file, "benchmarks");
-    const char *host = node_text(node_member(file, "context"), "host_name", "unknown");
-    if (!node_member(file, "context") || !list || list->type != NODE_ARRAY)
+    const struct entry wanted = {.run = run, .order = SIZE_MAX};
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (by_run(&entries[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && strcmp(entries[low - 1].run, run) == 0;
+}
+
+// Without run_type: a name like an aggregate's is one where its benchmark is there too, or its
+// standard deviation.
+static void guess_aggregate(struct entry *e, const struct entry *sorted, size_t count,
+                            struct arena *arena)
+{
+    const char *ending = aggregate_ending(e->run);
+    if (!ending || node_member(e->node, "run_type"))
+        return;
+    const char *run = arena_strndup(arena, e->run, strlen(e->run) - strlen(ending));
+    const char *spread = arena_printf(arena, "%s_stddev", run);
+    if (!has_run(sorted, count, run) && !has_run(sorted, count, spread))
+        return;
+    e->run = run;
+    e->aggregate = ending + 1;
+}
+
+static struct entry *list_entries(const struct node *list, struct arena *arena)
+{
+    struct entry *entries = arena_alloc(arena, (list->count + 1) * sizeof(*entries)), *sorted;
+    size_t i = 0;
+    for (const struct node *at = list->children; at; at = at->next, i++) {
+        const bool aggregate = strcmp(node_text(at, "run_type", ""), "aggregate") == 0;
+        entries[i] = (struct entry){
+            .node = at,
+            .run = node_text(at, "run_name", node_text(at, "name", "")),
+            .aggregate = aggregate ? node_text(at, "aggregate_name", "unnamed") : NULL,
+            .order = i};
+    }
+    sorted = arena_copy(arena, entries, list->count * sizeof(*entries));
+    qsort(sorted, list->count, sizeof(*sorted), by_run);
+    for (i = 0; i < list->count; i++)
+        guess_aggregate(&entries[i], sorted, list->count, arena);
+    qsort(entries, list->count, sizeof(*entries), by_run);
+    return entries;
+}
+
+// One benchmark's repetitions, or the median of what was made of them.
+static int read_run(struct import *in, const struct entry *entries, size_t count, size_t device,
+                    struct error *err)
+{
+    bool repeated = false;
+    for (size_t i = 0; i < count; i++)
+        repeated |= !entries[i].aggregate;
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *e = &entries[i];
+        const bool counts = repeated ? !e->aggregate : strcmp(e->aggregate, "median") == 0;
+        if (counts && read_benchmark(in, e, device, err))
+            return -1;
+        in->report.aggregates += !counts;
+    }
+    return 0;
+}
+
+static bool is_google(const struct import_file *file)
+{
+    return node_member(file->json, "context") && node_member(file->json, "benchmarks");
+}
+
+static int import_google(struct import *in, const struct import_file *file, struct error *err)
+{
+    const struct node *list = node_member(file->json, "benchmarks");
+    const struct node *context = node_member(file->json, "context");
+    const char *host = node_text(context, "host_name", "unknown");
+    if (!context || !list || list->type != NODE_ARRAY)
         return error_set(err, "%.200s: not Google Benchmark's JSON: no context or benchmarks",
                          in->name);
-    if (foreign_begin(in, "google-benchmark", NULL, text, length, err))
+    if (foreign_begin(in, "google-benchmark", NULL, file, err))
         return -1;
-    size_t device =
-        foreign_device(in, "host", arena_printf(&in->run.arena, "google-benchmark:%s", host), host);
-    bool aggregates = true;
-    for (const struct node *at = list->children; at; at = at->next)
-        aggregates = aggregates && is_aggregate(at);
-    for (const struct node *at = list->children; at; at = at->next) {
-        if (counts(at, aggregates) && read_benchmark(in, at, device, err))
+    struct arena *arena = &in->run.arena;
+    const int64_t cpus = node_int(context, "num_cpus", 0);
+    const char *uuid = cpus > 0 ? arena_printf(arena, "google-benchmark:%lld-cpus", (long long)cpus)
+                                : "google-benchmark";
+    size_t device = foreign_device(in, "host", uuid, host);
+    struct entry *entries = list_entries(list, arena);
+    for (size_t from = 0, to; from < list->count; from = to) {
+        for (to = from + 1; to < list->count && strcmp(entries[to].run, entries[from].run) == 0;)
+            to++;
+        if (read_run(in, &entries[from], to - from, device, err))
             return -1;
     }
     return foreign_end(in, err);
 }
+
+const struct importer importer_google = {"google", is_google, import_google};

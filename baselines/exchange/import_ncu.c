@@ -7,6 +7,9 @@
 //   time     Duration, or gpu__time_duration.sum; each launch is a sample
 //   clock    SM Frequency, or smsp__cycles_elapsed.avg.per_second
 //   device   Device, a number, on Host Name
+// Numbers are written as the machine's language has it, with a point or a comma: the whole file
+// decides which, and one that does not say is refused. Launches of one problem on other grids or
+// blocks have these in their kernel's name.
 // ncu locks the clock to its base unless --clock-control none is given: its times are comparable
 // with each other only. Columns: Nsight Compute's documentation of its command line.
 #include "baselines/exchange/foreign.h"
@@ -20,16 +23,67 @@ enum { NAME_MOST = 4096 };
 struct launch {
     size_t row; // its first one
     double time_ns, clock_hz;
+    char mark; // the file's decimal mark
+    bool odd;  // the time's unit is none
 };
 
-// "1,234.5".
-static double read_number(const char *text)
+// ---- numbers: "1,234.5" or "1.234,5" ----
+
+// What a number shows of the decimal mark: 0: nothing; '?': a point or a comma that may be either;
+// '!': it is none.
+static char mark_of(const char *text)
+{
+    const char *comma = strchr(text, ','), *point = strchr(text, '.');
+    if (text[0] == '\0' || strspn(text, "0123456789.,") != strlen(text))
+        return 0; // what is no such number is another matter
+    if (!comma && !point)
+        return 0;
+    if (comma && point)
+        return strrchr(text, ',') > strrchr(text, '.') ? ',' : '.';
+    const char mark = comma ? ',' : '.', other = comma ? '.' : ',';
+    const char *first = comma ? comma : point, *last = strrchr(text, mark);
+    if (first != last)
+        return other; // thousands
+    // In groups of three, and one to three digits before.
+    return strlen(last + 1) == 3 && last > text && last - text <= 3 && text[0] != '0' ? '?' : mark;
+}
+
+// The file's decimal mark; -1: the file says both, or does not say.
+static int find_mark(char *out, struct import *in, const struct csv *csv, struct error *err)
+{
+    char mark = 0, doubt = 0;
+    for (size_t row = 0; row < csv->count; row++) {
+        for (size_t i = 0; i < csv->columns; i++) {
+            const char found = mark_of(csv->rows[row].fields[i]);
+            in->line = csv->rows[row].line;
+            if (found == '?') {
+                doubt = '?';
+            } else if (found && mark && found != mark) {
+                return import_refuse(in, "numbers with a decimal point and with a decimal comma",
+                                     err);
+            } else if (found) {
+                mark = found;
+            }
+        }
+    }
+    if (doubt && !mark)
+        return error_set(err,
+                         "%.200s: nothing in it says whether 1.234 is 1234; profile with LC_ALL=C "
+                         "or with a metric that has another number of digits",
+                         in->name);
+    *out = mark ? mark : '.';
+    return 0;
+}
+
+static double read_number(const char *text, char mark)
 {
     char plain[64];
     size_t used = 0;
     double value;
     for (; *text && used + 1 < sizeof(plain); text++) {
-        if (*text != ',')
+        if (*text == mark)
+            plain[used++] = '.';
+        else if (*text != ',' && *text != '.')
             plain[used++] = *text;
     }
     plain[used] = '\0';
@@ -64,20 +118,18 @@ static bool is_clock(const char *metric)
            strcmp(metric, "sm__cycles_elapsed.avg.per_second") == 0;
 }
 
-// A metric that is no time or clock is passed over. -1: its unit is unknown.
-static int take_metric(struct launch *launch, const char *metric, const char *unit,
-                       const char *value)
+// A metric that is no time or clock is passed over.
+static void take_metric(struct launch *launch, const char *metric, const char *unit,
+                        const char *value)
 {
     const double scale = is_time(metric)    ? foreign_unit_ns(unit)
                          : is_clock(metric) ? unit_hz(unit)
                                             : NAN;
-    if (scale == 0)
-        return -1;
+    launch->odd |= scale == 0;
     if (is_time(metric))
-        launch->time_ns = read_number(value) * scale;
+        launch->time_ns = read_number(value, launch->mark) * scale;
     else if (is_clock(metric))
-        launch->clock_hz = read_number(value) * scale;
-    return 0;
+        launch->clock_hz = read_number(value, launch->mark) * scale;
 }
 
 // "void gemm<float, (int)128>(const float *)" is gemm<float, (int)128>.
@@ -104,22 +156,21 @@ static int add_launch(struct import *in, const struct csv *csv, const struct lau
     const char *host = foreign_field(csv, row, "Host Name");
     const char *device = foreign_field(csv, row, "Device");
     struct arena *arena = &in->run.arena;
-    struct foreign f = {
-        // Launches of other shapes are not the same thing, whatever their kernel's name.
-        .name = arena_printf(arena, "%s grid %s block %s on %s:%s", name,
-                             foreign_field(csv, row, "Grid Size"),
-                             foreign_field(csv, row, "Block Size"), host, device),
-        .state = MEASURED_OK,
-        .regime = "ncu",
-        .clock_hz = launch->clock_hz > 0 ? launch->clock_hz : 0};
+    struct foreign f = {.name = arena_printf(arena, "%s on %s:%s", name, host, device),
+                        .state = MEASURED_OK,
+                        .regime = "ncu",
+                        .clock_hz = launch->clock_hz > 0 ? launch->clock_hz : 0};
     in->line = csv->rows[row].line;
     f.device = foreign_device(in, "cuda", arena_printf(arena, "ncu:%s:%s", host, device),
                               arena_printf(arena, "GPU %s of %s", device, host));
     foreign_name(&f, bare_name(arena, name));
-    if (!foreign_wanted(in, &f))
-        return 0;
+    // Launches of other shapes are not the same thing, whatever their kernel's name.
+    foreign_label(&f, "grid", foreign_field(csv, row, "Grid Size"));
+    foreign_label(&f, "block", foreign_field(csv, row, "Block Size"));
+    if (launch->odd)
+        return foreign_leave(in, &f, 1, "the time or clock has a unit that is none of ncu's", err);
     if (!(launch->time_ns > 0))
-        return import_refuse(in,
+        return foreign_leave(in, &f, 1,
                              "this launch has no Duration above 0; profile with "
                              "--section SpeedOfLight or --metrics gpu__time_duration.sum",
                              err);
@@ -132,55 +183,55 @@ static bool same_launch(const struct csv *csv, size_t a, size_t b)
            strcmp(foreign_field(csv, a, "Process ID"), foreign_field(csv, b, "Process ID")) == 0;
 }
 
-static int refuse_unit(struct import *in, const struct csv *csv, size_t row, struct error *err)
-{
-    in->line = csv->rows[row].line;
-    return import_refuse(in, "the time or clock has a unit that is none of ncu's", err);
-}
-
-static int read_details(struct import *in, const struct csv *csv, struct error *err)
+static int read_details(struct import *in, const struct csv *csv, char mark, struct error *err)
 {
     for (size_t from = 0, row; from < csv->count; from = row) {
-        struct launch launch = {.row = from};
-        for (row = from; row < csv->count && same_launch(csv, from, row); row++) {
-            if (take_metric(&launch, foreign_field(csv, row, "Metric Name"),
-                            foreign_field(csv, row, "Metric Unit"),
-                            foreign_field(csv, row, "Metric Value")))
-                return refuse_unit(in, csv, row, err);
-        }
+        struct launch launch = {.row = from, .mark = mark};
+        for (row = from; row < csv->count && same_launch(csv, from, row); row++)
+            take_metric(&launch, foreign_field(csv, row, "Metric Name"),
+                        foreign_field(csv, row, "Metric Unit"),
+                        foreign_field(csv, row, "Metric Value"));
         if (add_launch(in, csv, &launch, err))
             return -1;
     }
     return 0;
 }
 
-static int read_raw(struct import *in, const struct csv *csv, struct error *err)
+static int read_raw(struct import *in, const struct csv *csv, char mark, struct error *err)
 {
     for (size_t row = 1; row < csv->count; row++) {
-        struct launch launch = {.row = row};
-        for (size_t i = 0; i < csv->columns; i++) {
-            if (take_metric(&launch, csv->header[i], csv->rows[0].fields[i],
-                            csv->rows[row].fields[i]))
-                return refuse_unit(in, csv, 0, err);
-        }
+        struct launch launch = {.row = row, .mark = mark};
+        for (size_t i = 0; i < csv->columns; i++)
+            take_metric(&launch, csv->header[i], csv->rows[0].fields[i], csv->rows[row].fields[i]);
         if (add_launch(in, csv, &launch, err))
             return -1;
     }
     return 0;
 }
 
-int import_ncu(struct import *in, const char *text, size_t length, struct error *err)
+static bool is_ncu(const struct import_file *file)
+{
+    return foreign_has_heads(file, "\"ID\",");
+}
+
+static int import_ncu(struct import *in, const struct import_file *file, struct error *err)
 {
     struct csv csv = {0};
-    int status = foreign_table(&csv, in, "\"ID\",", text, length, err);
+    char mark = '.';
+    int status = foreign_table(&csv, in, "\"ID\",", file, err);
     if (status == 0 && csv_column(&csv, "Kernel Name") < 0)
         status = error_set(err, "%.200s: not ncu's CSV: no column Kernel Name", in->name);
     if (status == 0)
-        status = foreign_begin(in, "ncu", NULL, text, length, err);
+        status = find_mark(&mark, in, &csv, err);
     if (status == 0)
-        status = (csv_column(&csv, "Metric Name") < 0 ? read_raw : read_details)(in, &csv, err);
+        status = foreign_begin(in, "ncu", NULL, file, err);
+    if (status == 0)
+        status =
+            (csv_column(&csv, "Metric Name") < 0 ? read_raw : read_details)(in, &csv, mark, err);
     if (status == 0)
         status = foreign_end(in, err);
     csv_free(&csv);
     return status;
 }
+
+const struct importer importer_ncu = {"ncu", is_ncu, import_ncu};

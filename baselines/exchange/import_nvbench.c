@@ -22,6 +22,13 @@ static const char *axis_text(const struct node *axis)
     return value->text;
 }
 
+// "T{ct}" and "M{io}" say how an axis is used, and are T and M.
+static const char *axis_name(const struct node *axis, struct arena *arena)
+{
+    const char *name = node_text(axis, "name", ""), *brace = strchr(name, '{');
+    return brace && brace > name ? arena_strndup(arena, name, (size_t)(brace - name)) : name;
+}
+
 // The value of a summary, NaN if there is none. Numbers are written as strings.
 static double summary(const struct node *state, const char *tag)
 {
@@ -74,25 +81,26 @@ static int read_state(struct import *in, const struct node *file, const struct n
     foreign_name(&f, name);
     const struct node *axis = axes && axes->type == NODE_ARRAY ? axes->children : NULL;
     for (; axis; axis = axis->next) {
-        if (foreign_argument(&f, node_text(axis, "name", ""), axis_text(axis)))
-            return error_set(err,
-                             "%.200s: state '%.80s': an axis M, N, K or T with a value that is "
-                             "none",
-                             in->name, which);
+        if (foreign_argument(&f, axis_name(axis, &in->run.arena), axis_text(axis)))
+            return foreign_leave(in, &f, 1, "an axis M, N or K with a value that is none", err);
     }
     if (host)
         f.device = foreign_device(in, "host", "nvbench:host", "host");
     else if (find_device(&f.device, in, file, node_int(state, "device", 0)))
-        return error_set(err, "%.200s: state '%.80s': its device is not in the file's list",
-                         in->name, which);
+        return foreign_leave(in, &f, 1, "its device is not in the file's list", err);
     if (node_bool(state, "is_skipped", false))
         f.state = MEASURED_UNSUPPORTED;
     return foreign_add(in, &f, &time_ns, f.state == MEASURED_OK, err);
 }
 
-int import_nvbench(struct import *in, const struct node *file, const char *text, size_t length,
-                   struct error *err)
+static bool is_nvbench(const struct import_file *file)
 {
+    return node_member(file->json, "devices") && node_member(file->json, "benchmarks");
+}
+
+static int import_nvbench(struct import *in, const struct import_file *whole, struct error *err)
+{
+    const struct node *file = whole->json;
     const struct node *devices = node_member(file, "devices");
     if (!devices || devices->type != NODE_ARRAY || devices->count == 0)
         return error_set(err, "%.200s: not nvbench's JSON: it lists no devices", in->name);
@@ -101,7 +109,7 @@ int import_nvbench(struct import *in, const struct node *file, const char *text,
     if (node_int(version, "major", 1) > 1)
         return error_set(err, "%.200s: nvbench's JSON of version %.20s is not known here", in->name,
                          node_text(version, "string", "above 1"));
-    if (foreign_begin(in, "nvbench", NULL, text, length, err))
+    if (foreign_begin(in, "nvbench", NULL, whole, err))
         return -1;
     const struct node *list = node_member(file, "benchmarks");
     const struct node *benchmark = list && list->type == NODE_ARRAY ? list->children : NULL;
@@ -115,3 +123,5 @@ int import_nvbench(struct import *in, const struct node *file, const char *text,
     }
     return foreign_end(in, err);
 }
+
+const struct importer importer_nvbench = {"nvbench", is_nvbench, import_nvbench};

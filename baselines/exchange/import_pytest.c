@@ -4,7 +4,7 @@
 //   kernel   the test's name up to its '[', then the parameters that are no problem: test.tile-2
 //   problem  params and extra_info m, n, k, dtype or problem; of unnamed ones what is in brackets
 //   time     stats.data, seconds each, when it was saved (--benchmark-save-data); else the median
-//   device   the host, by machine_info.node
+//   device   the host, by its processor: a runner's name is another one each time
 //   commit   commit_info.id, unless the tree was dirty
 // Fields: pytest-benchmark's documentation; tests/data/import/pytest.json is one it wrote.
 #include "baselines/exchange/foreign.h"
@@ -80,8 +80,8 @@ static int read_benchmark(struct import *in, const struct node *benchmark, size_
     size_t count = data && data->type == NODE_ARRAY ? data->count : 0;
     double median = node_real(stats, "median", 0) * 1e9, *times_ns = &median;
     if (read_name(&f, benchmark, &in->run.arena))
-        return error_set(err, "%.200s: benchmark '%.100s': m, n, k, dtype or problem that is none",
-                         in->name, f.name);
+        return foreign_leave(in, &f, count ? count : 1, "m, n, k, dtype or problem that is none",
+                             err);
     if (count) {
         times_ns = arena_alloc(&in->run.arena, count * sizeof(*times_ns));
         const struct node *at = data->children;
@@ -91,24 +91,33 @@ static int read_benchmark(struct import *in, const struct node *benchmark, size_
     return foreign_add(in, &f, times_ns, count ? count : 1, err);
 }
 
-int import_pytest(struct import *in, const struct node *file, const char *text, size_t length,
-                  struct error *err)
+static bool is_pytest(const struct import_file *file)
 {
-    const struct node *list = node_member(file, "benchmarks");
-    const struct node *machine = node_member(file, "machine_info");
-    const struct node *commit = node_member(file, "commit_info");
+    return node_member(file->json, "machine_info") && node_member(file->json, "benchmarks");
+}
+
+static int import_pytest(struct import *in, const struct import_file *file, struct error *err)
+{
+    const struct node *list = node_member(file->json, "benchmarks");
+    const struct node *machine = node_member(file->json, "machine_info");
+    const struct node *commit = node_member(file->json, "commit_info");
+    const struct node *cpu = node_member(machine, "cpu");
     const char *node = node_text(machine, "node", "unknown"), *id = node_text(commit, "id", "");
     if (!machine || !list || list->type != NODE_ARRAY)
         return error_set(err, "%.200s: not pytest-benchmark's JSON: no machine_info or benchmarks",
                          in->name);
     const bool known = import_is_object_id(id) && !node_bool(commit, "dirty", false);
-    if (foreign_begin(in, "pytest-benchmark", known ? id : NULL, text, length, err))
+    const struct commit named = foreign_commit(id);
+    if (foreign_begin(in, "pytest-benchmark", known ? &named : NULL, file, err))
         return -1;
-    size_t device =
-        foreign_device(in, "host", arena_printf(&in->run.arena, "pytest-benchmark:%s", node), node);
+    const char *brand = node_text(cpu, "brand_raw", node_text(machine, "machine", "unknown"));
+    size_t device = foreign_device(
+        in, "host", arena_printf(&in->run.arena, "pytest-benchmark:%.100s", brand), node);
     for (const struct node *at = list->children; at; at = at->next) {
         if (read_benchmark(in, at, device, err))
             return -1;
     }
     return foreign_end(in, err);
 }
+
+const struct importer importer_pytest = {"pytest", is_pytest, import_pytest};

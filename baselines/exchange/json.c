@@ -1062,9 +1062,10 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
     return 0;
 }
 
-int import_json(struct import *in, const char *text, size_t length, struct error *err)
+static int import_json(struct import *in, const struct import_file *file, struct error *err)
 {
-    const char *end = text + length;
+    const char *text = file->text;
+    const char *end = text + file->length;
     int status = 0;
     for (in->line = 1; status == 0 && text < end; in->line++) {
         char where[IMPORT_WHERE];
@@ -1083,3 +1084,23 @@ int import_json(struct import *in, const char *text, size_t length, struct error
     }
     return status;
 }
+
+// The names of its lines: what begins with none of them is another tool's.
+static bool is_json(const struct import_file *file)
+{
+    static const char *const names[] = {"plumb", "run",   "result",  "study", "link",
+                                        "event", "build", "profile", "epoch"};
+    size_t at = 0;
+    while (at < file->length && file->text[at] && strchr(" \t\r\n", file->text[at]))
+        at++;
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        char begin[16];
+        const int length = snprintf(begin, sizeof(begin), "{\"%s\":", names[i]);
+        if (file->length - at >= (size_t)length &&
+            memcmp(file->text + at, begin, (size_t)length) == 0)
+            return true;
+    }
+    return false;
+}
+
+const struct importer importer_json = {"json", is_json, import_json};

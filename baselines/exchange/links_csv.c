@@ -92,12 +92,15 @@ int store_export_links(struct store *store, const struct export_filter *filter, 
 
 // ---- read ----
 
-bool import_heads_links(const char *line, size_t length)
+// The first line that is no comment.
+static bool is_links(const struct import_file *file)
 {
     static const char *const marks[] = {"base_code", "head_code", "log_ratio"};
+    size_t length;
+    const char *line = import_header(&length, file);
     bool all = true;
     for (size_t i = 0; i < ARRAY_COUNT(marks); i++)
-        all &= memmem(line, length, marks[i], strlen(marks[i])) != NULL;
+        all &= line && memmem(line, length, marks[i], strlen(marks[i])) != NULL;
     return all;
 }
 
@@ -170,6 +173,13 @@ static bool uid_of(char out[STORE_UID_TEXT], const struct table *t)
            strspn(out, "0123456789abcdef") == STORE_UID_TEXT - 1;
 }
 
+static int leave_row(struct import *in, const char *column, const char *is, struct error *err)
+{
+    error_set(err, "%.200s:%zu: %s: not %s", in->name, in->line, column, is);
+    in->report.rows++;
+    return import_leave(in, 1, err);
+}
+
 static int import_row(struct import *in, const struct table *t, struct error *err)
 {
     char kernel[KERNEL_NAME_TEXT];
@@ -207,17 +217,21 @@ static int import_row(struct import *in, const struct table *t, struct error *er
     };
     for (size_t i = 0; i < ARRAY_COUNT(cells); i++) {
         if (!cells[i].sound)
-            return error_set(err, "%.200s:%zu: %s: not %s", in->name, in->line,
-                             column_names[cells[i].column], cells[i].is);
+            return leave_row(in, column_names[cells[i].column], cells[i].is, err);
     }
+    if (!link_sound(&l))
+        return leave_row(in, "error", "a link's: figures in range, of two codes and two commits",
+                         err);
+    in->report.rows++;
+    in->report.samples++;
     const struct series series = {kernel, &problem, device.uuid};
     return import_put_link(in, &series, &device, &l, err);
 }
 
-int import_links(struct import *in, const char *text, size_t length, struct error *err)
+static int import_links(struct import *in, const struct import_file *file, struct error *err)
 {
     struct table t = {0};
-    if (csv_parse(&t.csv, text, length, in->name, err))
+    if (import_table(&t.csv, in, file->text, file->length, err))
         return -1;
     int status = find_columns(&t, in->name, err);
     for (; status == 0 && t.row < t.csv.count; t.row++) {
@@ -227,3 +241,5 @@ int import_links(struct import *in, const char *text, size_t length, struct erro
     csv_free(&t.csv);
     return status;
 }
+
+const struct importer importer_links = {"links", is_links, import_links};

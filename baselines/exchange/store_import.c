@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Importing: which form a file has, and its reader. All is one batch, so that a refused line leaves
-// the store as it was.
-#include "baselines/exchange/foreign.h"
+// Importing: which form a file has, and its reader. All is one batch, so that a file that is
+// refused leaves the store as it was.
 #include "baselines/exchange/import.h"
 
 #include <stdlib.h>
@@ -10,83 +9,30 @@
 
 enum { IMPORT_LIMIT = 1 << 30 }; // bytes of one file
 
-// ---- what a file is, by its content ----
+#define X(name) extern const struct importer importer_##name;
+#include "baselines/importers.inc"
+#undef X
 
-// The line at `at` without its end.
-static size_t line_length(const char *text, size_t length, size_t at)
+// Our own forms and those of tools, then any table.
+static const struct importer *const importers[] = {&importer_json,
+#define X(name) &importer_##name,
+#include "baselines/importers.inc"
+#undef X
+                                                   &importer_links, &importer_csv};
+
+static const struct importer *find_importer(const char *name)
 {
-    const char *end = memchr(text + at, '\n', length - at);
-    return end ? (size_t)(end - (text + at)) : length - at;
+    for (size_t i = 0; i < ARRAY_COUNT(importers); i++) {
+        if (strcmp(importers[i]->name, name) == 0)
+            return importers[i];
+    }
+    return NULL;
 }
 
-// Our own JSON is one object with one member per line; another tool's file is one object.
-static int detect_json(enum import_format *out, const char *name, const char *text, size_t length,
-                       size_t at, struct error *err)
+bool store_import_knows(const char *format)
 {
-    static const struct {
-        const char *first, *second;
-        enum import_format format;
-    } tools[] = {{"devices", "benchmarks", IMPORT_NVBENCH},
-                 {"context", "benchmarks", IMPORT_GOOGLE},
-                 {"machine_info", "benchmarks", IMPORT_PYTEST}};
-    struct arena arena = {0};
-    const struct node *file;
-    struct error ignored;
-    int status = 0;
-    const size_t line = line_length(text, length, at);
-    if (node_parse(&file, text + at, line, name, &arena, &ignored) == 0 && file->count == 1) {
-        *out = IMPORT_JSON;
-    } else if (node_parse(&file, text, length, name, &arena, &ignored)) {
-        // Broken, or broken lines of ours: their reader says where.
-        *out = IMPORT_JSON;
-    } else {
-        status = -1;
-        for (size_t i = 0; status && i < ARRAY_COUNT(tools); i++) {
-            if (node_member(file, tools[i].first) && node_member(file, tools[i].second)) {
-                *out = tools[i].format;
-                status = 0;
-            }
-        }
-        if (status)
-            error_set(err, "%.200s: JSON of no tool that is read; `plumb help import` lists them",
-                      name);
-    }
-    arena_free(&arena);
-    return status;
+    return find_importer(format) != NULL;
 }
-
-static int import_detect(enum import_format *out, const char *name, const char *text, size_t length,
-                         struct error *err)
-{
-    size_t first = 0;
-    while (first < length && strchr(" \t\r\n", text[first]) && text[first])
-        first++;
-    if (first < length && text[first] == '{')
-        return detect_json(out, name, text, length, first, err);
-    // Tools print other lines before their table.
-    for (size_t at = 0; at < length; at += line_length(text, length, at) + 1) {
-        if (foreign_heads(text, length, at, "\"ID\",")) {
-            *out = IMPORT_NCU;
-            return 0;
-        }
-        if (foreign_heads(text, length, at, "Problem,Provider,")) {
-            *out = IMPORT_CUTLASS;
-            return 0;
-        }
-    }
-    for (size_t at = 0; at < length; at += line_length(text, length, at) + 1) {
-        const size_t line = line_length(text, length, at);
-        if (line == 0 || text[at] == '#' || text[at] == '\r')
-            continue;
-        if (!memchr(text + at, ',', line))
-            break;
-        *out = import_heads_links(text + at, line) ? IMPORT_LINKS : IMPORT_CSV;
-        return 0;
-    }
-    return error_set(err, "%.200s: of no form that is read; `plumb help import` lists them", name);
-}
-
-// ---- reading it ----
 
 static int read_all(char **out, size_t *length, FILE *file, const char *name, struct error *err)
 {
@@ -112,44 +58,135 @@ static int read_all(char **out, size_t *length, FILE *file, const char *name, st
     return 0;
 }
 
-// One whole JSON value of another tool.
-static int read_tool(struct import *in, enum import_format format, const char *text, size_t length,
-                     struct error *err)
+// ---- JSON ----
+
+// Whether one of the words of a number that JSON does not have stands at `at`, and how long it is.
+static size_t no_number(const char *at, const char *end)
 {
+    static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity",
+                                        "nan", "-nan", "inf",      "-inf"};
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        const size_t length = strlen(words[i]);
+        if ((size_t)(end - at) >= length && memcmp(at, words[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+// Tools write NaN and Infinity, which JSON has not: they become null, and what holds them is a row
+// without that number. The caller frees.
+static char *without_nan(size_t *length, const char *text, size_t size)
+{
+    struct buffer out = {0};
+    bool quoted = false;
+    size_t from = 0;
+    for (size_t i = 0; i < size; i++) {
+        quoted ^= text[i] == '"';
+        i += quoted && text[i] == '\\';
+        const size_t word = quoted || i >= size ? 0 : no_number(text + i, text + size);
+        if (!word)
+            continue;
+        buffer_add(&out, text + from, i - from);
+        buffer_puts(&out, "null");
+        from = i + word;
+        i = from - 1;
+    }
+    buffer_add(&out, text + from, size - from);
+    *length = out.length;
+    return out.bytes;
+}
+
+static bool begins_json(const char *text, size_t length)
+{
+    size_t first = 0;
+    while (first < length && text[first] && strchr(" \t\r\n", text[first]))
+        first++;
+    return first < length && (text[first] == '{' || text[first] == '[');
+}
+
+// `why`: what is wrong with it, where it is none.
+static const struct node *read_json(const struct import_file *file, const char *name,
+                                    struct arena *arena, struct error *why)
+{
+    const struct node *node = NULL;
+    if (!begins_json(file->text, file->length))
+        return NULL;
+    if (node_parse_lines(&node, file->text, file->length, name, arena, why) == 0)
+        return node;
+    size_t length;
+    char *plain = without_nan(&length, file->text, file->length);
+    const int status = node_parse_lines(&node, plain, length, name, arena, why);
+    free(plain);
+    return status ? NULL : node;
+}
+
+// ---- reading ----
+
+static int detect(const struct importer **out, const struct import_file *file, const char *name,
+                  const struct error *why, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(importers); i++) {
+        if (importers[i]->is(file)) {
+            *out = importers[i];
+            return 0;
+        }
+    }
+    if (file->json)
+        return error_set(
+            err, "%.200s: JSON of no tool that is read; `plumb help import` lists them", name);
+    if (why->text[0]) {
+        *err = *why;
+        return -1;
+    }
+    return error_set(err, "%.200s: of no form that is read; `plumb help import` lists them", name);
+}
+
+static int read_file(struct import *in, const char *text, size_t length, struct error *err)
+{
+    struct import_file file = {.text = text, .length = length};
     struct arena arena = {0};
-    const struct node *file;
-    int status = node_parse(&file, text, length, in->name, &arena, err);
+    struct error why = {0};
+    const struct importer *importer = NULL;
+    int status = 0;
+    file.json = read_json(&file, in->name, &arena, &why);
+    if (in->source->format)
+        importer = find_importer(in->source->format);
+    else
+        status = detect(&importer, &file, in->name, &why, err);
+    if (status == 0 && !importer)
+        status = error_set(err, "%.200s: no form is called %.40s", in->name, in->source->format);
     if (status == 0)
-        status = (format == IMPORT_NVBENCH  ? import_nvbench
-                  : format == IMPORT_GOOGLE ? import_google
-                                            : import_pytest)(in, file, text, length, err);
+        status = importer->read(in, &file, err);
     arena_free(&arena);
     return status;
 }
 
-static int read_text(struct import *in, const char *text, size_t length, struct error *err)
+// Nothing of a file that has rows could be read: that is no success.
+static int check_report(const struct import *in, struct error *err)
 {
-    enum import_format format = in->source->format;
-    if (format == IMPORT_DETECT && import_detect(&format, in->name, text, length, err))
-        return -1;
-    switch (format) {
-    case IMPORT_CSV:
-        return import_csv(in, text, length, err);
-    case IMPORT_LINKS:
-        return import_links(in, text, length, err);
-    case IMPORT_JSON:
-        return import_json(in, text, length, err);
-    case IMPORT_CUTLASS:
-        return import_cutlass(in, text, length, err);
-    case IMPORT_NCU:
-        return import_ncu(in, text, length, err);
-    default:
-        return read_tool(in, format, text, length, err);
-    }
+    const struct import_report *r = &in->report;
+    if (r->rows == 0 && !in->tool)
+        return 0; // one of our own forms
+    if (r->rows == 0)
+        return error_set(err, "%.200s: there is no benchmark in it", in->name);
+    if (r->samples + r->failures)
+        return 0;
+    if (r->left == 0)
+        return error_set(err, "%.200s: no benchmark's kernel matches --kernel and not --exclude",
+                         in->name);
+    const char *end = strchr(r->said.bytes, '\n');
+    return error_set(err, "%.*s; nothing else is in it that can be read",
+                     (int)(end - r->said.bytes), r->said.bytes);
+}
+
+void import_report_free(struct import_report *report)
+{
+    buffer_free(&report->said);
+    buffer_free(&report->where);
 }
 
 int store_import(struct store *store, FILE *file, const struct import_source *source,
-                 struct store_counts *added, struct error *err)
+                 struct store_counts *added, struct import_report *report, struct error *err)
 {
     struct import in = {.store = store, .name = source->name, .source = source, .line = 1};
     struct error ignored;
@@ -159,9 +196,11 @@ int store_import(struct store *store, FILE *file, const struct import_source *so
         return -1;
     int status = store_begin_batch(store, err);
     if (status == 0) {
-        status = read_text(&in, text, length, err);
+        status = read_file(&in, text, length, err);
         if (import_end(&in, status ? &ignored : err))
             status = -1;
+        if (status == 0)
+            status = check_report(&in, err);
         if (status == 0)
             status = store_commit_batch(store, err);
         else
@@ -171,5 +210,9 @@ int store_import(struct store *store, FILE *file, const struct import_source *so
     free(text);
     if (status == 0 && added)
         *added = in.added;
+    if (report)
+        *report = in.report;
+    else
+        import_report_free(&in.report);
     return status;
 }

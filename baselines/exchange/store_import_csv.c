@@ -6,6 +6,8 @@
 // device) make one run. Samples are not in a table: each measurement gets one that stands for all.
 #include "baselines/exchange/import.h"
 
+#include "baselines/range.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +102,7 @@ static int read_time(int64_t *out, const struct import *in, const struct table *
 {
     const char *text = field(table, row, column);
     *out = 0;
-    if (text[0] && (parse_int64(out, text) || *out < 0))
+    if (text[0] && (parse_int64(out, text) || *out < 0 || !range_is_time(*out)))
         return refuse(in, column, "seconds since 1970, a whole number", err);
     return 0;
 }
@@ -201,9 +203,11 @@ static int read_measurement(struct measurement *out, struct import *in, const st
     double time_ns = 0, clock_hz = 0;
     if (state[0] && (measurement_state_parse(&m.state, state) || m.state == MEASURED_NOT_TAKEN))
         return refuse(in, COLUMN_state, "a state that a measurement can have", err);
-    if ((time[0] || m.state == MEASURED_OK) && (parse_double(&time_ns, time) || !(time_ns > 0)))
+    if ((time[0] || m.state == MEASURED_OK) &&
+        (parse_double(&time_ns, time) || !(time_ns > 0) || time_ns > SAMPLE_TIME_NS))
         return refuse(in, COLUMN_time_ns, "nanoseconds, a number above 0", err);
-    if (clock[0] && (parse_double(&clock_hz, clock) || clock_hz < 0))
+    if (clock[0] &&
+        (parse_double(&clock_hz, clock) || !(clock_hz >= 0 && clock_hz <= SAMPLE_CLOCK_HZ)))
         return refuse(in, COLUMN_clock_hz, "Hz, a number", err);
     m.regime = field(table, row, COLUMN_regime);
     if (m.state == MEASURED_OK)
@@ -221,8 +225,11 @@ static int read_row(struct result *r, struct import *in, const struct table *tab
     const char *role = field(table, row, COLUMN_role);
     if (role[0] && !base && strcmp(role, "head") != 0)
         return refuse(in, COLUMN_role, "base or head", err);
-    if (!text_copy(r->kernel, sizeof(r->kernel), field(table, row, COLUMN_kernel)) || !r->kernel[0])
-        return refuse(in, COLUMN_kernel, "1 to 200 bytes", err);
+    if (!text_copy(r->kernel, sizeof(r->kernel), field(table, row, COLUMN_kernel)) ||
+        !range_is_name(r->kernel, sizeof(r->kernel)))
+        return refuse(in, COLUMN_kernel, "1 to 200 bytes of UTF-8 without control bytes", err);
+    if (!range_is_name(device_uuid(table, row), IMPORT_WHERE))
+        return refuse(in, COLUMN_device, "a name of at most 255 bytes", err);
     if (problem_parse(&r->problem, field(table, row, COLUMN_problem), err))
         return import_blame(in, err);
     if (!import_is_code(code) ||
@@ -240,6 +247,54 @@ static bool same_series(const struct table *table, size_t a, size_t b)
            strcmp(device_uuid(table, a), device_uuid(table, b)) == 0;
 }
 
+// All that one row says by itself.
+static int check_row(struct import *in, const struct table *table, size_t row, struct error *err)
+{
+    struct commit commit = {0};
+    struct run scratch = {0};
+    struct result result = {0};
+    enum run_kind kind;
+    int64_t started_s;
+    const char *text = field(table, row, COLUMN_kind);
+    int status = 0;
+    if (text[0] && run_kind_parse(&kind, text))
+        return refuse(in, COLUMN_kind, "unknown", err);
+    in->run = (struct run){.devices = &(struct device){0}};
+    if (read_time(&started_s, in, table, row, COLUMN_started_s, err) ||
+        read_commit(&commit, in, table, row, err) ||
+        read_toolchain(&scratch, in, table, row, err) || read_row(&result, in, table, row, err))
+        status = -1;
+    arena_free(&scratch.arena);
+    arena_free(&in->run.arena);
+    in->run = (struct run){0};
+    return status;
+}
+
+// Rows that cannot be read are left out before runs are made of them.
+static int check_rows(struct import *in, struct table *table, struct error *err)
+{
+    struct csv *csv = &table->csv;
+    size_t kept = 0;
+    for (size_t row = 0; row < csv->count; row++) {
+        in->line = csv->rows[row].line;
+        in->report.rows++;
+        if (check_row(in, table, row, err)) {
+            if (import_leave(in, 1, err))
+                return -1;
+            continue;
+        }
+        csv->rows[kept++] = csv->rows[row];
+    }
+    csv->count = kept;
+    return 0;
+}
+
+static void count_row(struct import *in, const struct measurement *m)
+{
+    in->report.samples += m->count;
+    in->report.failures += m->count == 0;
+}
+
 static int import_run(struct import *in, const struct table *table, size_t from, size_t to,
                       struct error *err)
 {
@@ -251,10 +306,12 @@ static int import_run(struct import *in, const struct table *table, size_t from,
         in->line = table->csv.rows[row].line;
         if (read_row(&result, in, table, row, err))
             return -1;
+        count_row(in, is_base(table, row) ? &result.base : &result.head);
         if (row + 1 < to && same_series(table, row, row + 1)) {
             in->line = table->csv.rows[++row].line;
             if (read_row(&result, in, table, row, err))
                 return -1;
+            count_row(in, is_base(table, row) ? &result.base : &result.head);
         }
         if (import_result(in, &result, err))
             return -1;
@@ -262,12 +319,14 @@ static int import_run(struct import *in, const struct table *table, size_t from,
     return import_end(in, err);
 }
 
-int import_csv(struct import *in, const char *text, size_t length, struct error *err)
+static int import_csv(struct import *in, const struct import_file *file, struct error *err)
 {
     struct table table = {0};
-    if (csv_parse(&table.csv, text, length, in->name, err))
+    if (import_table(&table.csv, in, file->text, file->length, err))
         return -1;
     int status = find_columns(&table, in->name, err);
+    if (status == 0)
+        status = check_rows(in, &table, err);
     for (size_t from = 0, to; status == 0 && from < table.csv.count; from = to) {
         for (to = from + 1; to < table.csv.count && same_run(&table, from, to);)
             to++;
@@ -276,3 +335,12 @@ int import_csv(struct import *in, const char *text, size_t length, struct error 
     csv_free(&table.csv);
     return status;
 }
+
+// Any table may be one; its columns are looked for when it is read.
+static bool is_csv(const struct import_file *file)
+{
+    size_t length;
+    return import_header(&length, file) != NULL;
+}
+
+const struct importer importer_csv = {"csv", is_csv, import_csv};

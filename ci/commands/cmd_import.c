@@ -11,32 +11,27 @@
 
 struct arguments {
     struct options options;
-    const char *format, *commit, *kernel, *device;
-    struct problem problem; // m 0: not given
+    const char *format, *commit, *kernel, *exclude, *device;
+    struct problem problem;
+    bool problem_given, strict;
 };
 
-static const struct {
-    const char *name;
-    enum import_format format;
-} formats[] = {{"csv", IMPORT_CSV},         {"links", IMPORT_LINKS},   {"json", IMPORT_JSON},
-               {"nvbench", IMPORT_NVBENCH}, {"google", IMPORT_GOOGLE}, {"pytest", IMPORT_PYTEST},
-               {"cutlass", IMPORT_CUTLASS}, {"ncu", IMPORT_NCU}};
-#define FORMATS "csv, links, json, nvbench, google, pytest, cutlass or ncu"
+#define FORMATS                                                                                    \
+    "csv, links, json, nvbench, google, pytest, cutlass, ncu, hyperfine, bmf, ghbench, asv or "    \
+    "triton"
 
 static int take_format(void *arguments, const char *text)
 {
     ((struct arguments *)arguments)->format = text;
-    for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
-        if (strcmp(text, formats[i].name) == 0)
-            return 0;
-    }
-    return -1;
+    return store_import_knows(text) ? 0 : -1;
 }
 
 static int take_problem(void *arguments, const char *text)
 {
+    struct arguments *a = arguments;
     struct error ignored;
-    return problem_parse(&((struct arguments *)arguments)->problem, text, &ignored);
+    a->problem_given = true;
+    return problem_parse(&a->problem, text, &ignored);
 }
 
 static const struct command_option own_options[] = {
@@ -46,6 +41,9 @@ static const struct command_option own_options[] = {
     OPTION_OWN("problem", 0, "PROBLEM", "Of other tools: of benchmarks that name no problem",
                take_problem, "MxNxK:TYPE"),
     OPTION_TEXT("kernel", 0, "PATTERN", "Of other tools: only these kernels", kernel),
+    OPTION_TEXT("exclude", 0, "PATTERN", "Of other tools: but not these kernels", exclude),
+    OPTION_FLAG("strict", 0,
+                "Refuse a file with a row that cannot be read, instead of leaving it out", strict),
     OPTION_TEXT("device", 0, "UUID", "Of other tools: what was measured on [as the file says]",
                 device),
     {0},
@@ -83,6 +81,38 @@ static int find_commit(struct commit *out, const char *named, void *context, str
     return repository_commit(out, c->repository, a->commit ? a->commit : "HEAD", &c->arena, err);
 }
 
+// What was left out goes where warnings go; the rest behind what was added.
+static void tell_rows(const char *path, const struct import_report *r, const char *problem)
+{
+    for (char *line = r->said.bytes, *next; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        fprintf(stderr, "plumb: left out: %s\n", line);
+    }
+    if (!r->rows)
+        return;
+    printf("%s: %zu %s read: %zu %s, %zu without a time", path, r->rows,
+           plural(r->rows, "row", "rows"), r->samples, plural(r->samples, "sample", "samples"),
+           r->failures);
+    if (r->unwanted)
+        printf(", %zu not wanted", r->unwanted);
+    printf(", %zu left out", r->left);
+    if (r->aggregates)
+        printf("; %zu %s of them not read", r->aggregates,
+               plural(r->aggregates, "aggregate", "aggregates"));
+    puts("");
+    for (char *line = r->where.bytes, *next; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        printf("%s: to %s", path, line);
+        if (r->told)
+            printf(", problem %s as told for %zu", problem, r->told);
+        puts("");
+    }
+}
+
 static void tell(const char *path, const struct store_counts *added)
 {
     printf("%s: %" PRId64 " %s, %" PRId64 " %s", path, added->runs,
@@ -103,22 +133,28 @@ static int import_file(struct context *context, const struct arguments *a, const
     struct import_source source = {.name = path,
                                    .find_commit = find_commit,
                                    .context = &asked,
-                                   .problem = a->problem.m ? &a->problem : NULL,
+                                   .format = a->format,
+                                   .problem = a->problem_given ? &a->problem : NULL,
                                    .kernel = a->kernel,
+                                   .exclude = a->exclude,
+                                   .strict = a->strict,
                                    .device = a->device};
     struct store_counts added;
-    for (size_t i = 0; a->format && i < ARRAY_COUNT(formats); i++) {
-        if (strcmp(a->format, formats[i].name) == 0)
-            source.format = formats[i].format;
-    }
+    struct import_report report = {0};
+    char problem[PROBLEM_TEXT] = "";
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     if (!file)
         return error_set(err, "%s: %s", path, strerror(errno));
-    int status = store_import(context->store, file, &source, &added, err);
+    int status = store_import(context->store, file, &source, &added, &report, err);
     if (file != stdin)
         fclose(file);
     if (status == 0)
         tell(path, &added);
+    if (a->problem_given)
+        problem_format(problem, &a->problem);
+    if (status == 0)
+        tell_rows(path, &report, problem);
+    import_report_free(&report);
     return status;
 }
 
@@ -152,5 +188,10 @@ const struct command command_import = {
            "pytest   pytest-benchmark's JSON, --benchmark-json\n"
            "cutlass  the CUTLASS profiler's CSV, --output\n"
            "ncu      what `ncu --csv` prints; needs --problem\n"
+           "hyperfine  hyperfine's JSON, --export-json\n"
+           "bmf      Bencher Metric Format: the measure latency\n"
+           "ghbench  github-action-benchmark's data.js: each commit of its history\n"
+           "asv      a result file of airspeed velocity; name all for the whole history\n"
+           "triton   the CSV of triton.testing.perf_report, of columns that say their unit\n"
            "All are described in baselines/README.md.",
 };

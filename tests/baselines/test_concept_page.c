@@ -69,7 +69,7 @@ static void the_worked_example_is_the_recorded_gate(void **state)
     struct run run = {0};
     int64_t id = 0;
     char *text = helper_read(RECORD, NULL);
-    import_text(open->store, text, strlen(text), IMPORT_JSON, NULL, &err);
+    import_text(open->store, text, strlen(text), "json", NULL, &err);
     assert_ok(store_last_run(&id, open->store, STORE_ALL_RUNS, &err), &err);
     assert_ok(store_load_run(&run, open->store, id, &err), &err);
     const struct result *r = the_series(&run);

@@ -104,7 +104,7 @@ static void every_field_comes_back_from_a_store_a_file_and_a_merge(void **state)
     char *text = exported(f->store, store_export_json, &size);
     const char *imported = scratch_path(&f->arena, f->folder, "imported.db");
     struct store *other = scratch_store(imported, STORE_WRITE);
-    assert_ok(import_text(other, text, size, IMPORT_JSON, NULL, &err), &err);
+    assert_ok(import_text(other, text, size, "json", NULL, &err), &err);
     assert_same(v, other, last_run(other), "imported");
     store_close(other);
     free(text);
@@ -156,14 +156,14 @@ static void a_count_out_of_range_is_refused(void **state)
         assert_non_null(at);
         char *bad =
             xprintf("%.*s\"%s\":-1%s", (int)(at - good), good, field->name, at + strlen(from) - 1);
-        assert_int_equal(import_text(f->store, bad, strlen(bad), IMPORT_JSON, NULL, &err), -1);
+        assert_int_equal(import_text(f->store, bad, strlen(bad), "json", NULL, &err), -1);
         free(bad);
         free(from);
         free(last);
         tried++;
     }
     assert_true(tried >= 3);
-    assert_ok(import_text(f->store, good, size, IMPORT_JSON, NULL, &err), &err);
+    assert_ok(import_text(f->store, good, size, "json", NULL, &err), &err);
     free(good);
 }
 

@@ -24,7 +24,7 @@ static char *table_of(struct store *store)
     return text;
 }
 
-static int64_t links_added(struct store *store, const char *text, enum import_format format)
+static int64_t links_added(struct store *store, const char *text, const char *format)
 {
     struct store_counts added;
     assert_ok(import_text(store, text, strlen(text), format, &added, &err), &err);
@@ -41,12 +41,12 @@ static void a_recorded_history_comes_back_from_its_table(void **state)
 {
     struct open_store *f = *state;
     char *lines = helper_read(TEST_SOURCE "/baselines/recorded/h200/history/own.jsonl", NULL);
-    assert_int_equal(links_added(f->store, lines, IMPORT_DETECT), 251);
-    assert_int_equal(links_added(f->store, lines, IMPORT_DETECT), 0);
+    assert_int_equal(links_added(f->store, lines, NULL), 251);
+    assert_int_equal(links_added(f->store, lines, NULL), 0);
     char *table = table_of(f->store);
     struct store *read = another(f, "b.db");
-    assert_int_equal(links_added(read, table, IMPORT_DETECT), 251);
-    assert_int_equal(links_added(read, table, IMPORT_DETECT), 0);
+    assert_int_equal(links_added(read, table, NULL), 251);
+    assert_int_equal(links_added(read, table, NULL), 0);
     char *again = table_of(read);
     assert_string_equal(again, table);
     sound_counts(read);
@@ -68,7 +68,7 @@ static void a_recorded_history_comes_back_from_its_table(void **state)
 static void the_needed_columns_suffice(void **state)
 {
     struct open_store *f = *state;
-    assert_int_equal(links_added(f->store, HEADER "\n" ROW "\n", IMPORT_DETECT), 1);
+    assert_int_equal(links_added(f->store, HEADER "\n" ROW "\n", NULL), 1);
     char *table = table_of(f->store);
     assert_non_null(strstr(table, "\n0123456789abcdef0123456789abcdef,gemm,64x64x64:fp32"));
     free(table);
@@ -104,7 +104,7 @@ static void rows_that_cannot_be_links_are_refused(void **state)
         assert_non_null(at);
         char *text = xprintf("%.*s%s%s", (int)(at - sound), sound, changes[i][1],
                              at + strlen(changes[i][0]));
-        assert_int_equal(import_text(f->store, text, strlen(text), IMPORT_DETECT, NULL, &err), -1);
+        assert_int_equal(import_text(f->store, text, strlen(text), NULL, NULL, &err), -1);
         if (strncmp(err.text, changes[i][2], strlen(changes[i][2])) != 0)
             fail_msg("%s: %s", changes[i][2], err.text);
         free(text);

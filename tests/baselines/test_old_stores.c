@@ -73,7 +73,7 @@ static void an_older_store_opens_and_its_export_says_the_same(void **state)
         char *name = xprintf("%s-export.db", seeds[i].commit);
         struct store *other = scratch_store(scratch_path(&f->arena, f->folder, name), STORE_WRITE);
         char *text = seed_text(&seeds[i], "jsonl");
-        assert_ok(import_text(other, text, strlen(text), IMPORT_JSON, &added, &err), &err);
+        assert_ok(import_text(other, text, strlen(text), "json", &added, &err), &err);
         assert_int_equal(added.links, seeds[i].links);
         const size_t count = load_all(&stored, store, &f->arena);
         assert_true(count >= 2);

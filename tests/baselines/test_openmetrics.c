@@ -81,7 +81,7 @@ static void an_export_is_read_by_prometheus_own_parser(void **state)
     char *said = parsed(f, python);
     assert_non_null(strstr(said, "plumb_commit info  0 True\n"));
     free(said);
-    assert_ok(import_text(f->store, table, strlen(table), IMPORT_CSV, NULL, &err), &err);
+    assert_ok(import_text(f->store, table, strlen(table), "csv", NULL, &err), &err);
     said = parsed(f, python);
     for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
         if (!strstr(said, wanted[i]))

@@ -28,10 +28,10 @@ static void load(struct run *out, const char *name)
     static int loads;
     char *path = xprintf("%s/%d.db", directory, loads++), *source = xprintf(RECORDED "%s", name);
     FILE *file = fopen(source, "r");
-    const struct import_source from = {.name = name, .format = IMPORT_JSON};
+    const struct import_source from = {.name = name, .format = "json"};
     assert_non_null(file);
     if (store_open(&store, path, STORE_WRITE, &err) ||
-        store_import(store, file, &from, &added, &err) ||
+        store_import(store, file, &from, &added, NULL, &err) ||
         store_last_run(&id, store, STORE_ALL_RUNS, &err) || store_load_run(out, store, id, &err))
         fail_msg("%s", err.text);
     assert_int_equal(added.runs, 1);

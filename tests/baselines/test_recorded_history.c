@@ -46,7 +46,7 @@ static void look(const char *name)
     const struct history_wanted wanted = {0};
     const struct events_asked asked = {0};
     assert_ok(store_open(&store, path, STORE_WRITE, &err), &err);
-    assert_ok(import_text(store, text, strlen(text), IMPORT_JSON, &added, &err), &err);
+    assert_ok(import_text(store, text, strlen(text), "json", &added, &err), &err);
     history_free(&set);
     assert_ok(history_load(&set, store, &wanted, NULL, &err), &err);
     assert_ok(events_load(&events, &set, store, &asked, &arena, &err), &err);

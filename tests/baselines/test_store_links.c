@@ -111,7 +111,7 @@ static void links_come_back_through_merging_and_json(void **state)
     struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "c.db"), STORE_WRITE);
     char *text = exported(f->store, &size);
     for (int again = 0; again < 2; again++)
-        assert_ok(import_text(read, text, size, IMPORT_JSON, NULL, &err), &err);
+        assert_ok(import_text(read, text, size, "json", NULL, &err), &err);
     expect_links(read, &run, 3);
     sound_counts(read);
     free(text);
@@ -134,7 +134,7 @@ static void a_gates_link_comes_back_through_json(void **state)
     assert_ok(store_save_link(f->store, &series, &l, &err), &err);
     struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "g.db"), STORE_WRITE);
     char *text = exported(f->store, &size);
-    assert_ok(import_text(read, text, size, IMPORT_JSON, NULL, &err), &err);
+    assert_ok(import_text(read, text, size, "json", NULL, &err), &err);
     assert_ok(store_links(&links, &count, read, &series, &arena, &err), &err);
     assert_int_equal(count, 1);
     assert_int_equal(links[0].back, 0);
@@ -210,7 +210,7 @@ static void events_come_back_through_json(void **state)
     struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "e.db"), STORE_WRITE);
     char *text = exported(f->store, &size);
     for (int again = 0; again < 2; again++)
-        assert_ok(import_text(read, text, size, IMPORT_JSON, NULL, &err), &err);
+        assert_ok(import_text(read, text, size, "json", NULL, &err), &err);
     expect_event(read, "plumb 0.1");
     sound_counts(read);
     free(text);
@@ -234,13 +234,13 @@ static void hostile_events_of_a_file_are_refused(void **state)
                                            {"\"when_s\":1", "\"when_s\":999999999999999"}};
     struct open_store *f = *state;
     struct error err;
-    assert_ok(import_text(f->store, sound, strlen(sound), IMPORT_JSON, NULL, &err), &err);
+    assert_ok(import_text(f->store, sound, strlen(sound), "json", NULL, &err), &err);
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
         char line[512];
         const char *at = strstr(sound, parts[i][0]);
         snprintf(line, sizeof(line), "%.*s%s%s", (int)(at - sound), sound, parts[i][1],
                  at + strlen(parts[i][0]));
-        assert_int_equal(import_text(f->store, line, strlen(line), IMPORT_JSON, NULL, &err), -1);
+        assert_int_equal(import_text(f->store, line, strlen(line), "json", NULL, &err), -1);
         assert_non_null(strstr(err.text, ":1: an event has"));
     }
 }
@@ -313,7 +313,7 @@ static void hostile_links_of_a_file_are_refused(void **state)
         assert_non_null(at);
         char *changed =
             xprintf("%.*s%s%s", (int)(at - line), line, changes[i][1], at + strlen(changes[i][0]));
-        assert_int_equal(import_text(read, changed, strlen(changed), IMPORT_JSON, NULL, &err), -1);
+        assert_int_equal(import_text(read, changed, strlen(changed), "json", NULL, &err), -1);
         assert_non_null(strstr(err.text, "file:1: "));
         free(changed);
         store_close(read);

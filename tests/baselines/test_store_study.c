@@ -132,8 +132,8 @@ static void study_survives_merging_and_json(void **state)
     assert_ok(store_export_json(f->store, &(struct export_filter){0}, file, &err), &err);
     rewind(file);
     struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "c.db"), STORE_WRITE);
-    const struct import_source source = {.name = "export", .format = IMPORT_JSON};
-    assert_ok(store_import(read, file, &source, NULL, &err), &err);
+    const struct import_source source = {.name = "export", .format = "json"};
+    assert_ok(store_import(read, file, &source, NULL, NULL, &err), &err);
     fclose(file);
     assert_ok(store_last_run(&id, read, RUN_STUDY, &err), &err);
     expect_study(read, id, &run);
@@ -161,8 +161,8 @@ static void counts_that_do_not_add_up_are_refused(void **state)
     memcpy(at, "\"gates\":909", 11);
     file = fmemopen(text, size, "r");
     struct store *other = scratch_store(scratch_path(&f->arena, f->folder, "d.db"), STORE_WRITE);
-    const struct import_source source = {.name = "bad", .format = IMPORT_JSON};
-    assert_int_equal(store_import(other, file, &source, NULL, &err), -1);
+    const struct import_source source = {.name = "bad", .format = "json"};
+    assert_int_equal(store_import(other, file, &source, NULL, NULL, &err), -1);
     assert_non_null(strstr(err.text, "counts that add up"));
     expect_alarms(other, &run, 0, 0);
     store_close(other);

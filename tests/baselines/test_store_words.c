@@ -132,7 +132,7 @@ static void words_come_back_from_the_store_and_from_an_export(void **state)
     save_whole_run(f->store, &run);
     expect_words(f->store, run.id);
     char *text = exported(f->store);
-    assert_ok(import_text(f->other, text, strlen(text), IMPORT_JSON, NULL, &err), &err);
+    assert_ok(import_text(f->other, text, strlen(text), "json", NULL, &err), &err);
     assert_ok(store_last_run(&id, f->other, RUN_GATE, &err), &err);
     expect_words(f->other, id);
     free(text);
@@ -160,7 +160,7 @@ static void refused_with(struct open_store *f, const char *from, const char *to)
     char *text = exported(f->store), *at = strstr(text, from);
     assert_non_null(at);
     char *bad = xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    assert_int_equal(import_text(f->other, bad, strlen(bad), IMPORT_JSON, NULL, &err), -1);
+    assert_int_equal(import_text(f->other, bad, strlen(bad), "json", NULL, &err), -1);
     free(bad);
     free(text);
 }
@@ -176,7 +176,7 @@ static void states_that_no_measurement_has_are_refused(void **state)
     refused_with(f, "\"state\":\"ok\"", "\"state\":\"not taken\"");
     refused_with(f, "\"kind\":\"accepted\"", "\"kind\":\"Accepted\"");
     refused_with(f, "\"kind\":\"not measured\"", "\"kind\":\"\"");
-    assert_int_equal(import_text(f->other, csv, strlen(csv), IMPORT_CSV, NULL, &err), -1);
+    assert_int_equal(import_text(f->other, csv, strlen(csv), "csv", NULL, &err), -1);
     assert_non_null(strstr(err.text, "file:2: state"));
     // Well, and without a single sample: there is no such thing.
     struct run empty;

@@ -191,7 +191,7 @@ static void a_headline_of_recorded_runs_has_few_words(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
         char *path = xprintf("%s/%zu.db", folder, i);
         char *source = xprintf(TEST_SOURCE "/baselines/recorded/h200/%s.jsonl", names[i]);
-        const struct import_source from = {.name = source, .format = IMPORT_JSON};
+        const struct import_source from = {.name = source, .format = "json"};
         struct store *store = NULL;
         struct error err = {""};
         struct store_counts added;
@@ -200,7 +200,7 @@ static void a_headline_of_recorded_runs_has_few_words(void **state)
         FILE *file = fopen(source, "r");
         assert_non_null(file);
         if (store_open(&store, path, STORE_WRITE, &err) ||
-            store_import(store, file, &from, &added, &err) ||
+            store_import(store, file, &from, &added, NULL, &err) ||
             store_last_run(&id, store, STORE_ALL_RUNS, &err) ||
             store_load_run(&run, store, id, &err))
             fail_msg("%s", err.text);

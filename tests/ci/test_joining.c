@@ -35,7 +35,7 @@ static int set_up(void **state)
     recorded.empty = helper_read(recorded.path, &recorded.empty_size);
     struct store *store = scratch_store(recorded.path, STORE_WRITE);
     char *text = helper_read(RECORDED, NULL);
-    assert_ok(import_text(store, text, strlen(text), IMPORT_JSON, &added, &err), &err);
+    assert_ok(import_text(store, text, strlen(text), "json", &added, &err), &err);
     store_close(store);
     free(text);
     return 0;

@@ -88,7 +88,7 @@ static void what_is_said_to_be_left_is_near_what_it_takes(void **state)
         char *path = xprintf("%s/baselines/recorded/h200/%s", TEST_SOURCE, files[i]);
         char *text = helper_read(path, NULL);
         struct store_counts added;
-        assert_ok(import_text(open->store, text, strlen(text), IMPORT_JSON, &added, &err), &err);
+        assert_ok(import_text(open->store, text, strlen(text), "json", &added, &err), &err);
         free(text);
         free(path);
     }

@@ -56,7 +56,7 @@ static void report_run(struct store *store, int64_t id)
 
 void fuzz_one(const uint8_t *bytes, size_t size)
 {
-    const struct import_source from = {.name = "fuzz", .format = IMPORT_JSON};
+    const struct import_source from = {.name = "fuzz", .format = "json"};
     struct store_counts added;
     struct run_entry *entries;
     struct arena arena = {0};
@@ -66,7 +66,7 @@ void fuzz_one(const uint8_t *bytes, size_t size)
     FILE *file = size ? fmemopen((void *)(uintptr_t)bytes, size, "r") : NULL;
     if (!file)
         return;
-    if (store_import(store, file, &from, &added, &err) == 0) {
+    if (store_import(store, file, &from, &added, NULL, &err) == 0) {
         must(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, &err) == 0,
              err.text);
         for (size_t i = 0; i < count; i++)

@@ -33,7 +33,7 @@ void fuzz_one(const uint8_t *bytes, size_t size)
 {
     const struct problem problem = {.m = 8, .n = 8, .k = 8, .batch = 1};
     const struct import_source from = {
-        .name = "fuzz", .format = IMPORT_DETECT, .find_commit = find_commit, .problem = &problem};
+        .name = "fuzz", .format = NULL, .find_commit = find_commit, .problem = &problem};
     struct store_counts added;
     struct error err;
     if (!store)
@@ -41,6 +41,10 @@ void fuzz_one(const uint8_t *bytes, size_t size)
     FILE *file = size ? fmemopen((void *)(uintptr_t)bytes, size, "r") : NULL;
     if (!file)
         return;
-    store_import(store, file, &from, &added, &err);
+    struct import_report r = {0};
+    if (store_import(store, file, &from, &added, &r, &err) == 0 &&
+        r.rows != r.samples + r.failures + r.unwanted + r.left)
+        abort();
+    import_report_free(&r);
     fclose(file);
 }

@@ -123,11 +123,11 @@ static int one_commit(struct commit *out, const char *named, void *context, stru
     return 0;
 }
 
-int import_text(struct store *store, const char *text, size_t size, enum import_format format,
+int import_text(struct store *store, const char *text, size_t size, const char *format,
                 struct store_counts *added, struct error *err)
 {
     const struct import_source source = {
-        .name = "file", .format = format, .find_commit = one_commit};
+        .name = "file", .format = format, .find_commit = one_commit, .strict = true};
     return import_from(store, text, size, &source, added, err);
 }
 
@@ -138,7 +138,7 @@ int import_from(struct store *store, const char *text, size_t size,
     memcpy(copy, text, size);
     FILE *file = fmemopen(copy, size ? size : 1, "r");
     assert_non_null(file);
-    int status = store_import(store, file, source, added, err);
+    int status = store_import(store, file, source, added, NULL, err);
     fclose(file);
     free(copy);
     return status;

@@ -33,8 +33,9 @@ int load_everything(struct store *store, struct error *err);
 struct store_counts sound_counts(struct store *store);
 // Behind the store's back.
 void run_sql(const char *path, const char *sql);
-// Imports the text as the file "file"; `added` may be NULL.
-int import_text(struct store *store, const char *text, size_t size, enum import_format format,
+// Imports the text as the file "file" of that format (NULL: by the content), strictly; `added` may
+// be NULL.
+int import_text(struct store *store, const char *text, size_t size, const char *format,
                 struct store_counts *added, struct error *err);
 // The same of another source than a plain one.
 int import_from(struct store *store, const char *text, size_t size,

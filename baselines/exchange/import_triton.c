@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CSV that triton.testing.perf_report writes (run(save_path=...)): a column for each argument
+// that was swept (x_names), and one for each line of the chart.
+//   kernel   the column's name without its unit, and the arguments that are no problem
+//   problem  columns M, N and K (or one for all three); else --problem, and the arguments are in
+//            the name
+//   time     a column that says its unit: (ms), (us), (ns) or (s); or (TFLOPS), (TFLOP/s) or
+//   (GFLOPS)
+//            where the problem is a GEMM, whose operations are counted. A column that does not say
+//            it is left out: Triton before 3.2 writes none
+//   device   the file does not say it: --device
+// Columns: triton-lang/triton, python/triton/testing.py, Mark._run().
+#include "baselines/exchange/foreign.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+// The unit in the brackets that a column's name ends in; NULL: there is none.
+static const char *unit_of(size_t *name_length, const char *column, struct arena *arena)
+{
+    const size_t length = strlen(column);
+    const char *open = strrchr(column, '(');
+    if (!open || length == 0 || column[length - 1] != ')')
+        return NULL;
+    *name_length = (size_t)(open - column);
+    return arena_strndup(arena, open + 1, (size_t)(column + length - 1 - (open + 1)));
+}
+
+// Operations per nanosecond of one of a rate; 0: it is none.
+static double rate_of(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double per_ns;
+    } rates[] = {{"TFLOPS", 1e3}, {"TFLOP/s", 1e3}, {"GFLOPS", 1}, {"GFLOP/s", 1}};
+    for (size_t i = 0; i < ARRAY_COUNT(rates); i++) {
+        if (strcasecmp(unit, rates[i].name) == 0)
+            return rates[i].per_ns;
+    }
+    return 0;
+}
+
+static bool is_swept(const struct csv *csv, size_t column, struct arena *arena)
+{
+    size_t ignored;
+    return !unit_of(&ignored, csv->header[column], arena);
+}
+
+// The arguments of a row: columns without a unit, before the first with one. -1: one is none.
+static int read_arguments(struct foreign *f, const struct csv *csv, size_t row, size_t swept)
+{
+    for (size_t i = 0; i < swept; i++) {
+        const char *text = csv->rows[row].fields[i];
+        double value;
+        char whole[32];
+        // pandas writes whole numbers of a column as 256.0.
+        if (parse_double(&value, text) == 0 && value == floor(value) && fabs(value) < 1e15) {
+            snprintf(whole, sizeof(whole), "%.0f", value);
+            text = whole;
+        }
+        if (foreign_argument(f, csv->header[i], text))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_cell(struct import *in, const struct csv *csv, size_t row, size_t column,
+                     size_t swept, struct error *err)
+{
+    struct arena *arena = &in->run.arena;
+    size_t length = strlen(csv->header[column]);
+    const char *unit = unit_of(&length, csv->header[column], arena);
+    const char *text = csv->rows[row].fields[column];
+    struct foreign f = {.state = MEASURED_OK, .regime = "triton.testing"};
+    double value, time_ns = NAN;
+    f.name = arena_printf(arena, "%s #%zu", csv->header[column], row + 1);
+    foreign_part(&f, NULL, arena_strndup(arena, csv->header[column], length));
+    if (read_arguments(&f, csv, row, swept))
+        return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);
+    if (!unit)
+        return foreign_leave(in, &f, 1, "its column does not say its unit, as in 'Triton (ms)'",
+                             err);
+    if (parse_double(&value, text) || !(value > 0))
+        return foreign_leave(in, &f, 1, "a value that is not above 0", err);
+    const struct problem *p = &f.problem;
+    if (foreign_unit_ns(unit) > 0)
+        time_ns = value * foreign_unit_ns(unit);
+    else if (rate_of(unit) > 0 && p->m && p->n && p->k)
+        time_ns = 2.0 * (double)p->m * (double)p->n * (double)p->k / (value * rate_of(unit));
+    else
+        return foreign_leave(in, &f, 1, "its unit is no time, and no rate of a GEMM", err);
+    return foreign_add(in, &f, &time_ns, 1, err);
+}
+
+static bool is_triton(const struct import_file *file)
+{
+    static const char *const units[] = {" (ms)",     " (us)",      " (ns)",  " (TFLOPS)",
+                                        " (GFLOPS)", " (TFLOP/s)", " (GB/s)"};
+    size_t length;
+    const char *header = import_header(&length, file);
+    bool any = false;
+    for (size_t i = 0; header && i < ARRAY_COUNT(units); i++)
+        any |= memmem(header, length, units[i], strlen(units[i])) != NULL;
+    return any;
+}
+
+static int import_triton(struct import *in, const struct import_file *file, struct error *err)
+{
+    struct csv csv = {0};
+    size_t swept = 0;
+    if (import_table(&csv, in, file->text, file->length, err))
+        return -1;
+    int status = foreign_begin(in, "triton", NULL, file, err);
+    if (status == 0)
+        foreign_device(in, "cuda", "triton", "unknown");
+    while (status == 0 && swept < csv.columns && is_swept(&csv, swept, &in->run.arena))
+        swept++;
+    // Without any unit the first column is what was swept.
+    swept = swept == csv.columns && swept ? 1 : swept;
+    for (size_t row = 0; row < csv.count; row++) {
+        in->line = csv.rows[row].line;
+        for (size_t column = swept; status == 0 && column < csv.columns; column++)
+            status = read_cell(in, &csv, row, column, swept, err);
+    }
+    if (status == 0)
+        status = foreign_end(in, err);
+    csv_free(&csv);
+    return status;
+}
+
+const struct importer importer_triton = {"triton", is_triton, import_triton};

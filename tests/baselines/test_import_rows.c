@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Importers lose nothing: of every form, rows read = samples + failures + unwanted + left out, and
+// what is left out is told with where it stands and why. Rows of each sort that cannot be read are
+// put into good files, drawn at random; and files that once were read wrongly are read rightly.
+#include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find_commit(struct commit *out, const char *named, void *context, struct error *err)
+{
+    if (named && context) // a repository that has no such commit
+        return error_set(err, "no commit %s", named);
+    *out = (struct commit){.id = "0123456789abcdef", .summary = "", .author = ""};
+    return 0;
+}
+
+// A form: its good row has a number of its own (first) and a time (second).
+struct form {
+    const char *name, *head, *good, *between, *tail;
+    const char *bad[10]; // each gets the number
+};
+#define NV_AXIS(name, value) "{\"name\":\"" name "\",\"value\":\"" value "\"}"
+#define NV_TIME(value)                                                                             \
+    "\"summaries\":[{\"tag\":\"nv/cold/time/gpu/mean\",\"data\":[{\"name\":\"value\",\"value\":"   \
+    "\"" value "\"}]}]"
+#define NV_STATE(axes, more)   "{\"name\":\"s%zu\",\"device\":0,\"axis_values\":[" axes "]," more "}"
+#define NV_GOOD                NV_AXIS("M", "8") "," NV_AXIS("N", "8") "," NV_AXIS("K", "8") ","
+#define GOOGLE_ROW(name, rest) "{\"name\":\"" name "\",\"run_type\":\"iteration\"," rest "}"
+#define PYTEST_ROW(name, rest) "{\"name\":\"" name "\"," rest "}"
+
+static const struct form forms[] = {
+    {"google",
+     "{\"context\":{\"host_name\":\"h\"},\"benchmarks\":[",
+     GOOGLE_ROW("g%zu/8/8/8", "\"real_time\":%.17g,\"time_unit\":\"ns\""),
+     ",",
+     "]}",
+     {GOOGLE_ROW("x%zu/8/8/8", "\"real_time\":0"), GOOGLE_ROW("x%zu/8/8/8", "\"real_time\":NaN"),
+      GOOGLE_ROW("x%zu/8/8/8", "\"real_time\":1e300"),
+      GOOGLE_ROW("x%zu/8/8/8", "\"time_unit\":\"ns\""),
+      GOOGLE_ROW("x%zu/8/8/8", "\"real_time\":5,\"time_unit\":\"h\""),
+      GOOGLE_ROW("x%zu/8/8/0", "\"real_time\":5"), GOOGLE_ROW("x%zu/M:y", "\"real_time\":5"),
+      GOOGLE_ROW("x%zu/M:8", "\"real_time\":5"), "{\"name\":\"/%zu/8/8/8\",\"real_time\":5}"}},
+    {"pytest",
+     "{\"machine_info\":{\"node\":\"h\"},\"benchmarks\":[",
+     PYTEST_ROW("t%zu[8-8-8]", "\"stats\":{\"data\":[%.17ge-9]}"),
+     ",",
+     "]}",
+     {PYTEST_ROW("x%zu[8-8-8]", "\"stats\":{}"), PYTEST_ROW("x%zu", "\"stats\":{\"median\":1}"),
+      PYTEST_ROW("x%zu[8-8-8]", "\"stats\":{\"data\":[null]}"),
+      PYTEST_ROW("x%zu[8-8-8]", "\"stats\":{\"data\":[-1]}"),
+      PYTEST_ROW("x%zu", "\"params\":{\"m\":\"y\"},\"stats\":{\"median\":1}")}},
+    {"nvbench",
+     "{\"devices\":[{\"id\":0,\"name\":\"G\"}],\"benchmarks\":[{\"name\":\"g\",\"states\":[",
+     "{\"name\":\"s\",\"device\":0,\"axis_values\":[" NV_GOOD NV_AXIS("tile", "%zu") "]," NV_TIME(
+         "%.17ge-9") "}",
+     ",",
+     "]}]}",
+     {NV_STATE(NV_GOOD NV_AXIS("x", "%zu"), "\"summaries\":[]"),
+      NV_STATE(NV_AXIS("M", "y%zu"), NV_TIME("1")), NV_STATE(NV_AXIS("M", "8%zu"), NV_TIME("1")),
+      NV_STATE(NV_GOOD NV_AXIS("T", "U8"), NV_TIME("1%zu")),
+      NV_STATE(NV_GOOD NV_AXIS("x", "%zu"), NV_TIME("nan"))}},
+    {"cutlass",
+     "Problem,Provider,OperationKind,Operation,Disposition,Status,m,n,k,A,B,C,alpha,Bytes,"
+     "Runtime\n",
+     "1,CUTLASS,gemm,g%zu,passed,success,8,8,8,f16:row,f16:column,f16:row,1,1,%.17ge-6",
+     "\n",
+     "\n",
+     {"1,CUTLASS,spgemm,x%zu,passed,success,8,8,8,f16:row,f16:column,f16:row,1,1,1",
+      "1,CUTLASS,gemm,x%zu,passed,success,0,8,8,f16:row,f16:column,f16:row,1,1,1",
+      "1,CUTLASS,gemm,x%zu,passed,success,8,8,8,cf32:row,f16:column,f16:row,1,1,1",
+      "1,CUTLASS,gemm,x%zu,passed,success,8,8,8,f16:row,bf16:column,f16:row,1,1,1",
+      "1,CUTLASS,gemm,x%zu,passed,success,8,8,8,f16:row,f16:column,f16:row,0,1,1",
+      "1,CUTLASS,gemm,x%zu,passed,success,8,8,8,f16:row,f16:column,f16:row,1,1,nan",
+      "1,CUTLASS,gemm,x%zu,passed,success,8,8,8,f16:row,f16:column,f16:row,1,1,0,5",
+      "1,CUTLASS,gemm,x%zu,passed,suc\"cess,8,8,8,f16:row,f16:column,f16:row,1,1,0",
+      "1,CUTLASS,gemm,x%zu,passed"}},
+    {"ncu",
+     "\"ID\",\"Host Name\",\"Kernel Name\",\"Device\",\"Metric Name\",\"Metric Unit\",\"Metric "
+     "Value\"\n",
+     "\"%1$zu\",\"h\",\"k%1$zu\",\"0\",\"Duration\",\"nsecond\",\"%2$.1f\"",
+     "\n",
+     "\n",
+     {"\"%1$zu\",\"h\",\"x%1$zu\",\"0\",\"Duration\",\"fortnight\",\"5.5\"",
+      "\"%1$zu\",\"h\",\"x%1$zu\",\"0\",\"Duration\",\"us\",\"n/a\"",
+      "\"%1$zu\",\"h\",\"x%1$zu\",\"0\",\"DRAM Frequency\",\"us\",\"5.5\"",
+      "\"%1$zu\",\"h\",\"()%1$zu\",\"0\",\"Duration\"", "\"%1$zu\",\"h\",\"(%1$zu\",\"0"}},
+    {"csv",
+     "commit,kernel,problem,time_ns,state,started_s\n",
+     "aaaaaaa,k%zu,8x8x8,%.17g,ok,",
+     "\n",
+     "\n",
+     {"zz,k%zu,8x8x8,5,ok,", "aaaaaaa,k%zu,8x8,5,ok,", "aaaaaaa,k%zu,8x8x8,-5,ok,",
+      "aaaaaaa,k%zu,8x8x8,1,5,ok,", "aaaaaaa,k%zu,8x8x8,5,fine,", "aaaaaaa,\x01k%zu,8x8x8,5,ok,",
+      "aaaaaaa,k%zu,8x8x8", "aaaaaaa,k%zu,8x8x8,5,ok,soon", "aaaaaaa,k%zu,8x8x8,5,ok,\"5",
+      "aaaaaaa,k%zu,8x8x8,1e300,ok,"}},
+    {"links",
+     "run,kernel,problem,device,base_code,head_code,base,head,made_s,back,verdict,log_ratio,error,"
+     "log_evidence,pairs,processes\n",
+     "0123456789abcdef0123456789abcdef,k%zu,8x8x8,d,c1,c2,aaaaaaa,bbbbbbb,9,1,same,%.17ge-6,0.1,0,"
+     "5,1",
+     "\n",
+     "\n",
+     {"0123,k%zu,8x8x8,d,c1,c2,aaaaaaa,bbbbbbb,9,1,same,0,0.1,0,5,1",
+      "0123456789abcdef0123456789abcdef,k%zu,8x8x8,d,c1,c1,aaaaaaa,bbbbbbb,9,1,same,0,0.1,0,5,1",
+      "0123456789abcdef0123456789abcdef,k%zu,8x8x8,d,c1,c2,aaaaaaa,bbbbbbb,9,1,same,nan,0.1,0,5,1",
+      "0123456789abcdef0123456789abcdef,k%zu,8x8x8,d,c1,c2,aaaaaaa,bbbbbbb,9,1,same,0,0,0,5,1",
+      "0123456789abcdef0123456789abcdef,k%zu,8x8x8,d,c1,c2,aaaaaaa,bbbbbbb,9,1,same,0"}},
+    {"hyperfine",
+     "{\"results\":[",
+     "{\"command\":\"g%zu\",\"times\":[%.17ge-9],\"exit_codes\":[0],\"parameters\":{\"m\":\"8\","
+     "\"n\":\"8\",\"k\":\"8\"}}",
+     ",",
+     "]}",
+     {"{\"command\":\"x%zu\",\"times\":[1]}",
+      "{\"command\":\"x%zu\",\"times\":[1],\"exit_codes\":[1],\"parameters\":{\"problem\":"
+      "\"8x8x8\"}"
+      "}",
+      "{\"command\":\"x%zu\",\"parameters\":{\"problem\":\"8x8x8\"}}",
+      "{\"command\":\"x%zu\",\"times\":[1],\"parameters\":{\"m\":\"y\"}}",
+      "{\"command\":\" \",\"times\":[1%zu],\"parameters\":{\"problem\":\"8x8x8\"}}"}},
+    {"bmf",
+     "{",
+     "\"g%zu 8x8x8:bf16\":{\"latency\":{\"value\":%.17g}}",
+     ",",
+     "}",
+     {"\"x%zu 8x8x8\":{\"throughput\":{\"value\":5}}", "\"x%zu\":{\"latency\":{\"value\":5}}",
+      "\"x%zu 8x8x8\":{\"latency\":{\"value\":0}}", "\"x%zu 8x8x8\":7", "\"x%zu 8x8x8\":{}",
+      "\"x%zu 8x8x8\":{\"latency\":{}}"}},
+    {"ghbench",
+     "window.BENCHMARK_DATA = "
+     "{\"lastUpdate\":1,\"entries\":{\"s\":[{\"commit\":{\"id\":\"aaaaaaa\","
+     "\"timestamp\":\"2024-05-06T07:08:09Z\"},\"benches\":[",
+     "{\"name\":\"g%zu/8/8/8\",\"value\":%.17g,\"unit\":\"ns/iter\"}",
+     ",",
+     "]}]}}",
+     {"{\"name\":\"x%zu/8/8/8\",\"value\":5,\"unit\":\"MB\"}",
+      "{\"name\":\"x%zu/8/8/8\",\"value\":0,\"unit\":\"ns\"}",
+      "{\"name\":\"x%zu/8/8/8\",\"unit\":\"ns\"}",
+      "{\"name\":\"x%zu\",\"value\":5,\"unit\":\"ns\"}",
+      "{\"name\":\"/%zu/8/8/8\",\"value\":5,\"unit\":\"ns\"}"}},
+    {"asv",
+     "{\"version\":2,\"commit_hash\":\"aaaaaaa\",\"date\":1700000000000,\"params\":{\"machine\":"
+     "\"m\"},\"result_columns\":[\"result\",\"params\"],\"results\":{",
+     "\"time_g%zu\":[[%.17ge-9],[[\"8\"],[\"8\"],[\"8\"]]]",
+     ",",
+     "}}",
+     {"\"mem_x%zu\":[[5],[[\"8x8x8\"]]]", "\"time_x%zu\":[[5],[]]", "\"time_x%zu\":5",
+      "\"time_x%zu\":[[0],[[\"'8x8x8'\"]]]", "\"time_x%zu\":[[true],[[\"8x8x8\"]]]"}},
+    {"triton",
+     "provider,M,N,K,Triton (us)\n",
+     "p%zu,8.0,8.0,8.0,%.17ge-3",
+     "\n",
+     "\n",
+     {"x%zu,8,8,y,5", "x%zu,8,8,8,0", "x%zu,8,8,8,nan", "x%zu,8,8,8", "x%zu,8,8,8,5,5"}},
+};
+
+struct drawn {
+    struct buffer text;
+    size_t good, bad;
+};
+
+static size_t bad_sorts(const struct form *form)
+{
+    size_t count = 0;
+    while (count < ARRAY_COUNT(form->bad) && form->bad[count])
+        count++;
+    return count;
+}
+
+// Rows' forms are ours, and not known when this is compiled.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static void put_good(struct buffer *out, const char *form, size_t number, double time_ns)
+{
+    buffer_printf(out, form, number, time_ns);
+}
+static void put_bad(struct buffer *out, const char *form, size_t number)
+{
+    buffer_printf(out, form, number);
+}
+#pragma GCC diagnostic pop
+
+static struct drawn draw_file(const struct form *form, uint64_t *state)
+{
+    struct drawn d = {.good = 1 + draw_bits(state) % 4};
+    const size_t sorts = bad_sorts(form), bad = draw_bits(state) % 3;
+    size_t good = d.good;
+    buffer_puts(&d.text, form->head);
+    for (size_t i = 0; good || d.bad < bad; i++) {
+        if (i)
+            buffer_puts(&d.text, form->between);
+        const bool is_bad = d.bad < bad && (!good || draw_unit(state) < 0.4);
+        const char *sort = form->bad[draw_bits(state) % sorts];
+        if (is_bad) {
+            put_bad(&d.text, sort, i);
+            d.bad++;
+        } else {
+            put_good(&d.text, form->good, i, 1000.5 + (double)(draw_bits(state) % 100000));
+            good--;
+        }
+    }
+    buffer_puts(&d.text, form->tail);
+    return d;
+}
+
+static void check_drawn(struct store *store, const struct form *form, const struct drawn *d,
+                        bool strict)
+{
+    static const struct problem problem = {.m = 8, .n = 8, .k = 8, .batch = 1};
+    const struct import_source source = {.name = "file",
+                                         .find_commit = find_commit,
+                                         .problem =
+                                             strcmp(form->name, "ncu") == 0 ? &problem : NULL,
+                                         .strict = strict};
+    struct error err = {0};
+    struct import_report r = {0};
+    FILE *file = fmemopen(d->text.bytes, d->text.length, "r");
+    const int status = store_import(store, file, &source, NULL, &r, &err);
+    fclose(file);
+    if (strict && d->bad) {
+        if (status == 0)
+            fail_msg("%s: taken, with a row that cannot be read: %s", form->name, d->text.bytes);
+    } else if (status) {
+        fail_msg("%s: %s\n%s", form->name, err.text, d->text.bytes);
+    } else {
+        if (r.rows != r.samples + r.failures + r.unwanted + r.left || r.samples != d->good ||
+            r.left != d->bad)
+            fail_msg(
+                "%s: %zu good and %zu bad: %zu rows, %zu samples, %zu failed, %zu left out\n%s",
+                form->name, d->good, d->bad, r.rows, r.samples, r.failures, r.left, d->text.bytes);
+        size_t lines = 0;
+        for (const char *c = r.said.bytes; c && *c; c++)
+            lines += *c == '\n';
+        assert_int_equal(lines, d->bad);
+        assert_true(d->bad == 0 || strncmp(r.said.bytes, "file:", 5) == 0);
+    }
+    import_report_free(&r);
+}
+
+enum { DRAWS = 10000, DRAWS_SANITIZED = 1000 };
+
+static void rows_are_samples_or_are_named(void **state)
+{
+    struct open_store *f = *state;
+    uint64_t seed = 37;
+#ifdef __SANITIZE_ADDRESS__
+    const size_t draws = DRAWS_SANITIZED;
+#else
+    const size_t draws = DRAWS;
+#endif
+    for (size_t i = 0; i < draws; i++) {
+        const struct form *form = &forms[draw_bits(&seed) % ARRAY_COUNT(forms)];
+        struct drawn d = draw_file(form, &seed);
+        check_drawn(f->store, form, &d, i % 10 == 0);
+        buffer_free(&d.text);
+    }
+}
+
+// What a store holds after a file, a line for each result: "kernel problem device time xSAMPLES".
+static char *contents(struct store *store)
+{
+    struct buffer out = {0};
+    struct arena arena = {0};
+    struct run_entry *entries;
+    struct error err;
+    size_t count;
+    assert_ok(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, &err), &err);
+    buffer_puts(&out, "");
+    for (size_t i = count; i > 0; i--) {
+        struct run run;
+        assert_ok(store_load_run(&run, store, entries[i - 1].id, &err), &err);
+        for (size_t k = 0; k < run.count; k++) {
+            const struct result *r = &run.results[k];
+            char problem[PROBLEM_TEXT];
+            problem_format(problem, &r->problem);
+            buffer_printf(&out, "%s %s %s %.10g x%zu\n", r->kernel, problem,
+                          run.devices[r->device].uuid,
+                          r->head.count ? r->head.samples[0].time_ns : 0.0, r->head.count);
+        }
+        run_free(&run);
+    }
+    arena_free(&arena);
+    return out.bytes;
+}
+
+#define NCU_HEAD                                                                                   \
+    "\"ID\",\"Host Name\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Device\",\"Metric "       \
+    "Name\",\"Metric Unit\",\"Metric Value\"\n"
+#define NCU_ROW(id, grid, metric, unit, value)                                                     \
+    "\"" id "\",\"h\",\"sgemm_a\",\"(256, 1, 1)\",\"" grid "\",\"0\",\"" metric "\",\"" unit       \
+    "\",\"" value "\"\n"
+
+static const struct {
+    const char *text, *problem, *kernel, *exclude;
+    const char *expected; // what is stored; or how the error begins
+} files[] = {
+    // A decimal comma is one in the whole file; where nothing says which, the file is refused.
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "dram__bytes.sum", "byte", "27.595.520")
+         NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns", "117.344"),
+     "8x8x8:fp16", NULL, NULL, "sgemm_a 8x8x8:fp16-fp16:tn ncu:h:0 117344 x1\n"},
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns", "1.117,5"), "8x8x8:fp16",
+     NULL, NULL, "sgemm_a 8x8x8:fp16-fp16:tn ncu:h:0 1117.5 x1\n"},
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns", "117.344"), "8x8x8:fp16",
+     NULL, NULL, "file: nothing in it says whether 1.234 is 1234"},
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns", "1,117.5")
+         NCU_ROW("1", "(64, 64, 1)", "gpu__time_duration.sum", "ns", "1.117,5"),
+     "8x8x8:fp16", NULL, NULL, "file:3: numbers with a decimal point and with a decimal comma"},
+    // One kernel on two grids is two.
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns", "1,117.5")
+         NCU_ROW("1", "(32, 64, 1)", "gpu__time_duration.sum", "ns", "557.5"),
+     "8x8x8:fp16", NULL, NULL,
+     "sgemm_a.grid-32-64-1 8x8x8:fp16-fp16:tn ncu:h:0 557.5 x1\n"
+     "sgemm_a.grid-64-64-1 8x8x8:fp16-fp16:tn ncu:h:0 1117.5 x1\n"},
+    // Grids that read alike are one series, and nothing goes round in circles.
+    {NCU_HEAD NCU_ROW("0", "(64)", "gpu__time_duration.sum", "ns", "7.5")
+         NCU_ROW("1", "[64]", "gpu__time_duration.sum", "ns", "8.5"),
+     "8x8x8:fp16", NULL, NULL, "sgemm_a.grid-64 8x8x8:fp16-fp16:tn ncu:h:0 7.5 x2\n"},
+    // Aggregates count where the repetitions of their own benchmark are not there.
+    {"{\"context\":{\"host_name\":\"ci\",\"num_cpus\":4},\"benchmarks\":["
+     "{\"name\":\"s/8/8/8\",\"run_type\":\"iteration\",\"real_time\":410},"
+     "{\"name\":\"t/8/8/8_median\",\"run_name\":\"t/8/8/8\",\"run_type\":\"aggregate\","
+     "\"aggregate_name\":\"median\",\"real_time\":731}]}",
+     NULL, NULL, NULL,
+     "s 8x8x8:fp32-fp32:tn google-benchmark:4-cpus 410 x1\n"
+     "t 8x8x8:fp32-fp32:tn google-benchmark:4-cpus 731 x1\n"},
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8\",\"real_time\":410},"
+     "{\"name\":\"g/8/8/8\",\"real_time\":430},{\"name\":\"g/8/8/8_mean\",\"real_time\":420},"
+     "{\"name\":\"g/8/8/8_stddev\",\"real_time\":10}]}",
+     NULL, NULL, NULL, "g 8x8x8:fp32-fp32:tn google-benchmark 410 x2\n"},
+    // A counter is a user's own figure; a problem may be named integers.
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8\",\"real_time\":410,\"T\":0.41}]}", NULL,
+     NULL, NULL, "g 8x8x8:fp32-fp32:tn google-benchmark 410 x1\n"},
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"softmax\",\"real_time\":41}]}",
+     "S=4096,H=128:bf16-fp32", NULL, NULL,
+     "softmax H=128,S=4096:bf16-fp32 google-benchmark 41 x1\n"},
+    // A file that is cut off is blamed where it ends.
+    {"{\"context\":{},\n\"benchmarks\":[\n{\"name\":\"g", NULL, NULL, NULL, "file:3: not JSON"},
+    // Sparse is not dense; alpha and beta are the problem's; a sweep is told apart.
+    {"Problem,Provider,OperationKind,Operation,Disposition,Status,gemm_kind,m,n,k,A,B,C,alpha,beta,"
+     "raster_order,Bytes,Flops,Runtime\n"
+     "1,CUTLASS,spgemm,s,passed,success,spgemm,8,8,8,f16:column,f16:row,f32:row,1,0,n,1,1,0.29\n"
+     "2,CUTLASS,gemm,g,passed,success,universal,8,8,8,f16:row,f16:column,f32:row,1,0,n,1,1,0.21\n"
+     "3,CUTLASS,gemm,g,passed,success,universal,8,8,8,f16:row,f16:column,f32:row,1,0,m,1,1,0.2\n"
+     "4,CUTLASS,gemm,h,passed,success,universal,8,8,8,f16:row,f16:column,f32:row,2,1,m,1,1,0.2\n",
+     NULL, NULL, NULL,
+     "g.raster_order-m 8x8x8:fp16-fp32:tn cutlass_profiler 200000 x1\n"
+     "g.raster_order-n 8x8x8:fp16-fp32:tn cutlass_profiler 210000 x1\n"
+     "h 8x8x8:fp16-fp32:tn:alpha=2:beta=1 cutlass_profiler 200000 x1\n"},
+    // An axis says how it is used; a type that no problem has costs its own row; --exclude.
+    {"{\"devices\":[{\"id\":0,\"name\":\"G\"}],\"benchmarks\":[{\"name\":\"copy\",\"states\":[{"
+     "\"name\":\"b\",\"device\":0,\"axis_values\":[" NV_AXIS("T", "U8") "]," NV_TIME(
+         "3e-5") "}]},{\"name\":\"gemm\",\"states\":[{\"name\":\"c\",\"device\":0,\"axis_values\":"
+                 "[" NV_AXIS("T{ct}", "F16") "," NV_AXIS("M{io}", "8") "," NV_AXIS(
+                     "N", "8") "," NV_AXIS("K", "8") "]," NV_TIME("5e-5") "}]}]}",
+     NULL, NULL, NULL, "gemm 8x8x8:fp16-fp16:tn nvbench:G:0 50000 x1\n"},
+    {"{\"a 8x8x8\":{\"latency\":{\"value\":5}},\"b 8x8x8\":{\"latency\":{\"value\":6}}}", NULL,
+     NULL, "a*", "b 8x8x8:fp32-fp32:tn bencher 6 x1\n"},
+    // A history: each commit is a run, and a rate is a time.
+    {"window.BENCHMARK_DATA = "
+     "{\"lastUpdate\":1,\"entries\":{\"s\":[{\"commit\":{\"id\":\"aaaaaaa\","
+     "\"timestamp\":\"2024-05-06T07:08:09+02:00\"},\"benches\":[{\"name\":\"f/8/8/8\",\"value\":"
+     "250,\"unit\":\"us/iter\"}]},{\"commit\":{\"id\":\"bbbbbbb\"},\"date\":1715000000000,"
+     "\"benches\":[{\"name\":\"f/8/8/8\",\"value\":5000,\"unit\":\"iter/sec\"}]}]}};\n",
+     NULL, NULL, NULL,
+     "f 8x8x8:fp32-fp32:tn github-action-benchmark 250000 x1\n"
+     "f 8x8x8:fp32-fp32:tn github-action-benchmark 200000 x1\n"},
+    {"{\"version\":2,\"commit_hash\":\"aaaaaaa\",\"date\":1700000000000,\"params\":{\"machine\":"
+     "\"m\"},"
+     "\"result_columns\":[\"result\",\"params\"],\"results\":{\"b.time_g\":[[1e-3,null,3e-3,4e-3],["
+     "[\"'8x8x8:bf16'\",\"'16x8x8:bf16'\"],[\"'x'\",\"'y'\"]]],\"b.track_g\":[[1],[]]}}",
+     NULL, NULL, NULL,
+     "b.time_g.x 16x8x8:bf16-bf16:tn asv:m 3000000 x1\n"
+     "b.time_g.x 8x8x8:bf16-bf16:tn asv:m 1000000 x1\n"
+     "b.time_g.y 16x8x8:bf16-bf16:tn asv:m 4000000 x1\n"
+     "b.time_g.y 8x8x8:bf16-bf16:tn asv:m 0 x0\n"},
+    {"M,N,K,cuBLAS (TFLOPS),Triton (ms)\n1024.0,1024.0,1024.0,2.147483648,0.5\n", NULL, NULL, NULL,
+     "cublas 1024x1024x1024:fp32-fp32:tn triton 1000000 x1\n"
+     "triton 1024x1024x1024:fp32-fp32:tn triton 500000 x1\n"},
+    {"{\"results\":[{\"command\":\"./gemm --fast\",\"times\":[0.5,0.25,9],\"exit_codes\":[0,0,1],"
+     "\"parameters\":{\"problem\":\"8x8x8:bf16\"}}]}",
+     NULL, NULL, NULL, "gemm-fast 8x8x8:bf16-bf16:tn hyperfine 500000000 x2\n"},
+};
+
+static void files_of_the_field_are_read_as_they_are_meant(void **state)
+{
+    struct open_store *f = *state;
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        struct error err = {0};
+        struct problem problem;
+        char *name = xprintf("%zu.db", i);
+        struct store *store = scratch_store(scratch_path(&f->arena, f->folder, name), STORE_WRITE);
+        if (files[i].problem)
+            assert_ok(problem_parse(&problem, files[i].problem, &err), &err);
+        const struct import_source source = {.name = "file",
+                                             .find_commit = find_commit,
+                                             .context = f,
+                                             .problem = files[i].problem ? &problem : NULL,
+                                             .kernel = files[i].kernel,
+                                             .exclude = files[i].exclude};
+        int status = 0;
+        // The second time adds nothing.
+        for (int times = 0; times < 2 && status == 0; times++)
+            status = import_from(store, files[i].text, strlen(files[i].text), &source, NULL, &err);
+        char *found = status ? xstrdup(err.text) : contents(store);
+        const size_t length = status ? strlen(files[i].expected) : strlen(found) + 1;
+        if (strncmp(found, files[i].expected, length) != 0)
+            fail_msg("file %zu: \"%s\" is not \"%s\"", i, found, files[i].expected);
+        store_close(store);
+        free(found);
+        free(name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_of_the_field_are_read_as_they_are_meant,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_samples_or_are_named, open_store_set_up,
+                                        open_store_tear_down),
+    };
+    return cmocka_run_group_tests_name("import_rows", tests, NULL, NULL);
+}
