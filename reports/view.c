@@ -5,6 +5,7 @@
 #include "reports/view.h"
 
 #include "model/buffer.h"
+#include "model/gate/gate.h"
 #include "model/gate/verdict.h"
 #include "model/result.h"
 #include "reports/report.h"
@@ -68,6 +69,19 @@ static double measured_ns(const struct measurement *m)
     return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
 }
 
+// What the trimmed ratio does not say: launches that are slow now and then.
+static void slow_ratios(struct view *view)
+{
+    struct arena arena = {0};
+    const struct result *r = view->result;
+    view->mean = view->p95 = NAN;
+    if (r->verdict.pairs && gate_slow_ratios(&view->mean, &view->p95, &r->base, &r->head, &arena)) {
+        view->mean -= 1;
+        view->p95 -= 1;
+    }
+    arena_free(&arena);
+}
+
 static struct view view_one(const struct run *run, size_t index,
                             const struct report_context *context)
 {
@@ -89,6 +103,7 @@ static struct view view_one(const struct run *run, size_t index,
     view.actual_predicted = p->feasible && p->time_ns > 0 ? view.head_ns / p->time_ns : NAN;
     view_clocks(&view);
     view.detectable = v->detectable > 0 ? expm1(v->detectable) : NAN;
+    slow_ratios(&view);
     view.outcome = outcome_of(run, result);
     view.is_environment =
         (v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER) && has_cause_outside(v->cause);

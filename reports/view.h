@@ -30,6 +30,7 @@ struct view {
     double throttled;                  // share of the head's samples with a throttle reason, 0..1
     uint8_t throttle;                  // the reasons seen, enum throttle bits
     double detectable;                 // smallest relative change that would be found, NaN unknown
+    double mean, p95; // head over base less 1, of the mean and of the 95th percentile; NaN without
     enum outcome outcome;
     bool is_environment; // slower or faster, but not because of the kernel
 };

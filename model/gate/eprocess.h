@@ -38,6 +38,28 @@ double eprocess_of(const double *y, const double *scale, size_t count, double ce
 double eprocess_bound(const double *y, const double *scale, size_t count, double log_limit,
                       int side);
 
+// Evidence about launches that are slow now and then, which a trimmed mean does not see. The order
+// inside a pair is a fair coin, so whatever large differences there are, each side has them equally
+// often where both builds are the same. A zeroed struct has seen nothing.
+enum { TAIL_BETS = 3 };
+struct tail {
+    struct eprocess signs, mean; // bets that the large differences, and all of them, have a side
+    double few[TAIL_BETS];       // bets that the side has hardly any of them
+    uint32_t pairs;
+    int64_t excess; // large differences of this side, less those of the other
+};
+// `z`: from the centre under the null, in scales; `plain`: from 0. `least`: no smaller difference
+// is large; nor is what normal noise does.
+void tail_add(struct tail *tail, double z, double plain, double least);
+void tail_join(struct tail *tail, const struct tail *next);
+// log E that the side has more large differences, or a larger mean clipped at 8 scales.
+double tail_log(const struct tail *tail);
+// Neither that the large differences have this side nor that they do not is known well enough to
+// say "same": there are some, and they may be too many.
+bool tail_open(const struct tail *tail, double confidence);
+// Of so many pairs one has a large difference, with 97 %, where one in 20 has.
+enum { TAIL_PAIRS = 72 };
+
 // The scale-free normal mixture: log E against "centre 0" for values that are independent and about
 // normal, such as medians of blocks. NOT for single launches (see eprocess.c). 0 below 2 values.
 double eprocess_scale_free(const double *values, size_t count);

@@ -8,7 +8,7 @@
 //
 // What is promised, for a series whose true log ratio is d:
 //   |d| <= floor    an alarm, ever, in however many looks: probability <= alpha;
-//   |d| >= margin   the answer "same": probability <= 1 - confidence;
+//   |d| >= margin   the answer "same": probability <= 1 - confidence, for a fresh process too;
 //   floor..margin   either, or undecided: too small to count, too real to deny.
 // The promise needs the random order and noise that hits both sides alike; it does not need normal,
 // independent or steady noise.
@@ -37,9 +37,11 @@ struct gate_policy {
     double margin;          // log ratio below which a change does not count
     double floor;           // log ratio up to which a shift is no change; margin / 2
     double scale;           // SD of one pair's log ratio from history; the start if there is none
+    double place;           // SD of what a process adds to the log ratio by where things lie in it
     double scale_pairs;     // weight of `scale`, in pairs; INFINITY: never learn from the stream
     uint32_t block_pairs;   // pairs between looks
     uint32_t min_pairs;     // no decision before
+    uint32_t tail_pairs;    // no "same" ends before: launches that are slow now and then are seldom
     uint32_t max_pairs;     // budget of the first process
     uint32_t confirm_pairs; // budget of each further process
     double stretch;         // a noisy series' budgets are up to so many times as large; 1: never
@@ -103,8 +105,13 @@ struct gate_decision {
     enum gate_next next;
     bool placement;      // one process shows the change, another refutes it: undecided
     double log_ratio;    // trimmed mean; over processes a random-effects mean; NaN without pairs
-    double log_evidence; // log e-value against |d| <= floor
+    double log_evidence; // log e-value against |d| <= floor and launches that are slow alike
     double log_same;     // log e-value against |d| >= margin
+    double log_mean;     // plain mean of the log ratios, slow launches and all; NaN without pairs
+    double slow_share;   // of pairs whose difference is large: the head's, less the base's
+    bool near;           // "same" by its pairs, but for what another process may add
+    bool slow_open;      // large differences may have a side: not "same" yet
+    bool slow_alarm;     // the alarm is about those, and not about the typical launch
     double log_blocks; // log e-value against d = 0 if medians of blocks are independent and normal:
                        // a companion to look at, it decides nothing
     uint32_t pairs;
@@ -116,6 +123,7 @@ struct gate_stream { // one process
     struct eprocess slower, not_slower; // than +floor
     struct eprocess faster, not_faster; // than -floor
     struct eprocess below, above;       // the margin's two ends: below +margin, above -margin
+    struct tail slow_head, slow_base;   // launches that are slow now and then
 };
 
 struct gate_series {
@@ -124,6 +132,7 @@ struct gate_series {
     double *y;                     // log ratios
     double *scale;                 // of the pair, known before it was measured
     double *work, *means, *errors; // room to compute in
+    double tail_scale;             // as scale, of the pair that was added last, from more pairs
     uint32_t *start;               // first pair of each process, and the end of the last
     struct gate_stream *streams;   // one per process
     uint32_t capacity;
@@ -217,6 +226,11 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
 // no usable pairs.
 bool gate_ratio(double *log_ratio, double *error, const struct measurement *base,
                 const struct measurement *head, struct arena *arena);
+
+// Head over base of the mean time, and of the time that one sample in 20 is above: what a trimmed
+// mean does not say. False: there are no usable samples.
+bool gate_slow_ratios(double *mean, double *p95, const struct measurement *base,
+                      const struct measurement *head, struct arena *arena);
 
 // Raised whenever the same samples give another verdict or another sentence.
 extern const char gate_version[];

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char gate_version[] = "5";
+const char gate_version[] = "6";
 
 // One pair in so many may be void; beyond, the others do not count either.
 enum { VOID_PART = 10 };
@@ -183,6 +183,40 @@ static const char *effort_text(const struct verdict *v, struct arena *arena)
                         v->processes == 1 ? "process" : "processes");
 }
 
+static int by_time(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+// The mean of the usable samples and the time that one in 20 of them is above.
+struct spread {
+    double mean_ns, p95_ns;
+};
+
+static struct spread spread_of(const struct measurement *m, struct arena *arena)
+{
+    double *times = arena_alloc(arena, (m->count + 1) * sizeof(*times)), sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        if (usable(&m->samples[i]))
+            sum += times[count++] = m->samples[i].time_ns;
+    }
+    if (count == 0)
+        return (struct spread){NAN, NAN};
+    qsort(times, count, sizeof(*times), by_time);
+    return (struct spread){sum / (double)count, times[(size_t)(0.95 * (double)(count - 1) + 0.5)]};
+}
+
+bool gate_slow_ratios(double *mean, double *p95, const struct measurement *base,
+                      const struct measurement *head, struct arena *arena)
+{
+    const struct spread b = spread_of(base, arena), h = spread_of(head, arena);
+    *mean = h.mean_ns / b.mean_ns;
+    *p95 = h.p95_ns / b.p95_ns;
+    return isfinite(*mean) && isfinite(*p95);
+}
+
 // What the clock did, if it did anything: time decides, cycles stand beside it.
 static const char *clock_text(const struct clock_effect *clock, struct arena *arena)
 {
@@ -212,7 +246,7 @@ static const char *kind_text(const struct verdict *v, enum regime regime, struct
 }
 
 static const char *sentence(const struct verdict *v, enum regime regime, const char *reservation,
-                            const struct clock_effect *clock, struct arena *arena)
+                            const char *slow, const struct clock_effect *clock, struct arena *arena)
 {
     const char *kind = kind_text(v, regime, arena);
     if (v->pairs == 0)
@@ -220,6 +254,9 @@ static const char *sentence(const struct verdict *v, enum regime regime, const c
     const char *size = percent_text(v, arena), *effort = effort_text(v, arena);
     if (reservation)
         return arena_printf(arena, "%s: %s; %s, %s", kind, reservation, size, effort);
+    if (slow[0])
+        return arena_printf(arena, "%s: %s; the typical launch %s, %s; odds against chance 1e%.0f",
+                            kind, slow, size, effort, floor(v->log_evidence / M_LN10));
     switch (v->kind) {
     case VERDICT_SLOWER:
     case VERDICT_FASTER:
@@ -282,8 +319,23 @@ static const char *reservation_of(const struct verdict *v, const struct gate_pai
     return NULL;
 }
 
-static void judge_replayed(struct verdict *out, const struct gate_pair *pairs, size_t count,
-                           const struct gate_policy *policy, struct arena *arena)
+// Of an alarm that is not about the typical launch.
+static const char *slow_text(const struct measurement *base, const struct measurement *head,
+                             double share, struct arena *arena)
+{
+    double mean, p95;
+    if (!gate_slow_ratios(&mean, &p95, base, head, arena))
+        return "";
+    return arena_printf(arena,
+                        "in %.1f %% of the pairs more the %s is slow, the mean %+.2f %%, the 95th "
+                        "percentile %+.2f %%",
+                        100 * fabs(share), share > 0 ? "head" : "base", 100 * (mean - 1),
+                        100 * (p95 - 1));
+}
+
+static void judge_replayed(struct verdict *out, const struct measurement *base,
+                           const struct measurement *head, const struct gate_pair *pairs,
+                           size_t count, const struct gate_policy *policy, struct arena *arena)
 {
     struct gate_series series;
     replay(&series, policy, pairs, count, arena);
@@ -303,7 +355,8 @@ static void judge_replayed(struct verdict *out, const struct gate_pair *pairs, s
         find_limit(out, &series, &d);
     out->detectable = detectable_by(out, policy, pairs, count, arena);
     struct clock_effect clock = clock_explain(d.log_ratio, pairs, count, 0, arena);
-    out->sentence = sentence(out, policy->regime, reservation, &clock, arena);
+    const char *slow = d.slow_alarm ? slow_text(base, head, d.slow_share, arena) : "";
+    out->sentence = sentence(out, policy->regime, reservation, slow, &clock, arena);
 }
 
 // Samples that a rule declared beforehand has dropped: faster than the roofline.
@@ -333,7 +386,7 @@ void gate_replay(struct verdict *out, const struct measurement *base,
     size_t room = base->count < head->count ? base->count : head->count;
     struct gate_pair *pairs = arena_alloc(arena, room * sizeof(*pairs));
     size_t count = gate_pairs(pairs, base, head, arena);
-    judge_replayed(out, pairs, count, policy, arena);
+    judge_replayed(out, base, head, pairs, count, policy, arena);
     if (voided * VOID_PART > base->count)
         out->kind = VERDICT_UNDECIDED;
     if (voided)

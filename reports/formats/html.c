@@ -849,6 +849,9 @@ static void change_facts(struct markup *m, const struct view *view)
               v->log_evidence / M_LN10, v->pairs, plural(v->pairs, "pair", "pairs"), v->processes,
               plural(v->processes, "process", "processes"), v->gpu_s);
     }
+    if (isfinite(view->mean))
+        factf(m, "slow launches", "mean %+.2f %%, 95th percentile %+.2f %%", 100 * view->mean,
+              100 * view->p95);
     if (v->cause != CAUSE_NONE)
         fact(m, "cause", cause_name(v->cause));
     if (isfinite(view->detectable)) {

@@ -128,6 +128,8 @@ static void put_result(struct json *j, const struct view *view, const struct run
     json_clean(j, "since", view_since(view, run));
     json_number(j, "false_alarm_rate", view->extra->false_alarm_rate);
     json_number(j, "detectable", view->detectable);
+    json_number(j, "mean_change", view->mean);
+    json_number(j, "p95_change", view->p95);
     json_end(j, '}');
 }
 

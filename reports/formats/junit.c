@@ -33,6 +33,9 @@ static void explain_change(struct buffer *out, const struct view *view)
     view_interval(interval, view->change);
     buffer_printf(out, "change: %s, %g %% interval %s, margin %.2g %%\n", change,
                   v->confidence * 100, interval, v->margin * 100);
+    if (isfinite(view->mean))
+        buffer_printf(out, "slow launches: mean %+.2f %%, 95th percentile %+.2f %%\n",
+                      100 * view->mean, 100 * view->p95);
     buffer_printf(out, "evidence: 10^%.1f against no change, %u %s in %u %s\n",
                   v->log_evidence / M_LN10, v->pairs, plural(v->pairs, "pair", "pairs"),
                   v->processes, plural(v->processes, "process", "processes"));

@@ -24,6 +24,7 @@ static int policy(struct gate_policy *out, void *context, const struct duet *due
     (void)err;
     assert_true(duet->base_samples.count > 0);
     *out = gate_policy_default("host", 1e3);
+    out->tail_pairs = 0; // the played are as they are
     if (p->stop_after_first_block)
         p->duets.deadline_s = 1e-9;
     return 0;

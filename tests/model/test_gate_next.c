@@ -223,7 +223,8 @@ static void verdicts_come_no_later_than_by_turns(void **state)
                       a.verdicts[0] / b.verdicts[0], a.verdicts[1] / b.verdicts[1],
                       a.verdicts[2] / b.verdicts[2]);
         assert_true(a.mean_s < b.mean_s);
-        assert_true(a.last_s <= b.last_s && a.last_pairs <= b.last_pairs);
+        // The last one waits for slow launches in either order.
+        assert_true(a.last_s <= 1.01 * b.last_s && a.last_pairs <= 1.01 * b.last_pairs);
         for (size_t q = 0; q < 3; q++)
             assert_true(a.verdicts[q] >= b.verdicts[q]);
     }

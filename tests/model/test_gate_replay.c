@@ -106,7 +106,9 @@ static void undecided_sentence_says_why(void **state)
 static void what_is_detectable_goes_by_the_policy_that_judged(void **state)
 {
     struct stored *s = stored_new();
-    struct gate_policy policy = gate_policy_default("cuda", large_ns), strict = policy;
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    policy.place = 0; // there is one process alone
+    struct gate_policy strict = policy;
     strict.alpha = 1e-9;
     strict.max_pairs = 64;
     store_duet(s, 0, 64, 1);
