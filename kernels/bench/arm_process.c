@@ -6,10 +6,12 @@
 // subtracted, and so is what a library of one thread waited for its processor (turn_clock.h).
 #include "kernels/bench/arm_process.h"
 
+#include "kernels/bench/arm_page.h"
 #include "kernels/bench/futex.h"
 #include "kernels/bench/turn_clock.h"
-#include "kernels/bench/veil.h"
 #include "kernels/device/host.h"
+#include "kernels/device/host_memory.h"
+#include "model/base.h"
 #include "model/robust.h"
 
 #include <errno.h>
@@ -18,14 +20,74 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// The folders of all builds, one a line, as bench's parent says in its environment.
+#define VEIL_BUILDS "PLUMB_BUILDS"
+
+struct veil {
+    char *text;          // owns the strings below
+    char *own;           // the library's folder
+    const char **hidden; // folders of builds that it does not lie in
+    size_t count;
+};
+
+// ---- what a library does not see ----
+
+// A folder is hidden by binding another one over it, which needs no file system of its own; what
+// filters a library's system calls (arm_worker.c) keeps it from taking that away.
+
+static bool lies_in(const char *path, const char *folder)
+{
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
+static void veil_make(struct veil *out, const char *library)
+{
+    const char *builds = getenv(VEIL_BUILDS), *slash = strrchr(library, '/');
+    size_t most = 1;
+    char *rest, *folder;
+    *out = (struct veil){.text = xstrdup(builds ? builds : "")};
+    for (const char *c = out->text; *c; c++)
+        most += *c == '\n';
+    out->own = xprintf("%.*s", slash ? (int)(slash - library) : 0, library);
+    out->hidden = xcalloc(most, sizeof(*out->hidden));
+    for (rest = out->text; (folder = strsep(&rest, "\n"));) {
+        if (*folder && *out->own && !lies_in(library, folder))
+            out->hidden[out->count++] = folder;
+    }
+}
+
+static void veil_free(struct veil *veil)
+{
+    free(veil->hidden);
+    free(veil->own);
+    free(veil->text);
+}
+
+// In a process that has a mount namespace of its own: in place of each hidden folder lies the
+// library's. Nothing but system calls. False where one could not be hidden.
+static bool veil_draw(const struct veil *veil)
+{
+    if (veil->count && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+        return false;
+    for (size_t i = 0; i < veil->count; i++) {
+        if (mount(veil->own, veil->hidden[i], NULL, MS_BIND, NULL))
+            return false;
+    }
+    return true;
+}
 
 enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128, SETTLE_LOOKS = 200 };
 

@@ -3,18 +3,246 @@
 // The process of a host library (kernels/bench/arm_process.h): it loads the library, prepares it
 // and launches it when it is its turn, and answers on the shared page. Nothing that it says is
 // trusted.
-#include "kernels/bench/arm_process.h"
 
+#include "kernels/bench/arm_process.h"
 #include "kernels/bench/futex.h"
 #include "kernels/bench/module.h"
-#include "kernels/bench/worker_filter.h"
 #include "kernels/device/call.h"
+#include "model/base.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <linux/sockios.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+// ---- what a library may ask of the system ----
+
+// For this process, for good. Threads are allowed; processes, programs, sockets, tracing, shared
+// memory, pages taken out or moved, timers, signals to others and other priorities are not: the
+// call fails with EPERM. A signal to itself that stops it, or that usually comes from outside, ends
+// it by SIGSYS.
+//
+// A seccomp filter: a list of what is refused, because libraries of numbers ask for much (files of
+// /proc, memory, threads, affinities) that nobody can foresee. clone3 is said not to exist, so that
+// the C library makes its threads with clone, whose flags a filter can see.
+// A process may signal itself, as abort() does. But the first process of a namespace does not even
+// get its own SIGKILL or SIGSTOP, and in one without a namespace they would look as if they came
+// from outside: asking for one of them is the end, by SIGSYS.
+// Both builds have the same pages, of outputs and workspaces. So a process may say of memory only
+// what concerns itself: pages that it took out or moved cost the other build its time. Nor may it
+// have the system do anything later, when it stands still: a timer interrupts whoever runs then,
+// and a signal wakes it. SIGCONT ends every stop, and much sends it: a file that is read, a lease
+// that is broken, a queue that is written to, a parent that ends. What is not thought of here bench
+// sees: a process that ran while it should stand still has worked (arm_process.c).
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef ARCHITECTURE
+static const int refused[] = {
+#ifdef SYS_fork
+    SYS_fork,
+    SYS_vfork,
+    SYS_inotify_init,
+#endif
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_process_madvise,
+    SYS_pidfd_open,
+    SYS_pidfd_getfd,
+    SYS_pidfd_send_signal,
+    SYS_tkill,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_kcmp,
+    SYS_setsid,
+    SYS_setpgid,
+    SYS_socket,
+    SYS_socketpair,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_chroot,
+    SYS_pivot_root,
+    SYS_perf_event_open,
+    SYS_bpf,
+    SYS_userfaultfd,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_mbind,
+    SYS_move_pages,
+    SYS_migrate_pages,
+#ifdef SYS_set_mempolicy_home_node
+    SYS_set_mempolicy_home_node,
+#endif
+    SYS_io_uring_setup,
+    SYS_io_setup,
+    SYS_inotify_init1,
+    SYS_inotify_add_watch,
+    SYS_fanotify_init,
+    SYS_mq_open,
+    SYS_mq_notify,
+    SYS_timer_create,
+    SYS_timerfd_create,
+    SYS_setitimer,
+#ifdef SYS_alarm
+    SYS_alarm,
+#endif
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_sched_setscheduler,
+    SYS_sched_setattr,
+    SYS_sched_setparam,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_reboot,
+    SYS_kexec_load,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_acct,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_clock_adjtime,
+    SYS_adjtimex};
+
+// What has the system signal a process when a file is read, written, closed or opened by whomever.
+static const int file_signals[] = {F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY};
+static const int device_signals[] = {FIOASYNC, FIOSETOWN, SIOCSPGRP};
+
+// What stops a process, and what people, schedulers and a machine without memory end one with.
+static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
+                                   SIGTERM, SIGINT,  SIGHUP,  SIGQUIT};
+
+// x86-64 has all calls once more from here on where the kernel has x32, and that architecture's
+// name.
+enum { OTHER_NUMBERS = 0x40000000 };
+
+// What madvise() may say.
+static const int advice[] = {
+    MADV_NORMAL,     MADV_RANDOM,     MADV_SEQUENTIAL,    MADV_WILLNEED,
+    MADV_DONTNEED,   MADV_FREE,       MADV_DONTFORK,      MADV_DOFORK,
+    MADV_HUGEPAGE,   MADV_NOHUGEPAGE, MADV_DONTDUMP,      MADV_DODUMP,
+    MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_POPULATE_READ, MADV_POPULATE_WRITE};
+
+#define FIELD(name) ((uint32_t)offsetof(struct seccomp_data, name))
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(field))
+// Skips `yes` or `no` of the instructions that follow.
+#define IF_EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), yes, no)
+#define IF_HAS(bits, yes, no)    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(bits), yes, no)
+#define RETURN(what)             BPF_STMT(BPF_RET | BPF_K, (uint32_t)(what))
+#define REFUSE                   RETURN(SECCOMP_RET_ERRNO | EPERM)
+#define ALLOW                    RETURN(SECCOMP_RET_ALLOW)
+
+// A filter as it grows.
+struct list {
+    struct sock_filter items[512];
+    size_t count;
+};
+
+static void append(struct list *list, const struct sock_filter *items, size_t count)
+{
+    memcpy(list->items + list->count, items, count * sizeof(*items));
+    list->count += count;
+}
+#define APPEND(list, ...)                                                                          \
+    append(list, (const struct sock_filter[]){__VA_ARGS__},                                        \
+           sizeof((const struct sock_filter[]){__VA_ARGS__}) / sizeof(struct sock_filter))
+
+// Two instructions a number: what is returned when it is the one that was loaded.
+static void match(struct list *list, const int *numbers, size_t count, uint32_t answer)
+{
+    for (size_t i = 0; i < count; i++)
+        APPEND(list, IF_EQUAL(numbers[i], 0, 1), RETURN(answer));
+}
+
+static void add_processes(struct list *list)
+{
+    enum { ENDS = 2 * ARRAY_COUNT(from_outside) };
+    const uint32_t self = (uint32_t)getpid();
+    APPEND(list, IF_EQUAL(SYS_clone3, 0, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+    // Flags first, on both architectures; the low half.
+    APPEND(list, IF_EQUAL(SYS_clone, 0, 4), LOAD(args[0]), IF_HAS(CLONE_THREAD, 1, 0), REFUSE,
+           ALLOW);
+    APPEND(list, IF_EQUAL(SYS_kill, 0, 5), // process and signal
+           LOAD(args[0]), IF_EQUAL(self, 1, 0), REFUSE, LOAD(args[1]),
+           BPF_JUMP(BPF_JMP | BPF_JA, 5, 0, 0));
+    APPEND(list, IF_EQUAL(SYS_tgkill, 0, 5 + ENDS), // process, thread and signal
+           LOAD(args[0]), IF_EQUAL(self, 1, 0), REFUSE, LOAD(args[2]));
+    match(list, from_outside, ARRAY_COUNT(from_outside), SECCOMP_RET_KILL_PROCESS);
+    APPEND(list, ALLOW);
+    APPEND(list, IF_EQUAL(SYS_prctl, 0, 4), // option
+           LOAD(args[0]), IF_EQUAL(PR_SET_PDEATHSIG, 0, 1), REFUSE, ALLOW);
+}
+
+static void add_memory(struct list *list)
+{
+    APPEND(list, IF_EQUAL(SYS_madvise, 0, 1 + 2 * ARRAY_COUNT(advice) + 1), // address, size, advice
+           LOAD(args[2]));
+    match(list, advice, ARRAY_COUNT(advice), SECCOMP_RET_ALLOW);
+    APPEND(list, REFUSE);
+}
+
+static void add_files(struct list *list)
+{
+    const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
+    APPEND(list,
+           IF_EQUAL(SYS_fcntl, 0, 1 + 2 * ARRAY_COUNT(file_signals) + 5), // file, command, flags
+           LOAD(args[1]));
+    match(list, file_signals, ARRAY_COUNT(file_signals), refuse);
+    APPEND(list, IF_EQUAL(F_SETFL, 0, 3), LOAD(args[2]), IF_HAS(O_ASYNC, 0, 1), REFUSE, ALLOW);
+    APPEND(list, IF_EQUAL(SYS_ioctl, 0, 1 + 2 * ARRAY_COUNT(device_signals) + 1), // file, request
+           LOAD(args[1]));
+    match(list, device_signals, ARRAY_COUNT(device_signals), refuse);
+    APPEND(list, ALLOW);
+}
+
+static int worker_filter(struct error *err)
+{
+    struct list list = {.count = 0};
+    APPEND(&list, LOAD(arch), IF_EQUAL(ARCHITECTURE, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS),
+           LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_NUMBERS, 0, 1), REFUSE);
+    add_processes(&list);
+    add_memory(&list);
+    add_files(&list);
+    match(&list, refused, ARRAY_COUNT(refused), SECCOMP_RET_ERRNO | EPERM);
+    APPEND(&list, ALLOW);
+    const struct sock_fprog program = {.len = (unsigned short)list.count, .filter = list.items};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        return error_set(err, "seccomp: %s", strerror(errno));
+    return 0;
+}
+#else
+static int worker_filter(struct error *err)
+{
+    return error_set(err, "seccomp: no filter for this processor is written yet");
+}
+#endif
 
 struct worker {
     struct arm_page *page;

@@ -4,15 +4,759 @@
 // libraries under test only launch. Driven by `plumb` over its standard input and output
 // (model/wire.h), or by hand.
 #include "kernels/bench/bench.h"
+
 #include "kernels/bench/arm_process.h"
 #include "kernels/bench/instances.h"
+#include "kernels/bench/module.h"
+#include "kernels/bench/own_processors.h"
+#include "kernels/bench/record_make.h"
 #include "kernels/bench/references.h"
+#include "kernels/bench/series.h"
+#include "kernels/device/call.h"
+#include "kernels/device/check.h"
+#include "kernels/device/device.h"
+#include "model/record/record.h"
+#include "model/wire.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { EXIT_FAILED = 4 };
+
+struct time_options {
+    const char *head, *base, *kernel, *base_kernel, *problem, *pin, *csv;
+    uint32_t pairs, blocks, launches, runup, places;
+    uint32_t instances; // 0: as a gate has them
+    uint64_t seed;
+    enum regime regime;
+    enum flush flush;
+    unsigned variant;
+    bool warm, inside, apart, head_first, solo;
+};
+
+// ---- the driver ----
+
+// Puts a stand-in where the CUDA driver is missing, so that libraries load and their kernels can be
+// listed. Nothing is launched through it.
+
+extern const unsigned char stand_in_libcuda[];
+
+extern const size_t stand_in_libcuda_size;
+
+static void bench_end_if_lost(struct bench *bench, const char *text);
+static int bench_wake(struct bench *bench, struct error *err);
+
+// A library that is linked with -lcuda needs libcuda.so.1, which comes with the driver. Where the
+// driver is not installed this loads a stand-in of that name (stand_in/libcuda.c), for the
+// rest of the process. Only for a process that launches nothing. When it fails nothing is loaded,
+// and libraries that need the driver are refused by the loader, which names it.
+static void driver_stand_in(void)
+{
+    char path[64];
+    if (dlopen("libcuda.so.1", RTLD_LAZY))
+        return;
+    int memory = memfd_create("libcuda.so.1", MFD_CLOEXEC);
+    if (memory < 0)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
+    // The loader knows it by the name that it carries, and opens no other of that name.
+    if (write(memory, stand_in_libcuda, stand_in_libcuda_size) == (ssize_t)stand_in_libcuda_size)
+        dlopen(path, RTLD_NOW | RTLD_NODELETE);
+    close(memory);
+}
+
+// ---- by hand: list, time, calibrate ----
+
+// The estimate of a block is the 10 % trimmed mean of its pairs' log ratios; its standard error
+// comes from the winsorised standard deviation (R. Wilcox, Introduction to Robust Estimation and
+// Hypothesis Testing, 2012, section 3.3): s_w / ((1 - 2 g) sqrt(n)), g = 0.1.
+
+static const double TRIM = 0.1;
+
+enum { EXIT_BROKEN = 3 };
+
+int bench_list(FILE *out, char **libraries, int count)
+{
+    struct error err;
+    int code = 0;
+    driver_stand_in();
+    for (int i = 0; i < count; i++) {
+        struct module module = MODULE_NONE;
+        if (module_load(&module, libraries[i], false, &err)) {
+            fprintf(stderr, "bench: %s\n", err.text);
+            code = EXIT_FAILED;
+            continue;
+        }
+        for (uint32_t k = 0; k < module_count(&module); k++) {
+            const struct plumb_kernel kernel = module_kernel(&module, k);
+            const struct traits t = module_traits(&kernel);
+            fprintf(out, "%-24s %-5s %s->%s tile %dx%dx%d stages %d threads %d  %s\n", kernel.name,
+                    module.library->device, dtype_name(t.in), dtype_name(t.out), t.tile_m, t.tile_n,
+                    t.tile_k, t.stages, t.threads, kernel.summary ? kernel.summary : "");
+        }
+        module_release(&module);
+    }
+    return count ? code : EXIT_FAILED;
+}
+
+struct collected {
+    struct sample *samples;
+    size_t count;
+    FILE *csv;
+    const struct time_options *options;
+    const struct series *series;
+};
+
+static void collect(void *state, const struct sample *sample)
+{
+    struct collected *c = state;
+    const bool base = sample->role == ROLE_BASE;
+    c->samples[c->count++] = *sample;
+    // Named integers have commas between them.
+    const char *quote = strchr(c->options->problem, ',') ? "\"" : "";
+    if (c->csv)
+        fprintf(c->csv, "%s,%s%s%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d,%.0f\n",
+                base && c->options->base_kernel ? c->options->base_kernel : c->options->kernel,
+                quote, c->options->problem, quote, base ? "base" : "head", sample->block,
+                sample->pair, sample->order, sample->launches, sample->time_ns, sample->clock_hz,
+                sample->throttle, sample->temperature_c, sample->power_mw,
+                series_waited_ns(c->series));
+}
+
+struct summary {
+    double mean, sd, error; // trimmed; winsorised; standard error of the mean
+};
+
+// Sorts `values`.
+static struct summary summarise(double *values, size_t count)
+{
+    struct summary s = {0};
+    const size_t cut = (size_t)(TRIM * (double)count);
+    double winsorised = 0, squares = 0;
+    if (count < 2)
+        return (struct summary){count ? values[0] : 0, 0, 0};
+    qsort(values, count, sizeof(*values), rising_doubles);
+    for (size_t i = 0; i < count; i++) {
+        double kept = values[i < cut ? cut : i >= count - cut ? count - cut - 1 : i];
+        winsorised += kept / (double)count;
+        if (i >= cut && i < count - cut)
+            s.mean += values[i] / (double)(count - 2 * cut);
+    }
+    for (size_t i = 0; i < count; i++) {
+        double kept = values[i < cut ? cut : i >= count - cut ? count - cut - 1 : i];
+        squares += (kept - winsorised) * (kept - winsorised);
+    }
+    s.sd = sqrt(squares / (double)(count - 1));
+    s.error = s.sd / ((1 - 2 * TRIM) * sqrt((double)count));
+    return s;
+}
+
+static struct summary of_role(const struct collected *c, size_t from, enum sample_role role,
+                              bool clock, double *scratch)
+{
+    size_t count = 0;
+    for (size_t i = from; i < c->count; i++) {
+        if (c->samples[i].role == role)
+            scratch[count++] = clock ? c->samples[i].clock_hz : c->samples[i].time_ns;
+    }
+    return summarise(scratch, count);
+}
+
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+// took_ns: of the block, with all that is between its samples.
+static void print_block(FILE *out, const struct collected *c, double took_ns, uint32_t block,
+                        const struct problem *problem, double *scratch)
+{
+    const size_t from = 0;
+    const struct summary head = of_role(c, from, ROLE_HEAD, false, scratch);
+    const struct summary clock = of_role(c, from, ROLE_HEAD, true, scratch);
+    fprintf(out, "block %u head_us %.3f sd_pct %.3f clock_ghz %.4f tflops %.2f", block,
+            head.mean * 1e-3, 100 * head.sd / head.mean, clock.mean * 1e-9,
+            problem_flops(problem) / head.mean * 1e-3);
+    if (c->options->base) {
+        size_t count = 0;
+        for (size_t i = from; i + 1 < c->count; i += 2) {
+            double ratio = log(c->samples[i].time_ns / c->samples[i + 1].time_ns);
+            scratch[count++] = c->samples[i].role == ROLE_HEAD ? ratio : -ratio;
+        }
+        const struct summary ratio = summarise(scratch, count);
+        fprintf(out, " base_us %.3f ratio_pct %+.4f pair_sd_pct %.3f se_pct %.4f z %+.2f",
+                of_role(c, from, ROLE_BASE, false, scratch).mean * 1e-3, 100 * ratio.mean,
+                100 * ratio.sd, 100 * ratio.error, ratio.error > 0 ? ratio.mean / ratio.error : 0);
+    }
+    fprintf(out, " each_us %.1f\n", took_ns / c->options->pairs * 1e-3);
+    fflush(out);
+}
+
+static int time_blocks(struct bench *bench, struct series *series, struct collected *c,
+                       const struct problem *problem, struct error *err)
+{
+    const struct time_options *o = c->options;
+    double *scratch = xcalloc((size_t)o->pairs * 2, sizeof(*scratch));
+    int failed = 0;
+    for (uint32_t block = 0; block < o->blocks && !failed; block++) {
+        const double begun_ns = now_ns();
+        c->count = 0;
+        failed = (o->base ? series_pairs : series_solo)(series, o->pairs, (uint16_t)block, collect,
+                                                        c, err);
+        if (!failed)
+            print_block(bench->out, c, now_ns() - begun_ns, block, problem, scratch);
+    }
+    free(scratch);
+    return failed;
+}
+
+static int print_state(FILE *out, const char *when, const struct series_state *state)
+{
+    if (state->baton_ns > 0)
+        fprintf(out, "%s baton_us %.2f\n", when, state->baton_ns * 1e-3);
+    fprintf(out, "%s state %s role %s error %.3g tolerance %.3g launches %u note %s\n", when,
+            measurement_state_name(state->state), state->role == ROLE_BASE ? "base" : "head",
+            state->error, state->tolerance, state->launches, state->note);
+    return state->state == MEASURED_OK ? 0 : EXIT_BROKEN;
+}
+
+// Opens a series in a place of its own, and times it. It stays open, so that the next one lies
+// elsewhere.
+static int time_place(struct series **out, struct bench *bench, struct collected *c,
+                      const struct series_spec *spec, struct error *err)
+{
+    struct series_state state;
+    if (series_open(out, &state, bench->ops, bench->device, spec, err))
+        return -1;
+    const int code = print_state(bench->out, "opened", &state);
+    c->series = *out;
+    return *out ? time_blocks(bench, *out, c, &spec->problem, err) : code;
+}
+
+static int close_place(struct bench *bench, struct series *series, struct error *err)
+{
+    struct series_state state;
+    if (series_close(&state, series, err))
+        return -1;
+    return print_state(bench->out, "closed", &state);
+}
+
+static int time_series(struct bench *bench, struct collected *c, const struct series_spec *spec,
+                       struct error *err)
+{
+    struct series **open = xcalloc(c->options->places, sizeof(struct series *));
+    struct series_spec here = *spec;
+    int code = 0;
+    for (uint32_t i = 0; i < c->options->places && code == 0; i++) {
+        code = time_place(&open[i], bench, c, &here, err);
+        here.seed++;
+    }
+    for (uint32_t i = 0; i < c->options->places; i++) {
+        if (open[i] && code == 0)
+            code = close_place(bench, open[i], err);
+        if (open[i] && bench->device->loss == DEVICE_OK)
+            series_free(open[i]);
+    }
+    free(open);
+    return code;
+}
+
+// bench time ...
+static int bench_time(struct bench *bench, const struct time_options *o)
+{
+    struct error err = {""};
+    struct collected c = {.options = o};
+    struct series_spec spec = {.kernel = o->kernel,
+                               .base_kernel = o->base_kernel,
+                               .head = o->head,
+                               .base = o->base,
+                               .seed = o->seed,
+                               .pin = o->pin,
+                               .head_first = o->head_first,
+                               .regime = o->regime,
+                               .flush = o->flush,
+                               .runup = o->runup,
+                               .launches = o->launches,
+                               .instances = o->instances,
+                               .variant = o->variant,
+                               .warm = o->warm,
+                               .inside = o->inside,
+                               .apart = o->apart};
+    int code = -1;
+    if (!o->head || !o->kernel || !o->problem) {
+        error_set(&err, "time needs --head, --kernel and --problem; try bench --help");
+        goto done;
+    }
+    if (o->base_kernel && !o->base) {
+        error_set(&err, "--base-kernel needs --base; try bench --help");
+        goto done;
+    }
+    if (o->regime != REGIME_COLD && (o->warm || o->flush != FLUSH_READ)) {
+        error_set(&err, "--warm and --flush are for the regime cold; --regime %s has its own",
+                  regime_name(o->regime));
+        goto done;
+    }
+    if (problem_parse(&spec.problem, o->problem, &err))
+        goto done;
+    if (o->csv && !(c.csv = fopen(o->csv, "we"))) {
+        error_set(&err, "%s: %s", o->csv, strerror(errno));
+        goto done;
+    }
+    if (c.csv)
+        fputs("kernel,problem,role,block,pair,order,launches,time_ns,clock_hz,throttle,"
+              "temperature_c,power_mw,waited_ns\n",
+              c.csv);
+    c.samples = xcalloc((size_t)o->pairs * 2, sizeof(*c.samples));
+    code = time_series(bench, &c, &spec, &err);
+done:
+    if (code < 0) {
+        fprintf(stderr, "bench: %s\n", err.text);
+        code = EXIT_FAILED;
+    }
+    if (c.csv && fclose(c.csv)) {
+        fprintf(stderr, "bench: %s: %s\n", o->csv, strerror(errno));
+        code = EXIT_FAILED;
+    }
+    free(c.samples);
+    if (bench->device->loss != DEVICE_OK)
+        bench_end_if_lost(bench, err.text);
+    return code;
+}
+
+struct printer {
+    FILE *out;
+    size_t count;
+};
+
+static void print_figure(void *state, const struct calibration *reading)
+{
+    struct printer *printer = state;
+    printer->count++;
+    fprintf(printer->out, "%-24s %-14.6g cv %.2f %% of %d%s  %s\n", reading->key, reading->value,
+            100 * reading->cv, reading->repeats, reading->stable ? "" : "  UNSTABLE",
+            reading->note);
+    fflush(printer->out);
+}
+
+int bench_calibrate(struct bench *bench, const char *only)
+{
+    struct printer printer = {bench->out, 0};
+    struct error err;
+    int failed = bench->ops->calibrate(bench->device, only, print_figure, &printer, &err);
+    if (!failed && printer.count == 0)
+        failed = error_set(&err, "calibrate: this device has no figure '%.60s'", only);
+    if (failed) {
+        fprintf(stderr, "bench: %s\n", err.text);
+        bench_end_if_lost(bench, err.text);
+        return EXIT_FAILED;
+    }
+    return 0;
+}
+
+// ---- the child's side of model/wire.h ----
+
+// Every command is answered by `done` or `fail`.
+
+enum { SERIES_MAX = 1024, COUNT_MAX = 1000000 };
+
+struct open_series {
+    int64_t id;
+    struct series *series;
+    uint64_t changes; // of the protocol, when it was last settled
+};
+
+struct protocol {
+    struct bench *bench;
+    size_t figures; // sent by this calibrate
+    struct open_series open[SERIES_MAX];
+    size_t count;
+    uint64_t changes; // series opened and closed
+    bool placed;      // the parent has said which processors are our own
+};
+
+static void put(struct bench *bench, struct wire_line *line)
+{
+    fputs(wire_end(line), bench->out);
+}
+
+static void put_text(struct bench *bench, const char *record, const char *text)
+{
+    struct wire_line line;
+    wire_begin(&line, record);
+    if (text)
+        wire_add_text(&line, "text", text);
+    put(bench, &line);
+    fflush(bench->out);
+}
+
+// Ends the process when a kernel has poisoned the device (abort: the parent sees a crash) or the
+// device is gone (exit 40); otherwise returns. `text` goes to the parent as a note.
+static void bench_end_if_lost(struct bench *bench, const char *text)
+{
+    if (!bench->device || bench->device->loss == DEVICE_OK)
+        return;
+    put_text(bench, "note", text);
+    fflush(NULL);
+    // Nothing can be freed on a device that does not answer.
+    if (bench->device->loss == DEVICE_POISONED)
+        abort();
+    _Exit(EXIT_NO_DEVICE);
+}
+
+static void greet(struct bench *bench, const char *kind, const struct device_info *info)
+{
+    struct wire_line line;
+    wire_begin(&line, "hello");
+    wire_add_int(&line, "wire", WIRE_VERSION);
+    wire_add_text(&line, "version", PLUMB_VERSION);
+    put(bench, &line);
+    wire_begin(&line, "device");
+    wire_add_text(&line, "kind", kind);
+    wire_add_text(&line, "uuid", info->uuid);
+    wire_add_text(&line, "name", info->name);
+    wire_add_text(&line, "driver", info->driver);
+    wire_add_text(&line, "runtime", info->runtime);
+    if (info->bus[0])
+        wire_add_text(&line, "bus", info->bus);
+    struct gpu figures = info->figures;
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        const struct figure *figure = gpu_figure(&figures, gpu_figure_key(i));
+        if (figure->value > 0)
+            wire_add_double(&line, gpu_figure_key(i), figure->value);
+    }
+    put(bench, &line);
+    fflush(bench->out);
+}
+
+static int do_list(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *path = wire_text(r, "library");
+    struct module module = MODULE_NONE;
+    if (!path)
+        return error_set(err, "bench: list: no library");
+    if (module_load(&module, path, false, err))
+        return -1;
+    for (uint32_t i = 0; i < module_count(&module); i++) {
+        const struct plumb_kernel kernel = module_kernel(&module, i);
+        const struct traits traits = module_traits(&kernel);
+        struct wire_line line;
+        wire_begin(&line, "kernel");
+        wire_add_text(&line, "name", kernel.name);
+        wire_add_text(&line, "summary", kernel.summary ? kernel.summary : "");
+        wire_add_text(&line, "device", module.library->device);
+        wire_add_traits(&line, &traits);
+        put(p->bench, &line);
+    }
+    module_release(&module);
+    return 0;
+}
+
+static int do_supports(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *path = wire_text(r, "library"), *name = wire_text(r, "kernel");
+    const char *text = wire_text(r, "problem");
+    struct module module = MODULE_NONE;
+    struct plumb_form_kernel kernel;
+    struct problem problem;
+    struct wire_line line;
+    if (!path || !name || !text)
+        return error_set(err, "bench: supports: library, kernel or problem is missing");
+    if (problem_parse(&problem, text, err) || module_load(&module, path, false, err))
+        return -1;
+    const bool found = module_find(&kernel, &module, name);
+    if (found) {
+        const struct plumb_form asked = check_abi_form(&problem);
+        wire_begin(&line, "supported");
+        wire_add_int(&line, "yes", call_supports(&kernel, &asked) != 0);
+        put(p->bench, &line);
+    }
+    module_release(&module);
+    return found ? 0 : error_set(err, "%s: no kernel %.63s", path, name);
+}
+
+static struct open_series *find(struct protocol *p, int64_t id)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->open[i].id == id)
+            return &p->open[i];
+    }
+    return NULL;
+}
+
+static int read_spec(struct series_spec *out, const struct wire_record *r, struct error *err)
+{
+    struct series_spec spec = {.kernel = wire_text(r, "kernel"),
+                               .head = wire_text(r, "head"),
+                               .base = wire_text(r, "base"),
+                               .pin = wire_text(r, "pin")};
+    const char *problem = wire_text(r, "problem");
+    int64_t seed, order = 0, launches = 0, apart = 0;
+    if (!spec.kernel || !spec.head || !problem)
+        return error_set(err, "bench: open: kernel, head or problem is missing");
+    if (problem_parse(&spec.problem, problem, err) || wire_int(&seed, r, "seed", 0, INT64_MAX, err))
+        return -1;
+    const char *regime = wire_text(r, "regime");
+    if (regime && regime_parse(&spec.regime, regime))
+        return error_set(err, "bench: open: there is no regime '%.40s'", regime);
+    if (wire_text(r, "order") && wire_int(&order, r, "order", 0, 1, err))
+        return -1;
+    if (wire_text(r, "launches") && wire_int(&launches, r, "launches", 1, COUNT_MAX, err))
+        return -1;
+    if (wire_text(r, "apart") && wire_int(&apart, r, "apart", 0, 1, err))
+        return -1;
+    spec.apart = apart == 1;
+    spec.launches = (uint32_t)launches;
+    spec.seed = (uint64_t)seed;
+    spec.head_first = order == 1;
+    *out = spec;
+    return 0;
+}
+
+static void put_state(struct bench *bench, const char *record, int64_t id,
+                      const struct series_state *state)
+{
+    struct wire_line line;
+    wire_begin(&line, record);
+    wire_add_int(&line, "id", id);
+    wire_add_text(&line, "state", measurement_state_name(state->state));
+    wire_add_text(&line, "role", state->role == ROLE_BASE ? "base" : "head");
+    wire_add_double(&line, "error", state->error);
+    wire_add_double(&line, "tolerance", state->tolerance);
+    wire_add_int(&line, "launches", state->launches);
+    wire_add_text(&line, "note", state->note);
+    wire_add_text(&line, "regime", regime_name(state->regime));
+    put(bench, &line);
+}
+
+// Once, for they stay the same.
+static int take_processors(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *text = wire_text(r, "processors");
+    cpu_set_t own;
+    if (!text || p->placed)
+        return 0;
+    if (own_processors_parse(&own, text, err))
+        return -1;
+    p->placed = true;
+    p->bench->ops->own(p->bench->device, &own);
+    return 0;
+}
+
+static int do_open(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    struct series_spec spec;
+    struct series_state state;
+    struct series *series;
+    int64_t id;
+    if (wire_int(&id, r, "id", 0, INT64_MAX, err) || read_spec(&spec, r, err) ||
+        take_processors(p, r, err))
+        return -1;
+    if (find(p, id))
+        return error_set(err, "bench: open: series %lld is open already", (long long)id);
+    if (p->count == SERIES_MAX)
+        return error_set(err, "bench: open: more than %d series; close some", SERIES_MAX);
+    const struct device_ops *ops = p->bench->ops;
+    const double needed = series_need_bytes(&spec, ops, p->bench->device);
+    if (needed > (double)ops->free_bytes(p->bench->device))
+        references_drop(ops);
+    if (p->count && needed > (double)ops->free_bytes(p->bench->device))
+        return error_set(err, "bench: open: no room beside %zu open series; close some", p->count);
+    if (series_open(&series, &state, p->bench->ops, p->bench->device, &spec, err))
+        return -1;
+    put_state(p->bench, "opened", id, &state);
+    if (series)
+        p->open[p->count++] = (struct open_series){id, series, p->changes + 1};
+    p->changes++;
+    return 0;
+}
+
+struct sender {
+    struct bench *bench;
+    int64_t id;
+    enum regime regime;
+};
+
+static void send_sample(void *state, const struct sample *sample)
+{
+    const struct sender *sender = state;
+    struct wire_line line;
+    wire_begin(&line, "sample");
+    wire_add_int(&line, "id", sender->id);
+    wire_add_sample(&line, sample);
+    wire_add_text(&line, "regime", regime_name(sender->regime));
+    put(sender->bench, &line);
+}
+
+static struct open_series *wanted(struct protocol *p, const struct wire_record *r,
+                                  struct error *err)
+{
+    int64_t id;
+    if (wire_int(&id, r, "id", 0, INT64_MAX, err))
+        return NULL;
+    struct open_series *open = find(p, id);
+    if (!open)
+        error_set(err, "bench: %s: series %lld is not open", r->name, (long long)id);
+    return open;
+}
+
+static int do_samples(struct protocol *p, const struct wire_record *r, bool pairs,
+                      struct error *err)
+{
+    int64_t count, block;
+    struct open_series *open = wanted(p, r, err);
+    if (!open || wire_int(&count, r, "count", 1, COUNT_MAX, err) ||
+        wire_int(&block, r, "block", 0, UINT16_MAX, err))
+        return -1;
+    if (pairs && !series_has_base(open->series))
+        return error_set(err, "bench: pairs: series %lld has no base; ask for solo",
+                         (long long)open->id);
+    if (open->changes != p->changes && series_settle(open->series, err))
+        return -1;
+    open->changes = p->changes;
+    struct sender sender = {p->bench, open->id, series_regime(open->series)};
+    return (pairs ? series_pairs : series_solo)(open->series, (uint32_t)count, (uint16_t)block,
+                                                send_sample, &sender, err);
+}
+
+static int do_close(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    struct series_state state;
+    struct open_series *open = wanted(p, r, err);
+    if (!open)
+        return -1;
+    int failed = series_close(&state, open->series, err);
+    if (!failed)
+        put_state(p->bench, "closed", open->id, &state);
+    if (p->bench->device->loss == DEVICE_OK)
+        series_free(open->series);
+    *open = p->open[--p->count];
+    p->changes++;
+    return failed;
+}
+
+static int do_record(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    struct series_spec spec;
+    struct record record = {.kernel = ""};
+    struct arena arena = {0};
+    struct buffer text = {0};
+    int status = read_spec(&spec, r, err);
+    if (status == 0)
+        status = record_make(&record, p->bench, &spec, &arena, err);
+    if (status == 0) {
+        record_print(&text, &record);
+        fwrite(text.bytes, 1, text.length, p->bench->out);
+        buffer_free(&text);
+    }
+    arena_free(&arena);
+    return status;
+}
+
+static void send_figure(void *state, const struct calibration *reading)
+{
+    struct protocol *p = state;
+    struct wire_line line;
+    p->figures++;
+    wire_begin(&line, "figure");
+    wire_add_text(&line, "key", reading->key);
+    wire_add_double(&line, "value", reading->value);
+    wire_add_double(&line, "cv", reading->cv);
+    wire_add_int(&line, "repeats", reading->repeats);
+    wire_add_int(&line, "stable", reading->stable);
+    wire_add_text(&line, "note", reading->note);
+    put(p->bench, &line);
+    fflush(p->bench->out);
+}
+
+static int do_calibrate(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *only = wire_text(r, "only");
+    p->figures = 0;
+    if (p->bench->ops->calibrate(p->bench->device, only, send_figure, p, err))
+        return -1;
+    if (p->figures == 0)
+        return error_set(err, "bench: calibrate: this device has no figure '%.60s'", only);
+    return 0;
+}
+
+static int dispatch(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    if (strcmp(r->name, "list") == 0)
+        return do_list(p, r, err);
+    if (strcmp(r->name, "supports") == 0)
+        return do_supports(p, r, err);
+    if (!p->bench->ops)
+        return error_set(err, "bench: %.40s: there is no device, only list and supports", r->name);
+    if (bench_wake(p->bench, err))
+        return -1;
+    if (strcmp(r->name, "open") == 0)
+        return do_open(p, r, err);
+    if (strcmp(r->name, "pairs") == 0)
+        return do_samples(p, r, true, err);
+    if (strcmp(r->name, "solo") == 0)
+        return do_samples(p, r, false, err);
+    if (strcmp(r->name, "close") == 0)
+        return do_close(p, r, err);
+    if (strcmp(r->name, "record") == 0)
+        return do_record(p, r, err);
+    if (strcmp(r->name, "calibrate") == 0)
+        return do_calibrate(p, r, err);
+    return error_set(err, "bench: unknown command '%.40s'", r->name);
+}
+
+static void serve(struct protocol *p, FILE *in)
+{
+    char line[WIRE_LINE];
+    struct wire_record record;
+    struct error err;
+    while (fgets(line, sizeof(line), in)) {
+        if (!strchr(line, '\n') && !feof(in)) {
+            put_text(p->bench, "fail", "bench: the line is too long");
+            for (int c = 0; c != '\n' && c != EOF;)
+                c = fgetc(in);
+            continue;
+        }
+        int failed = wire_parse(&record, line, &err);
+        if (!failed && strcmp(record.name, "quit") == 0)
+            return;
+        failed = failed || dispatch(p, &record, &err);
+        if (failed)
+            bench_end_if_lost(p->bench, err.text);
+        put_text(p->bench, failed ? "fail" : "done", failed ? err.text : NULL);
+    }
+}
+
+// Reads commands from `in` until quit or the end. Returns an exit code.
+static int protocol_run(struct bench *bench, FILE *in)
+{
+    struct device_info info = {.uuid = "none", .name = "no device"};
+    struct error err;
+    if (!bench->ops)
+        driver_stand_in();
+    else if (bench->ops->info(&info, bench->device, &err)) {
+        fprintf(stderr, "bench: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    struct protocol *p = xcalloc(1, sizeof(*p));
+    p->bench = bench;
+    greet(bench, bench->ops ? bench->ops->kind : "none", &info);
+    serve(p, in);
+    while (p->count)
+        series_free(p->open[--p->count].series);
+    free(p);
+    return 0;
+}
 
 static const char usage[] =
     "usage: bench [--device DEVICE]                        speak the line protocol (model/wire.h)\n"
@@ -42,7 +786,7 @@ static const char usage[] =
     "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
     "  --regime WORD     how launches meet the device: cold (default), stream, isolated, dirty,\n"
     "                    warm, activations\n"
-    "  --runup N         launches of a stream before those that are timed, at most 8\n"
+    "  --runup N         launches of a stream before those that are timed, at most 4\n"
     "  --flush KIND      cold: before each sample: read (default), write, none\n"
     "  --warm            cold: all launches of a batch on one buffer set\n"
     "  --inside          host libraries in this process, not in ones of their own\n"
@@ -237,7 +981,8 @@ static int read_option(struct time_options *time, int code)
     }
 }
 
-int bench_wake(struct bench *bench, struct error *err)
+// Before anything is measured; what else than that is asked may be all there is.
+static int bench_wake(struct bench *bench, struct error *err)
 {
     if (bench->awake || !bench->ops->wake)
         return 0;

@@ -13,6 +13,7 @@
 //
 // Contents change from one pair to the next (buffers_known, buffers_renew), outputs hold noise
 // before each launch: what was computed before is of no use.
+
 #ifndef PLUMB_BUFFERS_H
 #define PLUMB_BUFFERS_H
 
@@ -21,12 +22,12 @@
 #include "kernels/device/inputs.h"
 #include "model/record/record.h"
 
-enum { BUFFER_INPUTS, BUFFER_OUTPUT, BUFFER_BLOCKS };
-
 // Keys of the signs (inputs.h) that a set's operands have; 0: none.
 struct buffers_content {
     uint64_t a, b;
 };
+
+enum { BUFFER_INPUTS, BUFFER_OUTPUT, BUFFER_BLOCKS };
 
 struct buffers {
     const struct device_ops *ops;
@@ -57,25 +58,29 @@ struct buffers {
 int buffers_open(struct buffers *out, const struct device_ops *ops, struct device_base *device,
                  const struct problem *problem, const struct parts *parts, uint64_t seed,
                  size_t workspace_bytes, struct error *err);
+
 void buffers_free(struct buffers *buffers); // a zeroed one does nothing
+
 // Device memory that buffers take at most, but for the workspace.
 double buffers_need_bytes(const struct parts *parts, const struct device_ops *ops,
                           struct device_base *device);
+
 // As many sets as `launches` launches, where memory allows. What they hold is not said.
 int buffers_grow(struct buffers *buffers, uint32_t launches, struct error *err);
-// The pools of noise, and of a plain problem the known numbers; buffers_open() has made them.
-int buffers_open_pools(struct buffers *buffers, struct error *err);
+
 // How long each buffer of a GEMM is that a launch may be given, with a workspace of this size; 0:
 // there is none.
 void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
                      const struct parts *parts, uint64_t workspace_bytes);
+
 // Where the buffers of one set lie.
 struct record_places buffers_places(const struct buffers *buffers, uint32_t set);
 
-// contents.c: what the buffers of a plain problem hold.
+// What the buffers of a plain problem hold.
 // The numbers of `seed`, whose product the reference is, with signs drawn from `key`; 0: as they
 // are. Those of a form are as they are.
 int buffers_known(struct buffers *buffers, uint64_t key, struct error *err);
+
 // What is written before a sample.
 struct renewal {
     uint64_t inputs;  // key of other numbers in A and B: no product stays what it was; 0: they stay
@@ -85,30 +90,22 @@ struct renewal {
     uint32_t set;      // the first that is written, and of how many; 0: of all. One after another
     uint32_t sets;     // by the same keys, they hold what all at once would.
 };
+
 int buffers_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
+
 // The signs that the product of a set has after buffers_known().
 struct inputs_signs buffers_signs(const struct buffers *buffers, uint32_t set);
+
 // Fills the workspace with noise.
 int buffers_soil(struct buffers *buffers, uint64_t key, struct error *err);
 
-// contents_form.c: what those of a form hold. Known inputs are drawn from a seed, and so are fresh
-// ones but A and B of a product, which become noise as those of a plain problem do.
-int buffers_form_known(struct buffers *buffers, struct error *err);
-int buffers_form_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
-// Before a launch: the input that the output holds, and zeros in rows that are no group's, after
-// new `inputs` in A too. Where there are neither, nothing.
-int buffers_form_restore(struct buffers *buffers, const struct renewal *renewal, struct error *err);
-// One behind the last set of a renewal.
-static inline uint32_t buffers_end(const struct buffers *buffers, const struct renewal *renewal)
-{
-    return renewal->sets ? renewal->set + renewal->sets : buffers->sets;
-}
 // What the output of a set held before its launch, in memory of its own; NULL where it was no
 // input. Good until it is asked for another set.
 int buffers_given(const void **out, struct buffers *buffers, uint32_t set, struct error *err);
 
 // Fills every C with NaN, or with its input.
 int buffers_poison(struct buffers *buffers, struct error *err);
+
 // *intact is false and `what` names the place when a guard byte has changed.
 int buffers_guards(bool *intact, char what[64], struct buffers *buffers, struct error *err);
 

@@ -3,7 +3,8 @@
 // Two ranges of fixed addresses, far from where systems put programs, libraries and stacks, and
 // from where AddressSanitizer keeps its shadow. What is taken is a piece of a range, found by first
 // fit; what is given back leaves memory. System V segments, because no limit of file sizes concerns
-// them, and because who has no right to attach (worker_filter.h) has no other way to one.
+// them, and because who has no right to attach (kernels/bench/arm_worker.c) has no other way to
+// one.
 #include "kernels/device/host_memory.h"
 
 #include <errno.h>

@@ -20,7 +20,7 @@ void host_memory_give_back(struct host_memory *memory, void *place);
 // The number of the System V segment that a range is.
 int host_memory_segment(const struct host_memory *memory, enum host_range range);
 // In another process: attaches both where bench has them, the inputs for reading. The process must
-// not be able to attach them again (worker_filter.h).
+// not be able to attach them again (kernels/bench/arm_worker.c).
 int host_memory_join(const int segments[HOST_RANGES], struct error *err);
 
 #endif

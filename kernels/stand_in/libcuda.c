@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stands in for the CUDA driver's library where there is none, so that libraries linked with -lcuda
-// can be loaded and their kernels listed (kernels/bench/driver.h). Built to a library of the
+// can be loaded and their kernels listed (kernels/bench/bench.c). Built to a library of the
 // driver's name, which is embedded in `bench`. Every function fails as the toolkit's own stub does.
 //
 // Here are the functions that a kernel library may call from launch(), prepare() or a constructor.

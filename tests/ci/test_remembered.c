@@ -135,7 +135,7 @@ static void ends_twice(const char *branch, const char *signal)
     free(text);
 }
 
-// A library cannot pose as somebody outside who ended its process (kernels/bench/worker_filter.c);
+// A library cannot pose as somebody outside who ended its process (kernels/bench/arm_worker.c);
 // what is not remembered, because it was not its own doing, is in
 // tests/runner/test_measure_series.c.
 static void a_crash_is_remembered_and_so_is_an_end_of_its_own(void **state)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// As protocol.c writes it.
+// As bench.c writes it.
 static void tell(const struct plumb_kernel *kernel)
 {
     struct wire_line line;
