@@ -23,6 +23,7 @@ struct manner {
     bool runup;   // launches in one stretch, behind some that are not timed
     bool quiet;   // the device rests before a launch
     bool touched; // A and C are brought into the cache behind the flush
+    bool heated;  // power and clock are settled before
     bool again;   // each launch once on its set, untimed, and then on fresh contents
 };
 
@@ -55,6 +56,7 @@ struct series {
     double tolerance, error;
     struct manner manner; // of its regime
     uint32_t runup, launches, next_pair;
+    uint32_t heats, heat_sets; // launches before a sample, and sets of theirs, behind all others
     struct turn turn;
     uint64_t turns;            // begun
     uint32_t looked_at;        // timed launches of each side whose output was looked at
@@ -68,7 +70,7 @@ int series_known(struct series *series, uint64_t key, struct error *err);
 // Room for the digests of all sets.
 int series_make_digests(struct series *series, struct error *err);
 
-// series_check.c; each returns 0, 1 (the state says what is wrong) or -1.
+// Each returns 0, 1 (the state says what is wrong) or -1.
 // What the output of the first set must be, for `seed` as exact_open() has it.
 int series_find_reference(struct series *series, const uint64_t *seed, struct series_state *state,
                           struct error *err);

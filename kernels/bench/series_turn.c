@@ -31,6 +31,10 @@
 //     inputs          Who writes to them: on the host it dies. Elsewhere one vector of each line
 //                     that was renewed is looked at: of four, so a single one is found with 1/4,
 //                     a line with 1, and nothing that was not renewed.
+//     heat            What a launch leaves that only heats is looked at by nobody: who does less
+//                     there, where its output is right already, is cooler afterwards, and faster by
+//                     what its clock is higher. Of power-limited kernels that is some percent of a
+//                     stream and of warm; no guard finds it, the other regimes do not have it.
 //     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
 //                     kernel always writes there; between these nobody looks.
 #include "kernels/bench/captured.h"
@@ -324,7 +328,8 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
     const bool last = s->turn.half || !s->arms[ROLE_BASE].used;
     const struct manner *manner = &s->manner;
     const unsigned variant = s->spec.variant;
-    const uint32_t walked = s->spec.warm ? 1 : buffers->sets, all = s->runup + launches;
+    const uint32_t walked = s->spec.warm ? 1 : buffers->sets - s->heat_sets;
+    const uint32_t all = s->runup + launches;
     const uint32_t sets = all < walked ? all : walked;
     s->turn.stays = s->turn.known || variant & (VARIANT_OUTPUTS | VARIANT_STILL);
     s->turn.role = role;
@@ -340,6 +345,8 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
                                 .sets = walked,
                                 .runup = s->runup,
                                 .launches = launches,
+                                .heat = {arm_launch, arm, walked, s->heat_sets,
+                                         s->heat_sets ? s->heats : 0, arm_kernels(arm)},
                                 .each = manner->each,
                                 .quiet = manner->quiet,
                                 .touched = manner->touched ? &touched : NULL,

@@ -107,6 +107,15 @@ struct touched {
     size_t bytes[2];
 };
 
+// Launches that only bring power and clock to where they stay: `count` of them, on `sets` sets from
+// `first` on, which are no others'. Nobody looks at them.
+struct heat {
+    int (*launch)(void *self, uint32_t set, void *stream);
+    void *self;
+    uint32_t first, sets, count;
+    uint32_t kernels; // that one queues
+};
+
 enum { EACH_MOST = 8 }; // launches of a sample that are timed each alone
 
 // One sample: `runup` launches that are not timed and `launches` that are, launch i of all on
@@ -119,6 +128,7 @@ struct batch {
     uint32_t sets;
     uint32_t runup; // 0 with `each`
     uint32_t launches;
+    struct heat heat;
     bool each;
     bool quiet;                    // with `each`: the device rests for a moment behind the flush
     const struct touched *touched; // with `each`, behind the flush; NULL: nothing
@@ -173,11 +183,13 @@ struct device_ops {
     // Kernels shorter than this are timed in batches, so that a sample lasts `sample_ns`.
     double batch_below_ns, sample_ns;
     uint32_t launches_max;
-    // How long the timed launches of a stream last, how many at least run before them, and up to
-    // which time launches that are timed each alone are taken together.
-    double stream_ns;
+    // How long the timed launches of a stream last, how many at least run before them, how long it
+    // takes until power and clock are settled (0: there is nothing to settle), and up to which time
+    // launches that are timed each alone are taken together.
+    double stream_ns, heat_ns;
     uint32_t runup_least;
     double each_ns;
+    long rest_ns; // under a second: after so long it does not matter what ran before
     bool touches; // it can bring A and C into the cache, and B not
 
     // index: NULL for the first. -1 with *no_device set when there is none.

@@ -2,13 +2,14 @@
 //
 // One timed stretch of the stream. It is queued while a one-thread kernel holds the stream, so that
 // nothing of the host's time is between the events:
-//     flush | hold | launches | stamp | event | launches | event | stamp      then: release
-//     look, or fetch
-// The launches before the first stamp are the run-up. Launches that are timed each alone have a
+//     flush | hold | stamp | event | launches | event | stamp      then: release      look, or
+//     fetch
+// A stream has launches that heat and a run-up between flush and hold: while they run, the host
+// queues what is timed, so that the hold is no pause. Launches that are timed each alone have a
 // flush and two events of their own, and stamps are taken around the last of them:
 //     hold | flush | touch | event | launch | event | flush | ...             dirty, activations
 //     flush | hold | event | launch | event | flush | hold | ...              isolated: at rest
-//     hold | launch | fresh contents | event | launch | event | launch | ...  warm
+//     heat | hold | launch | fresh contents | event | launch | event | ...    warm
 // The hold gives up after cuda->hold_ns, so that a launch() that waits for the device cannot wedge
 // it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
 // timer from just before to just after give the mean clock inside, which probes beside a kernel
@@ -139,8 +140,27 @@ static void queue_stamps(struct cuda *cuda)
         look_of(cuda) && look_of(cuda)->first ? cuda_findings(cuda->stamps) : NULL);
 }
 
-// Nothing behind the hold runs until the caller releases it.
-static int begin_held(struct cuda *cuda, enum flush flush, struct error *err)
+static int launch_on(struct cuda *cuda, uint32_t number)
+{
+    const struct batch *b = cuda->batch;
+    return b->launch(b->self, number % b->sets, cuda->stream);
+}
+
+// Returns 0, or the code of a launch.
+static int queue_runup(struct cuda *cuda)
+{
+    const struct batch *b = cuda->batch;
+    const struct heat *heat = &b->heat;
+    int code = 0;
+    for (uint32_t i = 0; i < heat->count && !code; i++)
+        code = heat->launch(heat->self, heat->first + i % heat->sets, cuda->stream);
+    for (uint32_t i = 0; i < b->runup && !code; i++)
+        code = launch_on(cuda, i);
+    return code;
+}
+
+// Nothing behind the hold runs until the caller releases it. *code: of a launch before the hold.
+static int begin_held(struct cuda *cuda, enum flush flush, int *code, struct error *err)
 {
     cuda->sequence++;
     const bool before = variant_of(cuda) & VARIANT_FIRST;
@@ -148,6 +168,8 @@ static int begin_held(struct cuda *cuda, enum flush flush, struct error *err)
     if (prefer_memory(cuda, err) || (!before && queue_flush(cuda, flush, bytes, err)) ||
         (variant_of(cuda) & VARIANT_TWICE && queue_flush(cuda, flush, bytes, err)))
         return -1;
+    if (cuda->batch && (*code = queue_runup(cuda)))
+        return 0;
     queue_hold(cuda, variant_of(cuda) & VARIANT_REST ? REST_NS : 0);
     return before ? queue_flush(cuda, flush, bytes, err) : 0;
 }
@@ -161,7 +183,8 @@ static int begin_time(struct cuda *cuda, struct error *err)
 
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err)
 {
-    return begin_held(cuda, flush, err) || begin_time(cuda, err) ? -1 : 0;
+    int code = 0;
+    return begin_held(cuda, flush, &code, err) || begin_time(cuda, err) ? -1 : 0;
 }
 
 static int queue_end(struct cuda *cuda, struct error *err)
@@ -180,9 +203,10 @@ static uint32_t own_kernels(const struct batch *batch)
 {
     const uint32_t each = (batch->flush != FLUSH_NONE) + batch->quiet + (batch->touched != NULL) +
                           (batch->between != NULL);
+    const uint32_t heat = batch->heat.count * batch->heat.kernels;
     if (!batch->each)
-        return PHASES_OWN;
-    return batch->launches * each + 3 + !batch->quiet + !batch->between;
+        return heat + PHASES_OWN;
+    return heat + batch->launches * each + 3 + !batch->quiet + !batch->between;
 }
 
 static uint32_t launches_of(const struct batch *batch)
@@ -252,12 +276,6 @@ int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
     return 0;
 }
 
-static int launch_on(struct cuda *cuda, uint32_t number)
-{
-    const struct batch *b = cuda->batch;
-    return b->launch(b->self, number % b->sets, cuda->stream);
-}
-
 // What comes before launch `i` alone, up to its event.
 static int approach(struct cuda *cuda, uint32_t i, int *code, struct error *err)
 {
@@ -289,6 +307,8 @@ static int take_each(struct cuda *cuda, int *code, struct error *err)
 {
     const struct batch *b = cuda->batch;
     cuda->sequence++;
+    if ((*code = queue_runup(cuda)))
+        return 0;
     if (!b->quiet)
         queue_hold(cuda, 0);
     for (uint32_t i = 0; i < b->launches && !*code; i++) {
@@ -304,10 +324,10 @@ static int take_each(struct cuda *cuda, int *code, struct error *err)
 static int take_together(struct cuda *cuda, int *code, struct error *err)
 {
     const struct batch *b = cuda->batch;
-    if (begin_held(cuda, b->flush, err))
+    if (begin_held(cuda, b->flush, code, err))
         return -1;
-    for (uint32_t i = 0; i < b->runup && !*code; i++)
-        *code = launch_on(cuda, i);
+    if (*code)
+        return 0;
     if (begin_time(cuda, err))
         return -1;
     for (uint32_t i = 0; i < b->launches && !*code; i++)
