@@ -16,11 +16,6 @@ int host_compare(struct comparison *out, struct device_base *device,
                  double tolerance, struct error *err);
 void host_reference_free(struct device_base *device, struct reference *reference);
 
-// What both references multiply with: out[i] = the sum over l < k of a[l] * lanes[l * HOST_LANES +
-// i].
-enum { HOST_LANES = 8 };
-void host_dots(double out[HOST_LANES], const double *a, const double *lanes, int64_t k);
-
 int host_form_reference(struct form_reference **out, struct device_base *device,
                         const struct problem *problem, const struct plumb_form_args *args,
                         const void *given, struct error *err);
