@@ -74,15 +74,15 @@ static int check_arm(struct series *s, enum sample_role role, struct series_stat
     return launch_all(s, role, buffers, state, err);
 }
 
-int series_check(struct series *s, struct series_state *state, struct error *err)
+static int series_check(struct series *s, struct series_state *state, struct error *err)
 {
     int stop = check_arm(s, ROLE_BASE, state, err);
     return stop ? stop : check_arm(s, ROLE_HEAD, state, err);
 }
 
 // What the output must be, from the first set. What a library cannot say is its business.
-int series_find_reference(struct series *s, const uint64_t *seed, struct series_state *state,
-                          struct error *err)
+static int series_find_reference(struct series *s, const uint64_t *seed, struct series_state *state,
+                                 struct error *err)
 {
     const enum sample_role says = s->source.arm == &s->arms[ROLE_BASE] ? ROLE_BASE : ROLE_HEAD;
     struct error why;
@@ -99,7 +99,7 @@ int series_find_reference(struct series *s, const uint64_t *seed, struct series_
 }
 
 // The numbers of the reference again, with other signs; of a form other numbers, and theirs.
-int series_check_anew(struct series *s, struct series_state *state, struct error *err)
+static int series_check_anew(struct series *s, struct series_state *state, struct error *err)
 {
     const uint64_t key = inputs_word(s->spec.seed, CHECK_STREAM, s->turns);
     if (!s->buffers.plain)

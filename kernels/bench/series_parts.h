@@ -70,15 +70,6 @@ int series_known(struct series *series, uint64_t key, struct error *err);
 // Room for the digests of all sets.
 int series_make_digests(struct series *series, struct error *err);
 
-// Each returns 0, 1 (the state says what is wrong) or -1.
-// What the output of the first set must be, for `seed` as exact_open() has it.
-int series_find_reference(struct series *series, const uint64_t *seed, struct series_state *state,
-                          struct error *err);
-// Launches both sides on all sets, and holds what they wrote.
-int series_check(struct series *series, struct series_state *state, struct error *err);
-// The same on other contents.
-int series_check_anew(struct series *series, struct series_state *state, struct error *err);
-
 // Begins a turn: of a pair, or `alone`.
 int series_turn(struct series *series, bool alone, struct error *err);
 // One sample of a turn.

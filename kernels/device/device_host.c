@@ -43,8 +43,8 @@ static void write_noise(const struct noise *noise, uint32_t place)
     }
 }
 
-int host_noise(struct device_base *device, const struct noise *noise, uint32_t count,
-               struct error *err)
+static int host_noise(struct device_base *device, const struct noise *noise, uint32_t count,
+                      struct error *err)
 {
     (void)device;
     (void)err;
@@ -94,7 +94,8 @@ static uint64_t changed_inputs(const struct look *look)
     return changed;
 }
 
-void host_look(struct findings *out, const struct look *look)
+// `out` keeps what the first look of a pair found.
+static void host_look(struct findings *out, const struct look *look)
 {
     double *store = look->store;
     if (look->first)

@@ -24,11 +24,6 @@ int host_form_compare(struct comparison *out, struct device_base *device,
                       struct error *err);
 void host_form_reference_free(struct device_base *device, struct form_reference *reference);
 
-int host_noise(struct device_base *device, const struct noise *noise, uint32_t count,
-               struct error *err);
-// `out` keeps what the first look of a pair found.
-void host_look(struct findings *out, const struct look *look);
-
 int host_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
                    void *state, struct error *err);
 
