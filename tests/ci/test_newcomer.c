@@ -132,7 +132,7 @@ static void static_gate_of_a_host_says_why_not(void **state)
 static void choice_says_which_type_it_is_for(void **state)
 {
     TYPE("select", "--model", "origami", "--gpu", "h200-sxm", "512x512x512");
-    plumb_said(&outcome, 0, "512x512x512:fp32 tile ");
+    plumb_said(&outcome, 0, "512x512x512:fp32-fp32:tn tile ");
 }
 
 static void failure_of_both_sides_is_told_once(void **state)
