@@ -20,10 +20,10 @@
 //                     q of its launches is found by n of them with 1 - (1 - q)^n.
 //     contents        Who keeps a product of other contents is such a launch, each time.
 //     disguise        Who leaves where one line of its output is right already, and comes second:
-//                     from 1 MiB on it leaves in 3/4 of the turns, and is found in each of them.
-//                     Smaller outputs are disguised wholly: it never leaves. An opening has the
-//                     head second in six turns, of which the first and those behind a known one
-//                     are wholly disguised too: found with 1 - (1 - 3/4 * 31/32)^5 = 99.85 %.
+//                     on a GPU, from 1 MiB on it leaves in 3/4 of the turns, and is found in each
+//                     of them. Smaller outputs are disguised wholly: it never leaves. An opening
+//                     has the head second in six turns, of which the first and those behind a known
+//                     one are wholly disguised too: found with 1 - (1 - 3/4 * 31/32)^5 = 99.85 %.
 //                     In each pair that follows, where chance has the head second: 36 %.
 //     known contents  Two sides that are wrong alike are found by these alone: in one turn of 32,
 //                     by n turns with 1 - (31/32)^n; in every second of a head alone. One set of a
@@ -220,10 +220,12 @@ static int renew_sets(struct series *s, enum sample_role role, uint32_t first, u
 {
     struct buffers *buffers = series_buffers(s, role);
     const unsigned variant = s->spec.variant;
+    // A library of the host keeps what it wants to: there nothing of an operand stays.
+    const bool whole = s->turn.whole || s->ops->memory || variant & VARIANT_WHOLE;
     const uint64_t disguised = buffers->plain ? (uint64_t)role : 0;
     const struct renewal renewal = {.inputs = s->turn.stays ? 0 : s->turn.key | 1,
                                     .outputs = inputs_word(s->turn.key, DISGUISE, disguised),
-                                    .whole = s->turn.whole || variant & VARIANT_WHOLE,
+                                    .whole = whole,
                                     .wide = variant & VARIANT_WIDE,
                                     .coarse = variant & VARIANT_COARSE,
                                     .set = first,

@@ -26,9 +26,28 @@
 
 // ---- noise and digests ----
 
+// Every vector, without asking of each whether it is meant: what is written whole is renewed whole
+// before each launch.
+static void write_whole(const struct noise *noise, uint32_t place, uint64_t signs, uint64_t key)
+{
+    const uint64_t count = noise->bytes / NOISE_VECTOR;
+    const struct noise_vector *pool = noise->pool;
+    char *to = noise->to[place];
+    for (uint64_t at = 0; at < count; at++) {
+        const struct noise_vector v = noise_at(pool, signs, key, false, at);
+        memcpy(to + at * NOISE_VECTOR, &v, sizeof(v));
+    }
+    const struct noise_vector last = noise_at(pool, signs, key, false, count);
+    memcpy(to + count * NOISE_VECTOR, &last, noise->bytes % NOISE_VECTOR);
+}
+
 static void write_noise(const struct noise *noise, uint32_t place)
 {
     const uint64_t signs = noise_signs(noise->type), key = inputs_mix(noise->key + place);
+    if (noise->one_in == 1 && !noise->coarse) {
+        write_whole(noise, place, signs, key);
+        return;
+    }
     for (uint64_t segment = 0; segment < noise_segments(noise->bytes, noise->one_in, noise->line);
          segment++) {
         const uint64_t line = noise_line(key, segment, noise->one_in);

@@ -7,7 +7,8 @@
 // noise is the pool's at a hash of (key, i), each of its numbers with a sign from that hash. It is
 // written as fast as memory goes, looks like inputs or outputs, and says nothing of its key. Where
 // one line of eight is written, at places that the key draws, each row of an operand has some of
-// them, so no element of a product stays what it was, and what was computed before is of no use.
+// them, so no element of a product stays what it was. Who keeps sums of the other seven lines, and
+// knows which they are, saves work: on the host all lines are written.
 //
 // Digest. Of each DIGEST_CHUNK elements one number: their sum, each taken with a sign from a hash
 // of (key, element). Signs are drawn after the launch, so what two launches wrote cannot have the

@@ -117,34 +117,31 @@ static void play_large(struct transcript *t, const char *kernel, int pairs)
     free(head);
 }
 
-static void of_what_the_other_side_left_a_quarter_is_something_else(void **state)
+// On the host all of an output is disguised, for a library there can learn what disguises look
+// like.
+static void of_what_the_other_side_left_nothing_is_right(void **state)
 {
     (void)state;
     enum { LARGE_PAIRS = 6 };
     struct transcript t;
-    size_t first = 0, second = 0;
+    size_t told = 0;
     play_large(&t, "holds", LARGE_PAIRS);
     assert_int_equal(transcript_count(&t, "sample"), 2 * LARGE_PAIRS);
-    for (const char *at = t.errors; (at = strstr(at, "right ")) != NULL; at++) {
+    for (const char *at = t.errors; (at = strstr(at, "right ")) != NULL; at++, told++) {
         double right;
         assert_int_equal(sscanf(at, "right %la", &right), 1);
-        if (right > 0.01)
-            assert_true(right > 0.74 && right < 0.76);
-        *(right > 0.01 ? &second : &first) += 1;
+        assert_true(right < 0.01);
     }
-    assert_true(second >= LARGE_PAIRS && first >= second);
+    assert_true(told >= 2 * LARGE_PAIRS);
     transcript_free(&t);
 }
 
-static void who_leaves_what_looks_right_is_found_wrong(void **state)
+static void who_leaves_what_looks_right_finds_nothing_to_leave(void **state)
 {
     (void)state;
     struct transcript t;
-    play_large(&t, "leaves", 24); // while it is warmed up, which is as it is timed
-    const struct wire_record *opened = transcript_find(&t, "opened", 0);
-    assert_string_equal(field(opened, "state"), "wrong");
-    assert_string_equal(field(opened, "role"), "head");
-    assert_non_null(strstr(field(opened, "note"), "in a timed launch"));
+    play_large(&t, "leaves", 24);
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
     transcript_free(&t);
 }
 
@@ -179,15 +176,6 @@ static size_t count_found(const char *kernel, const char *base, const char *prob
     return found;
 }
 
-// Five turns, each of which finds it with 3/4 * 31/32: 1 - 0.27^5 = 99.85 %. Of 20 series two or
-// more are missed with a chance of 4e-4, and these seeds are always the same.
-static void who_leaves_is_found_when_opened_on_any_machine(void **state)
-{
-    (void)state;
-    assert_in_range(count_found("leaves", "sly_base", "512x512x4:fp32", "cold", 20, 0), 19, 20);
-    assert_in_range(count_found("lingers", "sly_base", "512x512x4:fp32", "cold", 6, 0), 5, 6);
-}
-
 static void who_remembers_is_always_found_when_opened(void **state)
 {
     (void)state;
@@ -203,7 +191,6 @@ static void each_regime_finds_what_cold_finds(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(regimes); i++) {
         const char *regime = regimes[i];
         assert_int_equal(count_found("remembers", "sly_base", "24x40x32:fp32", regime, 5, 0), 5);
-        assert_in_range(count_found("leaves", "sly_base", "512x512x4:fp32", regime, 5, 0), 4, 5);
         assert_int_equal(count_found("between", "sly_base", "24x40x32:fp32", regime, 5, 24), 5);
         assert_int_equal(count_found("honest", "sly_base", "24x40x32:fp32", regime, 5, 24), 0);
     }
@@ -330,9 +317,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_sides_of_a_pair_get_what_no_pair_had_before),
         cmocka_unit_test(outputs_hold_something_plausible_and_other_each_time),
-        cmocka_unit_test(of_what_the_other_side_left_a_quarter_is_something_else),
-        cmocka_unit_test(who_leaves_what_looks_right_is_found_wrong),
-        cmocka_unit_test(who_leaves_is_found_when_opened_on_any_machine),
+        cmocka_unit_test(of_what_the_other_side_left_nothing_is_right),
+        cmocka_unit_test(who_leaves_what_looks_right_finds_nothing_to_leave),
         cmocka_unit_test(who_remembers_is_always_found_when_opened),
         cmocka_unit_test(each_regime_finds_what_cold_finds),
         cmocka_unit_test(sides_that_are_wrong_alike_are_found_in_known_turns),
