@@ -68,7 +68,6 @@ void spelling_try(struct spelling *spelling, const char *candidate)
         .member = SHARED(of)                                                                       \
     }
 
-// The first two are those of SHARED_STORE, the last two only those of SHARED_SELECT.
 static const struct command_option shared[] = {
     SHARED_TEXT("repo", 'C', "DIR", "Repository [the current directory]", repository),
     SHARED_TEXT("store", 's', "FILE", "Store [REPO/.plumb/store.db]", store),
@@ -88,20 +87,25 @@ static const struct command_option shared[] = {
     SHARED_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'", problem),
 };
 
-static const size_t shared_counts[] = {
-    [SHARED_NONE] = 0,
-    [SHARED_STORE] = 2,
-    [SHARED_MEASURE] = ARRAY_COUNT(shared) - 2,
-    [SHARED_SELECT] = ARRAY_COUNT(shared),
-};
+// In the order of that table.
+static const enum shared_options shared_by[ARRAY_COUNT(shared)] = {
+    SHARED_STORE, SHARED_STORE, SHARED_POLICY, SHARED_BUILD, SHARED_OUT,
+    SHARED_BUILD, SHARED_BUILD, SHARED_BUILD,  SHARED_BUILD, SHARED_DRY,
+    SHARED_QUIET, SHARED_WHICH, SHARED_WHICH};
+
+static bool is_shared(const struct command_option *option)
+{
+    return option >= shared && option < shared + ARRAY_COUNT(shared);
+}
 
 const struct command_option *command_option(const struct command *command, size_t index)
 {
-    const size_t count = shared_counts[command->shared];
-    if (index < count)
-        return &shared[index];
+    for (size_t i = 0; i < ARRAY_COUNT(shared); i++) {
+        if ((command->shared & shared_by[i]) && index-- == 0)
+            return &shared[i];
+    }
     for (const struct command_option *o = command->options; o && o->name; o++) {
-        if (index-- == count)
+        if (index-- == 0)
             return o;
     }
     return NULL;
@@ -321,7 +325,7 @@ static void parse_arguments(struct call *call, int argc, char **argv)
     const struct command *command = call->command;
     const struct command_option *o;
     for (size_t i = 0; (o = command_option(command, i)); i++)
-        add_option(call, o, i >= shared_counts[command->shared] && i > 0);
+        add_option(call, o, !is_shared(o) && i > 0);
     char *doc = command_doc(command);
     // An empty table would leak in glibc's --help; none at all does not.
     const struct argp argp = {.options = call->count ? call->table : NULL,

@@ -1110,7 +1110,7 @@ const struct command command_bisect = {
             "--drivers "
             "drivers (device, from, to, log_ratio, low, high, run_sd, codes, runs_before, "
             "runs_after, by_links, changed), then headline.",
-    .shared = SHARED_SELECT,
+    .shared = SHARED_MEASURE | SHARED_WHICH,
     .options = own_options,
     .defaults = &usual,
     .check = check,

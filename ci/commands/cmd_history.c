@@ -726,6 +726,21 @@ static int load(struct history_set *set, struct accuracy_history *accuracy,
     return history_load(set, store, &now, epochs, err);
 }
 
+// The policy says which toolchains there are. A store may be of no repository here, and then says
+// by itself what it has.
+static int check_toolchain(struct context *context, const char *name, struct error *err)
+{
+    struct error unread;
+    if (!context->options->policy && !(context->repository && name))
+        return 0;
+    if (context_policy(context, "", context->options->policy ? err : &unread))
+        return context->options->policy ? -1 : 0;
+    return !name || policy_toolchain_find(&context->policy, name)
+               ? 0
+               : error_set(err, "--toolchain=%.40s: %s has no such [toolchain]", name,
+                           context->policy.label);
+}
+
 static int history_store(struct context *context, const struct arguments *a,
                          const struct format *format, struct error *err)
 {
@@ -737,6 +752,8 @@ static int history_store(struct context *context, const struct arguments *a,
     int status = store_option_open_kept(context, context->options,
                                         !wanted.comparisons && !wanted.points && !wanted.toolchain,
                                         &wanted.keeps, err);
+    if (status == 0)
+        status = check_toolchain(context, wanted.toolchain, err);
     if (status == 0) {
         const char *epochs = a->epochs;
         if (!epochs && context->repository)
@@ -826,13 +843,20 @@ static const struct arguments usual = {.format = "table"};
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    const struct history_wanted *w = &a->wanted;
     if (a->options.words.count)
         return error_set(err,
                          "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
                          a->options.words.items[0]);
     if (a->wanted.toolchain && a->wanted.comparisons)
         return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
-    return a->column && !a->csv ? error_set(err, "--column belongs to --csv FILE") : 0;
+    if (a->column && !a->csv)
+        return error_set(err, "--column belongs to --csv FILE");
+    if (a->csv && (w->kernel || w->problem || w->device || w->toolchain || w->comparisons ||
+                   w->points || a->epochs || a->accuracy || a->options.policy))
+        return error_set(err, "--csv FILE is a series by itself; of the other options it takes "
+                              "--column and --format");
+    return 0;
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -863,7 +887,7 @@ const struct command command_history = {
             "series, column, values, missing, noise, correlation, inflation, drift, creeps, "
             "louder, modes_shift, now (level, values, first_level, creep, spread_before, spread, "
             "share_before, share).",
-    .shared = SHARED_STORE,
+    .shared = SHARED_STORE | SHARED_POLICY,
     .options = own_options,
     .defaults = &usual,
     .check = check,

@@ -211,7 +211,7 @@ const struct command command_report = {
     .summary = "Write the reports of a stored run again",
     .json = "the report of this name; with --list runs (run, kind, started_s, finished_s, base, "
             "head, exit_code, headline).",
-    .shared = SHARED_MEASURE,
+    .shared = SHARED_STORE | SHARED_POLICY | SHARED_OUT | SHARED_DRY,
     .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,

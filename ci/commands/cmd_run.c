@@ -220,7 +220,9 @@ struct waiting {
     const struct toolchain *toolchain;
     struct measured items[TOGETHER];
     size_t count;
-    struct run last; // that was told
+    struct run last;                  // that was told
+    size_t told[CONCLUDE_FAILED + 1]; // of all that were, by their conclusions
+    bool several;                     // commits are asked for
     struct run_tally *tally;
 };
 
@@ -229,9 +231,13 @@ static int tell(struct waiting *w, struct measured *m, struct context *context,
 {
     const int status = pipeline_judge(m, context, err);
     const char *out = out_of(context, a, w->toolchain);
+    if (w->several && !w->tally->answer)
+        output_line(arena_printf(&context->arena, "commit       %.10s %.60s", m->run.head.id,
+                                 m->run.head.summary));
     const int told = output_measured(w->tally->answer, &m->run, status, context, out, err);
     run_free(&w->last);
     w->last = m->run;
+    w->told[w->last.conclusion]++;
     m->run = (struct run){0};
     return told;
 }
@@ -280,6 +286,30 @@ static bool tree_waits(const struct waiting *w, const struct commit *commit)
     return false;
 }
 
+// The last line is of the whole range: the newest commit's verdict, and how the others ended.
+static void tell_range(const struct waiting *w, struct context *context)
+{
+    static const struct {
+        enum conclusion conclusion;
+        const char *word;
+    } words[] = {{CONCLUDE_BROKEN, "broken"},
+                 {CONCLUDE_REGRESSION, "slower"},
+                 {CONCLUDE_UNDECIDED, "undecided"},
+                 {CONCLUDE_OK, "fine"}};
+    struct arena *arena = &context->arena;
+    const char *text = "";
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        const size_t of = w->told[words[i].conclusion];
+        if (of)
+            text = arena_printf(arena, "%s%s%zu %s", text, count ? ", " : "", of, words[i].word);
+        count += of;
+    }
+    if (count > 1 && w->last.headline)
+        output_line(arena_printf(arena, "%s (the newest, %.10s; of %zu commits %s)",
+                                 w->last.headline, w->last.head.id, count, text));
+}
+
 // All commits by one toolchain.
 static int run_commits(struct waiting *w, struct context *context, const struct arguments *a,
                        double deadline_s, struct error *err)
@@ -292,6 +322,7 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     struct to_build what = {.toolchain = w->toolchain};
     if (select_commits(&commits, context, a, w->toolchain, err))
         return -1;
+    w->several = commits.count > 1;
     for (size_t i = 0; i < commits.count && !left; i++) {
         what.commit = &commits.items[i];
         known = false;
@@ -318,9 +349,12 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
         return -1;
     run_tally_say_left(w->tally, commits.count, measured, left);
     run_tally_say_before(w->tally, context, before);
-    return known && !a->options.dry_run
-               ? conclude_known(w->tally->answer, &w->last, context, &what, err)
-               : 0;
+    if (known && !a->options.dry_run &&
+        conclude_known(w->tally->answer, &w->last, context, &what, err))
+        return -1;
+    if (!w->tally->answer && !a->options.dry_run)
+        tell_range(w, context);
+    return 0;
 }
 
 // How bad it is, for the one exit code of several runs.
@@ -408,7 +442,7 @@ const struct command command_run = {
     .words = "[RANGE]",
     .words_most = 1,
     .json = OUTPUT_JSON "; then known and left, numbers of commits, and exit_code.",
-    .shared = SHARED_SELECT,
+    .shared = SHARED_MEASURE | SHARED_OUT | SHARED_WHICH,
     .options = own_options,
     .check = check,
     .size = sizeof(struct arguments),

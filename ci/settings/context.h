@@ -22,9 +22,18 @@ enum static_use {
     STATIC_LIST   // kernels are only listed: a CUDA device that would be missed need not be here
 };
 
-// Which options a command shares with others: none, -C and --store, all that say what is measured
-// with, or those and --kernel and --problem.
-enum shared_options { SHARED_NONE, SHARED_STORE, SHARED_MEASURE, SHARED_SELECT };
+// Which options a command shares with others: those that it uses, and no other.
+enum shared_options {
+    SHARED_NONE = 0,
+    SHARED_STORE = 1 << 0,  // --repo and --store
+    SHARED_POLICY = 1 << 1, // --policy
+    SHARED_BUILD = 1 << 2,  // --device, --sandbox, --cache, --overlay and --bench
+    SHARED_OUT = 1 << 3,
+    SHARED_DRY = 1 << 4,
+    SHARED_QUIET = 1 << 5,
+    SHARED_WHICH = 1 << 6, // --kernel and --problem
+    SHARED_MEASURE = SHARED_STORE | SHARED_POLICY | SHARED_BUILD | SHARED_DRY | SHARED_QUIET
+};
 
 // What stands beside the options, in order.
 struct words {

@@ -867,12 +867,24 @@ static bool has_problem(const struct policy_set *set, const struct problem *prob
     return false;
 }
 
+static uint32_t join_regimes(uint32_t ours, uint32_t trusted)
+{
+    const uint32_t usual = 1u << REGIME_DEFAULT;
+    return ours == trusted ? ours : (ours ? ours : usual) | (trusted ? trusted : usual);
+}
+
 // The sets of one name have the problems of both.
 static void join_sets(struct policy *policy, const struct policy *trusted)
 {
     for (size_t i = 0; i < trusted->set_count; i++) {
         const struct policy_set *theirs = &trusted->sets[i];
+        const bool both = policy_set_find(policy, theirs->name) != NULL;
         struct policy_set *set = policy_owner(policy, OWN_SET, theirs->name);
+        if (!both)
+            set->regimes = theirs->regimes;
+        else if (set->regimes != theirs->regimes)
+            set->regimes = join_regimes(set->regimes ? set->regimes : policy->gate.regimes,
+                                        theirs->regimes ? theirs->regimes : trusted->gate.regimes);
         for (size_t j = 0; j < theirs->count; j++) {
             if (has_problem(set, &theirs->problems[j]))
                 continue;
@@ -935,6 +947,8 @@ static struct policy_kernel join_rules(const struct policy *policy, const struct
     rule.max_pairs = a->max_pairs > b->max_pairs ? a->max_pairs : b->max_pairs;
     if (a->skip || b->skip)
         return rule;
+    rule.regimes = join_regimes(a->regimes ? a->regimes : policy->gate.regimes,
+                                b->regimes ? b->regimes : trusted->gate.regimes);
     rule.sets = join_names(&rule.set_count, a->sets, a->set_count, b->sets, b->set_count, arena);
     if (a->device_count && b->device_count)
         rule.devices = join_names(&rule.device_count, a->devices, a->device_count, b->devices,
@@ -1013,11 +1027,23 @@ static void join_mixes(struct policy *policy, const struct policy *trusted)
     }
 }
 
+// What is captured of a program that both name: as `trusted` has it.
+static void join_captures(struct policy *policy, const struct policy *trusted)
+{
+    for (size_t i = 0; i < policy->capture_count; i++) {
+        for (size_t j = 0; j < trusted->capture_count; j++) {
+            if (strcmp(policy->captures[i].name, trusted->captures[j].name) == 0)
+                policy->captures[i] = trusted->captures[j];
+        }
+    }
+}
+
 static void join_gates(struct policy_gate *gate, const struct policy_gate *trusted)
 {
     const struct policy_gate ours = *gate;
     *gate = *trusted;
     gate->margin = join_margins(ours.margin, trusted->margin);
+    gate->regimes = join_regimes(ours.regimes, trusted->regimes);
     gate->max_pairs = ours.max_pairs > gate->max_pairs ? ours.max_pairs : gate->max_pairs;
     gate->processes = ours.processes > gate->processes ? ours.processes : gate->processes;
     gate->seconds = ours.seconds > gate->seconds ? ours.seconds : gate->seconds;
@@ -1041,6 +1067,7 @@ static int join(struct policy *policy, const struct policy *trusted, struct erro
     join_devices(policy, trusted);
     join_kernels(policy, trusted); // by the margins of both gates
     join_libraries(policy, trusted);
+    join_captures(policy, trusted);
     join_mixes(policy, trusted);
     join_gates(&policy->gate, &trusted->gate);
     return 0;

@@ -85,7 +85,8 @@ static void ask(const struct line *line, bool built)
         argv[used++] = line->words[i];
     const char *const more[] = {"-n",    "--policy",  repo.policy, "--bench",
                                 wrapper, "--sandbox", "off"};
-    for (size_t i = 0; i < ARRAY_COUNT(more); i++)
+    const size_t most = strcmp(line->words[0], "report") == 0 ? 3 : ARRAY_COUNT(more);
+    for (size_t i = 0; i < most; i++)
         argv[used++] = more[i];
     argv[used] = NULL;
     unlink(asked);
@@ -137,10 +138,27 @@ static void dry_runs_after_real_ones_change_nothing(void **state)
     assert_memory_equal(&before, &after, sizeof(before));
 }
 
+// An option that a command does not use would promise something.
+static void options_without_a_use_are_refused(void **state)
+{
+    static const char *const taken[][5] = {
+        {"report", "--sandbox", "require"},  {"report", "--bench", "/nonexistent"},
+        {"report", "--device", "nonsense"},  {"bisect", "--out", "reports"},
+        {"list", "kernels", "--out", "x"},   {"status", "--quiet"},
+        {"history", "--csv", "-", "-k", "k"}};
+    for (size_t i = 0; i < ARRAY_COUNT(taken); i++) {
+        const char *argv[] = {taken[i][0], taken[i][1], taken[i][2],
+                              taken[i][3], taken[i][4], NULL};
+        plumb_run(&outcome, repo.directory, argv, 0);
+        plumb_said(&outcome, 4, strcmp(taken[i][0], "history") ? "is no option" : "of the other");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dry_runs_build_measure_and_calibrate_nothing),
+        cmocka_unit_test(options_without_a_use_are_refused),
         cmocka_unit_test(dry_runs_after_real_ones_change_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -95,7 +95,7 @@ static void without_a_margin_it_is_only_shown_and_reports_agree(void **state)
     plumb_said(&outcome, 0, "OK: mix decode by simple: ");
     char *said = xprintf("%s", strstr(outcome.output, "OK: mix decode"));
     said[strcspn(said, "\n")] = '\0';
-    plumb_run(&outcome, repo.directory, (const char *[]){"report", "--quiet", NULL}, 0);
+    plumb_run(&outcome, repo.directory, (const char *[]){"report", NULL}, 0);
     plumb_said(&outcome, 0, said);
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
         plumb_run(&outcome, repo.directory,

@@ -2,6 +2,7 @@
 //
 // The policy: every kind of value, and a refusal with its line for everything else.
 #include "ci/settings/policy.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -305,6 +306,26 @@ static void policy_mutated_text_never_crashes(void **state)
     }
 }
 
+// What `plumb init --print` shows has every key of the table, in its section.
+static void template_has_every_key(void **state)
+{
+    static const char awk[] =
+        "awk '/^[# ]*\\[/ { line = $0; sub(/^[# ]*\\[/, \"\", line); sub(/[\" \\]].*/, \"\", line);"
+        " here = line }"
+        " /^\\t(# )?[a-z-]+ = / { line = $0; sub(/^\\t(# )?/, \"\", line); sub(/ = .*/, \"\", "
+        "line);"
+        " print here, line }' '" TEST_SOURCE "/ci/assets/policy.cfg' | sort -u >has; "
+        "tr -d '\\n' <'" TEST_SOURCE
+        "/ci/settings/policy.c' | grep -oE '\\{\"[a-z]+\", *\"[a-z-]+\", "
+        "*OWN_' | sed -E 's/[^a-z-]+/ /g; s/^ //; s/ $//' | sort -u >wants; "
+        "test $(wc -l <wants) -ge 60 && comm -13 has wants | tee /dev/stderr | { ! grep -q .; }";
+    char *folder = helper_directory(), *command = xprintf("cd '%s' && { %s; }", folder, awk);
+    assert_int_equal(system(command), 0);
+    free(command);
+    helper_discard(folder);
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +342,7 @@ int main(void)
         cmocka_unit_test(policy_references_must_exist),
         cmocka_unit_test(policy_a_directory_or_missing_file_is_said),
         cmocka_unit_test(policy_this_repositorys_own_is_valid),
+        cmocka_unit_test(template_has_every_key),
         cmocka_unit_test(policy_mutated_text_never_crashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
