@@ -110,11 +110,12 @@ static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
     char head[OBJECT_ID_TEXT];
     write_policy("\tself-test = 0\n");
     commit(head, "killed", base, names, 3);
-    gate(head, 4); // hang-close hangs when it has decided, after the three before it
+    // hang-close hangs when it has decided, after the three before it. An alarm is raised sooner
+    // than "same" is said, but none of them is confirmed by then.
+    gate(head, 4);
     assert_int_equal(fake.outcome.code, -1);
     assert_int_equal(times("close good-"), 3);
     assert_int_equal(times("close hang-close"), 1);
-    assert_int_equal(times("close slower-"), 0);
     fake_bench_write(&fake.bench, "calm", "");
     gate(head, 0);
     plumb_said(&fake.outcome, 1, "SLOWER: 3 slower, 4 same");
