@@ -104,7 +104,7 @@ FNR == 1 { inside = 0; test = FILENAME ~ /^tests\// }
     gsub(/"/, "", name)
     if (test)
         tested_header[name] = 1
-    else if (stem(name) != stem(FILENAME)) {
+    else if (name !~ /\.inc$/ && stem(name) != stem(FILENAME)) {
         includers[name]++
         includer[name] = FILENAME
     }
@@ -169,10 +169,40 @@ BEGIN {
             print FILENAME ":" FNR ": \"" parts[i] "\"; the word for it is " instead[parts[i]]
 }'
 
+doors() { awk "$doors" $(sources $rooms tests); }
+
+# Doors that are left, and never more: a change that adds one takes another away, and one that takes
+# some away lowers the number.
+one_user=8 one_caller=338 circles=10
+judge_doors() {
+    LC_ALL=C sort -u | awk -v one_user=$one_user -v one_caller=$one_caller -v circles=$circles '
+    function judge(what, most, count, text, i) {
+        if (count > most)
+            print "tests/house.sh: " count " " what ", and " most " at most:"
+        for (i = 1; i <= count && count > most; i++)
+            print text[i]
+    }
+    /^call / { print $2, $3 | "tsort 2>&1 >/dev/null"; next }
+    /: only .* calls / { callers[++many_callers] = $0; next }
+    { users[++many_users] = $0 }
+    END {
+        judge("headers with one user", one_user, many_users, users)
+        judge("public functions with one caller", one_caller, many_callers, callers)
+    }' | awk -v most=$circles '
+    /^tsort: -: input contains a loop/ { next }
+    /^tsort: / { if (!seen[$2]++) { files = files " " $2; count++ } next }
+    { print }
+    END {
+        if (count > most)
+            print "tests/house.sh: " count " files call each other in circles, and " most " at most:" files
+    }'
+}
+
 found=$(
     awk "$lengths" $(sources $rooms tests)
     awk "$openings" $(sources $rooms tests)
     awk "$calls" $(sources $rooms tests)
+    doors | judge_doors
     awk -v words="$words" "$spelling" $(sources $rooms)
     awk -v words="$header_words" "$spelling" $(sources $rooms | grep '\.h$')
 )
