@@ -97,7 +97,7 @@ static const struct {
     {"list gpus h200-sxm", "^[a-z0-9-]+  ", "gpus", false},
     {"list devices" MEASURES, "^host: ", "devices", false},
     {"list reports", "^[a-z]+  ", "reports", false},
-    {"status" MEASURES, "^", "lines", false},
+    {"status --bench ../bin/bench --sandbox off", "^", "lines", false},
     {"doctor", "^(ok|note|DISTURBS) ", "findings", false},
     {"report --list", "^ *[0-9]+  ", "runs", false},
     {"store info", "^[a-z]+  ", "counts", false},
