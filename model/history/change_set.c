@@ -4,8 +4,7 @@
 // have squares A and B about their means. Means have a flat prior; each side has a variance of its
 // own, about that of both together with the weight of so many values (PRIOR): sides may differ, and
 // one or two values say nothing of their own scatter. Then
-//     p(k) ~ product over sides of  Gamma((PRIOR + n - 1) / 2) n^-1/2 (PRIOR s^2 + S)^-(PRIOR + n -
-//     1)/2
+//     p(k) ~ product over sides of  Gamma((PRIOR + n - 1) / 2) n^-1/2 (PRIOR s^2 + S)^-(PRIOR + n - 1)/2
 // and the logarithm is divided by the inflation by memory. The set grows from the index that was
 // reported until it holds the confidence. Values further than REACH standard deviations from their
 // side's median count as that far: one stray must not name the commit.
@@ -13,9 +12,9 @@
 // The size is the mixture over k of the differences of means, each with its error by the sides' own
 // scatter; so it knows that it does not know k.
 //
-// Memory is that of the residuals about the split that was reported: their lag 1, made larger by
-// its bias (Kendall 1954, as in segmentation.c) and by one standard error, since what it is divided
-// by must not be too little.
+// Memory is that of the residuals about the split that was reported: their lag 1, made larger by its
+// bias (Kendall 1954, as in segmentation.c) and by one standard error, since what it is divided by
+// must not be too little.
 #include "model/history/change_set.h"
 
 #include "model/history/noise.h"
@@ -111,8 +110,8 @@ static double student_reach(double confidence, double freedom)
 
 // The end of the size towards 0, as a share of it. A change is reported because it looks large, so
 // what is seen of a small one is more than it is ("winner's curse"; conditional likelihood as by
-// Zhong and Prentice 2008). Given that the statistic exceeds what is reported at all, the end is
-// the size that would show as much with the chance that is left.
+// Zhong and Prentice 2008). Given that the statistic exceeds what is reported at all, the end is the
+// size that would show as much with the chance that is left.
 static double least_of(double z, double freedom, double confidence)
 {
     z = sqrt(freedom * log1p(z * z / freedom)); // of a normal value as rare

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How often what is said with 95 % holds, and what is seen among the newest values:
-//     bench_sets sets [DRAWS]         steps in the middle: found, sets and sizes that hold the
-//     truth bench_sets power SD [DRAWS]     steps among the newest values, by the values before and
-//     after
+//     bench_sets sets [DRAWS]         steps in the middle: found, sets and sizes that hold the truth
+//     bench_sets power SD [DRAWS]     steps among the newest values, by the values before and after
 #include "model/history/changepoint.h"
 #include "model/history/focus.h"
 #include "tests/helpers/helper_random.h"

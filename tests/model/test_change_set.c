@@ -38,8 +38,7 @@ static bool sees(const double *values, size_t n, size_t at)
     struct changepoints found;
     struct change alarm;
     changepoints_find(&found, values, n, NULL);
-    bool seen =
-        focus_newest(&alarm, values, n, &found, NULL) == FOCUS_ALARM && found_at(&alarm, at);
+    bool seen = focus_newest(&alarm, values, n, &found, NULL) == FOCUS_ALARM && found_at(&alarm, at);
     for (size_t i = 0; i < found.count; i++)
         seen |= found_at(&found.changes[i], at);
     changepoints_free(&found);
