@@ -221,7 +221,7 @@ static void put_command(FILE *file, const struct words *words)
 
 // The functions that take a twentieth of the time and more, or that which was named.
 static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
-                        size_t count, struct error *err)
+                        size_t count, struct arena *arena, struct error *err)
 {
     enum { SHARE = 20 };
     double all_ns = 0;
@@ -237,7 +237,7 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
             (a->kernel ? fnmatch(a->kernel, k->name, 0) != 0 : total_ns(k) * SHARE < all_ns))
             continue;
         fputs("\n[capture \"", file);
-        put_name(file, plain_name(k->name, &(struct arena){0}));
+        put_name(file, plain_name(k->name, arena));
         fprintf(file, "-%zu\"]\n", i + 1);
         put_command(file, &a->options.words);
         fprintf(file, "    kernel = %s\n    launch = %llu\n", k->name,
@@ -293,7 +293,7 @@ static int tell(enum conclusion *out, const struct arguments *a, const char *fol
         printf("program    %s: %s\n", a->options.words.items[0], end);
         tell_taken(out, a, &surveys, folder);
         if (a->write)
-            result = write_policy(a, kernels, count, err);
+            result = write_policy(a, kernels, count, &arena, err);
     }
     arena_free(&arena);
     return result;
