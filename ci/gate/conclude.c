@@ -70,8 +70,8 @@ static const char *within_words(struct run *run, const char *text)
 // "KERNEL PROBLEM +1.2 %" where there is a change to tell, and the verdict's sentence is too long.
 static const char *short_of(struct run *run, const struct result *r)
 {
-    char problem[PROBLEM_TEXT];
-    problem_say(problem, &r->problem);
+    char problem[PROBLEM_TEXT]; // its regime is no words, so that the size is never what is cut off
+    problem_format(problem, &r->problem);
     return r->verdict.pairs ? arena_printf(&run->arena, "%s %s %+.2f %%", r->kernel, problem,
                                            100 * interval_relative(r->verdict.log_ratio).value)
                             : r->verdict.sentence;

@@ -8,6 +8,7 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,23 @@ static void a_headline_has_few_words_whatever_came_out(void **state)
     }
 }
 
+static void a_regime_does_not_cut_the_size_off(void **state)
+{
+    struct scene s = {0};
+    const struct policy_gate gate = {0};
+    struct result *r = add(&s, VERDICT_SLOWER, CAUSE_KERNEL);
+    r->problem.regime = REGIME_STREAM;
+    r->verdict.pairs = 96;
+    r->verdict.log_ratio.value = log(1.0062);
+    r->verdict.sentence =
+        "a 8x8x8 slower in a stream: one two three four five six seven eight nine";
+    add(&s, VERDICT_UNDECIDED, CAUSE_NONE);
+    add(&s, VERDICT_SAME, CAUSE_NONE);
+    conclude_run(&s.run, &gate, " (only kernels 'e4m3-persistent')");
+    assert_non_null(strstr(s.run.headline, ":stream +0.62 %"));
+    run_free(&s.run);
+}
+
 static void a_headline_of_recorded_runs_has_few_words(void **state)
 {
     static const char *const names[] = {"fp32-run-1", "fp32-run-3"};
@@ -260,6 +278,7 @@ int main(void)
         cmocka_unit_test(what_is_accepted_is_said),
         cmocka_unit_test(devices_that_are_away_are_said),
         cmocka_unit_test(a_headline_has_few_words_whatever_came_out),
+        cmocka_unit_test(a_regime_does_not_cut_the_size_off),
         cmocka_unit_test(a_headline_of_recorded_runs_has_few_words),
         cmocka_unit_test(a_problem_that_no_kernel_does_stays_once),
     };
