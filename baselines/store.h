@@ -160,6 +160,10 @@ int store_find_measurement(struct measurement *out, bool *found, struct store *s
                            const struct series *series, const char *code,
                            const struct measured_how *how, struct arena *arena, struct error *err);
 
+// Whether any run ever measured a code of this series, and found its results right.
+int store_ever_right(bool *right, struct store *store, const struct series *series,
+                     struct error *err);
+
 // What a plain run of one commit on one device would have to measure.
 struct demand {
     const char *recipe;

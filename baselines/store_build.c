@@ -137,6 +137,17 @@ int store_find_measurement(struct measurement *out, bool *found, struct store *s
     return 0;
 }
 
+int store_ever_right(bool *right, struct store *store, const struct series *series,
+                     struct error *err)
+{
+    int64_t key, count = 0;
+    if (content_find_series(&key, store, series, err) ||
+        (key && statement_get(&count, store, err, SQL_COUNT_RIGHT, CELLS(INT(key)))))
+        return -1;
+    *right = count > 0;
+    return 0;
+}
+
 static const char *kernel_name(const void *list, size_t index)
 {
     return ((const char *const *)list)[index];

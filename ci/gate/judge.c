@@ -414,14 +414,30 @@ static void refused(struct run *run, const struct task *task)
                                        by_head ? "; the base's can be" : "");
 }
 
+// What never worked is nobody's change, but no gate may pass it in silence. And who gates a commit
+// against itself asks after that commit.
+static int find_unproven(bool *out, const struct run *run, const struct result *r,
+                         struct context *context, struct error *err)
+{
+    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
+    bool right = false;
+    if (store_ever_right(&right, context->store, &series, err))
+        return -1;
+    *out = !right || strcmp(run->base.id, run->head.id) == 0;
+    return 0;
+}
+
 static int judge_one(struct run *run, const struct task *task, struct context *context,
                      const struct built *base, const struct built *head, struct error *err)
 {
     const struct result *r = task->result;
-    const struct standing_input input = {.base = r->base.state,
-                                         .head = r->head.state,
-                                         .same_code = same_code(r),
-                                         .away = task->device->away};
+    struct standing_input input = {.base = r->base.state,
+                                   .head = r->head.state,
+                                   .same_code = same_code(r),
+                                   .away = task->device->away};
+    if (input.same_code && r->head.state != MEASURED_NOT_TAKEN && r->head.state != MEASURED_OK &&
+        find_unproven(&input.unproven, run, r, context, err))
+        return -1;
     const struct standing *standing = standing_of(&input);
     const bool differs = task->base && task->head && !input.same_code;
     if (recording_refused(&r->head))

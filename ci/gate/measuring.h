@@ -51,6 +51,7 @@ struct measuring {
     struct bench *bench;
     struct bench_handle handle; // of the series that is open
     uint32_t processes;         // that measured side by side
+    size_t checked;             // series that were launched once, for no run ever had been
     uint64_t seed;              // drawn anew for each session, stored with what it measures
     double deadline_s;          // monotonic: no new block after it; 0 = none
 };

@@ -122,6 +122,23 @@ int task_reuse(bool *found, const struct task *task, struct context *context, st
     return 0;
 }
 
+int task_launched(bool *found, const struct task *task, struct context *context, struct error *err)
+{
+    struct result *r = task->result;
+    const struct measured_how how = {.failure = task_failure_regime(context)};
+    *found = false;
+    for (size_t i = 0; !*found && i < units_of(task->device); i++) {
+        const struct series series = {r->kernel, &r->problem, task->device[i].unit.uuid};
+        struct measurement known;
+        if (store_find_measurement(&known, found, context->store, &series, r->head_code, &how,
+                                   &task->run->arena, err))
+            return -1;
+        if (*found && known.state != MEASURED_OK)
+            r->head = known;
+    }
+    return 0;
+}
+
 static int known_to_fail(bool *out, struct measurement *side, const char *code,
                          const struct task *task, struct context *context, struct error *err)
 {

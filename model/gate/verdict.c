@@ -24,13 +24,13 @@
 
 #define ANY (~0u)
 
-enum { SAME_CODE = 1, AWAY = 2 };
+enum { SAME_CODE = 1, AWAY = 2, UNPROVEN = 4 };
 
 // The first row that fits counts. A change is blamed only for what worked on the base, or for what
-// nobody can know of the base.
+// nobody can know of the base; or for what never worked, so that a first gate cannot pass it.
 static const struct {
     unsigned base, head; // states
-    unsigned needs;      // of SAME_CODE and AWAY
+    unsigned needs;      // of SAME_CODE, AWAY and UNPROVEN
     struct standing standing;
 } table[] = {
     {AT(UNBUILDABLE),
@@ -43,6 +43,10 @@ static const struct {
      0,
      {VERDICT_BROKEN, CAUSE_KERNEL,
       "is gone from this commit: `plumb accept` accepts that, gate.removed = allow always does"}},
+    {ANY,
+     BAD,
+     SAME_CODE | UNPROVEN,
+     {VERDICT_BROKEN, CAUSE_KERNEL, "{head}, and no run ever saw it work"}},
     {ANY,
      BAD,
      SAME_CODE,
@@ -87,7 +91,8 @@ static const struct {
 
 const struct standing *standing_of(const struct standing_input *input)
 {
-    const unsigned have = (input->same_code ? SAME_CODE : 0) | (input->away ? AWAY : 0);
+    const unsigned have = (input->same_code ? SAME_CODE : 0) | (input->away ? AWAY : 0) |
+                          (input->unproven ? UNPROVEN : 0);
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
         if (table[i].base & 1u << input->base && table[i].head & 1u << input->head &&
             (table[i].needs & have) == table[i].needs)

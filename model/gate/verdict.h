@@ -21,6 +21,7 @@ struct standing_input {
     enum measurement_state base, head; // base not taken: there is none (a plain run)
     bool same_code;                    // both run the same machine code
     bool away;                         // the series' device is not on this machine
+    bool unproven; // no run ever saw the series right, or base and head are one commit
 };
 
 // `words` go behind the series' name; {head}, {base} and {device} in them stand for

@@ -55,6 +55,29 @@ static void build_is_found_by_content_commit_and_tree(void **state)
     run_free(&run);
 }
 
+static void series_was_right_only_where_a_run_saw_it_so(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct run run;
+    bool right = true;
+    make_run(&run, RUN_GATE, 3, 8, 5);
+    struct result *wrong = &run.results[1];
+    wrong->base = wrong->head = (struct measurement){.state = MEASURED_WRONG, .detail = "off"};
+    const struct series series[] = {
+        {run.results[0].kernel, &run.results[0].problem, run.devices[0].uuid},
+        {wrong->kernel, &wrong->problem, run.devices[0].uuid}};
+    assert_ok(store_ever_right(&right, f->store, &series[0], &err), &err);
+    assert_false(right);
+    assert_ok(store_begin_run(f->store, &run, &err), &err);
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(store_save_result(f->store, &run, &run.results[i], &err), &err);
+        assert_ok(store_ever_right(&right, f->store, &series[i], &err), &err);
+        assert_int_equal(right, i == 0);
+    }
+    run_free(&run);
+}
+
 static void unknown_traits_are_filled_in_and_known_ones_stay(void **state)
 {
     struct open_store *f = *state;
@@ -162,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(build_is_found_by_content_commit_and_tree),
+        TEST(series_was_right_only_where_a_run_saw_it_so),
         TEST(unknown_traits_are_filled_in_and_known_ones_stay),
         TEST(commit_is_measured_when_all_its_series_are),
         TEST(unbuildable_commit_leaves_nothing_to_do),

@@ -37,7 +37,7 @@ static const char format[] =
     "    .supports = supports, .launch = launch};\n"
     "PLUMB_LIBRARY(\"%s\", kernel)\n";
 
-enum version { FINE, ALSO_FINE, WRONG, ALSO_WRONG, SPOILS_OTHERS, VERSIONS };
+enum version { FINE, ALSO_FINE, WRONG, ALSO_WRONG, STILL_WRONG, SPOILS_OTHERS, VERSIONS };
 static const struct {
     const char *init, *off;
 } versions[VERSIONS] = {
@@ -46,6 +46,7 @@ static const struct {
     [ALSO_FINE] = {"", "getenv(\"PLUMB_TEST_ANOTHER\") ? 101.0f : 0.0f"},
     [WRONG] = {"", "50.0f"},
     [ALSO_WRONG] = {"", "60.0f"},
+    [STILL_WRONG] = {"", "60.0f /* the same code */"},
     [SPOILS_OTHERS] = {"setenv(\"PLUMB_TEST_SPOILED\", \"1\", 1);",
                        "getenv(\"PLUMB_TEST_ANOTHER\") ? 101.0f : 0.0f"},
 };
@@ -84,6 +85,16 @@ static int tear_down(void **state)
 {
     helper_repo_remove(&repo);
     return 0;
+}
+
+// In a store of its own.
+static void gate_in(const char *store, enum version base, enum version head)
+{
+    helper_repo_policy(policy_path, "\tproblem = 32x32x32:fp32\n",
+                       "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n\ttimeout = 5\n");
+    const char *argv[] = {"gate", "--base",    ids[base], "--head", ids[head],
+                          "-p",   policy_path, "--store", store,    NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
 }
 
 static void gate(enum version base, enum version head, const char *problems, const char *more)
@@ -170,6 +181,31 @@ static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **stat
     plumb_said(&outcome, CONCLUDE_OK, "on the base, also when run alone, it gives wrong results");
 }
 
+static void code_that_nobody_ever_launched_is_launched_before_it_is_the_same(void **state)
+{
+    gate_in("first.db", FINE, FINE);
+    plumb_said(&outcome, CONCLUDE_OK, "1 series of unchanged code was launched and checked");
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    gate_in("first.db", FINE, FINE);
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    assert_null(strstr(outcome.output, "launched and checked"));
+}
+
+static void code_that_never_worked_is_broken_each_time(void **state)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        gate_in("never.db", ALSO_WRONG, STILL_WRONG);
+        plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: 1 broken");
+        plumb_said(&outcome, CONCLUDE_BROKEN, "gives wrong results, and no run ever saw it work");
+    }
+    // What worked once was broken by an earlier change; but a commit against itself is asked after.
+    gate_in("once.db", FINE, ALSO_WRONG);
+    gate_in("once.db", ALSO_WRONG, STILL_WRONG);
+    plumb_said(&outcome, CONCLUDE_UNDECIDED, "on the base too: it is the same machine code");
+    gate_in("once.db", STILL_WRONG, STILL_WRONG);
+    plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: 1 broken");
+}
+
 // It is in a process of its own.
 static void a_head_cannot_spoil_the_base_beside_it(void **state)
 {
@@ -186,6 +222,8 @@ int main(void)
         cmocka_unit_test(a_kernel_without_its_device_is_listed_as_not_run),
         cmocka_unit_test(an_exact_device_is_no_other),
         cmocka_unit_test(wrong_on_both_sides_is_broken_and_not_this_changes_fault),
+        cmocka_unit_test(code_that_nobody_ever_launched_is_launched_before_it_is_the_same),
+        cmocka_unit_test(code_that_never_worked_is_broken_each_time),
         cmocka_unit_test(a_head_cannot_spoil_the_base_beside_it),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

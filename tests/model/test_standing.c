@@ -81,6 +81,21 @@ static void the_same_code_is_the_same_unless_it_is_broken(void **state)
     }
 }
 
+// What one commit broke is not the next one's fault; what never worked is nobody's to pass.
+static void the_same_broken_code_fails_where_it_never_worked(void **state)
+{
+    for (int unproven = 0; unproven < 2; unproven++) {
+        const struct standing_input input = {
+            .head = MEASURED_WRONG, .same_code = true, .unproven = unproven};
+        const struct standing *standing = standing_of(&input);
+        assert_int_equal(standing->kind, VERDICT_BROKEN);
+        assert_int_equal(standing->cause, unproven ? CAUSE_KERNEL : CAUSE_BASE);
+    }
+    const struct standing_input changed = {
+        .base = MEASURED_WRONG, .head = MEASURED_WRONG, .unproven = true};
+    assert_int_equal(standing_of(&changed)->cause, CAUSE_BASE);
+}
+
 static void a_device_that_is_away_measures_nothing(void **state)
 {
     struct arena arena = {0};
@@ -109,6 +124,7 @@ int main(void)
         cmocka_unit_test(a_change_is_blamed_only_for_what_works_on_the_base),
         cmocka_unit_test(only_two_times_are_left_to_the_pairs),
         cmocka_unit_test(the_same_code_is_the_same_unless_it_is_broken),
+        cmocka_unit_test(the_same_broken_code_fails_where_it_never_worked),
         cmocka_unit_test(a_device_that_is_away_measures_nothing),
         cmocka_unit_test(words_name_both_states),
     };
