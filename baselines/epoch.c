@@ -373,12 +373,10 @@ static bool wildcard(const char *pattern, size_t length, const char *text)
     return p == length;
 }
 
-bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
-                   const char *device_uuid)
+bool epoch_matches_text(const struct epoch *epoch, const char *kernel, const char *problem,
+                        const char *device_uuid)
 {
-    char text[PROBLEM_TEXT];
-    problem_format(text, problem);
-    const char *parts[] = {kernel, text, device_uuid};
+    const char *parts[] = {kernel, problem, device_uuid};
     const char *at = epoch->series;
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
         size_t length = strcspn(at, " ");
@@ -387,6 +385,14 @@ bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct p
         at += length + (at[length] == ' ');
     }
     return true;
+}
+
+bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
+                   const char *device_uuid)
+{
+    char text[PROBLEM_TEXT];
+    problem_format(text, problem);
+    return epoch_matches_text(epoch, kernel, text, device_uuid);
 }
 
 bool epoch_known(const struct epoch_list *list, const struct epoch *epoch)

@@ -76,6 +76,9 @@ int epoch_decision_format(char **out, const struct epoch_decision *decision, str
 // Does the pattern cover this series?
 bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
                    const char *device_uuid);
+// The same of what is no series, but has a text in a problem's place: "mix:NAME".
+bool epoch_matches_text(const struct epoch *epoch, const char *kernel, const char *problem,
+                        const char *device_uuid);
 
 // Has the list this very epoch: series, commit and level?
 bool epoch_known(const struct epoch_list *list, const struct epoch *epoch);

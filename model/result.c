@@ -117,7 +117,7 @@ static bool run_note(char *out, size_t size, const struct run *run, const char *
 {
     static const char *const notes[] = {RUN_POLICY_NOTE,     RUN_OVERLAY_NOTE,   RUN_REQUEST_NOTE,
                                         RUN_UNCONFINED_NOTE, RUN_UNLIMITED_NOTE, RUN_PART_NOTE,
-                                        RUN_JOINED_NOTE};
+                                        RUN_JOINED_NOTE,     RUN_MIX_NOTE};
     const char *begin = run->policy ? run->policy : "", *end = begin + strlen(begin);
     snprintf(out, size, "%s", "");
     while (end > begin) {

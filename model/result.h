@@ -250,10 +250,11 @@ struct self_test {
 struct mix_result {
     const char *name;
     char kernel[KERNEL_NAME_TEXT];
+    enum regime regime;        // that its series are in
     size_t device;             // index into run->devices
     struct interval log_ratio; // interval_unknown: a problem of it is not known
     double margin;             // relative; 0: it is shown and does not judge
-    enum verdict_kind kind;    // slower, faster, same, or not measured
+    enum verdict_kind kind;    // as a series'; not measured where a problem of it is not known
     const char *sentence;
 };
 
@@ -309,7 +310,7 @@ const char *run_toolchain(const struct run *run, enum sample_role role);
 bool run_names_toolchain(const struct run *run);
 // What is to be known of a run beside its policy stands in lines of its own behind the policy's
 // text: which overlay its builds saw, what was asked for, why there was no sandbox or no control
-// group, which part of a whole it is, and of which parts it was made.
+// group, which part of a whole it is, of which parts it was made, and what was accepted of mixes.
 #define RUN_OVERLAY_NOTE    "# built with the overlay "
 #define RUN_POLICY_NOTE     "# judged by "
 #define RUN_REQUEST_NOTE    "# measured by request"
@@ -317,6 +318,7 @@ bool run_names_toolchain(const struct run *run);
 #define RUN_UNLIMITED_NOTE  "# without a control group: "
 #define RUN_PART_NOTE       "# part "
 #define RUN_JOINED_NOTE     "# joined from "
+#define RUN_MIX_NOTE        "# accepts "
 // Such a line behind its beginning, cut to the room there is; false: there is none, and `out` is
 // "".
 bool run_overlay(char *out, size_t size, const struct run *run);

@@ -3,6 +3,7 @@
 // plumb accept: writes accepted changes of baseline as epochs into a file of the repository, where
 // a pull request shows them to a reviewer. Nothing else is changed; the store is only read.
 #include "ci/command.h"
+#include "ci/gate/mixes.h"
 #include "ci/history/epochs_file.h"
 #include "ci/settings/store_option.h"
 
@@ -98,10 +99,37 @@ static bool wanted(const struct arguments *a, struct arena *arena, const struct 
     return (int)a->options.words.count == 0;
 }
 
+static bool wanted_mix(const struct arguments *a, struct arena *arena, const char *series)
+{
+    const size_t kernel = strcspn(series, " "), problem = strcspn(series + kernel + 1, " ");
+    const char *names[] = {arena_strndup(arena, series, kernel),
+                           arena_strndup(arena, series + kernel + 1, problem)};
+    for (size_t i = 0; i < a->options.words.count; i++) {
+        const struct epoch pattern = {.series = whole_pattern(arena, a->options.words.items[i])};
+        if (epoch_matches_text(&pattern, names[0], names[1], series + kernel + problem + 2))
+            return true;
+    }
+    return a->options.words.count == 0;
+}
+
 static void add_epoch(struct epoch_list *list, const struct epoch *epoch)
 {
     list->epochs = xrealloc(list->epochs, list->count + 1, sizeof(*list->epochs));
     list->epochs[list->count++] = *epoch;
+}
+
+// Mixes that failed the gate.
+static void mixes_from_run(struct epoch_list *out, const struct arguments *a, struct arena *arena,
+                           struct run *run, struct epoch epoch)
+{
+    mixes_restore(run);
+    for (size_t i = 0; i < run->mix_count; i++) {
+        const struct mix_result *mix = &run->mixes[i];
+        epoch.series = mix_series(run, mix, arena);
+        epoch.level = mix->log_ratio.value;
+        if (mix->kind == VERDICT_SLOWER && mix->margin > 0 && wanted_mix(a, arena, epoch.series))
+            add_epoch(out, &epoch);
+    }
 }
 
 // One epoch per series that the gate found changed or gone.
@@ -133,6 +161,7 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
         epoch.level = epoch.removed ? 0 : r->verdict.log_ratio.value;
         add_epoch(out, &epoch);
     }
+    mixes_from_run(out, a, &context->arena, &run, epoch);
     run_free(&run);
     return out->count ? 0
                       : error_set(err,
@@ -155,6 +184,8 @@ static void tell_unknown(const struct arguments *a, struct context *context)
         const char *words = a->options.words.items[i];
         const struct epoch pattern = {.series = whole_pattern(&context->arena, words)};
         size_t k = 0;
+        if (strstr(pattern.series, " mix:"))
+            continue; // no series, and known where its policy is
         while (k < count &&
                !epoch_matches(&pattern, known[k].kernel, &known[k].problem, known[k].device_uuid))
             k++;
@@ -254,11 +285,11 @@ const struct command command_accept = {
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc =
-        "Accepts changes of baseline: writes them as epochs into a file to be committed and "
-        "reviewed.\v"
-        "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
-        "the gate found slower, faster or gone is accepted. Commit the file with the change: the "
-        "gate then says accepted instead of slower (gate.accept in the policy), and the events "
-        "that led to the accepted state are accepted too (`plumb events`).",
+    .doc = "Accepts changes of baseline: writes them as epochs into a file to be committed and "
+           "reviewed.\v"
+           "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
+           "the gate found slower, faster or gone is accepted. A mix has mix:NAME in its problem's "
+           "place. Commit the file with the change: the "
+           "gate then says accepted instead of slower (gate.accept in the policy), and the events "
+           "that led to the accepted state are accepted too (`plumb events`).",
 };

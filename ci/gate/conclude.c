@@ -137,10 +137,12 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
                  away);
     else if (slower)
         conclude(run, CONCLUDE_REGRESSION, "SLOWER", slower, away);
-    else if (mixes_slower(run))
+    else if (mixes_judged(run, VERDICT_SLOWER))
         conclude(run, CONCLUDE_REGRESSION, "SLOWER", NULL, away);
     else if (undecided && !gate->undecided_passes)
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", undecided, away);
+    else if (mixes_judged(run, VERDICT_UNDECIDED) && !gate->undecided_passes)
+        conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", NULL, away);
     else if (nothing_judged(&which, run))
         conclude(run, CONCLUDE_UNDECIDED, HEADLINE_UNJUDGED, which, away);
     else if ((which = worst(run, VERDICT_ACCEPTED, false)))

@@ -371,6 +371,15 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     return 0;
 }
 
+// What is wanted of one whose gate is over.
+static enum duet_wish wish_of(const struct player *p, const struct duet *d)
+{
+    if (!p->all->wish || !d->judged || duet_is_void(d) ||
+        d->gate.pairs + d->gate.policy.block_pairs > d->gate.capacity)
+        return DUET_ENOUGH;
+    return p->all->wish(p->all->context, d);
+}
+
 static int close_duet(struct player *p, struct duet *d, struct error *err)
 {
     struct bench_outcome outcome;
@@ -384,7 +393,8 @@ static int close_duet(struct player *p, struct duet *d, struct error *err)
     player_take_out(p, d, DUET_ASIDE);
     d->alarmed |=
         confirm && d->gate.processes <= d->gate.first && d->decision.kind != VERDICT_UNDECIDED;
-    return confirm ? 0 : player_finish(p, d, err);
+    d->wished = !confirm && !player_late(p) && wish_of(p, d) != DUET_ENOUGH;
+    return confirm || d->wished ? 0 : player_finish(p, d, err);
 }
 
 static double block_seconds(const struct duet *d)
@@ -417,9 +427,11 @@ static int feed(struct player *p, struct duet *d, struct error *err)
     return 0;
 }
 
-static bool wants_more(const struct duet *d)
+static bool wants_more(const struct player *p, const struct duet *d)
 {
     const bool more = d->thorough && d->gate.pairs < d->gate.policy.max_pairs;
+    if (d->decision.next == GATE_DONE && wish_of(p, d) == DUET_PAIRS)
+        return true;
     return (d->decision.next == GATE_MORE || more) && !duet_is_void(d);
 }
 
@@ -438,7 +450,7 @@ static int play_block(struct player *p, struct duet *d, struct error *err)
     if (outcome.state == MEASURED_OK) {
         if (feed(p, d, err))
             return -1;
-        return wants_more(d) ? 0 : close_duet(p, d, err);
+        return wants_more(p, d) ? 0 : close_duet(p, d, err);
     }
     if (!outcome.gone) { // only its memory matters now
         if (close_series(&closed, p, d, err))
@@ -605,12 +617,14 @@ static void go_on(struct duet *d)
     else
         d->parted = true;
     d->place = DUET_WAITS;
+    d->wished = false;
 }
 
 // Aside, and for this player: another unit has it, unless there is no other.
 static bool is_for(const struct player *p, const struct duet *d)
 {
     return d->place == DUET_ASIDE && player_may(p, d) &&
+           (!d->wished || wish_of(p, d) == DUET_PAIRS) &&
            (p->table->living == 1 || d->only || d->unit != p->unit);
 }
 

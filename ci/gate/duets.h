@@ -20,6 +20,10 @@
 // a duet, and those of the same kernel, are tried again alone in a fresh process, and only what
 // fails alone is believed. A hang is believed at once, for it costs its whole time limit.
 //
+// Wishes. What is decided may still be wanted, for a question that several series answer together
+// (a mix). It waits aside like an alarm until all have been played, and then gives pairs while it
+// is wanted, there is room for them, and the time lasts.
+//
 // Units. Each has a child and a thread that talks with it. Who has room takes the next duet, and
 // has no more of them open than its share of what is left, so that all end together. What is to be
 // confirmed goes to another unit than the one that it was in last; there its process is a fresh one
@@ -38,6 +42,9 @@ enum { VISITS_MOST = 16 };
 
 // Opens: a unit is about it. Aside: for another process.
 enum duet_place { DUET_WAITS, DUET_OPENS, DUET_OPEN, DUET_ASIDE, DUET_OVER };
+
+// Of what is decided: nothing more; to be asked again when others know more; pairs.
+enum duet_wish { DUET_ENOUGH, DUET_LATER, DUET_PAIRS };
 
 // A process that a duet was open in: the number its samples have there, and whose it was.
 struct duet_visit {
@@ -82,6 +89,7 @@ struct duet {
     uint16_t block;
     uint32_t voided;   // pairs
     uint32_t refusals; // for want of room
+    bool wished;       // decided, and aside because somebody may want more of its pairs
     bool killed;       // once, from outside: it is given another process
     bool parted;       // its process died under another
     bool suspect;      // to be played alone
@@ -103,6 +111,8 @@ struct duets {
     // Asked once per duet, after its first block.
     int (*policy)(struct gate_policy *out, void *context, const struct duet *duet,
                   struct error *err);
+    // What is wanted of one that is decided; NULL: nothing.
+    enum duet_wish (*wish)(void *context, const struct duet *duet);
     // Told whenever one was opened or has played a block; NULL: nobody is.
     void (*played)(void *context, const struct duets *duets, const struct duet *duet);
     // Told as soon as a duet is over; NULL: nobody is.

@@ -6,6 +6,7 @@
 
 #include "ci/gate/duets.h"
 #include "ci/gate/measuring.h"
+#include "ci/gate/mixes.h"
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
 #include "model/gate/verdict.h"
@@ -32,6 +33,7 @@ struct gate_work {
     size_t self_count;
     // Of those, UNITS_MOST for each, made here by unit; pairs is 0 where none could be measured.
     struct verdict *verdicts;
+    bool mixes; // of the policy are asked for what they want of series that are decided
     void *context;
     // Told of each task as soon as its result->base and head are filled; not told of one that had
     // no time: its two measurements are not taken. Its verdict is made by judge_gate().
@@ -231,7 +233,8 @@ struct session {
     struct measuring *m;
     struct context_device *device; // the first of them
     const struct gate_work *work;
-    double share; // of the time that is left
+    const struct duets *duets; // at play
+    double share;              // of the time that is left
     struct trouble *troubles;
     size_t trouble_count;
     struct unit_times times;
@@ -280,6 +283,60 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
     settle(s, d);
     return measuring_policy(out, s->m->context, place->task, d->base_samples.items,
                             d->base_samples.count, err);
+}
+
+// ---- what mixes want ----
+
+static const struct duet *duet_of(const struct session *s, const struct result *r)
+{
+    for (size_t i = 0; i < s->duets->count; i++) {
+        const struct place *place = s->duets->items[i].owner;
+        if (!place->self && place->task->result == r)
+            return &s->duets->items[i];
+    }
+    return NULL;
+}
+
+// What is not played now: the same code, or known from an interrupted run.
+static int known_before(struct mix_part *out, const struct session *s, const struct result *r)
+{
+    const struct context_device *device = &s->m->context->devices[r->device];
+    const bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
+    struct arena arena = {0};
+    double log_ratio = 0, error = 0;
+    const double time_ns = measurement_time_ns(&r->head);
+    const bool known = same || gate_ratio(&log_ratio, &error, &r->base, &r->head, &arena);
+    arena_free(&arena);
+    *out = (struct mix_part){.time_ns =
+                                 time_ns > 0 ? time_ns : least_time_ns(&device->gpu, &r->problem),
+                             .log_ratio = interval_about(log_ratio, 2 * error)};
+    return known && out->time_ns > 0 ? 1 : -1;
+}
+
+static int known_now(struct mix_part *out, void *context, const struct result *r)
+{
+    const struct session *s = context;
+    const struct duet *d = duet_of(s, r);
+    if (!d)
+        return known_before(out, s, r);
+    if (!d->judged)
+        return d->place == DUET_OVER ? -1 : 0;
+    const struct measurement base = {
+        .state = MEASURED_OK, .samples = d->base_samples.items, .count = d->base_samples.count};
+    *out =
+        (struct mix_part){.time_ns = measurement_time_ns(d->base_samples.count ? &base : &r->base),
+                          .log_ratio = gate_series_interval(&d->gate)};
+    return out->time_ns > 0 ? 1 : -1;
+}
+
+static enum duet_wish wish(void *context, const struct duet *d)
+{
+    static const enum duet_wish wishes[] = {
+        [MIX_DECIDED] = DUET_ENOUGH, [MIX_WAITS] = DUET_LATER, [MIX_WANTS_PAIRS] = DUET_PAIRS};
+    struct session *s = context;
+    const struct place *place = d->owner;
+    const struct mix_asked asked = {place->task->run, &s->m->context->policy, known_now, s};
+    return place->self ? DUET_ENOUGH : wishes[mixes_wish(&asked, place->task->result)];
 }
 
 static void fill_verdict(struct verdict *out, const struct duet *d)
@@ -502,9 +559,11 @@ static int measure_device(struct session *s, struct error *err)
                           .context = s,
                           .start = start,
                           .policy = ask_policy,
+                          .wish = work->mixes ? wish : NULL,
                           .played = has_played,
                           .over = is_over,
                           .lost = lost};
+    s->duets = &duets;
     s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));
     const int status = add_all(&duets, s, places, err) || play(s, &duets, err) ? -1 : 0;
     unit_times_free(&s->times);
@@ -710,7 +769,8 @@ int gate_measure(struct gate_self *out, struct run *run, const struct task_list 
 {
     struct context *context = measuring->context;
     struct task **paired = arena_alloc(&run->arena, (tasks->count + 1) * sizeof(*paired));
-    struct gate_work work = {.tasks = paired, .context = measuring, .done = save_compared};
+    struct gate_work work = {
+        .tasks = paired, .mixes = true, .context = measuring, .done = save_compared};
     struct selection selection = {.wanted = context->policy.gate.self_test};
     struct gate_self self = {0};
     const size_t most = (selection.wanted + 1) * UNITS_MOST;

@@ -9,6 +9,7 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,29 @@ static const struct result *find(const struct run *run, const struct result *lik
     return found;
 }
 
+// ---- regimes ----
+
+// A problem that names no regime is meant in the one that the mix is judged in.
+static struct problem problem_of(const struct policy_mix_part *part, enum regime regime)
+{
+    return part->problem.regime ? part->problem : problem_in(&part->problem, regime);
+}
+
+static bool names_regimes(const struct policy_mix *mix)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < mix->count; i++)
+        named += mix->parts[i].problem.regime != REGIME_COLD;
+    return named == mix->count;
+}
+
+static bool is_of(const struct policy_mix *mix, const struct result *r)
+{
+    return !r->control && (!mix->kernel || fnmatch(mix->kernel, r->kernel, 0) == 0);
+}
+
+// ---- parts ----
+
 static double time_known(const struct result *r)
 {
     const double base_ns = measurement_time_ns(&r->base), head_ns = measurement_time_ns(&r->head);
@@ -64,56 +88,165 @@ static bool part_of(struct mix_part *out, const struct result *r, double weight)
     return out->time_ns > 0 && isfinite(out->log_ratio.low) && isfinite(out->log_ratio.high);
 }
 
-static void judge(struct mix_result *m, struct run *run, const struct mix_part *parts, size_t count)
+// The policy wants this work of the kernel, though the run has it not: it was not asked for.
+static bool left_out(const struct run *run, const struct policy *policy, const struct result *like,
+                     const struct problem *problem)
 {
-    static const enum verdict_kind kinds[] = {
-        [MIX_SAME] = VERDICT_SAME, [MIX_SLOWER] = VERDICT_SLOWER, [MIX_FASTER] = VERDICT_FASTER};
-    m->log_ratio = mix_change(parts, count);
-    m->kind = kinds[mix_standing(m->log_ratio, log1p(m->margin))];
-    const struct interval change = interval_relative(m->log_ratio);
-    m->sentence = arena_printf(&run->arena, "mix %s by %s: %+.2f %% (%.2f to %.2f %%)", m->name,
-                               m->kernel, 100 * change.value, 100 * change.low, 100 * change.high);
+    const struct problem wanted = problem_in(problem, REGIME_COLD);
+    for (size_t d = 0; d < policy->device_count; d++) {
+        const struct policy_kernel *rule = policy_rule(policy, like->kernel, &policy->devices[d]);
+        if (!rule || strcmp(policy->devices[d].kind, run->devices[like->device].kind) != 0)
+            continue;
+        for (size_t s = 0; s < rule->set_count; s++) {
+            const struct policy_set *set = policy_set_find(policy, rule->sets[s]);
+            for (size_t i = 0; set && i < set->count; i++) {
+                const struct problem work = problem_in(&set->problems[i], REGIME_COLD);
+                if (problem_equal(&work, &wanted))
+                    return true;
+            }
+        }
+    }
+    return false;
 }
 
-// One mix by the kernel and on the device of `like`.
-static void add(struct run *run, const struct policy_mix *mix, const struct result *like)
+// ---- what a change accepts ----
+
+const char *mix_series(const struct run *run, const struct mix_result *mix, struct arena *arena)
+{
+    const char *device = run->device_count ? run->devices[mix->device].uuid : "";
+    char *name = arena_strdup(arena, mix->name);
+    for (char *c = name; *c; c++) {
+        if (*c == ' ' || *c == '\t')
+            *c = '?'; // a blank would end it
+    }
+    return arena_printf(arena, "%s mix:%s%s%s %s", mix->kernel, name, mix->regime ? ":" : "",
+                        mix->regime ? regime_name(mix->regime) : "", device);
+}
+
+void mixes_note(struct run *run, const struct epoch_list *accepted)
+{
+    for (size_t i = 0; i < accepted->count; i++) {
+        const struct epoch *e = &accepted->epochs[i];
+        const char *problem = e->series + strcspn(e->series, " ");
+        if (strncmp(problem, " mix:", strlen(" mix:")) == 0 && !e->removed)
+            run->policy =
+                arena_printf(&run->arena, "%s\n" RUN_MIX_NOTE "%s up to %.9g: %.200s (%.100s)\n",
+                             run->policy, e->series, e->level, e->reason, e->who);
+    }
+}
+
+// A note of mixes_note(), in place.
+struct accepted {
+    struct epoch epoch;
+    const char *why; // reason and who
+};
+
+static bool read_note(struct accepted *out, const char *line, struct arena *arena)
+{
+    static const char between[] = " up to ";
+    char *text = arena_strndup(arena, line, strcspn(line, "\n"));
+    char *level = strstr(text, between), *why = level ? strstr(level, ": ") : NULL;
+    if (!why)
+        return false;
+    *level = *why = '\0';
+    *out = (struct accepted){{.series = text}, why + 2};
+    return parse_double(&out->epoch.level, level + strlen(between)) == 0;
+}
+
+// As a series is accepted (accepting.h): no further above the epoch's size than half the margin.
+static bool covers(const struct epoch *epoch, const struct mix_result *mix)
+{
+    const double most = epoch->level + log1p(mix->margin) / 2;
+    if (!(epoch->level > 0) || !(mix->margin > 0))
+        return false;
+    return mix->kind == VERDICT_SLOWER
+               ? mix->log_ratio.low <= most
+               : mix->kind == VERDICT_UNDECIDED && mix->log_ratio.high <= most;
+}
+
+static void accept(struct mix_result *mix, struct run *run)
+{
+    const char *name = mix_series(run, mix, &run->arena), *at = run->policy;
+    const char *problem = name + strcspn(name, " ") + 1, *device = strchr(problem, ' ') + 1;
+    const char *work = arena_strndup(&run->arena, problem, (size_t)(device - 1 - problem));
+    while ((at = strstr(at, "\n" RUN_MIX_NOTE))) {
+        struct accepted note;
+        at += strlen("\n" RUN_MIX_NOTE);
+        if (!read_note(&note, at, &run->arena) || !covers(&note.epoch, mix) ||
+            !epoch_matches_text(&note.epoch, mix->kernel, work, device))
+            continue;
+        mix->kind = VERDICT_ACCEPTED;
+        mix->sentence = arena_printf(&run->arena, "%s; accepted in this change, up to %+.2f %%: %s",
+                                     mix->sentence, 100 * expm1(note.epoch.level), note.why);
+        return;
+    }
+}
+
+// ---- in a run that has ended ----
+
+static const char *name_of(const struct mix_result *m, struct arena *arena)
+{
+    const char *words = regime_words(m->regime);
+    return arena_printf(arena, "mix %s by %s%s%s", m->name, m->kernel, *words ? " " : "", words);
+}
+
+static void judge(struct mix_result *m, struct run *run, const struct mix_part *parts, size_t count)
+{
+    m->log_ratio = mix_change(parts, count);
+    m->kind = mix_standing(m->log_ratio, log1p(m->margin));
+    const struct interval change = interval_relative(m->log_ratio);
+    const bool open = m->kind == VERDICT_UNDECIDED && m->margin > 0;
+    m->sentence = arena_printf(&run->arena, "%s%s: %+.2f %% (%.2f to %.2f %%)",
+                               name_of(m, &run->arena), open ? " undecided" : "",
+                               100 * change.value, 100 * change.low, 100 * change.high);
+    accept(m, run);
+}
+
+// One mix by the kernel, on the device and in the regime of `like`.
+static void add(struct run *run, const struct policy *policy, const struct policy_mix *mix,
+                const struct result *like)
 {
     struct mix_part *parts = xcalloc(mix->count, sizeof(*parts));
     struct mix_result m = {.name = arena_strdup(&run->arena, mix->name),
+                           .regime = names_regimes(mix) ? REGIME_COLD : like->problem.regime,
                            .device = like->device,
                            .log_ratio = interval_unknown,
                            .margin = mix->margin,
                            .kind = VERDICT_NOT_MEASURED};
-    const struct problem *missing = NULL;
-    bool done = true;
+    struct problem missing;
+    bool all = true, known = true;
     text_copy(m.kernel, sizeof(m.kernel), like->kernel);
     for (size_t i = 0; i < mix->count; i++) {
-        const struct result *r = find(run, like, &mix->parts[i].problem);
-        done &= r && r->head.state != MEASURED_UNSUPPORTED;
-        if (!missing && (!r || !part_of(&parts[i], r, mix->parts[i].weight)))
-            missing = &mix->parts[i].problem;
+        const struct problem problem = problem_of(&mix->parts[i], m.regime);
+        const struct result *r = find(run, like, &problem);
+        all &= r ? r->head.state != MEASURED_UNSUPPORTED : left_out(run, policy, like, &problem);
+        if (known && (!r || !part_of(&parts[i], r, mix->parts[i].weight))) {
+            missing = problem;
+            known = false;
+        }
     }
-    if (!missing) {
+    if (known) {
         judge(&m, run, parts, mix->count);
     } else {
         char text[PROBLEM_TEXT];
-        problem_format(text, missing);
-        m.sentence = arena_printf(&run->arena, "mix %s by %s: not known, as %s is not", m.name,
-                                  m.kernel, text);
+        problem_format(text, &missing);
+        m.sentence = arena_printf(&run->arena, "%s: not known, as %s is not",
+                                  name_of(&m, &run->arena), text);
     }
     free(parts);
-    if (done || (mix->kernel && strcmp(mix->kernel, like->kernel) == 0))
+    if (all || (mix->kernel && strcmp(mix->kernel, like->kernel) == 0))
         run->mixes[run->mix_count++] = m;
 }
 
-// Results stand by device, kernel and problem: the first of a kernel, on its device or on units of
-// one model that share the kernel's problems.
-static bool is_first(const struct run *run, size_t at)
+// Results stand by device, kernel and problem: the first of a kernel in a regime, on its device or
+// on units of one model that share the kernel's problems. `whatever`: the regime.
+static bool is_first(const struct run *run, size_t at, bool whatever)
 {
     const struct result *r = &run->results[at];
     for (size_t i = 0; i < at; i++) {
         const struct result *before = &run->results[i];
         if (strcmp(before->kernel, r->kernel) == 0 &&
+            (whatever || before->problem.regime == r->problem.regime) &&
             (before->device == r->device ||
              (alike(run, before->device, r->device) &&
               !find_on(run, before->device, r->kernel, &r->problem))))
@@ -122,19 +255,46 @@ static bool is_first(const struct run *run, size_t at)
     return true;
 }
 
+// Whether the result is of a problem that the mix has, in any regime.
+static bool is_part(const struct policy_mix *mix, const struct result *r)
+{
+    for (size_t i = 0; i < mix->count; i++) {
+        const struct problem problem = problem_of(&mix->parts[i], r->problem.regime);
+        if (problem_equal(&problem, &r->problem))
+            return true;
+    }
+    return false;
+}
+
+// That nobody does it is told, once.
+static void add_unknown(struct run *run, const struct policy_mix *mix)
+{
+    struct mix_result m = {.name = arena_strdup(&run->arena, mix->name),
+                           .log_ratio = interval_unknown,
+                           .margin = mix->margin,
+                           .kind = VERDICT_NOT_MEASURED};
+    m.sentence =
+        arena_printf(&run->arena, "mix %s: not known, no kernel here does all of it", m.name);
+    run->mixes[run->mix_count++] = m;
+}
+
 void mixes_find(struct run *run, const struct policy *policy)
 {
     run->mix_count = 0;
     if (!run->base.id[0] || !policy->mix_count)
         return;
-    run->mixes = arena_alloc(&run->arena, policy->mix_count * run->count * sizeof(*run->mixes));
+    run->mixes =
+        arena_alloc(&run->arena, policy->mix_count * (run->count + 1) * sizeof(*run->mixes));
     for (size_t m = 0; m < policy->mix_count; m++) {
         const struct policy_mix *mix = &policy->mixes[m];
+        const bool whatever = names_regimes(mix);
+        const size_t before = run->mix_count;
         for (size_t i = 0; i < run->count; i++) {
-            if (is_first(run, i) && !run->results[i].control &&
-                (!mix->kernel || fnmatch(mix->kernel, run->results[i].kernel, 0) == 0))
-                add(run, mix, &run->results[i]);
+            if (is_first(run, i, whatever) && is_of(mix, &run->results[i]))
+                add(run, policy, mix, &run->results[i]);
         }
+        if (run->mix_count == before)
+            add_unknown(run, mix);
     }
 }
 
@@ -158,11 +318,70 @@ const char *mixes_text(struct run *run)
     return text;
 }
 
-const struct mix_result *mixes_slower(const struct run *run)
+const struct mix_result *mixes_judged(const struct run *run, enum verdict_kind kind)
 {
     for (size_t i = 0; i < run->mix_count; i++) {
-        if (run->mixes[i].kind == VERDICT_SLOWER && run->mixes[i].margin > 0)
+        if (run->mixes[i].kind == kind && run->mixes[i].margin > 0)
             return &run->mixes[i];
     }
     return NULL;
+}
+
+// ---- while its series are measured ----
+
+// What of the variance of n parts is a part's own, so that its pairs are worth taking: a quarter of
+// an even share.
+static double least_share(size_t n)
+{
+    return 0.25 / (double)n;
+}
+
+static double half_width(const struct mix_part *part)
+{
+    return part->weight * part->time_ns * (part->log_ratio.high - part->log_ratio.low) / 2;
+}
+
+static enum mix_wish wish(const struct policy_mix *mix, const struct mix_part *parts, size_t own)
+{
+    double all = 0;
+    if (mix_standing(mix_change(parts, mix->count), log1p(mix->margin)) != VERDICT_UNDECIDED)
+        return MIX_DECIDED;
+    for (size_t i = 0; i < mix->count; i++)
+        all += pow(half_width(&parts[i]), 2);
+    return pow(half_width(&parts[own]), 2) >= least_share(mix->count) * all ? MIX_WANTS_PAIRS
+                                                                            : MIX_WAITS;
+}
+
+static enum mix_wish ask(const struct mix_asked *asked, const struct policy_mix *mix,
+                         const struct result *of)
+{
+    struct mix_part *parts = xcalloc(mix->count, sizeof(*parts));
+    enum mix_wish found = MIX_WANTS_PAIRS;
+    size_t own = SIZE_MAX;
+    for (size_t i = 0; i < mix->count && found != MIX_DECIDED; i++) {
+        const struct problem problem = problem_of(&mix->parts[i], of->problem.regime);
+        const struct result *r = find(asked->run, of, &problem);
+        const int known = r ? asked->now(&parts[i], asked->context, r) : -1;
+        parts[i].weight = mix->parts[i].weight;
+        own = r == of ? i : own;
+        if (known < 1)
+            found = known < 0 ? MIX_DECIDED : MIX_WAITS;
+    }
+    if (found == MIX_WANTS_PAIRS)
+        found = own == SIZE_MAX ? MIX_DECIDED : wish(mix, parts, own);
+    free(parts);
+    return found;
+}
+
+enum mix_wish mixes_wish(const struct mix_asked *asked, const struct result *of)
+{
+    enum mix_wish most = MIX_DECIDED;
+    for (size_t m = 0; m < asked->policy->mix_count; m++) {
+        const struct policy_mix *mix = &asked->policy->mixes[m];
+        if (!(mix->margin > 0) || !is_of(mix, of) || !is_part(mix, of))
+            continue;
+        const enum mix_wish found = ask(asked, mix, of);
+        most = found > most ? found : most;
+    }
+    return most;
 }

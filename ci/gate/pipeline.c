@@ -77,6 +77,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     run->unbuilt[ROLE_HEAD] = head_built.failure;
     if (task_list_make(&tasks, run, context, &base_built, &head_built, err))
         return -1;
+    mixes_note(run, &accepted);
     part_take(&tasks, run, part);
     if (context->options->dry_run)
         return 0;

@@ -645,15 +645,37 @@ static bool device_named(const struct policy *policy, const char *name)
     return false;
 }
 
-static bool in_some_set(const struct policy *p, const struct problem *problem)
+// Whatever the regime. *near: one that is there and has the same sizes, or NULL.
+static bool in_some_set(const struct problem **near, const struct policy *p,
+                        const struct problem *problem)
 {
+    const struct problem wanted = problem_in(problem, REGIME_COLD);
+    *near = NULL;
     for (size_t s = 0; s < p->set_count; s++) {
         for (size_t i = 0; i < p->sets[s].count; i++) {
-            if (problem_equal(&p->sets[s].problems[i], problem))
+            const struct problem *there = &p->sets[s].problems[i];
+            const struct problem work = problem_in(there, REGIME_COLD);
+            if (problem_equal(&work, &wanted))
                 return true;
+            if (work.m == wanted.m && work.n == wanted.n && work.k == wanted.k)
+                *near = there;
         }
     }
     return false;
+}
+
+static int refuse_mix(const struct policy *p, const struct policy_mix *mix, size_t part,
+                      const struct problem *near, struct error *err)
+{
+    char own[PROBLEM_TEXT], other[PROBLEM_TEXT] = "";
+    problem_format(own, &mix->parts[part].problem);
+    if (near)
+        problem_format(other, near);
+    return error_set(err,
+                     "%s: [mix \"%.60s\"]: its problem %zu, %s, is in no [problems] section, so "
+                     "nothing measures it%s%s%s",
+                     p->label, mix->name, part + 1, own, near ? "; " : "", other,
+                     near ? " is there" : "");
 }
 
 static int check_toolchains(const struct policy *p, struct error *err)
@@ -743,12 +765,9 @@ static int check_references(const struct policy *p, struct error *err)
         if (!p->mixes[i].count)
             return error_set(err, "%s: [mix \"%.60s\"] has no problem", p->label, p->mixes[i].name);
         for (size_t j = 0; j < p->mixes[i].count; j++) {
-            if (!in_some_set(p, &p->mixes[i].parts[j].problem))
-                return error_set(
-                    err,
-                    "%s: [mix \"%.60s\"]: its problem %zu is in no [problems] section, "
-                    "so nothing measures it",
-                    p->label, p->mixes[i].name, j + 1);
+            const struct problem *near;
+            if (!in_some_set(&near, p, &p->mixes[i].parts[j].problem))
+                return refuse_mix(p, &p->mixes[i], j, near, err);
         }
     }
     for (size_t i = 0; i < p->kernel_count; i++) {

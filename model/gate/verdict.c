@@ -239,11 +239,13 @@ struct interval mix_change(const struct mix_part *parts, size_t count)
     return (struct interval){change, change - sqrt(below), change + sqrt(above)};
 }
 
-enum mix_standing mix_standing(struct interval change, double margin)
+enum verdict_kind mix_standing(struct interval change, double margin)
 {
     // The interval is of a normal error; the verdict wants 99.9 %.
     const double wider = normal_quantile(0.9995) / normal_quantile(0.5 + 0.5 * CONFIDENCE);
     const double low = change.value - wider * (change.value - change.low);
     const double high = change.value + wider * (change.high - change.value);
-    return low > margin ? MIX_SLOWER : high < -margin ? MIX_FASTER : MIX_SAME;
+    if (low > margin || high < -margin)
+        return low > margin ? VERDICT_SLOWER : VERDICT_FASTER;
+    return change.low >= -margin && change.high <= margin ? VERDICT_SAME : VERDICT_UNDECIDED;
 }

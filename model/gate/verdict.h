@@ -107,9 +107,8 @@ struct mix_part {
 // Log ratio of the weighted times, at the parts' own confidence. `parts` has at least one.
 struct interval mix_change(const struct mix_part *parts, size_t count);
 
-enum mix_standing { MIX_SAME, MIX_SLOWER, MIX_FASTER };
-
-// Slower or faster: a change beyond the margin (a log ratio above 0) with 99.9 % confidence.
-enum mix_standing mix_standing(struct interval change, double margin);
+// Slower or faster: a change beyond the margin (a log ratio, 0 or more) with 99.9 % confidence.
+// Same: its interval lies within the margin. Undecided: neither.
+enum verdict_kind mix_standing(struct interval change, double margin);
 
 #endif

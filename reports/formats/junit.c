@@ -347,12 +347,15 @@ static void add_mixes(struct asides *asides, const struct run *run)
     for (size_t i = 0; i < run->mix_count; i++) {
         const struct mix_result *mix = &run->mixes[i];
         const bool fails = mix->kind == VERDICT_SLOWER && mix->margin > 0;
+        const bool open = mix->kind == VERDICT_NOT_MEASURED ||
+                          (mix->kind == VERDICT_UNDECIDED && mix->margin > 0);
         struct aside *a = add_aside(asides, "mixes", mix->kernel,
-                                    mix->kind == VERDICT_NOT_MEASURED ? "skipped"
-                                    : fails                           ? "failure"
-                                                                      : "system-out",
+                                    open    ? "skipped"
+                                    : fails ? "failure"
+                                            : "system-out",
                                     verdict_kind_name(mix->kind));
-        buffer_printf(&a->class, "mix.%s", mix->name);
+        buffer_printf(&a->class, "mix.%s%s%s", mix->name, mix->regime ? "." : "",
+                      mix->regime ? regime_name(mix->regime) : "");
         buffer_puts(&a->message, mix->sentence);
     }
 }

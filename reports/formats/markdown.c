@@ -111,6 +111,8 @@ static void put_mixes(struct buffer *out, const struct run *run)
         markdown_text(out, mix->name, NAME_LIMIT);
         buffer_puts(out, " | ");
         markdown_text(out, mix->kernel, NAME_LIMIT);
+        if (mix->regime)
+            buffer_printf(out, " %s", regime_words(mix->regime));
         char change[VIEW_TEXT], interval[VIEW_TEXT], margin[VIEW_TEXT];
         view_mix(change, interval, margin, mix);
         buffer_printf(out, " | %s %s | %s |\n", change, interval, margin);

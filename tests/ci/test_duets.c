@@ -47,6 +47,30 @@ static void all_alarms_share_each_further_process(void **state)
     }
 }
 
+static enum duet_wish pairs_of_the_first(void *context, const struct duet *d)
+{
+    const struct played *p = context;
+    if (strcmp(d->kernel, "good-1") != 0)
+        return DUET_ENOUGH;
+    for (size_t i = 0; i < p->duets.count; i++) {
+        if (!p->items[i].judged)
+            return DUET_LATER;
+    }
+    return d->gate.pairs < 300 ? DUET_PAIRS : DUET_ENOUGH;
+}
+
+// A mix's: two processes' worth, and no end before, though the series itself decided in its first.
+static void what_is_decided_gives_pairs_while_they_are_wanted(void **state)
+{
+    struct played *p = *state;
+    p->duets.wish = pairs_of_the_first;
+    played_all(p, (const char *const[]){"good-1", "good-2", NULL});
+    assert_in_range(p->items[0].gate.pairs, 300, 320);
+    assert_true(p->items[1].gate.pairs < 200);
+    played_whole(&p->items[0], VERDICT_SAME);
+    played_whole(&p->items[1], VERDICT_SAME);
+}
+
 static void alarms_take_turns_in_further_processes_too(void **state)
 {
     struct played *p = *state;
@@ -197,6 +221,7 @@ int main(void)
         TEST(blocks_go_round_and_what_decides_is_closed),
         TEST(all_alarms_share_each_further_process),
         TEST(what_one_process_leaves_open_is_played_in_another),
+        TEST(what_is_decided_gives_pairs_while_they_are_wanted),
         TEST(alarms_take_turns_in_further_processes_too),
         TEST(a_process_ends_while_the_next_one_starts),
         TEST(pairs_that_are_faster_than_the_device_can_be_are_void),

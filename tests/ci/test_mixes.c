@@ -5,6 +5,7 @@
 // Label: measured
 #include "ci/gate/conclude.h"
 #include "ci/gate/mixes.h"
+#include "model/gate/verdict.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -81,6 +82,165 @@ static void a_mix_with_a_margin_fails_what_no_series_does(void **state)
     run_free(&run);
 }
 
+// Each regime is judged for itself, in sentences that say it; a problem that names its own stays
+// there.
+static void a_mix_is_judged_in_each_regime(void **state)
+{
+    struct result results[] = {part("fast", 16, 0.0), part("fast", 32, 0.0), part("fast", 16, 0.02),
+                               part("fast", 32, 0.02)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.004};
+    const struct policy with = {.mixes = &mix, .mix_count = 1};
+    struct run run = {.results = results, .count = 4, .base.id = "1", .policy = ""};
+    results[2].problem.regime = results[3].problem.regime = REGIME_STREAM;
+    mixes_find(&run, &with);
+    assert_int_equal(run.mix_count, 2);
+    assert_int_equal(run.mixes[0].kind, VERDICT_SAME);
+    assert_string_equal(run.mixes[0].sentence, "mix decode by fast: +0.00 % (-0.07 to 0.07 %)");
+    assert_int_equal(run.mixes[1].kind, VERDICT_SLOWER);
+    assert_string_equal(run.mixes[1].sentence,
+                        "mix decode by fast in a stream: +2.02 % (1.95 to 2.09 %)");
+    assert_ptr_equal(mixes_judged(&run, VERDICT_SLOWER), &run.mixes[1]);
+    parts[0].problem.regime = parts[1].problem.regime = REGIME_STREAM;
+    mixes_find(&run, &with);
+    assert_int_equal(run.mix_count, 1);
+    assert_int_equal(run.mixes[0].kind, VERDICT_SLOWER);
+    run.results = NULL;
+    run_free(&run);
+}
+
+// Neither beyond the margin for sure nor within it: the gate does not pass.
+static void what_its_pairs_leave_open_is_undecided(void **state)
+{
+    struct result results[] = {part("fast", 16, 0.003), part("fast", 32, 0.005)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.004};
+    struct policy with = {.mixes = &mix, .mix_count = 1};
+    struct run run = {.results = results, .count = 2, .base.id = "1", .policy = ""};
+    mixes_find(&run, &with);
+    conclude_run(&run, &with.gate, "");
+    assert_int_equal(run.conclusion, CONCLUDE_UNDECIDED);
+    assert_string_equal(run.headline, "UNDECIDED: mix decode by fast undecided: +0.40 % (0.33 to "
+                                      "0.47 %); 2 same");
+    with.gate.undecided_passes = true;
+    conclude_run(&run, &with.gate, "");
+    assert_int_equal(run.conclusion, CONCLUDE_OK);
+    run.results = NULL;
+    run_free(&run);
+}
+
+static void a_mix_is_accepted_by_its_name_and_up_to_its_size(void **state)
+{
+    static const struct {
+        const char *series;
+        double level;
+        enum conclusion conclusion;
+    } cases[] = {{"fast mix:decode GPU-1", 0.02, CONCLUDE_OK},
+                 {"* mix:* *", 0.02, CONCLUDE_OK},
+                 {"* * *", 0.02, CONCLUDE_REGRESSION}, // of series
+                 {"fast mix:prefill *", 0.02, CONCLUDE_REGRESSION},
+                 {"fast mix:decode:warm *", 0.02, CONCLUDE_REGRESSION},
+                 {"fast mix:decode GPU-2", 0.02, CONCLUDE_REGRESSION},
+                 {"fast mix:decode GPU-1", 0.01, CONCLUDE_REGRESSION}};
+    struct result results[] = {part("fast", 16, 0.02), part("fast", 32, 0.02)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.004};
+    const struct policy with = {.mixes = &mix, .mix_count = 1};
+    struct device device = {.kind = "host", .uuid = "GPU-1"};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct epoch epoch = {.series = cases[i].series,
+                              .level = cases[i].level,
+                              .reason = "wider: tiles",
+                              .who = "A. Author"};
+        const struct epoch_list accepted = {.epochs = &epoch, .count = 1};
+        struct run run = {.results = results,
+                          .count = 2,
+                          .base.id = "1",
+                          .policy = "",
+                          .devices = &device,
+                          .device_count = 1};
+        mixes_note(&run, &accepted);
+        mixes_find(&run, &with);
+        conclude_run(&run, &with.gate, "");
+        assert_int_equal(run.conclusion, cases[i].conclusion);
+        if (run.conclusion == CONCLUDE_OK) {
+            assert_int_equal(run.mixes[0].kind, VERDICT_ACCEPTED);
+            assert_non_null(strstr(run.mixes[0].sentence, "wider: tiles (A. Author)"));
+        } else {
+            assert_string_equal(mix_series(&run, &run.mixes[0], &run.arena),
+                                "fast mix:decode GPU-1");
+        }
+        run.results = NULL;
+        run_free(&run);
+    }
+}
+
+struct known {
+    struct result *results;
+    double half[2];
+    int state[2];
+};
+
+static int known_now(struct mix_part *out, void *context, const struct result *r)
+{
+    const struct known *known = context;
+    const size_t at = (size_t)(r - known->results);
+    *out = (struct mix_part){.time_ns = 1e5, .log_ratio = interval_about(0.001, known->half[at])};
+    return known->state[at];
+}
+
+// Pairs are asked of the series that leave it open, and of these alone.
+static void pairs_are_wanted_until_it_is_decided(void **state)
+{
+    static const struct {
+        double half[2];
+        int state[2];
+        enum mix_wish wishes[2];
+    } cases[] = {
+        {{0.001, 0.001}, {1, 1}, {MIX_DECIDED, MIX_DECIDED}},
+        {{0.010, 0.010}, {1, 1}, {MIX_WANTS_PAIRS, MIX_WANTS_PAIRS}},
+        {{0.010, 0.001}, {1, 1}, {MIX_WANTS_PAIRS, MIX_WAITS}},
+        {{0.010, 0.001}, {1, 0}, {MIX_WAITS, MIX_WAITS}},
+        {{0.010, 0.001}, {1, -1}, {MIX_DECIDED, MIX_DECIDED}},
+    };
+    struct result results[] = {part("fast", 16, 0), part("fast", 32, 0), part("fast", 64, 0)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.004};
+    const struct policy with = {.mixes = &mix, .mix_count = 1};
+    const struct run run = {.results = results, .count = 3};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct known known = {.results = results};
+        memcpy(known.half, cases[i].half, sizeof(known.half));
+        memcpy(known.state, cases[i].state, sizeof(known.state));
+        const struct mix_asked asked = {&run, &with, known_now, &known};
+        for (size_t r = 0; r < 2; r++)
+            assert_int_equal(mixes_wish(&asked, &results[r]), cases[i].wishes[r]);
+        assert_int_equal(mixes_wish(&asked, &results[2]), MIX_DECIDED); // of no mix
+    }
+    mix.margin = 0; // it is only shown
+    struct known open = {results, {0.01, 0.01}, {1, 1}};
+    const struct mix_asked asked = {&run, &with, known_now, &open};
+    assert_int_equal(mixes_wish(&asked, &results[0]), MIX_DECIDED);
+}
+
+// The kernel's own margin is so wide that its series decide at once; the mix's is not.
+static void a_gate_measures_until_the_mix_is_decided(void **state)
+{
+    gate("[mix \"decode\"]\n\tproblem = 0.5 96x96x96:fp32\n\tproblem = 0.5 64x96x64:fp32\n"
+         "\tkernel = simple\n\tmargin = 2%\n");
+    plumb_said(&outcome, 1, "SLOWER: mix decode by simple: ");
+    plumb_run(&outcome, repo.directory,
+              (const char *[]){"accept", "-n", "--reason", "meant", "simple mix:decode", NULL}, 0);
+    plumb_said(&outcome, 0, "series = simple mix:decode ");
+    // Not all of it was asked for: that is said.
+    plumb_run(&outcome, repo.directory,
+              (const char *[]){"gate", "--policy", repo.policy, "--base", repo.ids[REPO_MERGE],
+                               "--head", repo.ids[REPO_SLOWER], "--quiet", "--problem", "96x*",
+                               NULL},
+              0);
+    plumb_said(&outcome, 0, "mix decode by simple: not known, as 64x96x64:fp32-fp32:tn is not");
+}
+
 static void without_a_margin_it_is_only_shown_and_reports_agree(void **state)
 {
     static const struct {
@@ -112,6 +272,8 @@ static void a_mix_that_cannot_be_is_an_error_with_its_place(void **state)
     plumb_said(&outcome, 4, "needs a weight above 0 and a problem");
     gate("[mix \"decode\"]\n\tproblem = 1 32x32x32:fp32\n");
     plumb_said(&outcome, 4, "is in no [problems] section");
+    gate("[mix \"decode\"]\n\tproblem = 1 96x96x96:fp32:nn\n");
+    plumb_said(&outcome, 4, "96x96x96:fp32-fp32:tn is there");
     gate("[mix \"decode\"]\n\tmargin = 1%\n");
     plumb_said(&outcome, 4, "has no problem");
 }
@@ -120,6 +282,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mix_with_a_margin_fails_what_no_series_does),
+        cmocka_unit_test(a_mix_is_judged_in_each_regime),
+        cmocka_unit_test(what_its_pairs_leave_open_is_undecided),
+        cmocka_unit_test(a_mix_is_accepted_by_its_name_and_up_to_its_size),
+        cmocka_unit_test(pairs_are_wanted_until_it_is_decided),
+        cmocka_unit_test(a_gate_measures_until_the_mix_is_decided),
         cmocka_unit_test(without_a_margin_it_is_only_shown_and_reports_agree),
         cmocka_unit_test(a_mix_that_cannot_be_is_an_error_with_its_place),
     };

@@ -27,11 +27,25 @@ static void many_small_changes_show_together(void **state)
     for (int i = 0; i < 10; i++)
         parts[i] = (struct mix_part){
             .weight = 1, .time_ns = 1e5, .log_ratio = {0.002, 0.002 - 0.0015, 0.002 + 0.0015}};
-    assert_int_equal(mix_standing(mix_change(parts, 1), 0.001), MIX_SAME);
-    assert_int_equal(mix_standing(mix_change(parts, 10), 0.001), MIX_SLOWER);
+    assert_int_equal(mix_standing(mix_change(parts, 1), 0.001), VERDICT_UNDECIDED);
+    assert_int_equal(mix_standing(mix_change(parts, 10), 0.001), VERDICT_SLOWER);
     for (int i = 0; i < 10; i++)
         parts[i].log_ratio = (struct interval){-0.002, -0.0035, -0.0005};
-    assert_int_equal(mix_standing(mix_change(parts, 10), 0.001), MIX_FASTER);
+    assert_int_equal(mix_standing(mix_change(parts, 10), 0.001), VERDICT_FASTER);
+}
+
+// "Same" is a claim too: an interval that reaches beyond the margin makes none.
+static void it_is_the_same_only_within_its_margin(void **state)
+{
+    static const struct {
+        struct interval change;
+        enum verdict_kind kind;
+    } cases[] = {
+        {{0.001, -0.001, 0.003}, VERDICT_SAME},     {{0.001, -0.001, 0.005}, VERDICT_UNDECIDED},
+        {{0.083, 0.035, 0.153}, VERDICT_UNDECIDED}, {{-0.003, -0.005, -0.001}, VERDICT_UNDECIDED},
+        {{0.010, 0.008, 0.012}, VERDICT_SLOWER},    {{-0.010, -0.012, -0.008}, VERDICT_FASTER}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
+        assert_int_equal(mix_standing(cases[i].change, 0.004), cases[i].kind);
 }
 
 static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
@@ -49,7 +63,7 @@ static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
         }
         const struct interval change = mix_change(parts, PARTS);
         inside += change.low <= 0 && change.high >= 0;
-        alarms += mix_standing(change, 1e-9) != MIX_SAME;
+        alarms += mix_standing(change, 1e-9) != VERDICT_UNDECIDED;
     }
     assert_in_range(inside, (int)(0.943 * ROUNDS), (int)(0.957 * ROUNDS));
     assert_in_range(alarms, 1, (int)(0.002 * ROUNDS));
@@ -60,6 +74,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_ratio_of_weighted_times),
         cmocka_unit_test(many_small_changes_show_together),
+        cmocka_unit_test(it_is_the_same_only_within_its_margin),
         cmocka_unit_test(the_interval_holds_the_truth_as_often_as_it_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
