@@ -1,96 +1,401 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON from outside, by jansson: its values become nodes in an arena, so that what is read lives as
-// long as what is made of it, and jansson is asked for nothing afterwards.
-//
-// jansson refuses what RFC 8259 does not allow, and a name that an object has twice, a NUL in a
-// string, and numbers beyond int64 and double. It nests up to 2048 deep; less is allowed here.
+// JSON from outside (RFC 8259). A text is copied once, and its strings are unescaped and ended
+// where they stand, so that a value costs one node and no memory of its own; what a document may
+// hold is bounded by that. Elements that nobody needs (struct node_sieve) give their nodes back at
+// once.
 #include "baselines/json_read.h"
 
 #include "model/base.h"
 
-#include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const enum node_type types[] = {
-    [JSON_OBJECT] = NODE_OBJECT,  [JSON_ARRAY] = NODE_ARRAY, [JSON_STRING] = NODE_TEXT,
-    [JSON_INTEGER] = NODE_NUMBER, [JSON_REAL] = NODE_NUMBER, [JSON_TRUE] = NODE_TRUE,
-    [JSON_FALSE] = NODE_FALSE,    [JSON_NULL] = NODE_NULL,
+enum { CHUNK = 2048, NODES_MOST = 2000000, SORTED_FROM = 16 };
+
+// Nodes, in chunks that are used again.
+struct pool {
+    struct node **chunks;
+    size_t made, room;
+    size_t used; // nodes
 };
 
-static const char *text_of(json_t *json, struct arena *arena)
+struct reader {
+    char *begin, *at, *end; // of the copy; a NUL stands at its end
+    char *number_end;       // where a number ends once what stands there has been read, or NULL
+    const char *wrong;      // what is; NULL: nothing yet
+    struct arena *arena;
+    struct pool pool;
+    const struct node_sieve *sieve;
+    bool lenient; // words for what is no number are null
+};
+
+static int wrong(struct reader *r, const char *what)
 {
-    char number[NUMBER_TEXT];
-    if (json_is_string(json))
-        return arena_strndup(arena, json_string_value(json), json_string_length(json));
-    if (json_is_integer(json))
-        return arena_printf(arena, "%" PRId64, (int64_t)json_integer_value(json));
-    if (!json_is_real(json))
+    r->wrong = r->wrong ? r->wrong : what;
+    return -1;
+}
+
+static struct node *new_node(struct reader *r)
+{
+    struct pool *pool = &r->pool;
+    if (pool->used == NODES_MOST)
         return NULL;
-    number_text(number, json_real_value(json));
-    return arena_strdup(arena, number);
-}
-
-static int convert(struct node *out, json_t *json, int depth, struct arena *arena);
-
-static int add_child(struct node *out, struct node ***link, const char *name, json_t *json,
-                     int depth, struct arena *arena)
-{
-    struct node *child = arena_alloc(arena, sizeof(*child));
-    child->name = arena_strdup(arena, name);
-    **link = child;
-    *link = &child->next;
-    out->count++;
-    return convert(child, json, depth + 1, arena);
-}
-
-// -1: nested too deep.
-static int convert(struct node *out, json_t *json, int depth, struct arena *arena)
-{
-    struct node **link = &out->children;
-    const char *name;
-    json_t *value;
-    size_t i;
-    out->type = types[json_typeof(json)];
-    out->text = text_of(json, arena);
-    if (depth == NODE_DEPTH)
-        return -1;
-    json_array_foreach(json, i, value)
-    {
-        if (add_child(out, &link, NULL, value, depth, arena))
-            return -1;
+    if (pool->used == pool->made * CHUNK) {
+        pool->chunks = xgrow(pool->chunks, pool->made, &pool->room, sizeof(struct node *));
+        pool->chunks[pool->made++] = arena_alloc(r->arena, CHUNK * sizeof(struct node));
     }
-    json_object_foreach(json, name, value)
-    {
-        if (add_child(out, &link, name, value, depth, arena))
+    struct node *node = &pool->chunks[pool->used / CHUNK][pool->used % CHUNK];
+    pool->used++;
+    *node = (struct node){.type = NODE_NULL};
+    return node;
+}
+
+// A number has no byte of its own to end in: it takes the one behind it.
+static void step(struct reader *r)
+{
+    r->at++;
+    if (r->number_end)
+        *r->number_end = '\0';
+    r->number_end = NULL;
+}
+
+static void skip_blanks(struct reader *r)
+{
+    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')
+        step(r);
+}
+
+static bool take(struct reader *r, char c)
+{
+    skip_blanks(r);
+    if (*r->at != c)
+        return false;
+    step(r);
+    return true;
+}
+
+// ---- strings ----
+
+static int read_hex(uint32_t *out, const char *at)
+{
+    *out = 0;
+    for (int i = 0; i < 4; i++) {
+        static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+        const char *digit = at[i] ? strchr(digits, at[i]) : NULL;
+        if (!digit)
             return -1;
+        *out = *out << 4 | (uint32_t)((digit - digits) & 15);
     }
     return 0;
 }
 
+static char *put_utf8(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        *to++ = (char)c;
+        return to;
+    }
+    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
+    *to++ = (char)(first[more] | c >> (6 * more));
+    for (int i = more - 1; i >= 0; i--)
+        *to++ = (char)(0x80 | ((c >> (6 * i)) & 0x3f));
+    return to;
+}
+
+// Behind "\u".
+static int read_unicode(struct reader *r, char **to)
+{
+    uint32_t c, low;
+    if (read_hex(&c, r->at))
+        return wrong(r, "an escape of no four digits");
+    r->at += 4;
+    if (c == 0)
+        return wrong(r, "a NUL in a string");
+    if (c >= 0xdc00 && c < 0xe000)
+        return wrong(r, "half a surrogate pair");
+    if (c >= 0xd800 && c < 0xdc00) {
+        if (r->at[0] != '\\' || r->at[1] != 'u' || read_hex(&low, r->at + 2) || low < 0xdc00 ||
+            low >= 0xe000)
+            return wrong(r, "half a surrogate pair");
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        r->at += 6;
+    }
+    *to = put_utf8(*to, c);
+    return 0;
+}
+
+static int read_escape(struct reader *r, char **to)
+{
+    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    const char name = *r->at, *at = name ? strchr(names, name) : NULL;
+    if (!at && name != 'u')
+        return wrong(r, "an escape that there is not");
+    r->at++;
+    if (name == 'u')
+        return read_unicode(r, to);
+    *(*to)++ = values[at - names];
+    return 0;
+}
+
+// Unescapes towards the front: what is written is never longer than what was read.
+static int read_string(const char **out, struct reader *r)
+{
+    if (!take(r, '"'))
+        return wrong(r, "a string is expected");
+    char *to = r->at;
+    *out = to;
+    while (*r->at != '"') {
+        const unsigned char c = (unsigned char)*r->at;
+        if (r->at == r->end)
+            return wrong(r, "a string that does not end");
+        if (c < ' ')
+            return wrong(r, "a control byte in a string");
+        if (c == '\\') {
+            r->at++;
+            if (read_escape(r, &to))
+                return -1;
+            continue;
+        }
+        size_t length = c < 0x80 ? 1 : utf8_length(NULL, r->at, (size_t)(r->end - r->at));
+        if (length == 0)
+            return wrong(r, "no UTF-8");
+        while (length--)
+            *to++ = *r->at++;
+    }
+    r->at++;
+    *to = '\0';
+    return 0;
+}
+
+// ---- numbers ----
+
+static size_t digits(const char *at)
+{
+    return strspn(at, "0123456789");
+}
+
+// Without an exponent it stays as it is written, less the zeros that end its fraction. `text` ends
+// in a NUL while this runs.
+static int settle_number(struct node *out, struct reader *r, char *text, bool real, bool exponent)
+{
+    size_t length = strlen(text);
+    double value;
+    int64_t whole;
+    out->text = text;
+    if (!real && length > 18 && parse_int64(&whole, text))
+        return wrong(r, "a number of more than 64 bits");
+    if ((exponent || length > 300) && parse_double(&value, text))
+        return wrong(r, "a number that is too large");
+    if (exponent) {
+        char shortest[NUMBER_TEXT];
+        number_text(shortest, value);
+        out->text = arena_strdup(r->arena, shortest);
+    } else if (real) {
+        while (text[length - 1] == '0')
+            text[--length] = '\0';
+        if (text[length - 1] == '.')
+            text[length - 1] = '\0';
+    }
+    if (strcmp(out->text, "-0") == 0)
+        out->text = "0";
+    return 0;
+}
+
+static int read_number(struct node *out, struct reader *r)
+{
+    char *from = r->at, *at = from + (*from == '-');
+    const size_t whole = digits(at);
+    bool real = false, exponent = false;
+    if (whole == 0 || (whole > 1 && *at == '0'))
+        return wrong(r, "no value");
+    at += whole;
+    if (*at == '.') {
+        const size_t fraction = digits(at + 1);
+        if (fraction == 0)
+            return wrong(r, "a fraction without digits");
+        at += 1 + fraction;
+        real = true;
+    }
+    if (*at == 'e' || *at == 'E') {
+        at++;
+        at += *at == '+' || *at == '-';
+        const size_t power = digits(at);
+        if (power == 0)
+            return wrong(r, "an exponent without digits");
+        at += power;
+        real = exponent = true;
+    }
+    out->type = NODE_NUMBER;
+    r->at = r->number_end = at;
+    const char behind = *at;
+    *at = '\0';
+    const int status = settle_number(out, r, from, real, exponent);
+    *at = behind;
+    return status;
+}
+
+// ---- values ----
+
+static bool take_word(struct reader *r, const char *word)
+{
+    const size_t length = strlen(word);
+    if (strncmp(r->at, word, length) != 0)
+        return false;
+    r->at += length;
+    return true;
+}
+
+// NaN and its like, which tools write and JSON has not.
+static bool take_no_number(struct reader *r)
+{
+    static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity",
+                                        "nan", "-nan", "inf",      "-inf"};
+    for (size_t i = 0; r->lenient && i < ARRAY_COUNT(words); i++) {
+        if (take_word(r, words[i]))
+            return true;
+    }
+    return false;
+}
+
+static int read_scalar(struct node *out, struct reader *r)
+{
+    if (*r->at == '"') {
+        out->type = NODE_TEXT;
+        return read_string(&out->text, r);
+    }
+    if (take_word(r, "true"))
+        out->type = NODE_TRUE;
+    else if (take_word(r, "false"))
+        out->type = NODE_FALSE;
+    else if (!take_word(r, "null") && !take_no_number(r))
+        return read_number(out, r);
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// A name twice in an object.
+static int check_names(struct reader *r, const struct node *object)
+{
+    bool twice = false;
+    if (object->count < SORTED_FROM) {
+        for (const struct node *a = object->children; a && !twice; a = a->next) {
+            for (const struct node *b = a->next; b && !twice; b = b->next)
+                twice = strcmp(a->name, b->name) == 0;
+        }
+        return twice ? wrong(r, "a name twice in an object") : 0;
+    }
+    const char **names = xcalloc(object->count, sizeof(*names));
+    size_t count = 0;
+    for (const struct node *at = object->children; at; at = at->next)
+        names[count++] = at->name;
+    qsort(names, count, sizeof(*names), by_text);
+    for (size_t i = 1; i < count && !twice; i++)
+        twice = strcmp(names[i - 1], names[i]) == 0;
+    free(names);
+    return twice ? wrong(r, "a name twice in an object") : 0;
+}
+
+static int read_value(struct node *out, struct reader *r, int depth);
+
+// Whether the elements of that list are asked about: of a member of the outermost object, or of
+// the outermost list.
+static bool is_sieved(const struct reader *r, const struct node *list, int depth)
+{
+    return r->sieve && (depth == 0 || (depth == 1 && list->name)) && list->type == NODE_ARRAY &&
+           (depth == 0 || strcmp(list->name, r->sieve->list) == 0);
+}
+
+static int read_child(struct node ***link, struct node *out, struct reader *r, int depth)
+{
+    const size_t before = r->pool.used;
+    struct node *child = new_node(r);
+    if (!child)
+        return wrong(r, "too many values to be read at once; split it");
+    if (out->type == NODE_OBJECT) {
+        if (read_string(&child->name, r))
+            return -1;
+        if (!take(r, ':'))
+            return wrong(r, "a colon is expected");
+    }
+    if (read_value(child, r, depth + 1))
+        return -1;
+    if (is_sieved(r, out, depth) && !r->sieve->needs(child)) {
+        r->pool.used = before;
+        return 0;
+    }
+    **link = child;
+    *link = &child->next;
+    out->count++;
+    return 0;
+}
+
+static int read_children(struct node *out, struct reader *r, int depth, char last)
+{
+    struct node **link = &out->children;
+    r->at++;
+    if (take(r, last))
+        return 0;
+    do {
+        skip_blanks(r);
+        if (read_child(&link, out, r, depth))
+            return -1;
+    } while (take(r, ','));
+    if (!take(r, last))
+        return wrong(r, "a comma or the end of a list is expected");
+    return out->type == NODE_OBJECT ? check_names(r, out) : 0;
+}
+
+static int read_value(struct node *out, struct reader *r, int depth)
+{
+    if (depth == NODE_DEPTH)
+        return wrong(r, "nested more than 32 deep");
+    skip_blanks(r);
+    if (*r->at != '{' && *r->at != '[')
+        return read_scalar(out, r);
+    out->type = *r->at == '{' ? NODE_OBJECT : NODE_ARRAY;
+    return read_children(out, r, depth, *r->at == '{' ? '}' : ']');
+}
+
+static int blame(struct reader *r, const char *text, const char *where, bool lines,
+                 struct error *err)
+{
+    const size_t at = (size_t)(r->at - r->begin);
+    char line[24] = "";
+    size_t number = 1;
+    for (size_t i = 0; lines && i < at; i++)
+        number += text[i] == '\n';
+    if (lines)
+        snprintf(line, sizeof(line), ":%zu", number);
+    return error_set(err, "%s%s: not JSON at byte %zu: %s", where, line, at, r->wrong);
+}
+
 // `lines`: `where` does not name the line yet.
 static int parse(const struct node **out, const char *text, size_t length, const char *where,
-                 bool lines, struct arena *arena, struct error *err)
+                 bool lines, const struct node_sieve *sieve, struct arena *arena, struct error *err)
 {
-    json_error_t why;
-    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
-    char line[24] = "";
-    if (lines)
-        snprintf(line, sizeof(line), ":%d", json || why.line < 1 ? 1 : why.line);
-    if (!json) // what follows "near" are bytes of the text, which may be anything
-        return error_set(err, "%s%s: not JSON at byte %d: %.*s", where, line, why.position,
-                         (int)(strstr(why.text, " near ") ? strstr(why.text, " near ") - why.text
-                                                          : (ptrdiff_t)strlen(why.text)),
-                         why.text);
-    struct node *node = arena_alloc(arena, sizeof(*node));
-    int status = convert(node, json, 0, arena);
-    json_decref(json);
+    char *copy = arena_strndup(arena, text, length);
+    struct reader r = {.begin = copy,
+                       .at = copy,
+                       .end = copy + length,
+                       .arena = arena,
+                       .sieve = sieve,
+                       .lenient = lines};
+    struct node *node = new_node(&r);
+    int status = read_value(node, &r, 0);
+    skip_blanks(&r);
+    if (status == 0 && r.at != r.end)
+        status = wrong(&r, "more behind the value");
+    free(r.pool.chunks);
     if (status)
-        return error_set(err, "%s%s: not JSON at byte 0: nested more than %d deep", where, line,
-                         NODE_DEPTH);
+        return blame(&r, text, where, lines, err);
     *out = node;
     return 0;
 }
@@ -98,13 +403,13 @@ static int parse(const struct node **out, const char *text, size_t length, const
 int node_parse(const struct node **out, const char *text, size_t length, const char *where,
                struct arena *arena, struct error *err)
 {
-    return parse(out, text, length, where, false, arena, err);
+    return parse(out, text, length, where, false, NULL, arena, err);
 }
 
 int node_parse_lines(const struct node **out, const char *text, size_t length, const char *where,
-                     struct arena *arena, struct error *err)
+                     const struct node_sieve *sieve, struct arena *arena, struct error *err)
 {
-    return parse(out, text, length, where, true, arena, err);
+    return parse(out, text, length, where, true, sieve, arena, err);
 }
 
 const struct node *node_member(const struct node *object, const char *name)

@@ -349,6 +349,8 @@ struct import_source {
     const char *kernel;            // only kernels of this name (fnmatch); NULL: all
     const char *exclude;           // but not of this one; NULL: none
     const char *device;            // its UUID; NULL: as the file says
+    const char *unit;              // of columns that name none, "ms" or "TFLOPS"; NULL: left out
+    const char *beside;            // the folder where files lie that this one names; NULL: nowhere
     bool strict;                   // what cannot be read refuses the file; else it is left out
 };
 // What became of another tool's file, or of a table: rows = samples + failures + unwanted + left.
@@ -360,6 +362,7 @@ struct import_report {
     size_t aggregates;   // of rows that are there, and no rows themselves
     struct buffer said;  // of the first of those a line each: where, and why
     size_t told;         // how often the problem was the caller's
+    size_t means;        // of samples, those that are the mean of some that are not there
     struct buffer where; // "commit ..., device ..." of each run, a line each
 };
 void import_report_free(struct import_report *report);

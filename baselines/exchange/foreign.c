@@ -110,6 +110,22 @@ void foreign_name(struct foreign *f, const char *text)
     }
 }
 
+const char *foreign_bare_name(struct arena *arena, const char *name)
+{
+    enum { NAME_MOST = 4096 };
+    char text[NAME_MOST];
+    int depth = 0;
+    snprintf(text, sizeof(text), "%s", strncmp(name, "void ", 5) == 0 ? name + 5 : name);
+    for (char *c = text; *c; c++) {
+        depth += (*c == '<') - (*c == '>');
+        if (*c == '(' && depth == 0 && c > text && strncmp(c, "(anonymous", 10) != 0) {
+            *c = '\0';
+            break;
+        }
+    }
+    return arena_strdup(arena, text);
+}
+
 static int64_t *dimension(struct foreign *f, const char *name)
 {
     return strcasecmp(name, "m") == 0   ? &f->problem.m
@@ -270,6 +286,21 @@ const char *foreign_field(const struct csv *csv, size_t row, const char *column)
     return at < 0 ? "" : csv->rows[row].fields[at];
 }
 
+double foreign_number(const char *text, char mark)
+{
+    char plain[64];
+    size_t used = 0;
+    double value;
+    for (; *text && used + 1 < sizeof(plain); text++) {
+        if (*text == mark)
+            plain[used++] = '.';
+        else if (*text != ',' && *text != '.')
+            plain[used++] = *text;
+    }
+    plain[used] = '\0';
+    return *text || parse_double(&value, plain) ? NAN : value;
+}
+
 double foreign_unit_ns(const char *unit)
 {
     static const struct {
@@ -392,12 +423,27 @@ static const char *settle_problem(struct import *in, struct foreign *f)
 }
 
 // Bare numbers that are not the problem, and a name that is too long: it ends in a hash of all.
-static void settle_name(struct foreign *f)
+// What a file says of a problem that --problem says otherwise is not lost: it is in the name.
+static void settle_told(struct foreign *f)
+{
+    static const char *const names[] = {"m", "n", "k"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        char text[24];
+        const int64_t *said = dimension(f, names[i]);
+        snprintf(text, sizeof(text), "%lld", (long long)*said);
+        if (*said)
+            foreign_part(f, names[i], text);
+    }
+}
+
+static void settle_name(struct foreign *f, bool told)
 {
     if (f->settled)
         return;
     f->settled = true;
     const bool said = f->problem.m || f->problem.n || f->problem.k;
+    if (told && said && !(f->problem.m && f->problem.n && f->problem.k))
+        settle_told(f);
     if (f->number_count && (said || f->number_count != 3))
         foreign_part(f, NULL, f->numbers);
     if (f->odd && !said && f->number_count != 3)
@@ -411,7 +457,7 @@ static void settle_name(struct foreign *f)
 static bool is_wanted(const struct import *in, struct foreign *f)
 {
     const struct import_source *source = in->source;
-    settle_name(f);
+    settle_name(f, source->problem != NULL);
     return (!source->kernel || fnmatch(source->kernel, f->kernel, 0) == 0) &&
            (!source->exclude || fnmatch(source->exclude, f->kernel, 0) != 0);
 }
@@ -563,7 +609,7 @@ static void add_part(struct foreign *f, const char *name)
             f->label[i].value = "";
     }
     f->settled = false;
-    settle_name(f);
+    settle_name(f, false);
 }
 
 // Every row of that kernel gets the same parts, so that its series are told apart in one way.

@@ -56,6 +56,8 @@ size_t foreign_device(struct import *in, const char *kind, const char *uuid, con
 
 // "Gemm<float, 128>": the kernel's name, with the element type among its template arguments.
 void foreign_name(struct foreign *f, const char *text);
+// "void gemm<float, (int)128>(const float *)" is gemm<float, (int)128>.
+const char *foreign_bare_name(struct arena *arena, const char *name);
 // Another part of the kernel's name: ".text", or ".name-text".
 void foreign_part(struct foreign *f, const char *name, const char *text);
 // An argument, by name (NULL or "": it has none). -1: a dimension or type that is none.
@@ -86,6 +88,8 @@ bool foreign_has_heads(const struct import_file *file, const char *first);
 int foreign_table(struct csv *out, struct import *in, const char *first,
                   const struct import_file *file, struct error *err);
 const char *foreign_field(const struct csv *csv, size_t row, const char *column); // "" if missing
+// "1,234.5", or "1.234,5" where the decimal mark is a comma; NaN: it is no such number.
+double foreign_number(const char *text, char mark);
 // What one unit of time (ns, us, ms, s, and ncu's nsecond ...) has in nanoseconds; 0: unknown.
 double foreign_unit_ns(const char *unit);
 

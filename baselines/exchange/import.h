@@ -40,6 +40,7 @@ struct importer {
     const char *name; // of --format
     bool (*is)(const struct import_file *file);
     int (*read)(struct import *in, const struct import_file *file, struct error *err);
+    const struct node_sieve *sieve; // what of a long list is needed; NULL: all
 };
 
 // Where: "name:line", in a buffer of the caller.

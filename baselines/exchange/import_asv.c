@@ -131,4 +131,4 @@ static int import_asv(struct import *in, const struct import_file *file, struct 
     return foreign_end(in, err);
 }
 
-const struct importer importer_asv = {"asv", is_asv, import_asv};
+const struct importer importer_asv = {"asv", is_asv, import_asv, NULL};

@@ -67,4 +67,4 @@ static int import_bmf(struct import *in, const struct import_file *file, struct 
     return foreign_end(in, err);
 }
 
-const struct importer importer_bmf = {"bmf", is_bmf, import_bmf};
+const struct importer importer_bmf = {"bmf", is_bmf, import_bmf, NULL};

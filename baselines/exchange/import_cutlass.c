@@ -191,4 +191,4 @@ static int import_cutlass(struct import *in, const struct import_file *file, str
     return status;
 }
 
-const struct importer importer_cutlass = {"cutlass", is_cutlass, import_cutlass};
+const struct importer importer_cutlass = {"cutlass", is_cutlass, import_cutlass, NULL};

@@ -164,7 +164,7 @@ static int import_ghbench(struct import *in, const struct import_file *file, str
     if (begin) { // a script: what stands behind the last brace is its end
         while (end > begin && end[-1] != '}')
             end--;
-        status = node_parse_lines(&node, begin, (size_t)(end - begin), in->name, &arena, err);
+        status = node_parse_lines(&node, begin, (size_t)(end - begin), in->name, NULL, &arena, err);
     }
     if (status == 0)
         status = read_suites(in, node, err);
@@ -172,4 +172,4 @@ static int import_ghbench(struct import *in, const struct import_file *file, str
     return status;
 }
 
-const struct importer importer_ghbench = {"ghbench", is_ghbench, import_ghbench};
+const struct importer importer_ghbench = {"ghbench", is_ghbench, import_ghbench, NULL};

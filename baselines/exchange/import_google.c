@@ -216,4 +216,4 @@ static int import_google(struct import *in, const struct import_file *file, stru
     return foreign_end(in, err);
 }
 
-const struct importer importer_google = {"google", is_google, import_google};
+const struct importer importer_google = {"google", is_google, import_google, NULL};

@@ -79,4 +79,4 @@ static int import_hyperfine(struct import *in, const struct import_file *file, s
     return foreign_end(in, err);
 }
 
-const struct importer importer_hyperfine = {"hyperfine", is_hyperfine, import_hyperfine};
+const struct importer importer_hyperfine = {"hyperfine", is_hyperfine, import_hyperfine, NULL};

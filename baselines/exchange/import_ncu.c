@@ -18,8 +18,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME_MOST = 4096 };
-
 struct launch {
     size_t row; // its first one
     double time_ns, clock_hz;
@@ -75,21 +73,6 @@ static int find_mark(char *out, struct import *in, const struct csv *csv, struct
     return 0;
 }
 
-static double read_number(const char *text, char mark)
-{
-    char plain[64];
-    size_t used = 0;
-    double value;
-    for (; *text && used + 1 < sizeof(plain); text++) {
-        if (*text == mark)
-            plain[used++] = '.';
-        else if (*text != ',' && *text != '.')
-            plain[used++] = *text;
-    }
-    plain[used] = '\0';
-    return *text || parse_double(&value, plain) ? NAN : value;
-}
-
 // Of "Ghz", "cycle/nsecond" and their like in hertz; 0: unknown.
 static double unit_hz(const char *unit)
 {
@@ -127,25 +110,9 @@ static void take_metric(struct launch *launch, const char *metric, const char *u
                                             : NAN;
     launch->odd |= scale == 0;
     if (is_time(metric))
-        launch->time_ns = read_number(value, launch->mark) * scale;
+        launch->time_ns = foreign_number(value, launch->mark) * scale;
     else if (is_clock(metric))
-        launch->clock_hz = read_number(value, launch->mark) * scale;
-}
-
-// "void gemm<float, (int)128>(const float *)" is gemm<float, (int)128>.
-static const char *bare_name(struct arena *arena, const char *name)
-{
-    char text[NAME_MOST];
-    int depth = 0;
-    snprintf(text, sizeof(text), "%s", strncmp(name, "void ", 5) == 0 ? name + 5 : name);
-    for (char *c = text; *c; c++) {
-        depth += (*c == '<') - (*c == '>');
-        if (*c == '(' && depth == 0 && c > text && strncmp(c, "(anonymous", 10) != 0) {
-            *c = '\0';
-            break;
-        }
-    }
-    return arena_strdup(arena, text);
+        launch->clock_hz = foreign_number(value, launch->mark) * scale;
 }
 
 static int add_launch(struct import *in, const struct csv *csv, const struct launch *launch,
@@ -163,7 +130,7 @@ static int add_launch(struct import *in, const struct csv *csv, const struct lau
     in->line = csv->rows[row].line;
     f.device = foreign_device(in, "cuda", arena_printf(arena, "ncu:%s:%s", host, device),
                               arena_printf(arena, "GPU %s of %s", device, host));
-    foreign_name(&f, bare_name(arena, name));
+    foreign_name(&f, foreign_bare_name(arena, name));
     // Launches of other shapes are not the same thing, whatever their kernel's name.
     foreign_label(&f, "grid", foreign_field(csv, row, "Grid Size"));
     foreign_label(&f, "block", foreign_field(csv, row, "Block Size"));
@@ -234,4 +201,4 @@ static int import_ncu(struct import *in, const struct import_file *file, struct 
     return status;
 }
 
-const struct importer importer_ncu = {"ncu", is_ncu, import_ncu};
+const struct importer importer_ncu = {"ncu", is_ncu, import_ncu, NULL};

@@ -3,15 +3,25 @@
 // nvbench's JSON (--json FILE): benchmarks, each with states, each with axis_values and summaries.
 //   kernel   the benchmark's name; axes other than the problem's are appended: gemm.tile-128
 //   problem  axes M, N, K (any case), and T, type or dtype for the element type (fp32 if none)
-//   time     summary nv/cold/time/gpu/mean, seconds; clock: nv/cold/sm_clock_rate/mean, Hz
+//   time     each of the samples that --jsonbin FILE put into FILE-bin beside it, where they are;
+//            else summary nv/cold/time/gpu/mean, seconds; clock: nv/cold/sm_clock_rate/mean, Hz
 //   device   its name and id: nvbench does not write the UUID
 // A benchmark of host code alone has nv/cpu_only/time/cpu/mean and no device: its device is host.
 // A skipped state is unsupported. Known is version 1 of its JSON. Field and tag names:
 // NVIDIA/nvbench, json_printer and its nvbench_compare script.
 #include "baselines/exchange/foreign.h"
 
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SAMPLES_MOST = 1 << 20 }; // of one state
 
 // An axis value as text: nvbench writes numbers as strings.
 static const char *axis_text(const struct node *axis)
@@ -29,8 +39,8 @@ static const char *axis_name(const struct node *axis, struct arena *arena)
     return brace && brace > name ? arena_strndup(arena, name, (size_t)(brace - name)) : name;
 }
 
-// The value of a summary, NaN if there is none. Numbers are written as strings.
-static double summary(const struct node *state, const char *tag)
+// A value of a summary, NULL if there is none: numbers are written as strings.
+static const char *summary_text(const struct node *state, const char *tag, const char *name)
 {
     const struct node *list = node_member(state, "summaries");
     const struct node *at = list && list->type == NODE_ARRAY ? list->children : NULL;
@@ -38,14 +48,71 @@ static double summary(const struct node *state, const char *tag)
         at = at->next;
     const struct node *data = node_member(at, "data");
     const struct node *item = data && data->type == NODE_ARRAY ? data->children : NULL;
-    while (item && strcmp(node_text(item, "name", ""), "value") != 0)
+    while (item && strcmp(node_text(item, "name", ""), name) != 0)
         item = item->next;
     const struct node *value = node_member(item, "value");
+    return value && (value->type == NODE_TEXT || value->type == NODE_NUMBER) ? value->text : NULL;
+}
+
+static double summary(const struct node *state, const char *tag)
+{
+    const char *text = summary_text(state, tag, "value");
     double number;
-    if (!value || (value->type != NODE_TEXT && value->type != NODE_NUMBER) ||
-        parse_double(&number, value->text))
-        return NAN;
-    return number;
+    return text && parse_double(&number, text) == 0 ? number : NAN;
+}
+
+// ---- samples: floats of four bytes, the lowest first, in a file that the state names ----
+
+// Where that file is: nvbench writes FILE-bin/0.bin, and where that lay when it ran, which may be
+// anywhere. It is looked for beside the JSON and nowhere else. NULL: it cannot be there.
+static char *samples_path(const struct import *in, const char *named)
+{
+    const char *name = strrchr(named, '/'), *folder = name;
+    while (folder && folder > named && folder[-1] != '/')
+        folder--;
+    if (!in->source->beside || !name || name[1] == '\0' || strcmp(name, "/..") == 0 ||
+        folder == name || strncmp(folder, "../", 3) == 0)
+        return NULL;
+    return xprintf("%s/%s", in->source->beside, folder);
+}
+
+static int read_samples(double *out, size_t count, const char *path)
+{
+    struct stat info;
+    int status = -1, file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    uint32_t *bits = xcalloc(count, sizeof(*bits));
+    const size_t bytes = count * sizeof(*bits);
+    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+        info.st_size == (off_t)bytes && read(file, bits, bytes) == (ssize_t)bytes)
+        status = 0;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const uint32_t word = le32toh(bits[i]);
+        float seconds;
+        memcpy(&seconds, &word, sizeof(seconds));
+        out[i] = (double)seconds * 1e9;
+    }
+    if (file >= 0)
+        close(file);
+    free(bits);
+    return status;
+}
+
+// The times of a state that says that it has some: NULL where it has none, or they are not there.
+static double *find_samples(size_t *count, struct import *in, const struct node *state)
+{
+    static const char tag[] = "nv/json/bin:nv/cold/sample_times";
+    const char *named = summary_text(state, tag, "filename");
+    const char *size = summary_text(state, tag, "size");
+    int64_t said;
+    if (!named || !size || parse_int64(&said, size) || said < 1 || said > SAMPLES_MOST)
+        return NULL;
+    char *path = samples_path(in, named);
+    double *times_ns = arena_alloc(&in->run.arena, (size_t)said * sizeof(*times_ns));
+    *count = (size_t)said;
+    const bool there = path && read_samples(times_ns, *count, path) == 0;
+    in->report.means += !there;
+    free(path);
+    return there ? times_ns : NULL;
 }
 
 // The file's device of that number.
@@ -90,7 +157,10 @@ static int read_state(struct import *in, const struct node *file, const struct n
         return foreign_leave(in, &f, 1, "its device is not in the file's list", err);
     if (node_bool(state, "is_skipped", false))
         f.state = MEASURED_UNSUPPORTED;
-    return foreign_add(in, &f, &time_ns, f.state == MEASURED_OK, err);
+    size_t count = f.state == MEASURED_OK;
+    const double *samples = count && !host ? find_samples(&count, in, state) : NULL;
+    return foreign_add(in, &f, samples ? samples : &time_ns,
+                       samples ? count : f.state == MEASURED_OK, err);
 }
 
 static bool is_nvbench(const struct import_file *file)
@@ -124,4 +194,4 @@ static int import_nvbench(struct import *in, const struct import_file *whole, st
     return foreign_end(in, err);
 }
 
-const struct importer importer_nvbench = {"nvbench", is_nvbench, import_nvbench};
+const struct importer importer_nvbench = {"nvbench", is_nvbench, import_nvbench, NULL};

@@ -120,4 +120,4 @@ static int import_pytest(struct import *in, const struct import_file *file, stru
     return foreign_end(in, err);
 }
 
-const struct importer importer_pytest = {"pytest", is_pytest, import_pytest};
+const struct importer importer_pytest = {"pytest", is_pytest, import_pytest, NULL};

@@ -7,8 +7,8 @@
 //            the name
 //   time     a column that says its unit: (ms), (us), (ns) or (s); or (TFLOPS), (TFLOP/s) or
 //   (GFLOPS)
-//            where the problem is a GEMM, whose operations are counted. A column that does not say
-//            it is left out: Triton before 3.2 writes none
+//            where the problem is a GEMM, whose operations are counted. Triton before 3.2 writes no
+//            unit: --unit says it, or the column is left out
 //   device   the file does not say it: --device
 // Columns: triton-lang/triton, python/triton/testing.py, Mark._run().
 #include "baselines/exchange/foreign.h"
@@ -79,8 +79,11 @@ static int read_cell(struct import *in, const struct csv *csv, size_t row, size_
     foreign_part(&f, NULL, arena_strndup(arena, csv->header[column], length));
     if (read_arguments(&f, csv, row, swept))
         return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);
+    unit = unit ? unit : in->source->unit;
     if (!unit)
-        return foreign_leave(in, &f, 1, "its column does not say its unit, as in 'Triton (ms)'",
+        return foreign_leave(in, &f, 1,
+                             "its column does not say its unit, as in 'Triton (ms)': say it with "
+                             "--unit",
                              err);
     if (parse_double(&value, text) || !(value > 0))
         return foreign_leave(in, &f, 1, "a value that is not above 0", err);
@@ -117,8 +120,11 @@ static int import_triton(struct import *in, const struct import_file *file, stru
         foreign_device(in, "cuda", "triton", "unknown");
     while (status == 0 && swept < csv.columns && is_swept(&csv, swept, &in->run.arena))
         swept++;
-    // Without any unit the first column is what was swept.
-    swept = swept == csv.columns && swept ? 1 : swept;
+    // Without any unit the first column is what was swept, and axes behind it are too.
+    if (swept == csv.columns) {
+        for (swept = csv.columns > 0; swept < csv.columns && foreign_is_axis(csv.header[swept]);)
+            swept++;
+    }
     for (size_t row = 0; row < csv.count; row++) {
         in->line = csv.rows[row].line;
         for (size_t column = swept; status == 0 && column < csv.columns; column++)
@@ -130,4 +136,4 @@ static int import_triton(struct import *in, const struct import_file *file, stru
     return status;
 }
 
-const struct importer importer_triton = {"triton", is_triton, import_triton};
+const struct importer importer_triton = {"triton", is_triton, import_triton, NULL};

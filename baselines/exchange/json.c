@@ -1103,4 +1103,4 @@ static bool is_json(const struct import_file *file)
     return false;
 }
 
-const struct importer importer_json = {"json", is_json, import_json};
+const struct importer importer_json = {"json", is_json, import_json, NULL};

@@ -242,4 +242,4 @@ static int import_links(struct import *in, const struct import_file *file, struc
     return status;
 }
 
-const struct importer importer_links = {"links", is_links, import_links};
+const struct importer importer_links = {"links", is_links, import_links, NULL};

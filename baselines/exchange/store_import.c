@@ -60,42 +60,6 @@ static int read_all(char **out, size_t *length, FILE *file, const char *name, st
 
 // ---- JSON ----
 
-// Whether one of the words of a number that JSON does not have stands at `at`, and how long it is.
-static size_t no_number(const char *at, const char *end)
-{
-    static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity",
-                                        "nan", "-nan", "inf",      "-inf"};
-    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
-        const size_t length = strlen(words[i]);
-        if ((size_t)(end - at) >= length && memcmp(at, words[i], length) == 0)
-            return length;
-    }
-    return 0;
-}
-
-// Tools write NaN and Infinity, which JSON has not: they become null, and what holds them is a row
-// without that number. The caller frees.
-static char *without_nan(size_t *length, const char *text, size_t size)
-{
-    struct buffer out = {0};
-    bool quoted = false;
-    size_t from = 0;
-    for (size_t i = 0; i < size; i++) {
-        quoted ^= text[i] == '"';
-        i += quoted && text[i] == '\\';
-        const size_t word = quoted || i >= size ? 0 : no_number(text + i, text + size);
-        if (!word)
-            continue;
-        buffer_add(&out, text + from, i - from);
-        buffer_puts(&out, "null");
-        from = i + word;
-        i = from - 1;
-    }
-    buffer_add(&out, text + from, size - from);
-    *length = out.length;
-    return out.bytes;
-}
-
 static bool begins_json(const char *text, size_t length)
 {
     size_t first = 0;
@@ -109,15 +73,13 @@ static const struct node *read_json(const struct import_file *file, const char *
                                     struct arena *arena, struct error *why)
 {
     const struct node *node = NULL;
-    if (!begins_json(file->text, file->length))
+    const struct node_sieve *sieve = NULL; // one form alone has such a list
+    for (size_t i = 0; i < ARRAY_COUNT(importers) && !sieve; i++)
+        sieve = importers[i]->sieve;
+    if (!begins_json(file->text, file->length) || importer_json.is(file) ||
+        node_parse_lines(&node, file->text, file->length, name, sieve, arena, why))
         return NULL;
-    if (node_parse_lines(&node, file->text, file->length, name, arena, why) == 0)
-        return node;
-    size_t length;
-    char *plain = without_nan(&length, file->text, file->length);
-    const int status = node_parse_lines(&node, plain, length, name, arena, why);
-    free(plain);
-    return status ? NULL : node;
+    return node;
 }
 
 // ---- reading ----

@@ -343,4 +343,4 @@ static bool is_csv(const struct import_file *file)
     return import_header(&length, file) != NULL;
 }
 
-const struct importer importer_csv = {"csv", is_csv, import_csv};
+const struct importer importer_csv = {"csv", is_csv, import_csv, NULL};

@@ -4,21 +4,27 @@
 #include "ci/command.h"
 #include "ci/settings/store_option.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct arguments {
     struct options options;
-    const char *format, *commit, *kernel, *exclude, *device;
+    const char *format, *commit, *kernel, *exclude, *device, *unit;
     struct problem problem;
     bool problem_given, strict;
 };
 
 #define FORMATS                                                                                    \
-    "csv, links, json, nvbench, google, pytest, cutlass, ncu, hyperfine, bmf, ghbench, asv or "    \
-    "triton"
+    "csv, links, json, nvbench, google, pytest, cutlass, ncu, nsys, kineto, hyperfine, bmf, "      \
+    "ghbench, asv or triton"
 
 static int take_format(void *arguments, const char *text)
 {
@@ -46,6 +52,8 @@ static const struct command_option own_options[] = {
                 "Refuse a file with a row that cannot be read, instead of leaving it out", strict),
     OPTION_TEXT("device", 0, "UUID", "Of other tools: what was measured on [as the file says]",
                 device),
+    OPTION_TEXT("unit", 0, "UNIT", "Of triton: of columns that do not say theirs, ms or TFLOPS",
+                unit),
     {0},
 };
 
@@ -54,13 +62,46 @@ static int check(void *arguments, struct error *err)
     const struct arguments *a = arguments;
     return a->options.words.count
                ? 0
-               : error_set(err, "name the files to import, or - for standard input");
+               : error_set(err, "name the files or folders to import, or - for standard input");
 }
 
 struct asked {
     struct context *context;
     const struct arguments *arguments;
+    const char *path;
+    size_t folder; // how much of the path was named, where that is a folder; 0: the file itself
 };
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+// A file of a folder is one of many, of a commit each: results/0123abcd/gemm.json. The last word of
+// its path that is a commit's id says which.
+static int commit_of_path(struct commit *out, const struct asked *asked, struct error *err)
+{
+    struct context *c = asked->context;
+    const char *from = asked->path + asked->folder, *at = from + strlen(from);
+    struct error ignored;
+    while (at > from) {
+        char id[OBJECT_ID_TEXT];
+        const char *end = at;
+        while (at > from && is_hex(at[-1]))
+            at--;
+        const size_t length = (size_t)(end - at);
+        const bool word = (at == from || !isalnum((unsigned char)at[-1])) &&
+                          !isalnum((unsigned char)*end) && length >= 7;
+        if (word && text_copy(id, sizeof(id), arena_strndup(&c->arena, at, length)) &&
+            repository_commit(out, c->repository, id, &c->arena, &ignored) == 0)
+            return 0;
+        at -= at > from;
+    }
+    return error_set(err,
+                     "%.200s: it does not say which commit it measured, and neither does its path; "
+                     "name it so, gemm-0123abcd.json, or say --commit",
+                     asked->path);
+}
 
 // The commit that another tool measured: few of them know it.
 static int find_commit(struct commit *out, const char *named, void *context, struct error *err)
@@ -78,6 +119,8 @@ static int find_commit(struct commit *out, const char *named, void *context, str
                          named, where);
     if (!a->commit && named)
         return 0;
+    if (!a->commit && asked->folder)
+        return commit_of_path(out, asked, err);
     return repository_commit(out, c->repository, a->commit ? a->commit : "HEAD", &c->arena, err);
 }
 
@@ -95,6 +138,8 @@ static void tell_rows(const char *path, const struct import_report *r, const cha
     printf("%s: %zu %s read: %zu %s, %zu without a time", path, r->rows,
            plural(r->rows, "row", "rows"), r->samples, plural(r->samples, "sample", "samples"),
            r->failures);
+    if (r->means)
+        printf(", %zu by its mean, for its samples are not beside the file", r->means);
     if (r->unwanted)
         printf(", %zu not wanted", r->unwanted);
     printf(", %zu left out", r->left);
@@ -126,28 +171,26 @@ static void tell(const char *path, const struct store_counts *added)
     puts(" added");
 }
 
-static int import_file(struct context *context, const struct arguments *a, const char *path,
-                       struct error *err)
+static int import_file(struct asked *asked, FILE *file, struct error *err)
 {
-    struct asked asked = {context, a};
+    const struct arguments *a = asked->arguments;
+    const char *path = asked->path, *slash = strrchr(path, '/');
+    char *beside = slash ? xprintf("%.*s", (int)(slash - path) + 1, path) : xstrdup(".");
     struct import_source source = {.name = path,
                                    .find_commit = find_commit,
-                                   .context = &asked,
+                                   .context = asked,
                                    .format = a->format,
                                    .problem = a->problem_given ? &a->problem : NULL,
                                    .kernel = a->kernel,
                                    .exclude = a->exclude,
                                    .strict = a->strict,
-                                   .device = a->device};
+                                   .device = a->device,
+                                   .unit = a->unit,
+                                   .beside = file == stdin ? NULL : beside};
     struct store_counts added;
     struct import_report report = {0};
     char problem[PROBLEM_TEXT] = "";
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (!file)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    int status = store_import(context->store, file, &source, &added, &report, err);
-    if (file != stdin)
-        fclose(file);
+    const int status = store_import(asked->context->store, file, &source, &added, &report, err);
     if (status == 0)
         tell(path, &added);
     if (a->problem_given)
@@ -155,6 +198,102 @@ static int import_file(struct context *context, const struct arguments *a, const
     if (status == 0)
         tell_rows(path, &report, problem);
     import_report_free(&report);
+    free(beside);
+    return status;
+}
+
+// ---- folders ----
+
+// Entries by name, so that two machines read them in one order; hidden ones and links are none, and
+// neither is a folder of samples, which another file names.
+static int is_entry(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    const size_t length = strlen(name);
+    return name[0] != '.' && !(length > 4 && strcmp(name + length - 4, "-bin") == 0);
+}
+
+struct folder_counts {
+    size_t read, left;
+};
+
+static int import_folder(struct folder_counts *counts, struct asked *asked, int depth,
+                         struct error *err);
+
+// What cannot be read of many files is told, and does not cost the others.
+static int import_entry(struct folder_counts *counts, struct asked *asked, int depth,
+                        struct error *err)
+{
+    struct stat info;
+    const int file = open(asked->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file >= 0 && fstat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
+        close(file);
+        return import_folder(counts, asked, depth + 1, err);
+    }
+    FILE *stream = file >= 0 && S_ISREG(info.st_mode) ? fdopen(file, "r") : NULL;
+    int status = 0;
+    if (!stream) {
+        if (file >= 0)
+            close(file);
+        status = error_set(err, "%s: no plain file", asked->path);
+    } else {
+        status = import_file(asked, stream, err);
+        fclose(stream);
+    }
+    if (status == 0) {
+        counts->read++;
+        return 0;
+    }
+    counts->left++;
+    fprintf(stderr, "plumb: not read: %s\n", err->text);
+    return asked->arguments->strict ? -1 : 0;
+}
+
+static int import_folder(struct folder_counts *counts, struct asked *asked, int depth,
+                         struct error *err)
+{
+    enum { DEPTH_MOST = 16 };
+    struct dirent **entries = NULL;
+    const char *path = asked->path;
+    int status = 0;
+    const int count = depth < DEPTH_MOST ? scandir(path, &entries, is_entry, alphasort) : -1;
+    if (count < 0)
+        return error_set(err, "%s: %s", path,
+                         depth < DEPTH_MOST ? strerror(errno) : "nested more than 16 deep");
+    for (int i = 0; i < count; i++) {
+        if (status == 0) {
+            char *entry = xprintf("%s/%s", path, entries[i]->d_name);
+            asked->path = entry;
+            status = import_entry(counts, asked, depth, err);
+            free(entry);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    asked->path = path;
+    return status;
+}
+
+static int import_path(struct context *context, const struct arguments *a, const char *path,
+                       struct error *err)
+{
+    struct asked asked = {context, a, path, 0};
+    struct stat info;
+    if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        struct folder_counts counts = {0};
+        asked.folder = strlen(path);
+        if (import_folder(&counts, &asked, 0, err))
+            return -1;
+        printf("%s: %zu %s read, %zu not\n", path, counts.read,
+               plural(counts.read, "file", "files"), counts.left);
+        return counts.read ? 0 : error_set(err, "%s: no file in it could be read", path);
+    }
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    if (!file)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    const int status = import_file(&asked, file, err);
+    if (file != stdin)
+        fclose(file);
     return status;
 }
 
@@ -164,34 +303,39 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     (void)out;
     int status = store_option_open(context, &a->options, STORE_WRITE, err);
     for (size_t i = 0; status == 0 && i < a->options.words.count; i++)
-        status = import_file(context, a, a->options.words.items[i], err);
+        status = import_path(context, a, a->options.words.items[i], err);
     return status;
 }
 
 const struct command command_import = {
     .name = "import",
     .summary = "Read measurements from tables and other tools' files",
-    .words = "FILE...",
+    .words = "FILE|FOLDER...",
     .words_most = WORDS_ANY,
     .shared = SHARED_STORE,
     .options = own_options,
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Reads measurements of other origin into the store. Importing a file again adds "
-           "nothing.\v"
-           "csv      columns commit, kernel, problem, time_ns, and more\n"
-           "links    what `plumb export --format=links` writes\n"
-           "json     what `plumb export --format=json` writes\n"
-           "nvbench  what a benchmark using nvbench writes with --json\n"
-           "google   Google Benchmark's JSON, --benchmark_out\n"
-           "pytest   pytest-benchmark's JSON, --benchmark-json\n"
-           "cutlass  the CUTLASS profiler's CSV, --output\n"
-           "ncu      what `ncu --csv` prints; needs --problem\n"
-           "hyperfine  hyperfine's JSON, --export-json\n"
-           "bmf      Bencher Metric Format: the measure latency\n"
-           "ghbench  github-action-benchmark's data.js: each commit of its history\n"
-           "asv      a result file of airspeed velocity; name all for the whole history\n"
-           "triton   the CSV of triton.testing.perf_report, of columns that say their unit\n"
-           "All are described in baselines/README.md.",
+    .doc =
+        "Reads measurements of other origin into the store. Importing a file again adds "
+        "nothing. Of a folder all files are read, each of the commit that it or its path names."
+        "\v"
+        "csv      columns commit, kernel, problem, time_ns, and more\n"
+        "links    what `plumb export --format=links` writes\n"
+        "json     what `plumb export --format=json` writes\n"
+        "nvbench  what a benchmark using nvbench writes with --json\n"
+        "google   Google Benchmark's JSON, --benchmark_out\n"
+        "pytest   pytest-benchmark's JSON, --benchmark-json\n"
+        "cutlass  the CUTLASS profiler's CSV, --output\n"
+        "ncu      what `ncu --csv` prints; needs --problem\n"
+        "nsys     nsys stats' cuda_gpu_kern_sum or cuda_gpu_trace, or its SQLite; needs --problem\n"
+        "kineto   torch.profiler's trace: its kernels; needs --problem\n"
+        "hyperfine  hyperfine's JSON, --export-json\n"
+        "bmf      Bencher Metric Format: the measure latency\n"
+        "ghbench  github-action-benchmark's data.js: each commit of its history\n"
+        "asv      a result file of airspeed velocity; name all for the whole history\n"
+        "triton   the CSV of triton.testing.perf_report, of columns that say their unit, or "
+        "--unit\n"
+        "All are described in baselines/README.md.",
 };

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int find_commit(struct commit *out, const char *named, void *context, struct error *err)
 {
@@ -150,6 +152,25 @@ static const struct form forms[] = {
      "}}",
      {"\"mem_x%zu\":[[5],[[\"8x8x8\"]]]", "\"time_x%zu\":[[5],[]]", "\"time_x%zu\":5",
       "\"time_x%zu\":[[0],[[\"'8x8x8'\"]]]", "\"time_x%zu\":[[true],[[\"8x8x8\"]]]"}},
+    {"kineto",
+     "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"dur\":7},",
+     "{\"cat\":\"kernel\",\"name\":\"void g%zu<float>(int)\",\"dur\":%.17ge-3}",
+     ",",
+     "]}",
+     {"{\"cat\":\"kernel\",\"name\":\"x%zu\"}", "{\"cat\":\"kernel\",\"name\":\"x%zu\",\"dur\":0}",
+      "{\"cat\":\"kernel\",\"name\":\"x%zu\",\"dur\":-3}",
+      "{\"cat\":\"Kernel\",\"name\":\"x%zu\",\"dur\":\"5\"}",
+      "{\"cat\":\"kernel\",\"name\":\"<%zu\",\"dur\":NaN}",
+      "{\"cat\":\"kernel\",\"dur\":5,\"args\":{\"device\":%zu}}"}},
+    {"nsys",
+     "Processing [r.sqlite] with [cuda_api_sum.py]...\nTime (%),Total Time (ns),Num Calls,Med "
+     "(ns),Name\n9,9,9,9,cudaMalloc\n\nProcessing [r.sqlite] with [cuda_gpu_kern_sum.py]...\nTime "
+     "(%),Total Time (ns),Instances,Avg (ns),Med (ns),Name\n",
+     "5,9,1,7.5,%2$.17g,\"void g%1$zu<float>(int, int)\"",
+     "\n",
+     "\n\nTime (%),Total Time (ns),Count,Avg (ns),Med (ns),Operation\n5,9,1,7.5,9,[CUDA memset]\n",
+     {"5,9,1,7.5,0,x%zu", "5,9,1,7.5,,x%zu", "5,9,1,7.5,nan,x%zu", "5,9,1,7.5,x%zu",
+      "5,9,1,7.5,5,9,x%zu", "5,9,1,7.5,-5,x%zu", "5,9,1,7.5,1%zu,()"}},
     {"triton",
      "provider,M,N,K,Triton (us)\n",
      "p%zu,8.0,8.0,8.0,%.17ge-3",
@@ -207,14 +228,19 @@ static struct drawn draw_file(const struct form *form, uint64_t *state)
     return d;
 }
 
+// What knows no problem.
+static bool is_profiler(const char *form)
+{
+    return strcmp(form, "ncu") == 0 || strcmp(form, "nsys") == 0 || strcmp(form, "kineto") == 0;
+}
+
 static void check_drawn(struct store *store, const struct form *form, const struct drawn *d,
                         bool strict)
 {
     static const struct problem problem = {.m = 8, .n = 8, .k = 8, .batch = 1};
     const struct import_source source = {.name = "file",
                                          .find_commit = find_commit,
-                                         .problem =
-                                             strcmp(form->name, "ncu") == 0 ? &problem : NULL,
+                                         .problem = is_profiler(form->name) ? &problem : NULL,
                                          .strict = strict};
     struct error err = {0};
     struct import_report r = {0};
@@ -377,6 +403,41 @@ static const struct {
      "b.time_g.x 8x8x8:bf16-bf16:tn asv:m 1000000 x1\n"
      "b.time_g.y 16x8x8:bf16-bf16:tn asv:m 4000000 x1\n"
      "b.time_g.y 8x8x8:bf16-bf16:tn asv:m 0 x0\n"},
+    // Launches of one kernel on two grids are two; types tell apart what nothing else does. The
+    // values are of public traces: tests/data/import/README.md.
+    {"{\"deviceProperties\":[{\"id\":3,\"name\":\"NVIDIA A100-PG509-200\"}],\"traceEvents\":["
+     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"void cutlass::Kernel<g>(g::Params)\",\"ts\":1,"
+     "\"dur\":7,\"args\":{\"device\":3,\"grid\":[64,1,1],\"block\":[128,1,1]}},"
+     "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"ts\":1,\"dur\":9},"
+     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"void cutlass::Kernel<g>(g::Params)\",\"ts\":2,"
+     "\"dur\":8.5,\"args\":{\"device\":3,\"grid\":[64,1,1],\"block\":[128,1,1]}},"
+     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"void e<double>(int)\",\"ts\":3,\"dur\":1.76,"
+     "\"args\":{\"device\":3,\"grid\":[1,1,1]}},"
+     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"void e<float>(int)\",\"ts\":4,\"dur\":1.5,"
+     "\"args\":{\"device\":3,\"grid\":[1,1,1]}}]}",
+     "8x8x8:bf16", NULL, NULL,
+     "cutlass-kernel.g 8x8x8:bf16-bf16:tn kineto:NVIDIA A100-PG509-200:3 7000 x2\n"
+     "e.t-fp32 8x8x8:bf16-bf16:tn kineto:NVIDIA A100-PG509-200:3 1500 x1\n"
+     "e.t-fp64 8x8x8:bf16-bf16:tn kineto:NVIDIA A100-PG509-200:3 1760 x1\n"},
+    // The median of a summary, or each launch of a trace without its copies; --timeunit; thousands.
+    {"Processing [p.sqlite] with [cuda_gpu_kern_sum.py]...\nTime (%),Total Time (ns),Instances,Avg "
+     "(ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
+     "100.0,179106560,61,2936173.1,2889824.0,2864096,3829824,169012.8,"
+     "\"vernier::bench::demo::<unnamed>::saxpyKernel(float, const float *, float *, unsigned "
+     "long)\"\n",
+     "8x8x8", NULL, NULL,
+     "vernier-bench-demo.unnamed.saxpykernel 8x8x8:fp32-fp32:tn nsys 2889824 x1\n"},
+    {"\"Time (%)\",\"Total Time (us)\",\"Instances\",\"Average\",\"Minimum\",\"Maximum\",\"Name\"\n"
+     "\"58.5\",\"5,850,000\",\"50\",\"117,000.5\",\"1\",\"2\",\"k\"\n",
+     "8x8x8", NULL, NULL, "k 8x8x8:fp32-fp32:tn nsys 117000500 x1\n"},
+    {"Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Name\n"
+     "1,22560,5,4,1,1,256,1,1,GPU,\"vecadd(int)\"\n2,900,5,,,,,,,GPU,[CUDA memcpy HtoD]\n"
+     "3,29055,6,4,1,1,256,1,1,GPU,\"vecadd(int)\"\n",
+     "8x8x8", NULL, NULL, "vecadd 8x8x8:fp32-fp32:tn nsys 22560 x2\n"},
+    // What a file says of a problem that is told otherwise is in the name.
+    {"M,Triton (ms)\n256.0,5\n512.0,6\n", "8x8x8", NULL, NULL,
+     "triton.m-256 8x8x8:fp32-fp32:tn triton 5000000 x1\n"
+     "triton.m-512 8x8x8:fp32-fp32:tn triton 6000000 x1\n"},
     {"M,N,K,cuBLAS (TFLOPS),Triton (ms)\n1024.0,1024.0,1024.0,2.147483648,0.5\n", NULL, NULL, NULL,
      "cublas 1024x1024x1024:fp32-fp32:tn triton 1000000 x1\n"
      "triton 1024x1024x1024:fp32-fp32:tn triton 500000 x1\n"},
@@ -415,11 +476,118 @@ static void files_of_the_field_are_read_as_they_are_meant(void **state)
     }
 }
 
+// Figures of a public report (tests/data/import/README.md), in the tables that nsys exports.
+static void a_database_of_nsys_is_read_as_its_tables_are(void **state)
+{
+    struct open_store *f = *state;
+    struct problem problem;
+    struct error err;
+    char *path = xprintf("%s/report.sqlite", f->folder);
+    run_sql(path,
+            "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+            "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, cuDevice INTEGER);"
+            "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER,"
+            "gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ "
+            "INTEGER, demangledName INTEGER);"
+            "INSERT INTO StringIds VALUES (1, 'vecAdd(float *, float *, float *, int)');"
+            "INSERT INTO TARGET_INFO_GPU VALUES (1, 'built in', "
+            "'00000000-0000-0000-0000-000000000000', 0), (0, 'GPU', "
+            "'d8ee7d6a-55aa-f67e-e078-03083ce324a8', 0);"
+            "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (0, 0, 77);"
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 5384, 0, 4, 1, 1, 256, 1, 1, 1), "
+            "(9000, 13127, 0, 4, 1, 1, 256, 1, 1, 1), (9000, 9000, 0, 4, 1, 1, 256, 1, 1, 1), "
+            "(9000, 9300, 0, 4, 1, 1, 256, 1, 1, 2)");
+    assert_ok(problem_parse(&problem, "8x8x8", &err), &err);
+    const struct import_source source = {
+        .name = "file", .find_commit = find_commit, .problem = &problem};
+    struct import_report r = {0};
+    FILE *file = fopen(path, "r");
+    assert_ok(store_import(f->store, file, &source, NULL, &r, &err), &err);
+    fclose(file);
+    assert_int_equal(r.rows, 4);
+    assert_int_equal(r.samples, 2);
+    assert_int_equal(r.left, 2); // no time, and no name
+    char *found = contents(f->store);
+    assert_string_equal(
+        found, "vecadd 8x8x8:fp32-fp32:tn GPU-d8ee7d6a-55aa-f67e-e078-03083ce324a8 4384 x2\n");
+    free(found);
+    import_report_free(&r);
+    // A view that has its table's name is no table.
+    run_sql(path, "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO k; CREATE VIEW "
+                  "CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL "
+                  "SELECT start + 1 FROM n) SELECT * FROM n");
+    file = fopen(path, "r");
+    assert_int_equal(store_import(f->store, file, &source, NULL, NULL, &err), -1);
+    fclose(file);
+    assert_non_null(strstr(err.text, "no kernels in it"));
+    free(path);
+}
+
+static void put_samples(const char *path, const float *seconds, size_t count)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(seconds, sizeof(*seconds), count, file), count);
+    fclose(file);
+}
+
+// The samples lie where nvbench put them, seen from the JSON: nothing else is opened, and a file of
+// another length is not taken for them.
+static void samples_of_nvbench_are_read_beside_it(void **state)
+{
+    struct open_store *f = *state;
+    static const float seconds[] = {5e-5f, 6e-5f, 7e-5f};
+    static const struct {
+        const char *named;
+        bool there;
+    } cases[] = {{"r.json-bin/0.bin", true},     {"/elsewhere/r.json-bin/0.bin", true},
+                 {"r.json-bin/1.bin", false},    {"0.bin", false},
+                 {"r.json-bin/../0.bin", false}, {"r.json-bin/..", false},
+                 {"r.json-bin/link.bin", false}, {"r.json-bin/", false}};
+    char *folder = xprintf("%s/r.json-bin", f->folder), *path = xprintf("%s/0.bin", folder);
+    char *link = xprintf("%s/link.bin", folder), *outer = xprintf("%s/0.bin", f->folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    put_samples(path, seconds, 3);
+    put_samples(outer, seconds, 3);
+    assert_int_equal(symlink(path, link), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct error err;
+        struct import_report r = {0};
+        char *text = xprintf(
+            "{\"devices\":[{\"id\":0,\"name\":\"G\"}],\"benchmarks\":[{\"name\":\"g%zu\","
+            "\"states\":["
+            "{\"name\":\"s\",\"device\":0,\"axis_values\":[" NV_GOOD NV_AXIS(
+                "x", "1") "],\"summaries\":[{\"tag\":\"nv/cold/time/gpu/mean\",\"data\":[{\"name\":"
+                          "\"value\",\"value\":\"5e-5\"}]},{\"tag\":\"nv/json/bin:nv/cold/"
+                          "sample_times\",\"data\":[{\"name\":\"filename\",\"value\":\"%s\"},{"
+                          "\"name\":\"size\",\"value\":\"3\"}]}]}]}]}",
+            i, cases[i].named);
+        const struct import_source source = {
+            .name = "file", .find_commit = find_commit, .beside = f->folder};
+        FILE *file = fmemopen(text, strlen(text), "r");
+        assert_ok(store_import(f->store, file, &source, NULL, &r, &err), &err);
+        fclose(file);
+        if (r.samples != (cases[i].there ? 3 : 1) || r.means != !cases[i].there)
+            fail_msg("%s: %zu samples, %zu means", cases[i].named, r.samples, r.means);
+        import_report_free(&r);
+        free(text);
+    }
+    free(outer);
+    free(link);
+    free(path);
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_of_the_field_are_read_as_they_are_meant,
                                         open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(a_database_of_nsys_is_read_as_its_tables_are,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(samples_of_nvbench_are_read_beside_it, open_store_set_up,
+                                        open_store_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_samples_or_are_named, open_store_set_up,
                                         open_store_tear_down),
     };
