@@ -14,6 +14,7 @@
 #include "model/history/changepoint.h"
 
 #include "model/base.h"
+#include "model/history/change_set.h"
 #include "model/history/changepoint_look.h"
 #include "model/history/clear_step.h"
 #include "model/history/local_level.h"
@@ -37,7 +38,6 @@ enum {
     MIN_DRIFT = 16, // fewer values cannot be told to drift
     FEW = 60,       // values; with more, strays are among the residuals (model/history/loss.h)
     MANY = 500,     // values; a jump among more does not make a walk unlikely
-    SHORT = 40,     // values; with more, planning with the correlation is as good
     NEWEST = 12,    // values that may be of a level that is not known yet
 };
 // What a step costs in nats when models are compared, as a share of the penalty: in noise that may
@@ -45,7 +45,6 @@ enum {
 static const double doubtful_share = 0.7, calm_share = 0.2;
 static const double remembered_share = 0.5;      // against memory of a level that stays
 static const double close_share = 0.8;           // against memory as long as a walk's may seem
-static const double second_share = 0.9;          // where all of it was fitted to a short series
 static const double doubtful_correlation = 0.15; // and fewer values than MIN_CALM, whatever it is
 static const double wander_correlation = 0.7;    // with less there is nothing to ask
 static const double dickey_fuller = -14;
@@ -113,27 +112,6 @@ static bool walk_beats(const struct segmentation *s, const double *clean, double
     free(starts);
     // Where it needs as many jumps as there are steps, nothing is left for it to explain.
     return jumps + 1 < s->count && walk - step_cost(s, share) * (double)jumps > steps - cost;
-}
-
-// In a short series the correlation is too vague to plan with. So the steps of a segmentation that
-// takes the values for independent are tried, with scale and correlation fitted anew with and
-// without each of them.
-static void second_chance(struct segmentation *s, const double *clean)
-{
-    size_t count;
-    struct steps_fit fit;
-    struct potts_segment *segments = potts_fit(
-        &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
-    count = steps_prune(clean, s->n, spike_bound(s), segments, count, step_cost(s, second_share));
-    fit = steps_fit(clean, s->n, segments, count);
-    free(s->segments);
-    s->segments = segments;
-    s->count = count;
-    if (count < 2 || fit.variance <= 0)
-        return;
-    s->correlation = fmin(fmax(fit.correlation, 0), 0.9);
-    s->variance = fit.variance;
-    s->long_run = s->variance * noise_inflation(s->correlation);
 }
 
 // What a step costs, as a share, beside memory: more where values follow each other as closely as
@@ -329,9 +307,12 @@ static void report_clear(struct changepoints *out, const struct segmentation *s,
         return;
     if (out->count && out->changes[0].evidence >= change.evidence)
         return;
-    const double half_width = change.size.high - change.size.value;
+    change_set(&change, s->y, 0, s->n, 1, confidence);
+    const struct interval size = change.size;
     out->changes = xrealloc(out->changes, 1, sizeof(*out->changes));
-    restore(&change, s, half_width);
+    restore(&change, s, 0);
+    change.size.low = s->scale * size.low;
+    change.size.high = s->scale * size.high;
     out->changes[0] = change;
     out->count = 1;
 }
@@ -358,15 +339,13 @@ static bool report_runs(struct changepoints *out, const struct segmentation *s)
 static void judge(struct changepoints *out, struct segmentation *s, double confidence)
 {
     double *clean = without_spikes(s);
-    if (s->count < 2 && s->n <= SHORT)
-        second_chance(s, clean);
-    else if (s->count > 1)
+    if (s->count > 1)
         s->count = steps_prune(clean, s->n, spike_bound(s), s->segments, s->count,
                                step_cost(s, memory_share(s, clean) * doubt_of(s)));
     if (s->n <= FEW)
         s->count = revisit_drop(s->y, s->n, s->segments, s->count);
     // Pruning leaves means, which strays and second modes pull away from where most values lie.
-    for (size_t j = 0; s->n > SHORT && j < s->count; j++)
+    for (size_t j = 0; j < s->count; j++)
         segmentation_level(s, j);
     out->drift = drifts(s, clean);
     if (out->drift)

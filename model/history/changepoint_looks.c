@@ -14,13 +14,28 @@
 // has not left yet. Noise is what these values show, each side its own where that is more: what a
 // louder stretch had begun with goes when the stretch is seen.
 #include "model/base.h"
+#include "model/history/change_set.h"
 #include "model/history/changepoint_look.h"
+#include "model/history/local_level.h"
+#include "model/history/noise.h"
+#include "model/history/steps.h"
+#include "model/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_LOOK = 60, LAST_LOOK = 1500, MANY = 100, APART = 5, BESIDE = 10, LEAST_SIDE = 2 };
+enum {
+    FIRST_LOOK = 60,
+    LAST_LOOK = 1500,
+    MANY = 100,
+    APART = 5,
+    BESIDE = 10,
+    LEAST_SIDE = 2,
+    PRIOR_VALUES = 4
+};
+enum { NEWEST = 12, LEAST_PAST = 5 };
+static const double newest_nats = 11, visit_chance = 7.5e-4, most_memory = 0.9, most_nats = 1;
 static const double look_growth = 1.2, sure = 20, sure_of_few = 40, least_errors = 4.5;
 
 static bool listed(const struct changepoints *c, const struct change *change)
@@ -86,6 +101,12 @@ static struct side side_of(const double *values, size_t first, size_t end)
     return s;
 }
 
+// A side's own scatter, which few values say little of.
+static double own_variance(struct side s, double scatter)
+{
+    return (s.squares + PRIOR_VALUES * scatter) / (s.count - 1 + PRIOR_VALUES);
+}
+
 // By how many standard errors the level is moved in the direction that was reported, of at most
 // `reach` values on either side; too few say nothing against it.
 static double errors_within(const double *values, struct stretch beside, const struct change *c,
@@ -97,9 +118,9 @@ static double errors_within(const double *values, struct stretch beside, const s
     if (a.count < LEAST_SIDE || b.count < LEAST_SIDE)
         return INFINITY;
     const double gap = c->after > c->before ? b.mean - a.mean : a.mean - b.mean;
-    const double own = a.squares / (a.count - 1) / a.count + b.squares / (b.count - 1) / b.count;
-    const double pooled =
-        (a.squares + b.squares) / (a.count + b.count - 2) * (1 / a.count + 1 / b.count);
+    const double scatter = (a.squares + b.squares) / (a.count + b.count - 2);
+    const double pooled = scatter * (1 / a.count + 1 / b.count);
+    const double own = own_variance(a, scatter) / a.count + own_variance(b, scatter) / b.count;
     const double error = sqrt(fmax(own, pooled) * inflation);
     return error > 0 ? gap / error : gap > 0 ? INFINITY : -INFINITY;
 }
@@ -133,6 +154,141 @@ static void drop_refuted(struct changepoints *kept, const struct changepoints *n
     }
 }
 
+// ---- the newest values ----
+
+// The finite values since the last change, from the first of them and by the furthest from it, so
+// that their unit cannot exceed what numbers hold.
+struct latest {
+    double *y, centre, scale;
+    size_t *where, n;
+};
+
+static struct latest latest_of(const double *values, size_t n, const struct changepoints *found)
+{
+    const size_t first = found->count ? found->changes[found->count - 1].index : 0;
+    struct latest l = {.y = xcalloc(n - first + 1, sizeof(*l.y)),
+                       .where = xcalloc(n - first + 1, sizeof(*l.where))};
+    for (size_t i = first; i < n; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        l.centre = l.n ? l.centre : values[i];
+        l.y[l.n] = values[i] - l.centre;
+        l.scale = fmax(l.scale, fabs(l.y[l.n]));
+        l.where[l.n++] = i;
+    }
+    for (size_t i = 0; l.scale > 0 && i < l.n; i++)
+        l.y[i] /= l.scale;
+    return l;
+}
+
+// Variance of a mean by the memory of the residuals on both sides of a split, against none.
+static double memory_of(const struct latest *l, size_t at, struct side a, struct side b)
+{
+    double cross = 0, before = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const double r = l->y[i] - (i < at ? a.mean : b.mean);
+        cross += i == at ? 0 : r * before;
+        before = r;
+    }
+    const double squares = a.squares + b.squares, r = squares > 0 ? fmax(cross / squares, 0) : 0;
+    return noise_inflation(fmin(r + 2 * (1 + 4 * r) / (double)l->n, most_memory));
+}
+
+// A value's variance by the values directly before `at`, by their mean distance from their median,
+// which a single stray moves little.
+static double scatter_before(const struct latest *l, size_t at)
+{
+    const size_t count = at < NEWEST ? at : NEWEST;
+    const double *y = l->y + at - count;
+    double work[NEWEST], away = 0;
+    memcpy(work, y, count * sizeof(*work));
+    const double median = robust_median(work, count);
+    for (size_t i = 0; i < count; i++)
+        away += fabs(y[i] - median) / (double)count;
+    return away * away * M_PI / 2; // of normal values
+}
+
+// Nats for a step at `at`. What scatters more has not moved: where the newest values, or those just
+// before them, are louder than the past, they must stand out of that.
+static double nats(const struct latest *l, size_t at, struct side a, struct side b)
+{
+    const double n = (double)l->n, gap = b.mean - a.mean;
+    const double scatter = fmax((a.squares + b.squares) / n, scatter_before(l, at));
+    const double pooled = scatter * (1 / a.count + 1 / b.count);
+    const double own = own_variance(a, scatter) / a.count + own_variance(b, scatter) / b.count;
+    const double error = fmax(pooled, own) * memory_of(l, at, a, b);
+    return error > 0 ? n / 2 * log1p(gap * gap / error / n) : gap != 0 ? INFINITY : 0;
+}
+
+// Whether the values before stray to where the newest are as often as would explain them: then
+// they are a visit.
+static bool strays_there(const struct latest *l, size_t at, struct side a, struct side b)
+{
+    const double middle = (a.mean + b.mean) / 2, up = b.mean > a.mean ? 1 : -1;
+    double before = 0, after = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const bool there = up * (l->y[i] - middle) > 0;
+        before += i < at && there;
+        after += i < at ? 0 : there ? 1 : -1;
+    }
+    return after * log((a.count + 1) / (before + 0.5)) < log(1 / visit_chance);
+}
+
+// A random walk in noise explains the values better than a step does.
+static bool walks(const struct latest *l, size_t at, double centre)
+{
+    const struct potts_segment halves[] = {{0, at, 0}, {at, l->n, 0}};
+    double *y = xcalloc(l->n, sizeof(*y));
+    for (size_t i = 0; i < l->n; i++)
+        y[i] = l->y[i] - centre;
+    const bool yes = local_level_fit(y, NULL, l->n).log_likelihood + newest_nats >
+                     steps_fit(y, l->n, halves, 2).log_likelihood;
+    free(y);
+    return yes;
+}
+
+// A step among the newest values that nothing has reported.
+static void add_newest(struct changepoints *now, const double *values, size_t n)
+{
+    struct latest l = latest_of(values, n, now);
+    double most = newest_nats;
+    size_t best = 0;
+    for (size_t k = LEAST_SIDE; k <= NEWEST && k + LEAST_PAST <= l.n; k++) {
+        const size_t at = l.n - k;
+        const struct side a = side_of(l.y, 0, at), b = side_of(l.y, at, l.n);
+        const double sure_by = nats(&l, at, a, b);
+        if (sure_by > most && !strays_there(&l, at, a, b))
+            most = sure_by, best = at;
+    }
+    if (best > 0) {
+        const struct side a = side_of(l.y, 0, best), b = side_of(l.y, best, l.n);
+        if (!walks(&l, best, a.mean)) {
+            const size_t index = l.where[best];
+            const double gap = l.scale * (b.mean - a.mean);
+            insert(now, &(struct change){.index = index,
+                                         .earliest = index,
+                                         .latest = index,
+                                         .before = l.centre + l.scale * a.mean,
+                                         .after = l.centre + l.scale * b.mean,
+                                         .size = {gap, gap, gap},
+                                         .evidence = fmin(most, (double)l.n * most_nats)});
+        }
+    }
+    free(l.y);
+    free(l.where);
+}
+
+// Where each change may have happened, and its size, between its neighbours. A level that wanders
+// has its own.
+static void set_all(struct changepoints *now, const double *values, size_t n, double confidence)
+{
+    for (size_t i = 0; !now->drift && i < now->count; i++) {
+        const size_t first = i ? now->changes[i - 1].index : 0;
+        const size_t end = i + 1 < now->count ? now->changes[i + 1].index : n;
+        change_set(&now->changes[i], values, first, end, 1, confidence);
+    }
+}
+
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
                        const struct changepoint_options *options)
 {
@@ -149,6 +305,8 @@ void changepoints_find(struct changepoints *out, const double *values, size_t n,
     changepoints_look(out, values, n, o);
     keep(out, kept.changes, kept.count, before);
     changepoints_free(&kept);
+    add_newest(out, values, n);
+    set_all(out, values, n, o->confidence);
 }
 
 void changepoints_again(struct changepoints *out, const double *values, size_t n,
@@ -165,4 +323,6 @@ void changepoints_again(struct changepoints *out, const double *values, size_t n
     for (size_t i = 0; i < kept.count; i++)
         insert(out, &kept.changes[i]);
     changepoints_free(&kept);
+    add_newest(out, values, n);
+    set_all(out, values, n, changepoint_defaults.confidence);
 }

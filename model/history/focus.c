@@ -6,6 +6,7 @@
 #include "model/history/focus.h"
 
 #include "model/base.h"
+#include "model/history/change_set.h"
 #include "model/history/changepoint.h"
 #include "model/history/changepoint_look.h"
 #include "model/history/local_level.h"
@@ -272,38 +273,22 @@ static double threshold_by(const double *values, size_t learned, const struct ch
     return threshold;
 }
 
-// All that is within the 95 % point of chi squared, by 1.92 nats, of the best place: the profile
-// likelihood's interval. Its width in size is that of two means.
+// Clipping hides the size of large changes, a median does not.
 static void describe(struct change *out, const struct stretch *s, const struct peak *peak,
                      const struct changepoints *past)
 {
-    double n = (double)s->n, at = peak->s, total = 0, sum = 0, before = 0;
-    double near = peak->statistic - 3.84 * past->inflation;
-    for (size_t i = 0; i < s->n; i++)
-        total += s->z[i];
-    size_t low = (size_t)at, high = (size_t)at;
-    for (size_t i = 1; i < s->n; i++) {
-        sum += s->z[i - 1];
-        if (i == (size_t)at)
-            before = sum;
-        double split = (double)i, gap = split * total - n * sum;
-        if (gap * gap / (split * n * (n - split)) < near)
-            continue;
-        low = i < low ? i : low;
-        high = i > high ? i : high;
-    }
-    // Clipping hides the size of large changes, a median does not.
-    double size =
-        median_of(s->values + (size_t)at, s->n - (size_t)at) - median_of(s->values, (size_t)at);
-    double reach = 1.96 * past->sigma * sqrt(past->inflation * (1 / at + 1 / (n - at)));
-    double from = s->level + past->sigma * before / at;
-    *out = (struct change){.index = s->where[(size_t)at],
-                           .earliest = s->where[low],
-                           .latest = s->where[high],
-                           .before = from,
-                           .after = from + size,
-                           .size = interval_about(size, reach),
+    const size_t at = (size_t)peak->s;
+    const double before = median_of(s->values, at);
+    const double after = median_of(s->values + at, s->n - at), size = after - before;
+    *out = (struct change){.index = at,
+                           .before = before,
+                           .after = after,
+                           .size = {size, size, size},
                            .evidence = 0.5 * peak->statistic / past->inflation};
+    change_set(out, s->values, 0, s->n, past->inflation, changepoint_defaults.confidence);
+    out->index = s->where[at];
+    out->earliest = s->where[out->earliest];
+    out->latest = s->where[out->latest];
 }
 
 static enum focus_state look_at_newest(struct change *out, const double *values, size_t n,

@@ -401,7 +401,7 @@ static void level_settle_sums(struct levels_settled *out, const struct levels *l
 // hold either answer. A doubted link tells nothing of t and u. It is asked anew whenever another
 // was set aside: many doubts came from that one.
 
-enum { UPDATES = 6, ASIDE_MOST = 128, NEWEST = 256, STEPS_MOST = 60, STRIDE = 4 };
+enum { UPDATES = 6, NEWEST = 256, STEPS_MOST = 60, STRIDE = 4 };
 
 static const double false_alarm = 0.01;
 
@@ -695,7 +695,7 @@ static int close_from(struct levels *levels, const struct levels *begin,
         if (!c.wary)
             break;
         updates = 0;
-        if (c.aside < ASIDE_MOST && set_aside(levels, &c))
+        if (set_aside(levels, &c)) // until they look like scatter, and the intervals widen
             continue;
         c.wary = false;
         estimate(levels, &c, prior);

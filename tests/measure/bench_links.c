@@ -11,7 +11,8 @@
 // A row says how many in 10,000 links of equal codes the gate called slower or faster, and how many
 // of those an event would confirm, by the evidence alone and as it is done (history_links.c); how
 // many of the changed are; which share of what is confirmed is false; and how often the intervals
-// of neighbours, and those of levels, hold the truth; and what a link took.
+// of neighbours, and those of levels, hold the truth; what a link took; and how many misfits are
+// set aside.
 #include "model/gate/gate.h"
 #include "model/history/event.h"
 #include "model/history/levels.h"
@@ -23,8 +24,9 @@
 #include <string.h>
 
 enum {
-    CODES_MOST = 1000,
+    CODES_MOST = 2000,
     CODES_A_ROW = 12000,
+    SERIES_A_ROW = 12, // at least
     DEGREES = 3,
     LINKS_MOST = 6 * CODES_MOST,
     AT_ONCE = 32
@@ -53,6 +55,7 @@ struct counts {
     double changed, changed_confirmed;
     double held[2], level_held[2]; // of the intervals of 95 and of 99 %
     double links, pairs, processes;
+    double wrong, wrong_aside; // misfits
 };
 
 // A link that was measured.
@@ -60,12 +63,13 @@ struct made {
     size_t from, to;
     enum verdict_kind kind;
     bool again; // its codes were measured once more
+    bool wrong; // a misfit
 };
 
 struct simulation {
     const struct nature *is;
     size_t codes;
-    bool gates;
+    bool gates, wrong; // wrong: what was missed last is a misfit
     struct gate_policy policy;
     struct made made[LINKS_MOST];
     struct random random;
@@ -84,7 +88,8 @@ static double missed(struct simulation *s)
         square += pow(random_normal(&s->random), 2);
     if (s->is->tails)
         value /= sqrt(square / DEGREES) * sqrt(DEGREES / (DEGREES - 2.0)); // the SD stays
-    if (random_uniform(&s->random) < s->is->misfits)
+    s->wrong = random_uniform(&s->random) < s->is->misfits;
+    if (s->wrong)
         value += random_uniform(&s->random) < 0.5 ? -s->is->misfit : s->is->misfit;
     return value;
 }
@@ -128,7 +133,7 @@ static struct gate_decision add_link(struct simulation *s, size_t from, size_t t
     struct level_link link = {.from = from, .to = to};
     const struct gate_decision d = played(&link, s, s->truth[to] - s->truth[from] + missed(s),
                                           to - from == 1 ? GATE_FOR_CHANGE : GATE_FOR_LEVEL);
-    s->made[s->levels->links] = (struct made){from, to, d.kind, false};
+    s->made[s->levels->links] = (struct made){from, to, d.kind, false, s->wrong};
     levels_add(s->levels, &link);
     return d;
 }
@@ -222,6 +227,10 @@ static void run_series(struct simulation *s)
     }
     close_levels(s);
     levels_errors(errors, s->levels);
+    for (size_t i = 0; i < s->levels->links; i++) {
+        s->counts.wrong += s->made[i].wrong;
+        s->counts.wrong_aside += s->made[i].wrong && s->levels->fit[i] == LINK_ASIDE;
+    }
     const double reach[] = {levels_reach(s->levels, 0.95), levels_reach(s->levels, 0.99)};
     for (size_t i = 1; i < s->codes; i++)
         count(s, i, errors, reach);
@@ -237,17 +246,17 @@ static void print_row(const struct nature *is, size_t codes, bool gates, uint64_
                              .policy = gate_policy_default("cuda", 183e3),
                              .random = {seed},
                              .discoveries = {.q = gate_defaults.q}};
-    for (size_t i = 0; i < CODES_A_ROW / codes; i++)
+    for (size_t i = 0; i < CODES_A_ROW / codes || i < SERIES_A_ROW; i++)
         run_series(s);
     const struct counts *c = &s->counts;
     const double all = c->equal + c->changed, confirmed = c->confirmed + c->changed_confirmed;
     printf("| %s | %.1f | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f | "
-           "%.1f, %.2f |\n",
+           "%.1f, %.2f | %.0f of %.0f |\n",
            is->what, 1e4 * c->alarms / c->equal, 1e4 * c->found / c->equal,
            1e4 * c->confirmed / c->equal, c->changed_confirmed, c->changed,
            confirmed > 0 ? c->confirmed / confirmed : 0, c->held[0] / all, c->held[1] / all,
            c->level_held[0] / all, c->level_held[1] / all, c->pairs / c->links,
-           c->processes / c->links);
+           c->processes / c->links, c->wrong_aside, c->wrong);
     fflush(stdout);
     free(s);
 }
@@ -263,9 +272,10 @@ int main(int argc, char **argv)
                 CODES_MOST);
         return 1;
     }
-    puts("| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
-         "neighbours 95, 99 % | levels 95, 99 % | "
-         "pairs, processes a link |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    puts(
+        "| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
+        "neighbours 95, 99 % | levels 95, 99 % | "
+        "pairs, processes a link | misfits set aside |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for (size_t i = 0; i < ARRAY_COUNT(natures); i++)
         print_row(&natures[i], (size_t)codes, gates, (uint64_t)seed);
     return 0;

@@ -230,7 +230,7 @@ static void what_was_reported_stays_night_after_night(void **state)
         changepoints_free(&before);
     }
     print_message("%zu of %zu changes were gone the next night\n", gone, all);
-    assert_true(gone * 500 <= all);
+    assert_true(gone * 200 <= all);
 }
 
 int main(void)

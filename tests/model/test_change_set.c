@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sets of commits and the sizes that are said with 95 % hold the truth as often, and more past
+// of the same kind hides no step. tests/measure/bench_sets.c has the whole table.
+#include "model/history/changepoint.h"
+#include "model/history/focus.h"
+#include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#ifdef __SANITIZE_ADDRESS__
+enum { DRAWS = 8 };
+#else
+enum { DRAWS = 80 };
+#endif
+enum { MOST = 1024 };
+
+// AR(1) of this correlation, SD 1.
+static void noise(double *values, size_t n, double correlation, struct random *random)
+{
+    double x = random_normal(random);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = 100 + x;
+        x = correlation * x + sqrt(1 - correlation * correlation) * random_normal(random);
+    }
+}
+
+static bool found_at(const struct change *c, size_t at)
+{
+    return c->index <= at + 1 && at <= c->index + 1;
+}
+
+// Whether a step among the newest values is listed or alarmed.
+static bool sees(const double *values, size_t n, size_t at)
+{
+    struct changepoints found;
+    struct change alarm;
+    changepoints_find(&found, values, n, NULL);
+    bool seen =
+        focus_newest(&alarm, values, n, &found, NULL) == FOCUS_ALARM && found_at(&alarm, at);
+    for (size_t i = 0; i < found.count; i++)
+        seen |= found_at(&found.changes[i], at);
+    changepoints_free(&found);
+    return seen;
+}
+
+static void sets_and_sizes_hold_the_truth(void **state)
+{
+    (void)state;
+    static const double correlations[] = {0, 0.4, 0.6};
+    static const size_t lengths[] = {40, 60, 100, 300};
+    struct random random = {29};
+    double values[MOST];
+    size_t found = 0, held = 0, sized = 0, one = 0, right = 0;
+    for (int d = 0; d < 8 * DRAWS; d++) {
+        const size_t n = lengths[d % 4], at = n / 2;
+        const double size = 2 + d % 3;
+        noise(values, n, correlations[d / 12 % 3], &random);
+        for (size_t i = at; i < n; i++)
+            values[i] += size;
+        struct changepoints c;
+        changepoints_find(&c, values, n, NULL);
+        if (c.count == 1) {
+            const struct change *change = &c.changes[0];
+            const bool holds = change->earliest <= at && at <= change->latest;
+            found++;
+            held += holds;
+            sized += change->size.low <= size && size <= change->size.high;
+            one += change->earliest == change->latest;
+            right += holds && change->earliest == change->latest;
+        }
+        changepoints_free(&c);
+    }
+    print_message("of %zu sets %zu hold the step, %zu sizes; of %zu single ones %zu\n", found, held,
+                  sized, one, right);
+    assert_true(found > DRAWS);
+    assert_true(held >= 0.95 * (double)found);
+    assert_true(sized >= 0.93 * (double)found);
+    assert_true(right >= 0.9 * (double)one);
+}
+
+static void more_past_hides_no_step_among_the_newest(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t before, after;
+        double least;
+    } cases[] = {{8, 5, 0.65},  {20, 2, 0.85}, {30, 5, 0.9},  {40, 5, 0.9},
+                 {50, 2, 0.85}, {50, 3, 0.9},  {100, 2, 0.9}, {100, 3, 0.9}};
+    struct random random = {31};
+    double values[MOST];
+    for (size_t c = 0; c < ARRAY_COUNT(cases); c++) {
+        size_t seen = 0;
+        for (int d = 0; d < DRAWS; d++) {
+            const size_t n = cases[c].before + cases[c].after;
+            noise(values, n, 0, &random);
+            for (size_t i = cases[c].before; i < n; i++)
+                values[i] += 8;
+            seen += sees(values, n, cases[c].before);
+        }
+        if ((double)seen < cases[c].least * DRAWS)
+            print_message("%zu|%zu: %zu of %d\n", cases[c].before, cases[c].after, seen, DRAWS);
+        assert_true((double)seen >= cases[c].least * DRAWS);
+    }
+}
+
+// The same newest values behind ever more of the same past, at any size: a step that is seen behind
+// some is seen behind more, but for chance.
+static void more_past_never_lowers_power(void **state)
+{
+    (void)state;
+    static const double sizes[] = {4, 6, 8, 12, 20};
+    static const size_t after[] = {2, 3, 5, 12}, before[] = {5, 8, 12, 20, 30, 50, 80, 200, 1000};
+    enum { TURNS = DRAWS / 4 };
+    struct random random = {43};
+    static double values[MOST];
+    for (size_t c = 0; c < ARRAY_COUNT(sizes) * ARRAY_COUNT(after); c++) {
+        const size_t newest = after[c % ARRAY_COUNT(after)], most = before[8];
+        size_t seen[ARRAY_COUNT(before)] = {0}, best = 0;
+        for (int t = 0; t < TURNS; t++) {
+            noise(values, most + newest, 0, &random);
+            for (size_t i = most; i < most + newest; i++)
+                values[i] += sizes[c / ARRAY_COUNT(after)];
+            for (size_t b = 0; b < ARRAY_COUNT(before); b++)
+                seen[b] += sees(values + most - before[b], before[b] + newest, before[b]);
+        }
+        for (size_t b = 0; b < ARRAY_COUNT(before); b++) {
+            if (seen[b] + TURNS / 5 < best)
+                print_message("%g SD, %zu|%zu: %zu of %d, %zu behind less\n",
+                              sizes[c / ARRAY_COUNT(after)], before[b], newest, seen[b], TURNS,
+                              best);
+            assert_true(seen[b] + TURNS / 5 >= best);
+            best = seen[b] > best ? seen[b] : best;
+        }
+    }
+}
+
+// Ten restless values behind calm ones are a change of scatter, wherever their mean falls: rarely
+// do the last of them lie so close together that they are told (31 of 160 when only the past was
+// asked).
+static void what_scatters_more_has_not_moved(void **state)
+{
+    (void)state;
+    struct random random = {47};
+    double values[130];
+    size_t reported = 0;
+    for (int d = 0; d < 2 * DRAWS; d++) {
+        for (size_t i = 0; i < 130; i++)
+            values[i] = 100 + (i < 120 ? 0.3 : 40) * random_normal(&random);
+        struct changepoints c;
+        changepoints_find(&c, values, 130, NULL);
+        for (size_t i = 0; i < c.count; i++)
+            reported += c.changes[i].index >= 115;
+        changepoints_free(&c);
+    }
+    print_message("%zu of %d\n", reported, 2 * DRAWS);
+    assert_true(reported <= DRAWS / 5);
+}
+
+// Values that stray to one level a fifth of the time hold no step of 8 SD.
+static void a_second_mode_is_no_step(void **state)
+{
+    (void)state;
+    struct random random = {37};
+    double values[MOST];
+    size_t reported = 0;
+    for (int d = 0; d < 10 * DRAWS; d++) {
+        noise(values, 40, 0, &random);
+        for (size_t i = 0; i < 40; i++)
+            values[i] += random_uniform(&random) < 0.2 ? 8 : 0;
+        struct changepoints c;
+        changepoints_find(&c, values, 40, NULL);
+        reported += c.count;
+        changepoints_free(&c);
+    }
+    assert_true(reported <= 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_and_sizes_hold_the_truth),
+        cmocka_unit_test(more_past_hides_no_step_among_the_newest),
+        cmocka_unit_test(more_past_never_lowers_power),
+        cmocka_unit_test(what_scatters_more_has_not_moved),
+        cmocka_unit_test(a_second_mode_is_no_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
