@@ -53,6 +53,7 @@ struct figure {
     X(l2_latency_clk, "load latency from L2, clocks")                                              \
     X(tma_latency_clk, "extra latency of a bulk tensor copy, clocks")                              \
     X(launch_s, "launch cost in a stream, s")                                                      \
+    X(event_launch_s, "an empty kernel between two events, s")                                     \
     X(graph_launch_s, "launch cost of a graph node, s")                                            \
     X(power_w, "power limit, W")                                                                   \
     X(cap_clock_tf32_hz, "clock the power limit leaves a full-rate TF32 kernel, Hz")               \

@@ -68,8 +68,8 @@ static int measured_from_csv(struct measured_rows *data, const char *path,
     struct csv csv = {0};
     if (rows_open(&csv, path, err))
         return -1;
-    int result = 0;
-    if (csv_column(&csv, "measured_us") < 0 && csv_column(&csv, "us") < 0)
+    int result = rows_refuse_misspelt(&csv, path, err);
+    if (result == 0 && !rows_time_column(&csv))
         result =
             error_set(err, "%s: no column measured_us, so there is nothing to compare with", path);
     for (size_t i = 0; i < csv.count && result == 0; i++) {

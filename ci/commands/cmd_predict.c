@@ -207,7 +207,7 @@ struct arguments {
     struct gpu_option gpu;
     struct gpu_profile profile;
     enum rows_format format;
-    bool explain, parts, sweep, without_launch;
+    bool explain, parts, sweep;
     struct sides_list tiles, clusters;
     struct row defaults; // traits, clock and L2 rate given as options
 };
@@ -280,6 +280,13 @@ static int take_l2(void *arguments, const char *text)
     return parse_double(rate, text) || *rate < 0 || *rate > 1 ? -1 : 0;
 }
 
+static int take_regime(void *arguments, const char *text)
+{
+    struct row *row = &((struct arguments *)arguments)->defaults;
+    row->regime_stated = true;
+    return regime_parse(&row->problem.regime, text);
+}
+
 static int take_set(void *arguments, const char *text)
 {
     return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
@@ -296,7 +303,8 @@ static const struct command_option own_options[] = {
     OPTION_FLAG("explain", 0, "Print each prediction's parts instead", explain),
     OPTION_FLAG("warm", 0, "The same launch came just before [cold: operands in DRAM]",
                 defaults.input.warm),
-    OPTION_FLAG("no-launch", 0, "Leave the launch out of the time", without_launch),
+    OPTION_OWN("regime", 0, "REGIME", REGIME_HELP, take_regime, REGIME_WORDS),
+    OPTION_FLAG("no-launch", 0, "Leave the launch out of the time", defaults.without_launch),
     OPTION_FLAG("parts", 0,
                 "Columns of each prediction's parts, waves, and the ratio to measured_us", parts),
     OPTION_FLAG("sweep", 0, "Each problem with the usual tiles and clusters, or those given",
@@ -365,17 +373,6 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
     return result;
 }
 
-// What a timer inside the kernel would see.
-static void leave_launch_out(struct prediction *p)
-{
-    for (size_t i = 0; i < p->part_count; i++) {
-        if (strcmp(p->parts[i].name, "launch") && strcmp(p->parts[i].name, "overhead"))
-            continue;
-        p->time_ns -= p->parts[i].time_ns;
-        p->parts[i].time_ns = 0;
-    }
-}
-
 static int predict_rows(struct buffer *out, const struct arguments *a, const struct csv *csv,
                         const struct model *model, const struct bias_table *biases,
                         const char *path, struct error *err)
@@ -395,10 +392,8 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
             const struct predict_input *in = row_input(&row);
             if (pass == 0)
                 continue;
-            struct prediction prediction = model->predict(in);
+            struct prediction prediction = row_predict(&row, model);
             bias_apply(&prediction, biases, row.kernel);
-            if (a->without_launch)
-                leave_launch_out(&prediction);
             if (a->explain)
                 explain_prediction(out, model, in, &prediction, measured_us);
             else
@@ -433,7 +428,9 @@ static int predict(struct arguments *a, struct context *context, struct error *e
                               err))
         return -1;
     struct bias_table biases = {0};
-    int result = a->bias ? bias_file_read(&biases, a->bias, model, err) : 0;
+    int result = rows_refuse_misspelt(&csv, path, err);
+    if (result == 0 && a->bias)
+        result = bias_file_read(&biases, a->bias, model, err);
     struct buffer text = {0};
     if (result == 0)
         result = predict_rows(&text, a, &csv, model, &biases, path, err);

@@ -30,7 +30,8 @@ static int take_set(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_TEXT("model", 0, "NAME", "Model [origami]; `plumb list models`", model),
     GPU_OPTIONS(gpu, take_set),
-    OPTION_FLAG("registers", 0, "Leave out tiles that spill registers (origami)", search.registers),
+    OPTION_FLAG("registers", 0, "Leave out tiles that registers do not suffice for (origami)",
+                search.registers),
     OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
     OPTION_FLAG("split-k", 0, "Search splits of K too (origami)", search.split_k),
     OPTION_COUNT("top", "N", "The N best, best first [1] (not origami)", top, 1, TOP_MOST),

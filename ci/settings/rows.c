@@ -7,6 +7,7 @@
 #include "ci/settings/text_file.h"
 #include "model/predict/parts/space_name.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,61 @@ int rows_open(struct csv *out, const char *path, struct error *err)
     int result = csv_parse(out, text, length, strcmp(path, "-") == 0 ? "stdin" : path, err);
     free(text);
     return result;
+}
+
+// ---- columns that are nearly one of those that are read ----
+
+static const char *const read_columns[] = {
+    "problem",   "in_dtype",   "in_type",      "out_dtype",     "sf_dtype",   "sf_vec_size",
+    "layout",    "batch",      "epilogue",     "cta_m",         "cta_n",      "cta_k",
+    "cluster_m", "cluster_n",  "stages",       "threads",       "persistent", "raster",
+    "registers", "smem_bytes", "raster_group", "blocks_per_sm", "split_k",    "overlap",
+    "promote_k", "multiply",   "l2_hit_rate",  "clock_mhz",     "regime",     "warm",
+    "launch",    "kernel",     "measured_us",  "runtime_us"};
+
+enum { COLUMN_NAME = 24 };
+
+// Letters to put in, leave out or change until one word is the other; case and '-' do not count.
+static int letters_apart(const char *a, const char *b)
+{
+    int row[COLUMN_NAME + 1], length = (int)strlen(b);
+    for (int j = 0; j <= length; j++)
+        row[j] = j;
+    for (int i = 0; a[i]; i++) {
+        int before = row[0];
+        row[0] = i + 1;
+        for (int j = 1; j <= length; j++) {
+            char x = a[i] == '-' ? '_' : (char)tolower((unsigned char)a[i]);
+            int change = before + (x != b[j - 1]);
+            before = row[j];
+            int gap = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            row[j] = change < gap ? change : gap;
+        }
+    }
+    return row[length];
+}
+
+int rows_refuse_misspelt(const struct csv *csv, const char *path, struct error *err)
+{
+    for (size_t i = 0; i < csv->columns; i++) {
+        const char *name = csv->header[i], *meant = NULL;
+        const size_t length = strlen(name);
+        for (size_t j = 0; j < ARRAY_COUNT(read_columns) && length < COLUMN_NAME; j++) {
+            const int apart = letters_apart(name, read_columns[j]);
+            if (strcmp(name, read_columns[j]) == 0) {
+                meant = NULL;
+                break;
+            }
+            if (apart <= (length < 6 ? 1 : 2) && csv_column(csv, read_columns[j]) < 0)
+                meant = read_columns[j];
+        }
+        if (meant)
+            return error_set(err,
+                             "%s: column '%.40s' would not be read; name it '%s' if that is what "
+                             "it holds, or else by a word that is less like it",
+                             path, name, meant);
+    }
+    return 0;
 }
 
 // What reading a field needs to know of where it is.
@@ -83,11 +139,21 @@ int row_number(double *out, const struct csv *csv, size_t index, const char *col
     return 0;
 }
 
+const char *rows_time_column(const struct csv *csv)
+{
+    static const char *const names[] = {"measured_us", "us", "runtime_us"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        if (csv_column(csv, names[i]) >= 0)
+            return names[i];
+    }
+    return NULL;
+}
+
 int row_measured(double *out, const struct csv *csv, size_t index, const char *path,
                  struct error *err)
 {
-    bool swept = csv_column(csv, "measured_us") < 0;
-    return row_number(out, csv, index, swept ? "us" : "measured_us", path, err);
+    const char *column = rows_time_column(csv);
+    return row_number(out, csv, index, column ? column : "measured_us", path, err);
 }
 
 // A sweep gives the type's number.
@@ -219,16 +285,49 @@ static int read_traits(struct traits *t, const struct field *f)
     return t->raster > RASTER_HILBERT ? refuse(f, "raster", "0 (m), 1 (n) or 2 (Hilbert)") : 0;
 }
 
+// A yes or no of an optional column; *out stays as it is where it says nothing.
+static int read_answer(bool *out, const struct field *f, const char *column)
+{
+    const char *text = field_text(f, column);
+    bool yes = strcasecmp(text, "yes") == 0 || strcmp(text, "1") == 0;
+    bool no = strcasecmp(text, "no") == 0 || strcmp(text, "0") == 0;
+    if (yes || no)
+        *out = yes;
+    return text[0] && !yes && !no ? refuse(f, column, "yes or no") : 0;
+}
+
+// How the row was timed: a regime of its own, or of the problem's text, comes before `otherwise`.
+static int read_regime(struct row *row, const struct field *f, enum regime otherwise)
+{
+    const char *text = field_text(f, "regime");
+    const enum regime of_problem = row->problem.regime;
+    enum regime regime = of_problem != REGIME_COLD ? of_problem : otherwise;
+    bool launched = !row->without_launch;
+    if (text[0] && regime_parse(&regime, text))
+        return refuse(f, "regime", "cold, stream, isolated, dirty, warm or activations");
+    if (text[0] && of_problem != REGIME_COLD && of_problem != regime)
+        return refuse(f, "regime", "what the problem's text says");
+    if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch"))
+        return -1;
+    row->without_launch = !launched;
+    row->regime_stated |= text[0] || of_problem != REGIME_COLD || field_text(f, "warm")[0] ||
+                          field_text(f, "launch")[0];
+    row->problem.regime = regime;
+    return 0;
+}
+
 int row_read(struct row *out, const struct csv *csv, size_t index, const char *path,
              const struct row *defaults, struct error *err)
 {
     const struct field f = {csv, index, path, err};
     struct row row = *defaults;
+    row.problem.regime = REGIME_COLD;
     double rate = 0, clock_mhz = 0, clock_ghz = 0;
     row.kernel = field_text(&f, "kernel");
     if (csv_column(csv, "cta_m") < 0)
         read_name(&row.traits, row.kernel);
     if (read_problem(&row.problem, &f) || read_traits(&row.traits, &f) ||
+        read_regime(&row, &f, defaults->problem.regime) ||
         row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
         row_number(&clock_mhz, csv, index, "clock_mhz", path, err) ||
         row_number(&clock_ghz, csv, index, "ghz", path, err))
@@ -250,4 +349,23 @@ const struct predict_input *row_input(struct row *row)
     row->input.problem = &row->problem;
     row->input.traits = &row->traits;
     return &row->input;
+}
+
+// What a timer inside the kernel would see.
+static void leave_launch_out(struct prediction *p)
+{
+    for (size_t i = 0; i < p->part_count; i++) {
+        if (strcmp(p->parts[i].name, "launch") && strcmp(p->parts[i].name, "overhead"))
+            continue;
+        p->time_ns -= p->parts[i].time_ns;
+        p->parts[i].time_ns = 0;
+    }
+}
+
+struct prediction row_predict(struct row *row, const struct model *model)
+{
+    struct prediction out = model->predict(row_input(row));
+    if (row->without_launch && out.feasible)
+        leave_launch_out(&out);
+    return out;
 }

@@ -25,6 +25,7 @@ const struct gpu gpu_h100_pcie = {
     .smem_bytes_clk = GPU_SHIPPED(128, "127.4-127.9 on H800 (arXiv 2501.12084)"),
     .registers = GPU_SHIPPED(65536, "CUDA programming guide, compute capability 9.0"),
     .launch_s = GPU_SHIPPED(1.45e-6, "measured on H200"),
+    .event_launch_s = GPU_SHIPPED(2.73e-6, "measured on H200"),
     .power_w = GPU_SHIPPED(350, "datasheet"),
     .mma_units = GPU_SHIPPED(4, "tensor cores per SM (Hopper whitepaper)"),
     .overhead_clk = GPU_SHIPPED(4430, "empty kernel between events 2.73 us, measured on H200"),

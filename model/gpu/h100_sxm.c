@@ -36,6 +36,7 @@ const struct gpu gpu_h100_sxm = {
     .l2_latency_clk = GPU_SHIPPED(280, "pointer chasing, GH200 (RRZE-HPC/gpu-benches)"),
     .tma_latency_clk = GPU_SHIPPED(14.8, CALIBRATED),
     .launch_s = GPU_SHIPPED(1.45e-6, "measured on H200"),
+    .event_launch_s = GPU_SHIPPED(2.73e-6, "an empty kernel between events, measured on H200"),
     .graph_launch_s = GPU_SHIPPED(0.57e-6, "measured on H200"),
     .power_w = GPU_SHIPPED(700, "datasheet"),
     .cap_clock_tf32_hz = GPU_SHIPPED(1.38e9, "measured on H200"),

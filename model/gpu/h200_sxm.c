@@ -36,6 +36,7 @@ const struct gpu gpu_h200_sxm = {
     .l2_latency_clk = GPU_SHIPPED(280, "pointer chasing, GH200 (RRZE-HPC/gpu-benches)"),
     .tma_latency_clk = GPU_SHIPPED(15.5, CALIBRATED),
     .launch_s = GPU_SHIPPED(1.45e-6, "per further launch in a backlogged stream, measured"),
+    .event_launch_s = GPU_SHIPPED(2.73e-6, "an empty kernel between events, measured"),
     .graph_launch_s = GPU_SHIPPED(0.57e-6, "per node of a chain, measured"),
     .power_w = GPU_SHIPPED(700, "device property"),
     .cap_clock_tf32_hz = GPU_SHIPPED(1.38e9, "inside 8192^3 back to back, measured"),

@@ -135,24 +135,45 @@ static double hopper_last_stores(const struct hopper_breakdown *b, const struct 
     return least(all, ending * b->tile_m * b->tile_n * t->bytes_out);
 }
 
-// Warm, and all of the problem fits in L2: a launch just before left it there.
-static bool hopper_in_l2(const struct hopper_terms *t)
+static enum regime regime_of(const struct predict_input *in)
+{
+    return in->warm ? REGIME_WARM : in->problem->regime;
+}
+
+// What a launch finds in L2, of what was touched just before it: all of it as long as that fits,
+// and none when L2 was filled once more since. 0 to 1.
+static double hopper_found(const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
-    double stored = t->rows * (double)p->n * t->bytes_out;
-    return t->in->warm && operand_bytes(t) + stored <= t->gpu->l2_bytes.value;
+    enum regime regime = regime_of(t->in);
+    double touched = t->rows * ((double)p->k * t->bytes_read + (double)p->n * t->bytes_out);
+    if (regime == REGIME_WARM)
+        touched += t->columns * (double)p->k * t->bytes_read;
+    else if (regime != REGIME_ACTIVATIONS)
+        return 0;
+    double holds = t->fit->l2_holds * t->gpu->l2_bytes.value;
+    return holds > 0 ? most(0, least(1, 2 - touched / holds)) : 0;
+}
+
+// The part of the operands' bytes that is found in L2.
+static double found_operands(const struct hopper_terms *t)
+{
+    double a = t->rows / (t->rows + t->columns);
+    return hopper_found(t) * (regime_of(t->in) == REGIME_ACTIVATIONS ? a : 1);
 }
 
 static double dram_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
     double once = operand_bytes(t), l2 = t->gpu->l2_bytes.value;
-    if (hopper_in_l2(t))
-        return 0;
     double kept = l2 > 0 ? least(1, t->fit->l2_kept * l2 / once) : 0;
     double read = once * kept + most(once, reread_bytes(b, t)) * (1 - kept);
     double all = t->rows * (double)p->n * t->bytes_out;
-    return read + all - hopper_last_stores(b, t);
+    double moved =
+        read * (1 - found_operands(t)) + (all - hopper_last_stores(b, t)) * (1 - hopper_found(t));
+    if (regime_of(t->in) == REGIME_DIRTY) // what comes in drives out what must be written first
+        moved += least(t->fit->l2_dirty * l2, once + all);
+    return moved;
 }
 
 // Rows that blocks load along one side of the tile grid, all together.
@@ -468,6 +489,14 @@ static void blackwell_blocks(struct hopper_breakdown *b, const struct hopper_ter
 
 static const double simt_store_clk = 1900; // of kernels without bulk copies
 
+// What a launch of each regime takes beside one between two events. In a stream it begins while
+// the one before ends.
+static const double further_launch_ns[REGIMES] = {[REGIME_STREAM] = -1450,
+                                                  [REGIME_ISOLATED] = 370,
+                                                  [REGIME_DIRTY] = 700,
+                                                  [REGIME_WARM] = 270,
+                                                  [REGIME_ACTIVATIONS] = 400};
+
 static const double shared_reserve = 1024; // of each block, taken by the system
 
 enum { CLUSTER_MOST = 16, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
@@ -481,10 +510,11 @@ static int32_t or_default(int32_t value, int32_t otherwise)
     return value > 0 ? value : otherwise;
 }
 
-static int32_t math_warpgroups(const struct traits *t, int32_t tile_m)
+// Where threads load for themselves, all of them multiply; else one warpgroup loads.
+static int32_t math_warpgroups(const struct traits *t, int32_t tile_m, bool simt)
 {
     if (t->threads >= 256)
-        return t->threads / 128 - 1; // one warpgroup loads
+        return t->threads / 128 - (simt ? 0 : 1);
     return t->threads || tile_m <= ROWS ? 1 : 2;
 }
 
@@ -536,9 +566,14 @@ static const char *refuse_resources(const struct hopper_breakdown *b, const stru
         return "the registers of the resident blocks do not fit in an SM";
     // FP32 accumulators of a warpgroup's share, beside addresses and loop state.
     double accumulators = (double)b->tile_m * b->tile_n * t->weights / (128.0 * t->warpgroups);
-    if (t->tensor && !t->blackwell && traits->registers <= 0 &&
-        accumulators + REGISTERS_KEPT > REGISTERS_MOST)
+    if (!t->tensor || t->blackwell || traits->registers > 0)
+        return NULL;
+    if (accumulators + REGISTERS_KEPT > REGISTERS_MOST)
         return "the accumulators do not fit in a thread's 255 registers";
+    double threads = 128.0 * t->warpgroups, loading = t->simt ? 0 : 128;
+    double all = (accumulators + REGISTERS_KEPT) * threads + REGISTERS_KEPT * loading;
+    if (gpu->registers.value > 0 && all > gpu->registers.value)
+        return "the accumulators do not fit in an SM's registers";
     return NULL;
 }
 
@@ -636,7 +671,7 @@ static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
     t->cluster_m = or_default(traits->cluster_m, 1);
     t->cluster_n = or_default(traits->cluster_n, 1);
     t->split = or_default(traits->split_k, 1);
-    t->warpgroups = math_warpgroups(traits, b->tile_m);
+    t->warpgroups = math_warpgroups(traits, b->tile_m, t->simt);
     t->together = traits->overlap == OVERLAP_PINGPONG ? 1 : t->warpgroups;
     t->swapped = t->tensor && !t->simt && operands_swapped(b, t);
 }
@@ -759,21 +794,25 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
     double fill_clk = t->simt ? gpu->dram_latency_clk.value : bulk ? t->fit->fill_clk : 0;
     // The first loads come from L2.
     double nearer_clk = gpu->dram_latency_clk.value - gpu->l2_latency_clk.value;
-    if (hopper_in_l2(t) && nearer_clk > 0)
-        fill_clk = most(0, fill_clk - nearer_clk);
+    if (nearer_clk > 0)
+        fill_clk = most(0, fill_clk - nearer_clk * found_operands(t));
     double store_clk = t->blackwell ? blackwell_store_clk(b, t)
                        : bulk       ? t->fit->store_clk
                                     : simt_store_clk;
-    b->launch_ns = gpu->launch_s.value * 1e9;
-    if (gpu->overhead_clk.value > 0 && gpu->clock_hz.value > 0) // not a matter of the SM clock
-        b->launch_ns = gpu->overhead_clk.value / gpu->clock_hz.value * 1e9;
+    // Not a matter of the SM clock.
+    bool between = gpu->event_launch_s.value > 0;
+    b->launch_ns = (between ? gpu->event_launch_s : gpu->launch_s).value * 1e9;
+    if (between)
+        b->launch_ns = most(0, b->launch_ns + further_launch_ns[t->in->problem->regime]);
     b->fill_ns = fill_clk / t->clock * 1e9;
     b->clocked_ns += b->fill_ns + store_clk / t->clock * 1e9;
     if (bulk && t->cluster > 1)
         b->fill_ns += t->fit->cluster_s * 1e9;
     double rate = gpu->dram_bytes_s.value * t->fit->store_rate;
-    if (hopper_in_l2(t) && gpu->l2_bytes_clk.value > 0)
-        rate = most(rate, gpu->l2_bytes_clk.value * gpu->clock_hz.value * t->fit->store_rate);
+    if (hopper_found(t) > 0 && gpu->l2_bytes_clk.value > 0) {
+        double l2_rate = gpu->l2_bytes_clk.value * gpu->clock_hz.value * t->fit->store_rate;
+        rate = most(rate, 1 / (hopper_found(t) / l2_rate + (1 - hopper_found(t)) / rate));
+    }
     b->store_ns = (store_clk / t->clock + hopper_last_stores(b, t) / rate) * 1e9;
     b->transpose_ns = transpose_ns(t);
     add_split(b, t);
@@ -987,7 +1026,7 @@ static enum bound bound_of(const struct hopper_breakdown *b)
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "hopper", .version = "11"};
+    struct prediction out = {.model = "hopper", .version = "12"};
     struct hopper_breakdown b;
     out.why = claims_refuse(in, CLAIM_SCALES | CLAIM_LAYOUTS | CLAIM_EPILOGUES | CLAIM_WARM |
                                     CLAIM_GROUPS);
@@ -1014,7 +1053,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_hopper = {
     .name = "hopper",
-    .version = "11",
+    .version = "12",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
 };

@@ -98,6 +98,8 @@
     X(decode_math, 0.7594)       /* this part of the multiplication */                             \
     X(decode_split_s, 1.593e-06) /* where blocks share K */                                        \
     X(l2_kept, 0.1095)           /* of L2: operands that are never read again from DRAM */         \
+    X(l2_holds, 0.8)             /* of L2, which a launch finds again */                           \
+    X(l2_dirty, 0.8)             /* of L2, which was written and not yet stored */                 \
     X(transpose_rate, 0.73)      /* of the DRAM rate: operands turned before the product */
 
 struct hopper_constants {

@@ -51,6 +51,15 @@ int32_t origami_registers(const struct origami_config *c, enum dtype in)
     return (int32_t)ceil(24 + accumulators + fragments);
 }
 
+// A thread has 255 at most, and an SM so many for all threads of a block.
+static bool registers_fit(const struct gpu *gpu, const struct origami_config *c, enum dtype in)
+{
+    int32_t each = origami_registers(c, in), threads = 32 * (c->warps ? c->warps : 8);
+    if (each > ORIGAMI_REGISTERS_MAX)
+        return false;
+    return !(gpu->registers.value > 0) || (double)each * threads <= gpu->registers.value;
+}
+
 static bool is_known(struct figure f)
 {
     return f.value > 0;
@@ -285,8 +294,8 @@ static void consider(struct search_state *s, const struct origami_config *c)
 {
     struct origami_latency latency;
     s->best.tried++;
-    if (s->search->registers && origami_registers(c, s->problem->in) > ORIGAMI_REGISTERS_MAX) {
-        s->why = "every configuration spills registers";
+    if (s->search->registers && !registers_fit(s->gpu, c, s->problem->in)) {
+        s->why = "no configuration fits into the registers";
         return;
     }
     const char *why = origami_latency(&latency, s->gpu, s->problem, c, 0);

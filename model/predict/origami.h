@@ -51,7 +51,7 @@ int64_t origami_group_cost(int64_t grid_m, int64_t grid_n, int64_t blocks, int32
                            int32_t tile_m, int32_t tile_n);
 
 struct origami_search {
-    bool registers; // leave out configurations that spill
+    bool registers; // leave out configurations that spill, or that no SM has registers for
     bool pipeline;  // try 1-5 stages and 2-16 warps, not only 2 and 8
     bool split_k;   // try splits of K
 };

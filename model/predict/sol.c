@@ -4,13 +4,40 @@
 // bytes at the DRAM rate, each input read once and the output written once (problem_bytes()).
 //     time = max(2 m n k / (clock SMs flops), (m k + k n) b_in + m n b_out [+ scales]) / bandwidth)
 #include "model/predict.h"
+#include "model/predict/parts/arithmetic.h"
 #include "model/predict/parts/claims.h"
+
+#include <math.h>
+
+// Scales as seed 0 has them: of a last block that is not whole, its part.
+static double dram_bytes(const struct problem *p)
+{
+    const struct block_scales *s = &p->scales;
+    double bytes = problem_bytes(p);
+    if (s->vector == 0 || p->groups.kind)
+        return bytes;
+    double blocks = (double)p->k / s->vector;
+    double rows = (double)p->m / s->rows_a + problem_weights(p) * (double)p->n / s->rows_b;
+    return bytes - (ceil(blocks) - blocks) * p->batch * rows * dtype_bytes(s->type);
+}
+
+// What the regime lets a launch find in L2, where there is room.
+static double found_bytes(const struct predict_input *in)
+{
+    const struct problem *p = in->problem;
+    if (in->warm || p->regime == REGIME_WARM)
+        return problem_bytes(p);
+    if (p->regime != REGIME_ACTIVATIONS)
+        return 0;
+    double rows = (double)problem_used_rows(p);
+    return rows * ((double)p->k * dtype_bytes(p->in) + (double)p->n * dtype_bytes(p->out));
+}
 
 static struct prediction predict(const struct predict_input *in)
 {
     const struct gpu *gpu = in->gpu;
     const struct problem *p = in->problem;
-    struct prediction out = {.model = "sol", .version = "1"};
+    struct prediction out = {.model = "sol", .version = "2"};
     if ((out.why = claims_refuse(in, CLAIM_GEMM)))
         return out;
     out.feasible = true;
@@ -21,13 +48,14 @@ static struct prediction predict(const struct predict_input *in)
         out.why = "the profile has no rate for this element type, or no DRAM bandwidth";
         return out;
     }
-    double bytes = problem_bytes(p);
+    double bytes = dram_bytes(p);
     double math_ns = problem_flops(p) / rate * 1e9;
     double rate_s = gpu->dram_bytes_s.value;
     double l2_s = gpu->l2_bytes_clk.value * gpu->clock_hz.value;
-    if (in->warm && bytes <= gpu->l2_bytes.value && l2_s > rate_s)
-        rate_s = 2 * l2_s; // a floor: reads and writes side by side
-    double dram_ns = bytes / rate_s * 1e9;
+    double found = least(found_bytes(in), gpu->l2_bytes.value);
+    double dram_ns = (bytes - found) / rate_s * 1e9;
+    if (found > 0 && l2_s > rate_s)
+        dram_ns = most(dram_ns, bytes / (2 * l2_s) * 1e9); // a floor: reads and writes side by side
     out.time_ns = math_ns > dram_ns ? math_ns : dram_ns;
     out.bound = math_ns > dram_ns ? BOUND_COMPUTE : BOUND_MEMORY;
     out.clock_exponent = math_ns > dram_ns ? -1.0 : 0.0;
@@ -38,7 +66,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_sol = {
     .name = "sol",
-    .version = "1",
+    .version = "2",
     .why = "the roofline: peak rates, each byte once; a floor, not an estimate",
     .predict = predict,
 };

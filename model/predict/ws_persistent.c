@@ -89,7 +89,8 @@ static const char *refuse(const struct ws_breakdown *b, const struct predict_inp
         return "the profile has no rate for this element type";
     if (!(gpu->dram_bytes_s.value > 0))
         return "the profile has no DRAM bandwidth";
-    if (!(gpu->overhead_clk.value > 0) || !(gpu->epilogue_min_clk.value > 0))
+    if (gpu->overhead_clk.origin == ORIGIN_UNKNOWN ||
+        gpu->epilogue_min_clk.origin == ORIGIN_UNKNOWN)
         return "the profile lacks overhead_clk or epilogue_min_clk";
     return NULL;
 }

@@ -47,7 +47,7 @@ static void csv_in_gives_csv_out_with_two_more_columns(void **state)
     char *file = temporary(""), *text;
     unlink(file); // a link: the data's own path may hold blanks, which `run` splits at
     assert_int_equal(symlink(TEST_DATA "/conformance_ws_persistent.csv", file), 0);
-    char *line = xprintf("predict --model ws-persistent --gpu b200 --csv %s", file);
+    char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file);
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     struct csv in = table_read("conformance_ws_persistent.csv"), out;
     struct error err;
@@ -74,7 +74,7 @@ static void the_l2_knob_is_a_column_and_an_option(void **state)
     char *file = temporary("cta_n,cta_m,k,n,m,cluster_n,cluster_m,out_dtype,in_dtype,sf_vec_size,"
                            "sf_dtype,l2_hit_rate,predicted_us\n"
                            "64,128,16384,4096,4096,1,2,fp32,e2m1,16,e8m0,0.4,stale\n");
-    char *line = xprintf("predict --model=ws_persistent --gpu=B200 --csv=%s", file), *text;
+    char *line = xprintf("predict --model=ws_persistent --gpu=B200-1300 --csv=%s", file), *text;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     assert_non_null(strstr(text, ",228.6655144230769"));
     assert_null(strstr(text, "stale"));
@@ -82,6 +82,51 @@ static void the_l2_knob_is_a_column_and_an_option(void **state)
     free(line);
     unlink(file);
     free(file);
+}
+
+static double predicted_us(const char *words)
+{
+    char *text;
+    char *line = xprintf("predict --gpu h100-sxm --format csv %s", words);
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    struct csv out;
+    struct error err;
+    assert_int_equal(csv_parse(&out, text, strlen(text), "out", &err), 0);
+    double us = table_number(&out, 0, "predicted_us");
+    csv_free(&out);
+    free(text);
+    free(line);
+    return us;
+}
+
+static void a_regime_is_of_the_text_an_option_or_a_column(void **state)
+{
+    const char *const shape = "256x7168x2048:bf16";
+    char *option = xprintf("--regime dirty %s", shape), *text = xprintf("%s:dirty", shape);
+    double cold = predicted_us(shape), dirty = predicted_us(text);
+    assert_true(dirty > cold);
+    assert_true(predicted_us(option) == dirty);
+    char *file = temporary("m,n,k,in_dtype,regime\n256,7168,2048,bf16,dirty\n");
+    char *csv = xprintf("--regime warm --csv %s", file); // a row that says its own keeps it
+    assert_true(predicted_us(csv) == dirty);
+    free(option);
+    free(text);
+    unlink(file);
+    free(file);
+    free(csv);
+}
+
+static void a_launch_is_left_out_by_an_option_or_a_column(void **state)
+{
+    char *file = temporary("m,n,k,in_dtype,launch\n256,7168,2048,bf16,no\n");
+    char *csv = xprintf("--csv %s", file);
+    double without = predicted_us("--no-launch 256x7168x2048:bf16");
+    assert_true(predicted_us(csv) == without);
+    double launch_us = predicted_us("256x7168x2048:bf16") - without;
+    assert_true(launch_us > 2.7 && launch_us < 2.8);
+    unlink(file);
+    free(file);
+    free(csv);
 }
 
 static void what_multiplies_is_a_column(void **state)
@@ -157,7 +202,7 @@ static void an_infeasible_row_says_why_and_has_no_time(void **state)
 {
     char *file =
         temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
-    char *line = xprintf("predict --model ws-persistent --gpu b200 --csv %s", file), *text;
+    char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file), *text;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     assert_non_null(strstr(text, "64,64,64,fp16,4096,64,,infeasible: "));
     free(text);
@@ -180,10 +225,15 @@ static void bad_input_ends_with_4_and_prints_no_rows(void **state)
         "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,nan\n",
         "m,n,k,in_dtype,multiply\n1,2,3,fp16,4\n",
         "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,1.5\n",
+        "m,n,k,in_dtype,clusterm\n1,2,3,fp16,2\n", // misspelt
+        "m,n,k,in_dtype,Threads\n1,2,3,fp16,256\n",
+        "m,n,k,in_dtype,regime\n1,2,3,fp16,hot\n",
+        "m,n,k,in_dtype,launch\n1,2,3,fp16,maybe\n",
+        "problem,regime\n1x2x3:fp16:stream,warm\n",
     };
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
         char *file = temporary(bad[i]), *text;
-        char *line = xprintf("predict --model ws-persistent --gpu b200 --csv %s", file);
+        char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file);
         assert_int_equal(run(&command_predict, line, &text), CONCLUDE_FAILED);
         assert_string_equal(text, "");
         free(text);
@@ -213,7 +263,7 @@ static void explanation_shows_the_seeds_breakdown(void **state)
                            "cluster_n,measured_us\n4096,7168,257,fp8,fp8,,0,64,256,2,1,"
                            "35.63520014286041\n"),
          *text;
-    char *line = xprintf("predict --model ws-persistent --gpu b200 --explain --csv %s", file);
+    char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --explain --csv %s", file);
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     static const char *const expected[] = {
         "MNK 4096 7168 257\nCTA (64 256)\nCLUSTER (2 1)\nRATIO: 0.57948536391",
@@ -320,6 +370,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_in_gives_csv_out_with_two_more_columns),
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
+        cmocka_unit_test(a_regime_is_of_the_text_an_option_or_a_column),
+        cmocka_unit_test(a_launch_is_left_out_by_an_option_or_a_column),
         cmocka_unit_test(what_multiplies_is_a_column),
         cmocka_unit_test(a_dual_gemm_is_predicted_from_words_and_from_a_column),
         cmocka_unit_test(what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text),

@@ -113,7 +113,7 @@ static struct figures on_gpu(const char *gpu, const char *data)
 // blackwell.c says.
 static void a_b200_is_met_by_its_own_branch(void **state)
 {
-    struct figures plain = on_gpu("b200", "b200_measured.csv");
+    struct figures plain = on_gpu("b200-1300", "b200_measured.csv");
     assert_true(plain.rows == 800 && plain.refused == 0);
     assert_true(plain.mape < 7 && plain.tau > 0.74 && plain.picked > 0.97 && plain.worst > 0.8);
 }

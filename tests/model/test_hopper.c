@@ -273,6 +273,7 @@ static void what_does_not_fit_is_infeasible_and_says_why(void **state)
         {{.tile_m = 128, .tile_n = 256, .tile_k = 64, .stages = 5}, "shared memory"},
         {{.tile_m = 128, .tile_n = 128, .smem_bytes = 250000}, "shared memory"},
         {{.tile_m = 128, .tile_n = 128, .threads = 512, .registers = 200}, "registers"},
+        {{.tile_m = 256, .tile_n = 256, .threads = 1024}, "an SM's registers"},
         {{.cluster_m = 17}, "cluster"},
         {{.cluster_m = 4, .cluster_n = 8}, "cluster"},
         {{.tile_m = 4096}, "tile"},
@@ -364,10 +365,37 @@ static void warm_operands_come_from_l2(void **state)
     assert_true(model_find("hopper")->predict(&in).time_ns == cold);
 }
 
+static double in_regime(int64_t m, int64_t n, int64_t k, enum regime regime)
+{
+    const struct traits none = {0};
+    struct problem p = bf16(m, n, k);
+    p.regime = regime;
+    struct predict_input in = {
+        .gpu = gpu_find("h100-sxm"), .traits = &none, .problem = &p, .clock_hz = 1.8e9};
+    struct prediction out = model_find("hopper")->predict(&in);
+    assert_true(out.feasible);
+    return out.time_ns;
+}
+
+static void each_regime_has_its_own_time(void **state)
+{
+    const int64_t m = 128, n = 7168, k = 4096; // 59 MB of weights, 1 MB of activations
+    double alone = in_regime(m, n, k, REGIME_ISOLATED);
+    assert_true(in_regime(m, n, k, REGIME_DIRTY) > 1.1 * alone);
+    assert_true(in_regime(m, n, k, REGIME_STREAM) < alone);
+    double weights = 7168 * 2048 * 2.0; // 29 MB: L2 holds them
+    double layer = in_regime(m, n, 2048, REGIME_ACTIVATIONS);
+    assert_true(in_regime(m, n, 2048, REGIME_WARM) < layer);
+    assert_true(layer > weights / 3.24e12 * 1e9); // they come from memory
+    // Weights that L2 cannot hold leave little between warm and cold.
+    assert_true(in_regime(m, 65536, k, REGIME_WARM) > 0.98 * in_regime(m, 65536, k, REGIME_COLD));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(warm_operands_come_from_l2),
+        cmocka_unit_test(each_regime_has_its_own_time),
         cmocka_unit_test(recorded_times_are_met),
         cmocka_unit_test(the_clock_is_guessed_within_5_percent),
         cmocka_unit_test(parts_add_up_and_the_exponent_is_a_slope),

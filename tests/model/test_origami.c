@@ -197,6 +197,20 @@ static void register_filter_never_selects_a_spilling_tile(void **state)
     csv_free(&t);
 }
 
+// More warps make a thread's share of a tile smaller, not the block's.
+static void a_block_has_no_more_registers_than_an_sm(void **state)
+{
+    const struct gpu *gpu = gpu_find("rtx4090");
+    const struct origami_search search = {.registers = true, .pipeline = true, .split_k = true};
+    for (int64_t side = 256; side <= 8192; side *= 2) {
+        struct problem p = {.m = side, .n = side, .k = side, .batch = 1};
+        p.in = p.out = DTYPE_FP16;
+        struct origami_selection s;
+        assert_null(origami_select(&s, gpu, &p, &search));
+        assert_true(origami_registers(&s.config, p.in) * 32 * s.config.warps <= 65536);
+    }
+}
+
 static void wider_searches_find_nothing_worse(void **state)
 {
     struct problem p = fp16(256, 512, 16384);
@@ -295,6 +309,7 @@ int main(void)
         cmocka_unit_test(group_cost_equals_enumeration),
         cmocka_unit_test(register_estimate_bounds_the_published_counts),
         cmocka_unit_test(register_filter_never_selects_a_spilling_tile),
+        cmocka_unit_test(a_block_has_no_more_registers_than_an_sm),
         cmocka_unit_test(wider_searches_find_nothing_worse),
         cmocka_unit_test(unpipelined_tiles_are_slower),
         cmocka_unit_test(l2_hit_lies_between_0_and_1_for_every_group),

@@ -97,6 +97,21 @@ static void names_are_found_whatever_their_case_and_separators(void **state)
     assert_null(gpu_for_device("NVIDIA T4"));
 }
 
+// One locked machine of one laboratory is not what a name of a GPU stands for.
+static void a_b200_is_not_the_locked_one_of_seed_0(void **state)
+{
+    const struct gpu *gpu = gpu_for_device("NVIDIA B200"), *locked = gpu_find("b200-1300");
+    assert_string_equal(gpu->name, "b200");
+    assert_true(gpu->clock_hz.value > 1.8e9 && locked->clock_hz.value == 1.3e9);
+    const double fp32 = gpu->sm_count.value * gpu->flops_clk_fp32.value * gpu->clock_max_hz.value;
+    assert_true(fp32 > 70e12 && fp32 < 85e12); // not TF32's
+    struct problem p = {
+        .m = 16, .n = 256, .k = 64, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
+    const struct traits none = {0};
+    const struct predict_input in = {.gpu = gpu, .traits = &none, .problem = &p};
+    assert_true(model_find("hopper")->predict(&in).time_ns < 8000);
+}
+
 static void every_shipped_figure_names_its_source(void **state)
 {
     for (size_t i = 0; i < gpu_count; i++) {
@@ -123,6 +138,7 @@ int main(void)
         cmocka_unit_test(the_best_come_first_and_are_different),
         cmocka_unit_test(a_profile_without_figures_selects_nothing),
         cmocka_unit_test(names_are_found_whatever_their_case_and_separators),
+        cmocka_unit_test(a_b200_is_not_the_locked_one_of_seed_0),
         cmocka_unit_test(every_shipped_figure_names_its_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -260,6 +260,47 @@ static void mma_sync_is_slower_than_wgmma(void **state)
     assert_true(time_of(&p, &direct) > time_of(&p, &mma));
 }
 
+// Of cuBLAS in BF16 on an A100 SXM, as published (gau-nernst/learn-cuda); nothing is fitted to
+// them.
+static void tensor_cores_before_hopper_are_met(void **state)
+{
+    const struct {
+        int64_t side;
+        double us, within;
+    } rows[] = {{2048, 110.6, 0.25}, {4096, 558.0, 0.05}, {8192, 4199.5, 0.05}};
+    const struct traits none = {0};
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct problem p = fp32(rows[i].side, rows[i].side, rows[i].side);
+        p.in = p.out = DTYPE_BF16;
+        double us = predict_on(gpu_find("a100-sxm"), &p, &none, 0).time_ns / 1e3;
+        assert_true(fabs(us / rows[i].us - 1) < rows[i].within);
+    }
+}
+
+// No warpgroup is set aside to load where threads load for themselves.
+static void all_warps_multiply_where_threads_load(void **state)
+{
+    struct problem p = fp32(4096, 4096, 4096);
+    p.in = p.out = DTYPE_BF16;
+    const struct traits t = {.tile_m = 256,
+                             .tile_n = 128,
+                             .tile_k = 32,
+                             .stages = 3,
+                             .threads = 256,
+                             .smem_bytes = 73728};
+    assert_true(predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns > 0);
+}
+
+// A library splits K as often as it takes to fill the GPU.
+static void a_library_splits_a_long_k(void **state)
+{
+    const struct traits none = {0};
+    struct problem p = fp32(256, 256, 524288);
+    double ns = predict_on(gpu_find("h100-sxm"), &p, &none, 0).time_ns;
+    double peak_ns = problem_flops(&p) / (132 * 256 * 1.83e9) * 1e9;
+    assert_true(ns > peak_ns && ns < 2 * peak_ns); // 3.4 times with eight parts
+}
+
 static uint32_t next(uint32_t *seed, uint32_t below)
 {
     *seed = *seed * 1664525 + 1013904223;
@@ -347,7 +388,8 @@ static void the_roofline_is_the_limit(void **state)
     struct predict_input in = {.gpu = &gpu, .traits = &t, .problem = &compute, .clock_hz = 1.9e9};
     double ratio =
         predict_on(&gpu, &compute, &t, 1.9e9).time_ns / model_find("sol")->predict(&in).time_ns;
-    assert_true(ratio > 1 && ratio < 1.15);
+    assert_true(ratio > 1 &&
+                ratio < 1.15 / 0.9); // of the multipliers, asynchronous copies reach 0.9
     gpu.dram_bytes_s.value /= 1000;
     in.problem = &memory;
     struct prediction slow = predict_on(&gpu, &memory, &t, 1.9e9);
@@ -374,6 +416,9 @@ int main(void)
         cmocka_unit_test(a_faster_clock_is_never_slower_and_the_exponent_is_its_slope),
         cmocka_unit_test(no_prediction_beats_the_roofline),
         cmocka_unit_test(the_roofline_is_the_limit),
+        cmocka_unit_test(tensor_cores_before_hopper_are_met),
+        cmocka_unit_test(all_warps_multiply_where_threads_load),
+        cmocka_unit_test(a_library_splits_a_long_k),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static void dual_gemm_floor_counts_both_weights_and_scales(void **state)
 {
     struct csv t = table_read("conformance_dual_gemm_floor.csv");
     for (size_t i = 0; i < t.count; i++) {
-        struct gpu gpu = *gpu_find("b200");
+        struct gpu gpu = *gpu_find("b200-1300");
         gpu.dram_bytes_s.value = table_number(&t, i, "dram_bytes_per_s");
         struct problem p = {.m = (int64_t)table_number(&t, i, "m"),
                             .n = (int64_t)table_number(&t, i, "n"),

@@ -31,7 +31,7 @@ static void read_row(struct row_input *out, const struct csv *t, size_t row)
     out->traits.cluster_m = (int32_t)table_number(t, row, "cluster_m");
     out->traits.cluster_n = (int32_t)table_number(t, row, "cluster_n");
     out->input = (struct predict_input){
-        .gpu = gpu_find("b200"), .traits = &out->traits, .problem = &out->problem};
+        .gpu = gpu_find("b200-1300"), .traits = &out->traits, .problem = &out->problem};
     struct block_scales *scales = &out->problem.scales;
     scales->vector = (int32_t)table_number(t, row, "sf_vec_size");
     scales->rows_a = scales->rows_b = 1;
@@ -112,7 +112,7 @@ static void sweep_is_consistent(void **state)
                                 .tile_n = tiles[i % tile_count].tile_n,
                                 .cluster_m = 2,
                                 .cluster_n = 1};
-        struct predict_input in = {.gpu = gpu_find("b200"), .traits = &traits, .problem = &p};
+        struct predict_input in = {.gpu = gpu_find("b200-1300"), .traits = &traits, .problem = &p};
         struct prediction out = ws->predict(&in);
         assert_true(out.feasible && isfinite(out.time_ns) && out.time_ns > 0);
         double sum = 0;
@@ -145,13 +145,13 @@ static void impossible_inputs_are_infeasible_with_a_reason(void **state)
                                  {.cluster_m = -2},
                                  {.cluster_m = INT32_MAX, .cluster_n = INT32_MAX}};
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
-        struct predict_input in = {.gpu = gpu_find("b200"), .traits = &bad[i], .problem = &p};
+        struct predict_input in = {.gpu = gpu_find("b200-1300"), .traits = &bad[i], .problem = &p};
         struct prediction out = ws->predict(&in);
         assert_false(out.feasible);
         assert_non_null(out.why);
     }
     struct traits plain = {0};
-    struct predict_input in = {.gpu = gpu_find("b200"), .traits = &plain, .problem = &p};
+    struct predict_input in = {.gpu = gpu_find("b200-1300"), .traits = &plain, .problem = &p};
     in.l2_hit_rate = NAN;
     assert_false(ws->predict(&in).feasible);
     in.l2_hit_rate = 0;
@@ -168,7 +168,7 @@ static void the_largest_problem_has_a_finite_time(void **state)
                         .out = DTYPE_FP32,
                         .batch = 65535};
     struct traits traits = {.tile_m = 1, .tile_n = 1};
-    struct predict_input in = {.gpu = gpu_find("b200"), .traits = &traits, .problem = &p};
+    struct predict_input in = {.gpu = gpu_find("b200-1300"), .traits = &traits, .problem = &p};
     struct prediction out = model_find("ws-persistent")->predict(&in);
     assert_true(!out.feasible || (isfinite(out.time_ns) && out.time_ns > 0));
 }

@@ -3,7 +3,8 @@
 // For tensor cores: tiles and clusters of CUTLASS, QuACK and DeepGEMM on Hopper, tall and wide, as
 // persistent kernels, with K split within a cluster, and as stream-K. Two consumer warpgroups hold
 // at most 256 x 128 accumulators. For FP32 without them, and for tensor cores that mma.sync feeds:
-// tiles of CUTLASS's multi-stage kernels, of 256 and 128 threads, with K split up to eight times.
+// tiles of CUTLASS's multi-stage kernels, of 256 and 128 threads, with K split up to 64 times; a
+// slab is 64 bytes deep, or a whole line where there is room and tensor cores multiply.
 #include "model/predict/parts/candidates.h"
 
 #include "model/predict/deepgemm.h"
@@ -26,14 +27,16 @@ static const struct candidate_choice bulk[] = {
     {64, 64, 1, 1, 8},   {64, 128, 1, 1, -1}, {128, 128, 1, 1, -1}, {128, 256, 1, 1, -1}};
 
 static const struct candidate_choice threads_load[] = {
-    {32, 32, 1, 1, 1},   {64, 32, 1, 1, 1},  {32, 64, 1, 1, 1},   {64, 64, 1, 1, 1},
-    {128, 32, 1, 1, 1},  {32, 128, 1, 1, 1}, {128, 64, 1, 1, 1},  {64, 128, 1, 1, 1},
-    {128, 128, 1, 1, 1}, {256, 64, 1, 1, 1}, {64, 256, 1, 1, 1},  {256, 128, 1, 1, 1},
-    {128, 256, 1, 1, 1}, {32, 32, 1, 1, 2},  {64, 64, 1, 1, 2},   {128, 128, 1, 1, 2},
-    {32, 32, 1, 1, 4},   {64, 64, 1, 1, 4},  {128, 128, 1, 1, 4}, {32, 32, 1, 1, 8},
-    {64, 64, 1, 1, 8}};
+    {32, 32, 1, 1, 1},    {64, 32, 1, 1, 1},   {32, 64, 1, 1, 1},   {64, 64, 1, 1, 1},
+    {128, 32, 1, 1, 1},   {32, 128, 1, 1, 1},  {128, 64, 1, 1, 1},  {64, 128, 1, 1, 1},
+    {128, 128, 1, 1, 1},  {256, 64, 1, 1, 1},  {64, 256, 1, 1, 1},  {256, 128, 1, 1, 1},
+    {128, 256, 1, 1, 1},  {32, 32, 1, 1, 2},   {64, 64, 1, 1, 2},   {128, 128, 1, 1, 2},
+    {32, 32, 1, 1, 4},    {64, 64, 1, 1, 4},   {128, 128, 1, 1, 4}, {32, 32, 1, 1, 8},
+    {64, 64, 1, 1, 8},    {128, 128, 1, 1, 8}, {32, 32, 1, 1, 16},  {64, 64, 1, 1, 16},
+    {128, 128, 1, 1, 16}, {32, 32, 1, 1, 32},  {64, 64, 1, 1, 32},  {128, 128, 1, 1, 32},
+    {32, 32, 1, 1, 64},   {64, 64, 1, 1, 64},  {128, 128, 1, 1, 64}};
 
-enum { SLAB_BYTES = 128, STAGES_MOST = 8, SIMT_STAGES = 3, SIMT_DEPTH = 16, OUTPUTS_A_THREAD = 64 };
+enum { SLAB_BYTES = 128, STAGES_MOST = 8, SIMT_STAGES = 3, OUTPUTS_A_THREAD = 64 };
 
 static bool by_threads(const struct gpu *gpu, const struct problem *p)
 {
@@ -77,7 +80,10 @@ static bool bulk_candidate(struct traits *t, const struct gpu *gpu, const struct
 static bool threads_candidate(struct traits *t, const struct gpu *gpu, const struct problem *p)
 {
     int32_t outputs = t->tile_m * t->tile_n;
-    int32_t depth = dtype_bytes(p->in) < 4 ? 2 * SIMT_DEPTH : SIMT_DEPTH;
+    int32_t depth = (int32_t)(SLAB_BYTES / 2 / dtype_bytes(p->in));
+    double whole = (double)SIMT_STAGES * (t->tile_m + t->tile_n) * SLAB_BYTES;
+    if (p->in != DTYPE_FP32 && whole <= gpu->smem_bytes.value)
+        depth *= 2;
     t->tile_k = depth;
     t->stages = SIMT_STAGES;
     t->threads = outputs / OUTPUTS_A_THREAD < 64 ? 64 : outputs / OUTPUTS_A_THREAD;

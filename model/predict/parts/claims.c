@@ -10,7 +10,8 @@ const char *claims_refuse(const struct predict_input *in, int claims)
         return "no model: the problem is no GEMM";
     if (p->epilogue != EPILOGUE_NONE && !(claims & CLAIM_EPILOGUES))
         return "the model knows plain products only, no epilogue";
-    if (in->warm && !(claims & CLAIM_WARM))
+    bool warm = in->warm || p->regime == REGIME_WARM || p->regime == REGIME_ACTIVATIONS;
+    if (warm && !(claims & CLAIM_WARM))
         return "the model knows cold operands only";
     if (p->scales.vector > 0 && !(claims & CLAIM_SCALES))
         return "this model does not know block scales";

@@ -10,7 +10,7 @@ const struct hopper_constants hopper_fitted = {
 #undef X
 };
 
-const struct hopper_constants blackwell_fitted = {.fill_clk = 6400,
+const struct hopper_constants blackwell_fitted = {.fill_clk = 3706,
                                                   .dram_rate = 0.88,
                                                   .store_rate = 0.341,
                                                   .l2_rate = 0.444,
@@ -18,6 +18,8 @@ const struct hopper_constants blackwell_fitted = {.fill_clk = 6400,
                                                   .l2_far = 0.3,
                                                   .l2_near_share = 0.35,
                                                   .l2_kept = 0.425,
+                                                  .l2_holds = 0.8,
+                                                  .l2_dirty = 0.8,
                                                   .line_64 = 1,
                                                   .line_32 = 1,
                                                   .line_16 = 1,

@@ -37,11 +37,13 @@
 // Fitted, on every other of the ten problems of recorded/h200/fp32-run-1 (naive and tiled): the
 // exponent, of 1.6, 1.7 .. 2 and 2.2, and whether loads wait for L2, for DRAM, or half each. With
 // two resources equally busy 1.7 means 1.5 times the time of one: barriers leave no more overlap.
-// Three and more slabs in flight overlap as hopper.h's pipelines do, with exponent 5; cuBLASLt's
-// large problems agree. Streaming, 2.3 of 1.7, 2, 2.2 .. 2.6 and 3, on the four rows with m = 1 of
-// recorded/h200/ladder/fit.*, within 4 %: no barrier, but each warp's loads stand still while it
-// multiplies. Figures, and what they are worth: recorded/h200/accuracy/README.md.
-// Bank conflicts are not in the traits, and so not here: kernels without them are meant.
+// Three and more slabs in flight are copied without the threads, which read the next step's
+// operands while they multiply; they overlap as hopper.h's pipelines do, with exponent 5, and reach
+// 0.9 of the multipliers: cuBLASLt's large problems of that run. Streaming, 2.3 of 1.7, 2, 2.2
+// .. 2.6 and 3, on the four rows with m = 1 of recorded/h200/ladder/fit.*, within 4 %: no barrier,
+// but each warp's loads stand still while it multiplies. Figures, and what they are worth:
+// recorded/h200/accuracy/README.md. Bank conflicts are not in the traits, and so not here: kernels
+// without them are meant.
 #include "model/predict/parts/simt.h"
 
 #include "model/predict/parts/arithmetic.h"
@@ -50,6 +52,7 @@
 #include <math.h>
 
 static const double exponent = 1.7, pipelined = 5, streaming = 2.3;
+static const double reached = 0.9;      // of the multipliers, where copies are asynchronous
 static const double fp8_conversion = 2; // a pair at half rate, then each half to FP32
 
 static const double sub_partitions = 4, warp = 32;
@@ -57,7 +60,7 @@ static const double line_bytes = 128, sector_bytes = 32, fragment_bytes = 16; //
 static const double shared_latency_clk = 23, l1_latency_clk = 40;
 static const double copy_instructions = 4, vector = 4, unrolled = 4;
 static const double kept_registers = 24; // addresses and loop state, as in hopper.c
-enum { THREADS_DEFAULT = 256, REGISTERS_MOST = 255 };
+enum { THREADS_DEFAULT = 256, REGISTERS_MOST = 255, ASYNCHRONOUS = 3 };
 
 // Tensor cores from registers: by the traits, and before Hopper whatever they say.
 static bool by_mma(const struct predict_input *in)
@@ -145,13 +148,24 @@ static void stage(struct block *o, const struct hopper_breakdown *b, const struc
                   double read_bytes, double own)
 {
     double sides = (double)b->tile_m + b->tile_n, port = t->gpu->smem_bytes_clk.value;
-    double reads = read_bytes / port;
-    double staging = sides * t->bytes_in / port + lines_loaded(b, t, b->tile_m, true) +
-                     lines_loaded(b, t, b->tile_n, false);
+    double reads = read_bytes / port, bytes = sides * t->bytes_in;
+    double wait = t->gpu->l2_latency_clk.value;
+    if (t->in->traits->stages >= ASYNCHRONOUS) {
+        // Copies of 16 bytes that no thread waits for, in parts of lines as they come; the next
+        // step's fragments are read while this one multiplies.
+        double slab = b->tile_k * most(own, reads / o->warps) + 3 * shared_latency_clk;
+        o->math /= reached;
+        o->issue /= reached;
+        o->issue += bytes / fragment_bytes / sub_partitions / warp;
+        o->pipe = reads + bytes / port + bytes / line_bytes;
+        o->chain = most(slab, wait / (t->in->traits->stages - 1)) / b->tile_k;
+        return;
+    }
+    double staging =
+        bytes / port + lines_loaded(b, t, b->tile_m, true) + lines_loaded(b, t, b->tile_n, false);
     double depth = by_mma(t->in) ? sector_bytes / t->bytes_in : 1; // of K, per instruction
     double slab = b->tile_k * (own + reads / o->warps + shared_latency_clk / depth + staging) +
                   2 * shared_latency_clk;
-    double wait = t->gpu->l2_latency_clk.value;
     o->issue += copy_instructions * sides / sub_partitions / warp;
     o->pipe = reads + staging;
     o->chain = (t->in->traits->stages == 1 ? slab + wait : most(slab, wait)) / b->tile_k;
