@@ -44,15 +44,16 @@ static struct built_kernel *add_kernels(struct built *built, size_t count, struc
     return grown + built->count - count;
 }
 
+// Of a library of the build; `shown` is where it lies for those who load it.
 static int add_library(struct built *built, struct bench **bench, struct context *context,
-                       const char *library, const char code[OBJECT_ID_TEXT], struct arena *arena,
-                       struct error *err)
+                       const char *library, const char *shown, const char code[OBJECT_ID_TEXT],
+                       struct arena *arena, struct error *err)
 {
     struct bench_outcome outcome;
     struct bench_kernel_list list = {0};
-    if (!*bench && context_lister(bench, context, &built->directory, 1, err))
+    if (!*bench && context_lister(bench, context, built->directories, 1, err))
         return -1;
-    if (bench_list(&outcome, &list, *bench, library, arena, err))
+    if (bench_list(&outcome, &list, *bench, shown, arena, err))
         return -1;
     if (outcome.gone) {
         bench_stop(*bench);
@@ -65,8 +66,10 @@ static int add_library(struct built *built, struct bench **bench, struct context
     }
     struct built_kernel *kernel = add_kernels(built, list.count, arena);
     for (size_t i = 0; i < list.count; i++, kernel++) {
-        *kernel = (struct built_kernel){
-            .library = library, .device = list.items[i].device, .traits = list.items[i].traits};
+        *kernel = (struct built_kernel){.library = shown,
+                                        .file = file_name(library),
+                                        .device = list.items[i].device,
+                                        .traits = list.items[i].traits};
         text_copy(kernel->name, sizeof(kernel->name), list.items[i].name);
         memcpy(kernel->code, code, sizeof(kernel->code));
     }
@@ -104,8 +107,11 @@ static int add_plan(struct built *built, const char *path, struct arena *arena, 
     const int status = plan_file_code_id(code, &file, err);
     if (status == 0) {
         struct built_kernel *kernel = add_kernels(built, 1, arena);
-        *kernel = (struct built_kernel){
-            .library = path, .device = "cuda", .plan = true, .traits = file.plan.traits};
+        *kernel = (struct built_kernel){.library = path,
+                                        .file = file_name(path),
+                                        .device = "cuda",
+                                        .plan = true,
+                                        .traits = file.plan.traits};
         text_copy(kernel->name, sizeof(kernel->name), file.plan.name);
         memcpy(kernel->code, code, sizeof(kernel->code));
         fill_traits(&kernel->traits, &file.plan, path, arena);
@@ -127,7 +133,7 @@ static int add_captures(struct built *built, struct context *context, struct are
         const struct policy_capture *capture = &policy->captures[i];
         struct capture_made made;
         struct error why;
-        const int status = capturing_make(&made, policy, capture, built->directory, &why);
+        const int status = capturing_make(&made, policy, capture, built->directories[1], &why);
         if (status < 0)
             return error_set(err, "%.900s", why.text);
         if (status) {
@@ -137,6 +143,7 @@ static int add_captures(struct built *built, struct context *context, struct are
         }
         struct built_kernel *kernel = add_kernels(built, 1, arena);
         *kernel = (struct built_kernel){.library = arena_strdup(arena, made.file),
+                                        .file = file_name(made.file),
                                         .device = "cuda",
                                         .captured = true,
                                         .traits = made.traits};
@@ -156,8 +163,7 @@ static void refuse_twins(struct built *built, struct arena *arena)
         built->detail = arena_printf(arena,
                                      "%s and %s both hold a kernel named %s; rename one, or leave "
                                      "a library out: [library \"%s\"] skip = true",
-                                     file_name(a->library), file_name(b->library), a->name,
-                                     file_name(a->library));
+                                     a->file, b->file, a->name, a->file);
         return;
     }
 }
@@ -187,7 +193,9 @@ static int listing_fill(struct built *built, struct context *context, const stru
     const char **libraries = arena_alloc(arena, build->library_count * sizeof(*libraries));
     const size_t count = libraries_listed(libraries, context, build);
     char(*codes)[OBJECT_ID_TEXT] = arena_alloc(arena, build->library_count * sizeof(*codes));
-    int status = code_ids(codes, libraries, count, build->out, &why);
+    const struct code_kept kept = {context->kept, arena_alloc(arena, count * sizeof(*kept.paths)),
+                                   arena};
+    int status = code_ids(codes, libraries, count, build->out, &kept, &why);
     if (status < 0)
         return error_set(err, "%s", why.text);
     if (status > 0) {
@@ -199,7 +207,8 @@ static int listing_fill(struct built *built, struct context *context, const stru
         if (plan_file_is(libraries[i]))
             status = add_plan(built, libraries[i], arena, err);
         else
-            status = add_library(built, &bench, context, libraries[i], codes[i], arena, err);
+            status = add_library(built, &bench, context, libraries[i], kept.paths[i], codes[i],
+                                 arena, err);
     }
     bench_stop(bench);
     if (status || (built->state == MEASURED_OK && add_captures(built, context, arena, err)))
@@ -434,7 +443,8 @@ int built_make(struct built *out, struct context *context, const struct to_build
     if (!found && build_it(&build, context, what, &recipe, arena, err))
         return -1;
     built.cached = build.cached;
-    built.directory = build.out;
+    built.directories[0] = context->kept;
+    built.directories[1] = context->policy.capture_count ? build.out : NULL;
     built.log = build.log;
     if (build.state == BUILD_LACKING && !what->may_lack)
         return error_set(err, "commit %.12s: %s", what->commit->id, build.reason);

@@ -26,6 +26,7 @@ struct built_kernel {
     char name[KERNEL_NAME_TEXT];
     char code[OBJECT_ID_TEXT];
     const char *library; // absolute path in the cache; of a plan the plan
+    const char *file;    // what the build calls it
     bool plan;           // a plan beside a cubin: it is always timed from a record
     bool captured;       // what a program launched: `library` is its record
     const char *device;  // "host" or "cuda"
@@ -39,7 +40,7 @@ struct built {
     const char *detail;                // why it is unbuildable, one line; untrusted
     struct build_failure failure;      // the same in full; its reason is NULL when it builds
     const char *log;                   // end of the build's log: untrusted
-    const char *directory;             // of the libraries: all that a bench is shown of the build
+    const char *directories[2];        // all that a bench is shown: of the libraries, of captures
     struct built_kernel *kernels;      // sorted by name
     size_t count;
     bool cached;

@@ -129,18 +129,6 @@ static int make_plan(struct bench_outcome *out, const char *file, const struct t
     return record_of_plan(out, file, kernel->library, &task->result->problem, sms, err);
 }
 
-// Of the build that the library is from.
-static const char *directory_of(const struct recording *r, const char *library)
-{
-    for (size_t i = 0; i < r->directory_count; i++) {
-        const size_t length = strlen(r->directories[i]);
-        if (strncmp(library, r->directories[i], length) == 0 && library[length] == '/')
-            return r->directories[i];
-    }
-    assert(false && "a library of no build that is measured");
-    return NULL;
-}
-
 static int ready(struct recording *r, const struct task *task, enum sample_role role,
                  struct error *err)
 {
@@ -149,15 +137,19 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
     r->device = task->device;
     if (make_folder(r, err))
         return -1;
-    const char **shown = &r->shown[role];
-    const char *wanted = directory_of(r, side(task, role)->library);
-    if (*shown != wanted) {
+    // A process sees one library, with what its id covers, and no other.
+    const char *library = side(task, role)->library;
+    const size_t length = strlen(r->context->kept) + 1;
+    const char *folder = arena_printf(&task->run->arena, "%.*s",
+                                      (int)(length + strcspn(library + length, "/")), library);
+    if (!r->shown[role] || strcmp(r->shown[role], folder) != 0) {
         bench_stop(r->bench[role]);
         r->bench[role] = NULL;
     }
-    *shown = wanted;
-    return r->bench[role] ? 0
-                          : context_bench(&r->bench[role], r->context, task->device, shown, 1, err);
+    r->shown[role] = folder;
+    return r->bench[role]
+               ? 0
+               : context_bench(&r->bench[role], r->context, task->device, &r->shown[role], 1, err);
 }
 
 // A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
@@ -268,13 +260,13 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
     return 0;
 }
 
-static void show(struct measuring *m, const struct built *built)
+static void show(struct measuring *m, const char *directory)
 {
-    bool shown = !built || built->state != MEASURED_OK;
+    bool shown = !directory;
     for (size_t i = 0; i < m->directory_count && !shown; i++)
-        shown = strcmp(m->directories[i], built->directory) == 0;
+        shown = strcmp(m->directories[i], directory) == 0;
     if (!shown)
-        m->directories[m->directory_count++] = built->directory;
+        m->directories[m->directory_count++] = directory;
 }
 
 void measuring_begin(struct measuring *m, struct context *context,
@@ -285,11 +277,14 @@ void measuring_begin(struct measuring *m, struct context *context,
         progress_note(&context->progress,
                       "%s: measure.seed is not used any more: what kernels must not guess is drawn",
                       context->policy.label);
-    m->directories = xcalloc(count + 1, sizeof(*m->directories)); // one is of the records
-    for (size_t i = 0; i < count; i++)
-        show(m, builds[i]);
-    m->recording = (struct recording){
-        .context = context, .directories = m->directories, .directory_count = m->directory_count};
+    m->directories = xcalloc(2 * count + 1, sizeof(*m->directories)); // one is of the records
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct built *built = builds[i / 2];
+        if (built && built->state == MEASURED_OK)
+            show(m, built->directories[i % 2]);
+    }
+    m->recording = (struct recording){.context = context};
+    m->shown_count = m->directory_count;
 }
 
 void measuring_fresh(struct measuring *m)
@@ -325,7 +320,7 @@ int measuring_record(bool *made, struct measuring *m, const struct task *task,
 {
     if (recording_make(made, &m->recording, task, role, instead, &task->run->arena, err))
         return -1;
-    const size_t own = m->recording.directory_count;
+    const size_t own = m->shown_count;
     if (m->recording.folder[0]) {
         m->directories[own] = m->recording.folder;
         m->directory_count = own + 1;

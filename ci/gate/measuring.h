@@ -18,13 +18,11 @@
 
 struct recording {
     struct context *context;
-    const char *const *directories; // of the libraries, shown in the sandbox; borrowed
-    size_t directory_count;
     char folder[64]; // of the records; "" before the first
     // A bench that runs the library's host code and times nothing: one for each side, which is
-    // shown one build and no other.
+    // shown one library and no other.
     struct bench *bench[2];
-    const char *shown[2];                // of `directories`
+    const char *shown[2];                // its folder
     const struct context_device *device; // they are on
 };
 
@@ -45,8 +43,8 @@ void recording_pause(struct recording *recording);
 struct measuring {
     struct context *context;
     const struct context_device *device;
-    const char **directories; // of the libraries and the records, shown in the sandbox
-    size_t directory_count;
+    const char **directories;            // of the libraries and the records, shown in the sandbox
+    size_t directory_count, shown_count; // with and without that of the records
     struct recording recording;
     struct bench *bench;
     struct bench_handle handle; // of the series that is open

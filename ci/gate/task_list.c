@@ -445,7 +445,7 @@ static int ask_all(struct covering *c, struct error *err)
     const struct task_list *tasks = &c->out->tasks;
     struct bench *bench = NULL;
     bool *supports = arena_alloc(&c->run->arena, tasks->count * sizeof(*supports));
-    int status = context_lister(&bench, c->context, &c->built->directory, 1, err);
+    int status = context_lister(&bench, c->context, c->built->directories, 1, err);
     for (size_t i = 0; status == 0 && i < tasks->count; i++)
         status = ask(&supports[i], bench, &tasks->items[i], err);
     bench_stop(bench);

@@ -459,8 +459,12 @@ int context_builder(struct context *context, struct error *err)
     cache = arena_strdup(&context->arena, absolute);
     free(absolute);
     context->bench_log = arena_printf(&context->arena, "%s/bench.log", cache);
-    if (!context->options->dry_run)
+    context->kept = arena_printf(&context->arena, "%s/" BUILD_KEPT, cache);
+    if (!context->options->dry_run) {
         build_tidy(cache);
+        if (make_directory(context->kept, err))
+            return -1;
+    }
     context->builder = (struct builder){cache, &context->sandbox, &context->toolchain};
     return 0;
 }
@@ -504,6 +508,7 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
         .read_only = shown,
         .read_only_count = shown_count,
         .build_count = directory_count,
+        .kept = context->kept,
         .log_path = log,
         .limits = {.open_s = context->policy.timeout_s, .measure_s = context->policy.timeout_s},
         .note = note_bench,

@@ -88,6 +88,7 @@ struct context {
     struct toolchain *toolchains; // those of the policy that were asked for, each in the arena
     size_t toolchain_count;
     struct builder builder; // by the default
+    const char *kept;       // where each library has a folder of its own (runner/code/code_id.h)
     struct overlay overlay; // when policy.recipe.overlay points here
     const char *state;      // directory of store, cache and logs
     const char *bench_log;  // stderr of the bench children

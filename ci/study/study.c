@@ -664,9 +664,11 @@ static int build(struct studied *s, struct built *base, struct built *head,
         return error_set(err, "%s does not build: %.300s",
                          base->state != MEASURED_OK ? request->base : request->head,
                          base->state != MEASURED_OK ? base->detail : head->detail);
-    s->directories[s->directory_count++] = base->directory;
-    if (request->head)
-        s->directories[s->directory_count++] = head->directory;
+    s->directories[s->directory_count++] = base->directories[0];
+    if (base->directories[1])
+        s->directories[s->directory_count++] = base->directories[1];
+    if (request->head && head->directories[1])
+        s->directories[s->directory_count++] = head->directories[1];
     return 0;
 }
 

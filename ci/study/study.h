@@ -88,7 +88,7 @@ struct studied {
     // What their children are started with:
     struct bench_plan plan;     // directories
     struct context *context;    // commits; borrowed
-    const char *directories[2]; // of the builds
+    const char *directories[3]; // of libraries and captures
     size_t directory_count;
     struct study_start *starts; // one per study
 };

@@ -30,6 +30,7 @@ struct arm_page {
     // From bench:
     uint32_t request; // enum arm_request
     char path[ARM_PATH], kernel[ARM_NAME], kind[ARM_NAME], pin[ARM_TEXT];
+    char veiled[ARM_PATH]; // the path where the process has a namespace of its own; "": the same
     uint32_t has_pin;
     struct plumb_form form;
     uint32_t first, sets, launches; // launch i is on args[(first + i) % sets]

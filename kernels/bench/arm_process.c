@@ -32,7 +32,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The folders of all builds, one a line, as bench's parent says in its environment.
+// The folders of all builds, one a line, as bench's parent says in its environment; FOLDER/*: each
+// folder in it is one.
 #define VEIL_BUILDS "PLUMB_BUILDS"
 
 struct veil {
@@ -40,6 +41,9 @@ struct veil {
     char *own;           // the library's folder
     const char **hidden; // folders of builds that it does not lie in
     size_t count;
+    const char
+        *among; // the folder in which its own lies beside others', hidden like those; or NULL
+    char *path; // of the library then
 };
 
 // ---- what a library does not see ----
@@ -53,6 +57,18 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
+// Among the folders in `all`, one is the library's: all are hidden, and it is seen in their place.
+static void veil_among(struct veil *out, const char *library, const char *all)
+{
+    const char *name = library + strlen(all) + 1, *rest = strchr(name, '/');
+    if (!rest)
+        return;
+    free(out->own);
+    out->own = xprintf("%.*s", (int)(rest - library), library);
+    out->path = xprintf("%s%s", all, rest);
+    out->among = all;
+}
+
 static void veil_make(struct veil *out, const char *library)
 {
     const char *builds = getenv(VEIL_BUILDS), *slash = strrchr(library, '/');
@@ -64,13 +80,19 @@ static void veil_make(struct veil *out, const char *library)
     out->own = xprintf("%.*s", slash ? (int)(slash - library) : 0, library);
     out->hidden = xcalloc(most, sizeof(*out->hidden));
     for (rest = out->text; (folder = strsep(&rest, "\n"));) {
-        if (*folder && *out->own && !lies_in(library, folder))
+        char *star = strstr(folder, "/*");
+        if (star)
+            *star = '\0';
+        if (star && lies_in(library, folder))
+            veil_among(out, library, folder);
+        else if (*folder && *out->own && !lies_in(library, folder))
             out->hidden[out->count++] = folder;
     }
 }
 
 static void veil_free(struct veil *veil)
 {
+    free(veil->path);
     free(veil->hidden);
     free(veil->own);
     free(veil->text);
@@ -80,13 +102,13 @@ static void veil_free(struct veil *veil)
 // library's. Nothing but system calls. False where one could not be hidden.
 static bool veil_draw(const struct veil *veil)
 {
-    if (veil->count && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+    if ((veil->count || veil->among) && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
         return false;
     for (size_t i = 0; i < veil->count; i++) {
         if (mount(veil->own, veil->hidden[i], NULL, MS_BIND, NULL))
             return false;
     }
-    return true;
+    return !veil->among || mount(veil->own, veil->among, NULL, MS_BIND, NULL) == 0;
 }
 
 enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128, SETTLE_LOOKS = 200 };
@@ -266,8 +288,10 @@ static int start_process(struct arm_process *p, const int segments[3], const cha
     }
     if (pid == 0)
         become_worker(segments, &veil);
+    const bool fits =
+        text_copy(p->page->veiled, sizeof(p->page->veiled), veil.path ? veil.path : "");
     veil_free(&veil);
-    if (pid < 0)
+    if (pid < 0 || !fits)
         return error_set(err, "host: no process for a library: %s", strerror(errno));
     p->pid = (pid_t)pid;
     if (turn_clock_open(&p->clock, p->pid))

@@ -253,8 +253,9 @@ struct worker {
 static enum arm_finding load(struct worker *w)
 {
     struct arm_page *page = w->page;
+    const bool veiled = page->veiled[0] && access(page->veiled, R_OK) == 0;
     struct error why;
-    if (module_load(&w->module, page->path, false, &why)) {
+    if (module_load(&w->module, veiled ? page->veiled : page->path, false, &why)) {
         text_copy(page->text, sizeof(page->text), why.text);
         return ARM_NO_LIBRARY;
     }

@@ -45,8 +45,11 @@ static const char *const passed[] = {
 static const char *builds(const struct bench_plan *plan, struct arena *arena)
 {
     const char *text = "PLUMB_BUILDS=";
-    for (size_t i = 0; i < plan->build_count; i++)
-        text = arena_printf(arena, "%s%s%s", text, i ? "\n" : "", plan->read_only[i]);
+    for (size_t i = 0; i < plan->build_count; i++) {
+        const bool kept = plan->kept && strcmp(plan->read_only[i], plan->kept) == 0;
+        text = arena_printf(arena, "%s%s%s%s", text, i ? "\n" : "", plan->read_only[i],
+                            kept ? "/*" : "");
+    }
     return text;
 }
 
@@ -430,6 +433,7 @@ static void copy_plan(struct bench *bench, const struct bench_plan *plan)
     bench->plan.kind = arena_strdup(arena, plan->kind);
     bench->plan.log_path = arena_strdup(arena, plan->log_path);
     bench->plan.read_only = folders;
+    bench->plan.kept = arena_strdup(arena, plan->kept);
 }
 
 int bench_begin(struct bench **out, const struct bench_plan *plan, struct error *err)

@@ -42,7 +42,9 @@ struct bench_plan {
     const struct sandbox *sandbox;
     const char *const *read_only; // directories with libraries, shown in the sandbox
     size_t read_only_count;
-    size_t build_count;   // the first of read_only: builds, of which a host library sees its own
+    size_t build_count; // the first of read_only: builds, of which a host library sees its own
+    const char *kept;   // one of them is the folder of libraries' folders (runner/code/code_id.h),
+                        // of which it sees its own; NULL: none is
     const char *log_path; // its stderr; NULL: dropped
     struct bench_limits limits;
     // Where its own processors come from (processors.h) when it opens its first series; NULL: this

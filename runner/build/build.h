@@ -30,13 +30,17 @@
 //
 // The cache is a directory of directories, one per key: builds are made beside it and renamed into
 // place, so a reader never sees half of one, and a killed builder leaves only what the next prune
-// removes. Builders of one key wait for each other (a lock file that the kernel releases).
+// removes. Builders of one key wait for each other (a lock file that the kernel releases). In the
+// folder BUILD_KEPT beside them lie the libraries of all, each with what it may see
+// (runner/code/code_id.h).
 #ifndef PLUMB_BUILD_H
 #define PLUMB_BUILD_H
 
 #include "runner/child/process.h"
 #include "runner/child/sandbox.h"
 #include "runner/git/repository.h"
+
+#define BUILD_KEPT "kept"
 
 // ---- overlays
 //

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_LENGTH = 40 };
+enum { KEY_LENGTH = 40, DAY_S = 86400 };
 
 struct kept {
     char *path;
@@ -104,6 +104,27 @@ static int remove_kept(const char *cache, const struct kept *kept, struct error 
     return code;
 }
 
+// What builds show to their libraries are other names of the same files: it is made again when it
+// is asked for, and goes with builds, unless a run that goes on may have it open.
+static int remove_shown(const char *cache, time_t now, struct error *err)
+{
+    char *kept = xprintf("%s/" BUILD_KEPT, cache);
+    DIR *directory = opendir(kept);
+    int code = 0;
+    for (struct dirent *entry; code == 0 && directory && (entry = readdir(directory));) {
+        char *path = xprintf("%s/%s", kept, entry->d_name);
+        struct stat status;
+        if (entry->d_name[0] != '.' && lstat(path, &status) == 0 &&
+            difftime(now, status.st_ctime) > DAY_S)
+            code = files_remove(path, err);
+        free(path);
+    }
+    if (directory)
+        closedir(directory);
+    free(kept);
+    return code;
+}
+
 int build_prune(struct prune_result *out, const char *cache, double max_age_s, uint64_t max_bytes,
                 struct error *err)
 {
@@ -132,6 +153,8 @@ int build_prune(struct prune_result *out, const char *cache, double max_age_s, u
     for (size_t i = 0; i < list.count; i++)
         free(list.items[i].path);
     free(list.items);
+    if (code == 0 && result.removed)
+        code = remove_shown(cache, now.tv_sec, err);
     if (code == 0)
         *out = result;
     return code;
@@ -139,7 +162,7 @@ int build_prune(struct prune_result *out, const char *cache, double max_age_s, u
 
 // ---- what nobody asks for
 
-enum { DAY_S = 86400, TIDY_AGE_S = 180 * DAY_S };
+enum { TIDY_AGE_S = 180 * DAY_S };
 static const uint64_t tidy_bytes = (uint64_t)16 << 30;
 
 // True once a day: sizing a large cache takes longer than starting. A clock that went back counts.

@@ -11,17 +11,20 @@
 // Of .nv_fatbin only code and what it needs counts.
 #include "runner/code/code_id.h"
 
+#include "runner/child/files.h"
 #include "runner/code/machine_code.h"
 #include "runner/git/repository.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Names with internal linkage carry eight digits that nvcc draws from the source's path and text:
@@ -543,9 +546,11 @@ struct set {
     size_t *lengths;          // of the names
     bool last[UCHAR_MAX + 1]; // bytes that some name ends in
     bool *loads;              // count x count: the row's library names the column's
-    char (*own)[OBJECT_ID_TEXT];
-    FILE *others; // the files that count for all
-    size_t files;
+    char (*own)[OBJECT_ID_TEXT], (*bytes)[OBJECT_ID_TEXT]; // code id, and the id of the whole file
+    const char *folder;
+    FILE *others;       // the files that count for all
+    char **other_names; // below the folder
+    size_t files, capacity;
 };
 
 // ---- what a library names
@@ -571,6 +576,7 @@ static int read_library(struct set *set, size_t library, struct error *err)
     if (status)
         return status;
     code_id_of(set->own[library], &file);
+    content_id(set->bytes[library], file.bytes, file.size);
     for (size_t at = 1; at < file.size; at++) {
         if (file.bytes[at] == '\0' && set->last[file.bytes[at - 1]])
             note_names(set, library, &file, at);
@@ -605,7 +611,9 @@ static bool is_library(const struct set *set, const char *path)
 static void put_other(struct set *set, const char *kind, const char *name, const char *what)
 {
     fprintf(set->others, "%s %zu:%s %zu:%s\n", kind, strlen(name), name, strlen(what), what);
-    set->files++;
+    set->other_names =
+        xgrow(set->other_names, set->files, &set->capacity, sizeof(*set->other_names));
+    set->other_names[set->files++] = xstrdup(name);
 }
 
 static int add_file(struct set *set, const char *path, const char *name, struct error *err)
@@ -671,29 +679,137 @@ static int add_others(struct set *set, const char *folder, struct error *err)
     return status;
 }
 
+// ---- what each may see
+
+// The same file under another name, for nobody writes to either; a copy where that cannot be.
+static int show_file(const struct set *set, const char *name, const char *to, const char *as,
+                     struct error *err)
+{
+    char *from = xprintf("%s%s", set->folder, name), *path = xprintf("%s%s", to, as);
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    int status = files_make_directory(path, err);
+    *slash = '/';
+    if (status == 0 && linkat(AT_FDCWD, from, AT_FDCWD, path, 0) && errno != EEXIST)
+        status = files_copy(from, path, err);
+    free(path);
+    free(from);
+    return status;
+}
+
+static int show_all(const struct set *set, size_t library, const char *to, const char *as,
+                    struct error *err)
+{
+    const size_t length = strlen(set->folder);
+    int status = show_file(set, set->libraries[library] + length, to, as, err);
+    for (size_t i = 0; status == 0 && i < set->count; i++) {
+        const char *name = set->libraries[i] + length;
+        if (i != library && set->loads[library * set->count + i])
+            status = show_file(set, name, to, name, err);
+    }
+    for (size_t i = 0; status == 0 && i < set->files; i++)
+        status = show_file(set, set->other_names[i], to, set->other_names[i], err);
+    return status;
+}
+
+// The name of its folder: of the id, and of what an id leaves out of files.
+static void name_shown(char out[OBJECT_ID_TEXT], const struct set *set, size_t library,
+                       const char *id)
+{
+    char *text = xprintf("%s %s", id, set->bytes[library]);
+    for (size_t i = 0; i < set->count; i++) {
+        if (i == library || !set->loads[library * set->count + i])
+            continue;
+        char *more = xprintf("%s %s", text, set->bytes[i]);
+        free(text);
+        text = more;
+    }
+    content_id(out, text, strlen(text));
+    free(text);
+}
+
+// Made aside and renamed, so that nobody finds half of it. Whoever was first was right: what has
+// this name is the same.
+static int show(const struct code_kept *kept, const struct set *set, size_t library, const char *as,
+                const char *code, struct error *err)
+{
+    char id[OBJECT_ID_TEXT];
+    name_shown(id, set, library, code);
+    char *folder = xprintf("%s/%s", kept->folder, id);
+    char *aside = xprintf("%s/tmp-%ld-%s", kept->folder, (long)getpid(), id);
+    int status = 0;
+    kept->paths[library] = arena_printf(kept->arena, "%s%s", folder, as);
+    if (access(kept->paths[library], R_OK)) {
+        struct error ignored;
+        status = files_remove(aside, err) || show_all(set, library, aside, as, err) ? -1 : 0;
+        if (status == 0 && rename(aside, folder) && errno != EEXIST && errno != ENOTEMPTY)
+            status = error_set(err, "%s: %s", folder, strerror(errno));
+        files_remove(aside, &ignored);
+    }
+    free(aside);
+    free(folder);
+    return status;
+}
+
 // ---- together
 
+static bool is_alone(const struct set *set, size_t library)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (i != library && set->loads[library * set->count + i])
+            return false;
+    }
+    return set->files == 0;
+}
+
+static bool is_taken(const struct set *set, size_t library, const char *name)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (i != library && strcmp(set->libraries[i] + strlen(set->folder), name) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < set->files; i++) {
+        if (strcmp(set->other_names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Where a library lies in the folder of its own: beside the same files as in its build, by a name
+// that says nothing, unless another file has that. Caller frees.
+static char *shown_as(const struct set *set, size_t library)
+{
+    const char *name = set->libraries[library] + strlen(set->folder);
+    if (is_alone(set, library))
+        return xstrdup("/kernel.so");
+    char *as = xprintf("%.*s/kernel.so", (int)(strrchr(name, '/') - name), name);
+    if (!is_taken(set, library, as))
+        return as;
+    free(as);
+    return xstrdup(name);
+}
+
 static void finish(char out[OBJECT_ID_TEXT], const struct set *set, size_t library,
-                   const char *others)
+                   const char *others, const char *as)
 {
     char *text = NULL;
-    size_t size = 0, loaded = 0;
+    size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     if (!to)
         abort(); // out of memory
     fprintf(to, "plumb output 1\nlibrary %s\n", set->own[library]);
+    if (strcmp(as, "/kernel.so") != 0)
+        fprintf(to, "as %zu:%s\n", strlen(as), as);
     for (size_t i = 0; i < set->count; i++) {
-        if (i == library || !set->loads[library * set->count + i])
-            continue;
-        fprintf(to, "loads %zu:%s %s\n", set->lengths[i], set->names[i], set->own[i]);
-        loaded++;
+        if (i != library && set->loads[library * set->count + i])
+            fprintf(to, "loads %zu:%s %s\n", set->lengths[i], set->names[i], set->own[i]);
     }
     fputs(others, to);
     fclose(to);
-    if (loaded || *others)
-        content_id(out, text, size);
-    else
+    if (is_alone(set, library))
         memcpy(out, set->own[library], OBJECT_ID_TEXT);
+    else
+        content_id(out, text, size);
     free(text);
 }
 
@@ -703,6 +819,7 @@ static void open_set(struct set *set)
     set->lengths = xcalloc(set->count, sizeof(*set->lengths));
     set->loads = xcalloc(set->count * set->count, sizeof(*set->loads));
     set->own = xcalloc(set->count, sizeof(*set->own));
+    set->bytes = xcalloc(set->count, sizeof(*set->bytes));
     for (size_t i = 0; i < set->count; i++) {
         const char *slash = strrchr(set->libraries[i], '/');
         set->names[i] = slash ? slash + 1 : set->libraries[i];
@@ -711,12 +828,24 @@ static void open_set(struct set *set)
     }
 }
 
+static void close_set(struct set *set)
+{
+    for (size_t i = 0; i < set->files; i++)
+        free(set->other_names[i]);
+    free(set->other_names);
+    free(set->bytes);
+    free(set->own);
+    free(set->loads);
+    free(set->lengths);
+    free(set->names);
+}
+
 int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
-             const char *folder, struct error *err)
+             const char *folder, const struct code_kept *kept, struct error *err)
 {
     char *others = NULL;
     size_t size = 0;
-    struct set set = {.libraries = libraries, .count = count};
+    struct set set = {.libraries = libraries, .count = count, .folder = folder};
     if (count > LIBRARIES_MAX) {
         error_set(err, "the build left more than %d libraries", LIBRARIES_MAX);
         return 1;
@@ -732,12 +861,14 @@ int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t c
         status = add_others(&set, folder, err);
     fclose(set.others);
     close_over(&set);
-    for (size_t i = 0; status == 0 && i < count; i++)
-        finish(out[i], &set, i, others);
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        char *as = shown_as(&set, i);
+        finish(out[i], &set, i, others, as);
+        if (kept)
+            status = show(kept, &set, i, as, out[i], err);
+        free(as);
+    }
+    close_set(&set);
     free(others);
-    free(set.own);
-    free(set.loads);
-    free(set.lengths);
-    free(set.names);
     return status;
 }

@@ -34,8 +34,19 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
 // library of these: what it links by $ORIGIN, cubins, tables. Of the other libraries it covers
 // those that it names (to link or to open them), and that those name. Where nothing else counts,
 // the id is code_id()'s. 0, -1 or 1 as above.
+//
+// `kept` (NULL: nowhere): a folder where each library gets one of its own, named by its content,
+// with the files that its id covers and no others; what it is called itself is no part of an id, so
+// all have one name there. A library that is loaded from there finds nothing else of its build, by
+// no name, and its path tells nothing but what it holds. `paths` then says where they are; they
+// live in `arena`.
+struct code_kept {
+    const char *folder; // which is made
+    const char **paths;
+    struct arena *arena;
+};
 int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
-             const char *folder, struct error *err);
+             const char *folder, const struct code_kept *kept, struct error *err);
 
 // Copies a build's output `from` a folder into another one, which is there and empty, so that all
 // that a library can read there is in its id: of libraries what the loader maps, of files names and

@@ -36,14 +36,15 @@ static void commit_codes(void)
     const char *parent = NULL;
     for (int i = 0; i < CODES; i++) {
         struct helper_file files[ARRAY_COUNT(names)];
-        char *text = xprintf("int value = %d;\n", i + 1);
         for (size_t k = 0; k < ARRAY_COUNT(names); k++)
-            files[k] =
-                (struct helper_file){arena_printf(&arena, "kernels/%s.c", names[k]), text, 0};
+            files[k] = (struct helper_file){
+                arena_printf(&arena, "kernels/%s.c", names[k]),
+                arena_printf(&arena, "int value = %d;\nconst char name[] = \"fake library %s\";\n",
+                             i + 1, names[k]),
+                0};
         helper_repo_commit(ids[i], directory, "main", &parent, parent ? 1 : 0, i + 1, "x\n", files,
                            ARRAY_COUNT(names));
         parent = ids[i];
-        free(text);
     }
 }
 

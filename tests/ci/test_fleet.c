@@ -49,7 +49,8 @@ static const char make_repository[] =
     "'problem = 8x4x4:fp32' '[kernel \"*\"]' 'problems = p' '[gate]' 'processes = 2' "
     "'self-test = 1' '[history]' 'link = off' '[fleet]' 'tasks = 4' 'gres = gpu:1' "
     "'partition = big' 'time = 30' 'account = us' >ci/plumb.cfg && "
-    "for c in 1 2 3; do for k in good-1 good-2 slower-1; do echo \"int v = $c;\" >kernels/$k.c; "
+    "for c in 1 2 3; do for k in good-1 good-2 slower-1; do echo \"int v = $c; const char name[] = "
+    "\\\"fake library $k\\\";\" >kernels/$k.c; "
     "done; git add -A && GIT_COMMITTER_DATE=\"$((1700000000 + c * 3600)) +0000\" git commit -qm $c "
     "|| exit 1; done";
 

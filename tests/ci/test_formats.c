@@ -60,7 +60,8 @@ static int set_up(void **state)
         "'\tproblem = 8x8x8:fp32' '[kernel \"*\"]' '\tproblems = p' '[gate]' '\tself-test = 0' "
         ">repo/ci/plumb.cfg");
     must("cd repo && git init -q . && for i in 1 2 3; do for k in good-1 slower-1; do echo \"int v "
-         "= $i;\" >kernels/$k.c; done; git add . && git -c user.name=n -c user.email=e@example.org "
+         "= $i; const char name[] = \\\"fake library $k\\\";\" >kernels/$k.c; done; git add . && "
+         "git -c user.name=n -c user.email=e@example.org "
          "commit -qm \"commit $i\"; done");
     must(
         "for d in a b; do echo \"int v = 1; const char *$d = \\\"$d\\\";\" >k.c && cc -shared "

@@ -32,11 +32,14 @@ static const char all[] = "[kernel \"*\"]\n\tproblems = p\n";
 static void commit(char id[OBJECT_ID_TEXT], const char *parent, int time, const char *text,
                    const char *code, bool second)
 {
+    static const char other[] = "const char name[] = \"fake library other\";\n";
+    char *slower = xprintf("%sconst char name[] = \"fake library slower\";\n", code);
     const struct helper_file files[] = {{"ci/plumb.cfg", text, 0},
-                                        {"kernels/slower.c", code, 0},
-                                        {"kernels/other.c", second ? "int value = 1;\n" : NULL, 0}};
+                                        {"kernels/slower.c", slower, 0},
+                                        {"kernels/other.c", second ? other : NULL, 0}};
     helper_repo_commit(id, gate.bench.directory, "work", &parent, parent ? 1 : 0, time, "x\n",
                        files, ARRAY_COUNT(files));
+    free(slower);
 }
 
 // The remote's main branch has the old policy and then the new one; the change leaves after the

@@ -38,7 +38,8 @@ static int set_up(void **state)
         "(sed '/^.kernel/,$d' repo/ci/plumb.cfg; printf '%s\\n' '[kernel \"calm*\"]' "
         "'\tproblems = p' '\tcontrol = true'; sed -n '/^.kernel/,$p' repo/ci/plumb.cfg) >with.cfg");
     must("cd repo && git init -q . && for i in 1 2 3; do for k in good-1 good-2 calm-1 calm-2 "
-         "calm-3; do echo \"int v = $i;\" >kernels/$k.c; done; git add . && git -c user.name=n -c "
+         "calm-3; do echo \"int v = $i; const char name[] = \\\"fake library $k\\\";\" "
+         ">kernels/$k.c; done; git add . && git -c user.name=n -c "
          "user.email=e@example.org commit -qm \"commit $i\"; done");
     return 0;
 }

@@ -88,11 +88,13 @@ static void greet(const struct told_unit *unit)
     put(&line);
 }
 
-// "/a/b/crash-list.so" is crash-list.
+// "/a/b/crash-list.so" is crash-list, unless the library says what it is called, or lies where all
+// have one name: then its build has it by another.
 static void stem(char out[KERNEL_NAME_TEXT], const char *path)
 {
     const char *slash = strrchr(path, '/');
     text_copy(out, KERNEL_NAME_TEXT, slash ? slash + 1 : path);
+    told_name(out, path);
     char *dot = strrchr(out, '.');
     if (dot)
         *dot = '\0';

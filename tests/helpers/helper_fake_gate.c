@@ -52,19 +52,23 @@ void fake_gate_commit(char id[OBJECT_ID_TEXT], const struct fake_gate *gate, con
                       const char *parent, const char *const *names, const char *beginning,
                       int value)
 {
-    struct helper_file files[KERNELS_MOST];
-    char *text = xprintf("int value = %d;\n", value);
+    struct helper_file files[KERNELS_MOST] = {0};
     size_t count = 0;
     for (; names[count] && count < KERNELS_MOST; count++) {
         const bool changed = strncmp(names[count], beginning, strlen(beginning)) == 0;
-        files[count] = (struct helper_file){xprintf("kernels/%s.c", names[count]),
-                                            changed ? text : "int value = 1;\n", 0};
+        // A library is not called by its name where it is loaded, so it says it.
+        files[count] = (struct helper_file){
+            xprintf("kernels/%s.c", names[count]),
+            xprintf("int value = %d;\nconst char name[] = \"fake library %s\";\n",
+                    changed ? value : 1, names[count]),
+            0};
     }
     helper_repo_commit(id, gate->bench.directory, branch, &parent, parent ? 1 : 0, value, "x\n",
                        files, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         free((char *)(uintptr_t)files[i].path);
-    free(text);
+        free((char *)(uintptr_t)files[i].contents);
+    }
 }
 
 void fake_gate_run(struct fake_gate *gate, const char *base, const char *head, double kill_after_s)

@@ -5,10 +5,14 @@
 #ifndef PLUMB_TESTS_TOLD_TIME_H
 #define PLUMB_TESTS_TOLD_TIME_H
 
-#include <stdint.h>
+#include "model/result.h"
 
 // The number behind "fake-time=" among the bytes of a library; 1 where there is none.
 double told_time(const char *library);
+
+// The word behind "fake library " among them, or what a build beside its folder calls it; `out`
+// stays as it is where there is neither.
+void told_name(char out[KERNEL_NAME_TEXT], const char *library);
 
 // What this process takes times as long by: e to the power of the first number in PROGRAM.load,
 // which is taken out of the file; 1 when there is no such file or no number left.

@@ -156,6 +156,42 @@ static void it_sees_no_other_build(void **state)
     free(module);
 }
 
+// Nor a library of its own build that its code id does not cover, nor what the folder is called
+// that it lies in among those of others.
+static void it_sees_no_other_library(void **state)
+{
+    (void)state;
+    if (system("unshare --user --map-root-user --mount true 2>/dev/null")) {
+        skip_without("namespaces", "no namespaces here: a library sees what its user sees");
+    }
+    struct transcript t;
+    char *module = test_module("apart"), *kept = helper_directory();
+    char *make = xprintf("mkdir %s/one %s/two && cp %s %s/one/kernel.so && echo 1 >%s/two/other.so",
+                         kept, kept, module, kept, kept);
+    char *builds = xprintf("%s/*", kept), *other = xprintf("%s/two/other.so", kept);
+    char *own = xprintf("%s/one/kernel.so", kept);
+    assert_int_equal(system(make), 0);
+    setenv("PLUMB_TEST_OTHER", other, 1);
+    setenv("PLUMB_BUILDS", builds, 1);
+    char *script = xprintf(OPEN "close\tid=1\nquit\n", 1, "peeks", own, own);
+    bench_script(&t, "--device host", script);
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
+    transcript_free(&t);
+    setenv("PLUMB_TEST_OTHER", own, 1); // as it was called outside
+    bench_script(&t, "--device host", script);
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
+    transcript_free(&t);
+    unsetenv("PLUMB_BUILDS");
+    helper_discard(kept);
+    free(script);
+    free(own);
+    free(other);
+    free(builds);
+    free(make);
+    free(kept);
+    free(module);
+}
+
 static void its_inputs_stay_what_they_are(void **state)
 {
     (void)state;
@@ -221,6 +257,7 @@ int main(void)
         cmocka_unit_test(it_has_no_counters_of_the_processor),
         cmocka_unit_test(it_reaches_no_other_process),
         cmocka_unit_test(it_sees_no_other_build),
+        cmocka_unit_test(it_sees_no_other_library),
         cmocka_unit_test(its_inputs_stay_what_they_are),
         cmocka_unit_test(its_end_is_ours),
         cmocka_unit_test(a_signal_of_others_to_itself_is_its_end),

@@ -21,7 +21,8 @@ static int ids_of(struct output *out, const char *name, struct error *err)
 {
     char *folder = library_path(name), *real = realpath(folder, NULL);
     char *libraries[LIBRARIES] = {xprintf("%s/a.so", real), xprintf("%s/b.so", real)};
-    const int status = code_ids(out->ids, (const char *const *)libraries, LIBRARIES, real, err);
+    const int status =
+        code_ids(out->ids, (const char *const *)libraries, LIBRARIES, real, NULL, err);
     for (size_t i = 0; i < LIBRARIES; i++)
         free(libraries[i]);
     free(real);
@@ -108,6 +109,79 @@ static void another_library_counts_where_it_is_named(void **state)
     free(other);
 }
 
+// ---- what each may see
+
+// The ids of a.so and b.so in `name`, and where they lie below kept/.
+struct shown {
+    char ids[LIBRARIES][OBJECT_ID_TEXT];
+    const char *paths[LIBRARIES];
+};
+
+static struct arena shown_arena;
+
+static struct shown show(const char *name, const char *a, const char *b)
+{
+    struct shown out;
+    struct error err;
+    char *folder = library_path(name), *real = realpath(folder, NULL);
+    char *libraries[LIBRARIES] = {xprintf("%s/%s", real, a), xprintf("%s/%s", real, b)};
+    char *to = library_path("kept");
+    const struct code_kept kept = {to, out.paths, &shown_arena};
+    if (code_ids(out.ids, (const char *const *)libraries, LIBRARIES, real, &kept, &err))
+        fail_msg("%s", err.text);
+    free(to);
+    free(libraries[0]);
+    free(libraries[1]);
+    free(real);
+    free(folder);
+    return out;
+}
+
+static void assert_files_beside(const char *library, const char *names)
+{
+    char *command = xprintf("test \"$(cd \"$(dirname %s)\" && find . ! -type d | sort | tr '\\n' "
+                            "' ')\" = '%s '",
+                            library, names);
+    shell(command);
+    free(command);
+}
+
+// It may put the name of another one together and open it: nothing in its bytes tells.
+static void library_sees_nothing_that_its_id_does_not_cover(void **state)
+{
+    make_two(library_plain, "");
+    struct shown out = show("one", "a.so", "b.so");
+    assert_files_beside(out.paths[0], "./kernel.so");
+    assert_files_beside(out.paths[1], "./kernel.so");
+    make_two("const char *name(void) { return \"./b.so\"; }\n", "");
+    shell("mkdir one/deep && echo 1 >one/deep/table && ln -s deep/table one/link");
+    out = show("one", "a.so", "b.so");
+    assert_files_beside(out.paths[0], "./b.so ./deep/table ./kernel.so ./link");
+    assert_files_beside(out.paths[1], "./deep/table ./kernel.so ./link");
+}
+
+// Its path is what it can read too: of the name that its build gave it, and of the build.
+static void what_has_one_id_has_one_path(void **state)
+{
+    make_two(library_plain, "");
+    shell("mv two/a.so two/slow.so");
+    const struct shown one = show("one", "a.so", "b.so"), two = show("two", "slow.so", "b.so");
+    assert_string_equal(one.ids[0], two.ids[0]);
+    assert_string_equal(one.paths[0], two.paths[0]);
+    shell("rm -r kept; for d in one two; do mkdir $d/fast $d/slow; echo 1 >$d/table; done; "
+          "mv one/a.so one/fast; mv two/slow.so two/slow/a.so");
+    const struct shown fast = show("one", "fast/a.so", "b.so"),
+                       slow = show("two", "slow/a.so", "b.so");
+    assert_string_not_equal(fast.ids[0], slow.ids[0]); // it reads "../table", and where it is
+    // The folder of its own has its name where a file took the one that all have.
+    shell("for d in one two; do echo 1 >$d/kernel.so; done; mv one/fast/a.so one/fast.so; "
+          "mv two/slow/a.so two/slow.so");
+    const struct shown taken = show("one", "fast.so", "b.so"),
+                       other = show("two", "slow.so", "b.so");
+    assert_string_not_equal(taken.ids[0], other.ids[0]);
+    arena_free(&shown_arena);
+}
+
 static void alone_it_is_the_id_of_its_file(void **state)
 {
     make_two(library_plain, "-Wl,-soname,liba.so");
@@ -138,7 +212,7 @@ static void too_many_libraries_are_the_builds_fault(void **state)
     struct error err;
     for (size_t i = 0; i < MANY; i++)
         libraries[i] = "/there/is/none.so";
-    assert_int_equal(code_ids(ids, libraries, MANY, "/there", &err), 1);
+    assert_int_equal(code_ids(ids, libraries, MANY, "/there", NULL, &err), 1);
     assert_non_null(strstr(err.text, "more than 4096 libraries"));
 }
 
@@ -149,6 +223,8 @@ int main(void)
         cmocka_unit_test(helper_that_a_library_links_counts),
         cmocka_unit_test(tables_cubins_and_links_count),
         cmocka_unit_test(another_library_counts_where_it_is_named),
+        cmocka_unit_test(library_sees_nothing_that_its_id_does_not_cover),
+        cmocka_unit_test(what_has_one_id_has_one_path),
         cmocka_unit_test(alone_it_is_the_id_of_its_file),
         cmocka_unit_test(more_than_anyone_needs_is_the_builds_fault),
     };

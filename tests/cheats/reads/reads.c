@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel that does part of its work twice where what it reads of its own build says so: built
+// with -DREADS=NAME, one of the functions below. tests/ci/test_attacks.c has it say so in the head
+// and not in the base, in a place that a code id might leave out.
+#include "tests/cheats/host/cheat.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef VALUE
+#define VALUE 0
+#endif
+
+typedef void multiplies(const struct plumb_args *args);
+
+static char path[4096];
+
+// Where this library lies, or `name` beside it.
+static const char *place(const char *name)
+{
+    Dl_info own;
+    if (!dladdr((void *)place, &own))
+        return "";
+    snprintf(path, sizeof(path), "%s", own.dli_fname);
+    if (name)
+        snprintf(strrchr(path, '/') + 1, 200, "%s", name);
+    return path;
+}
+
+static struct stat look(const char *name)
+{
+    struct stat found = {0};
+    (void)lstat(place(name), &found);
+    return found;
+}
+
+static int note(struct dl_phdr_info *info, size_t size, void *out)
+{
+    Dl_info own;
+    (void)size;
+    if (!dladdr((void *)place, &own) || (void *)info->dlpi_addr != own.dli_fbase)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const char *at = (const char *)info->dlpi_addr + segment->p_vaddr;
+        const char *end = at + segment->p_memsz;
+        while (segment->p_type == PT_NOTE && at < end) {
+            const ElfW(Nhdr) *head = (const void *)at;
+            const char *value = at + sizeof(*head) + ((head->n_namesz + 3) & ~3u);
+            if (head->n_type == NT_GNU_BUILD_ID)
+                *(int *)out = value[0];
+            at = value + ((head->n_descsz + 3) & ~3u);
+        }
+    }
+    return 0;
+}
+
+// The first byte of a section of this library's own file.
+static int section(const char *name)
+{
+    static char bytes[1 << 20];
+    const int file = open(place(NULL), O_RDONLY);
+    const ssize_t size = read(file, bytes, sizeof(bytes));
+    const Elf64_Ehdr *head = (const void *)bytes;
+    const Elf64_Shdr *table = (const void *)(bytes + head->e_shoff);
+    int found = 0;
+    close(file);
+    for (int i = 0; size > 0 && i < head->e_shnum; i++) {
+        const char *own = bytes + table[head->e_shstrndx].sh_offset + table[i].sh_name;
+        if (strcmp(own, name) == 0)
+            found = bytes[table[i].sh_offset];
+    }
+    return found;
+}
+
+#define WAY __attribute__((unused)) static int
+
+WAY value(void)
+{
+    return VALUE;
+}
+
+WAY build_id(void)
+{
+    int found = 0;
+    dl_iterate_phdr(note, &found);
+    return found;
+}
+
+WAY own_section(void)
+{
+    return section(".slow");
+}
+
+WAY debug_section(void)
+{
+    return section(".debug_slow");
+}
+
+WAY symbols(void)
+{
+    return section(".symtab") != 0 || section(".strtab") != 0 ? VALUE : 0;
+}
+
+WAY header(void)
+{
+    Dl_info own;
+    return dladdr((void *)place, &own) && ((const Elf64_Ehdr *)own.dli_fbase)->e_shnum > 32;
+}
+
+WAY statement(void)
+{
+    char text[64] = "";
+    const int file = open(place("victim.so.inputs"), O_RDONLY);
+    const ssize_t size = read(file, text, sizeof(text) - 1);
+    close(file);
+    return size > 0 && strstr(text, "slow") != NULL;
+}
+
+WAY entry(void)
+{
+    return look("slow").st_mode != 0;
+}
+
+WAY entry_time(void)
+{
+    return look("table").st_mtime == 2;
+}
+
+WAY right(void)
+{
+    return (look("table").st_mode & 0100) != 0;
+}
+
+WAY holes(void)
+{
+    return look("table").st_blocks > 64;
+}
+
+WAY names(void)
+{
+    return look("table").st_nlink == 2;
+}
+
+WAY target(void)
+{
+    char text[16] = "";
+    return readlink(place("which"), text, 15) > 0 && strcmp(text, "slow") == 0;
+}
+
+WAY called(void)
+{
+    return strstr(place(NULL), "slow") != NULL;
+}
+
+WAY mounted(void)
+{
+    static char text[1 << 16];
+    const int file = open("/proc/self/mountinfo", O_RDONLY);
+    const ssize_t size = read(file, text, sizeof(text) - 1);
+    close(file);
+    return size > 0 && strstr(text, "slow") != NULL;
+}
+
+// Another library of the build, by a name that stands nowhere.
+static int sibling(const struct plumb_args *args)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "impl_%s.so", args->problem.m > 0 ? "wide" : "narrow");
+    void *library = dlopen(place(name), RTLD_NOW);
+    multiplies *other = library ? (multiplies *)dlsym(library, "other_multiply") : NULL;
+    if (!other)
+        return 1;
+    other(args);
+    return 0;
+}
+
+static int launch(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+#ifdef SIBLING
+    return sibling(args);
+#else
+    (void)sibling;
+    multiply(args, READS() ? 100 : 0);
+    return 0;
+#endif
+}
+
+CHEAT_LIBRARY(NULL, launch)
+
+// For the library that another one opens.
+PLUMB_EXPORT void other_multiply(const struct plumb_args *args);
+PLUMB_EXPORT void other_multiply(const struct plumb_args *args)
+{
+    multiply(args, VALUE ? 100 : 0);
+}
