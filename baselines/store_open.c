@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -355,16 +356,81 @@ static int check_identity(const struct store *store, struct identity file, struc
     return 0;
 }
 
+// ---- where the store lies
+//
+// A log (WAL) is shared between processes by memory of one machine. On a file system that several
+// machines write, SQLite's older journal is used: it needs locks alone, which these have.
+
+// Its name; NULL: it is this machine's own.
+static const char *shared_file_system(const char *path)
+{
+    static const struct {
+        unsigned long magic;
+        const char *name;
+    } known[] = {{0x6969, "NFS"},        {0x517b, "SMB"},        {0xff534d42, "SMB"},
+                 {0xfe534d42, "SMB"},    {0x01021997, "9p"},     {0x5346414f, "AFS"},
+                 {0x00c36400, "Ceph"},   {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},
+                 {0x01161970, "GFS2"},   {0x7461636f, "OCFS2"},  {0x65735546, "FUSE"},
+                 {0x19830326, "BeeGFS"}, {0x786f4256, "vboxsf"}};
+    struct statfs info;
+    char *folder = xstrdup(path), *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    const bool told = statfs(slash ? folder : ".", &info) == 0;
+    free(folder);
+    for (size_t i = 0; told && i < ARRAY_COUNT(known); i++) {
+        if (((unsigned long)info.f_type & 0xffffffffu) == known[i].magic)
+            return known[i].name;
+    }
+    return NULL;
+}
+
+// What its header says: it was last written with a log.
+static bool has_log(const char *path)
+{
+    unsigned char header[20];
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const bool read = file >= 0 && pread(file, header, sizeof(header), 0) == sizeof(header);
+    if (file >= 0)
+        close(file);
+    return read && (header[18] == 2 || header[19] == 2);
+}
+
+// A store that was made elsewhere loses its log before anything else of it is used: alone, which
+// needs a lock that other machines see, and no memory that they do not.
+static int leave_log(struct store *store, const char *where, struct error *err)
+{
+    if (!has_log(store->path))
+        return 0;
+    if (store->mode == STORE_READ)
+        return error_set(
+            err,
+            "store %s: lies on %s and has a log, which is not safe to read there; bring "
+            "it up with `plumb store upgrade`, while no other machine uses it",
+            store->path, where);
+    if (sqlite3_exec(store->db,
+                     "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; PRAGMA "
+                     "locking_mode = NORMAL; SELECT count(*) FROM sqlite_schema",
+                     NULL, NULL, NULL) == SQLITE_OK &&
+        !has_log(store->path))
+        return 0;
+    return error_set(err,
+                     "store %s: lies on %s and has a log, which several machines cannot share, and "
+                     "somebody uses it; end what does, or keep it on a disk of this machine",
+                     store->path, where);
+}
+
 // Switching an empty file to WAL needs it alone, and SQLite does not wait for that by itself.
-static int use_log(struct store *store, struct error *err)
+static int use_log(struct store *store, const char *shared, struct error *err)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
+    const char *mode = shared ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
     // Only a new file takes this page size. A cold history of a large store reads half the pages of
     // the default 4096 (measured: tests/measure/bench_store.c).
     int code = sqlite3_exec(store->db, "PRAGMA page_size = 8192", NULL, NULL, NULL);
     code = code == SQLITE_OK ? SQLITE_BUSY : code;
     for (int waited_ms = 0; code == SQLITE_BUSY && waited_ms < STORE_WAIT_MS; waited_ms += 10) {
-        code = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        code = sqlite3_exec(store->db, mode, NULL, NULL, NULL);
         if (code == SQLITE_BUSY)
             nanosleep(&pause, NULL);
     }
@@ -379,14 +445,15 @@ static int use_log(struct store *store, struct error *err)
 static int open_checked(struct store *store, struct error *err)
 {
     struct identity file;
-    if (connect_file(store, "", err))
+    const char *shared = shared_file_system(store->path);
+    if (connect_file(store, "", err) || (shared && leave_log(store, shared, err)))
         return -1;
     if (read_identity(&file, store, err) &&
         (connect_unwritable(store) || read_identity(&file, store, err)))
         return -1;
     if (check_identity(store, file, err))
         return -1;
-    if (store->mode == STORE_WRITE && (use_log(store, err) || migration_apply(store, err)))
+    if (store->mode == STORE_WRITE && (use_log(store, shared, err) || migration_apply(store, err)))
         return -1;
     return migration_verify(store, err);
 }

@@ -343,7 +343,10 @@ int context_open(struct context *context, const struct options *options, struct 
 static int open_state(struct context *context, struct error *err)
 {
     struct repository_trust trust;
-    if (context_is_bare(context) || !repository_tracks(context->repository, STATE))
+    bool tracked = false;
+    if (!context_is_bare(context) && repository_tracks(&tracked, context->repository, STATE, err))
+        return -1;
+    if (!tracked)
         return 0;
     repository_trusted(&trust, context->repository);
     return trust.own ? 0

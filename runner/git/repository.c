@@ -5,11 +5,117 @@
 // trees.c and export.c.
 #include "runner/git/handle.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+// ---- extensions of a repository, which whoever reads it has to know
+
+// These say where settings of a checkout are, where objects come from, or how paths are written:
+// nothing of that is asked here.
+#define HARMLESS                                                                                   \
+    "worktreeconfig", "partialclone", "relativeworktrees", "preciousobjects", "noop", "noop-v1",   \
+        "compatobjectformat"
+
+static void start_libgit2(void)
+{
+    static const char *extensions[] = {HARMLESS};
+    git_libgit2_init(); // counted; never undone, it lives as long as the program
+    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, ARRAY_COUNT(extensions));
+}
+
+static bool is_harmless(const char *name, const char *value)
+{
+    static const char *const harmless[] = {HARMLESS};
+    for (size_t i = 0; i < ARRAY_COUNT(harmless); i++) {
+        if (strcmp(name, harmless[i]) == 0)
+            return true;
+    }
+    return (strcmp(name, "objectformat") == 0 && strcmp(value, "sha1") == 0) ||
+           (strcmp(name, "refstorage") == 0 && strcmp(value, "files") == 0);
+}
+
+// The first extension that matters: its name and value, "" where there is none. What is written
+// where git writes extensions, in the repository's own configuration.
+static void find_extension(char name[64], char value[64], const char *directory)
+{
+    git_buf found = {0};
+    git_config *config = NULL;
+    git_config_iterator *entries = NULL;
+    git_config_entry *entry;
+    name[0] = value[0] = '\0';
+    if (git_repository_discover(&found, directory, 0, NULL))
+        return;
+    char *file = xprintf("%sconfig", found.ptr), *common = xprintf("%s../../config", found.ptr);
+    if ((git_config_open_ondisk(&config, access(file, R_OK) == 0 ? file : common) == 0) &&
+        git_config_iterator_glob_new(&entries, config, "extensions\\..*") == 0) {
+        while (!name[0] && git_config_next(&entry, entries) == 0) {
+            const char *word = strchr(entry->name, '.') + 1;
+            if (!is_harmless(word, entry->value)) {
+                text_copy(name, 64, word);
+                text_copy(value, 64, entry->value);
+            }
+        }
+    }
+    git_config_iterator_free(entries);
+    git_config_free(config);
+    free(common);
+    free(file);
+    git_buf_dispose(&found);
+}
+
+static int refuse_extension(const char *directory, const char *name, const char *value,
+                            struct error *err)
+{
+    if (strcmp(name, "objectformat") == 0)
+        return error_set(err,
+                         "%s: its objects are named by %.40s, which libgit2 %s cannot read; plumb "
+                         "reads repositories with SHA-1",
+                         directory, value, repository_library());
+    if (strcmp(name, "refstorage") == 0)
+        return error_set(err,
+                         "%s: its branches are stored as %.40s, which libgit2 %s cannot read; `git "
+                         "refs migrate --ref-format=files` stores them as files",
+                         directory, value, repository_library());
+    return error_set(err,
+                     "%s: it needs the extension %.40s = %.40s, which libgit2 %s does not know",
+                     directory, name, value, repository_library());
+}
+
+// git_repository_open_ext(), also where an extension has the value that it has without being said.
+static int open_git(git_repository **out, const char *directory, unsigned flags)
+{
+    static const char *all[] = {HARMLESS, "objectformat", "refstorage"};
+    char name[64], value[64];
+    start_libgit2();
+    int code = git_repository_open_ext(out, directory, flags, NULL);
+    if (code == 0 || code == GIT_ENOTFOUND || code == GIT_EOWNER)
+        return code;
+    find_extension(name, value, directory);
+    if (name[0])
+        return code;
+    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, all, ARRAY_COUNT(all));
+    code = git_repository_open_ext(out, directory, flags, NULL);
+    start_libgit2();
+    return code;
+}
+
+// The repository of the checkout whose .git that is. *out stays NULL where it is none.
+static int open_checkout(git_repository **out, const char *git, struct error *err)
+{
+    const int code = open_git(out, git, GIT_REPOSITORY_OPEN_NO_SEARCH);
+    // One of another user's is read by nobody, and its commits bring nothing.
+    if (code == 0 || code == GIT_ENOTFOUND || code == GIT_EOWNER)
+        return 0;
+    char name[64], value[64];
+    find_extension(name, value, git);
+    return name[0] ? refuse_extension(git, name, value, err)
+                   : error_set(err, "%s: cannot open the repository: %s", git, git_words());
+}
 
 // ---- whose words in a checkout are the user's own
 //
@@ -47,32 +153,189 @@ static bool has_remote(const struct repository *repository)
     return found;
 }
 
-// The file itself, or anything below it.
-static bool is_in_index(const struct repository *repository, const char *path)
+// ---- the index, where libgit2 cannot read it: a split one ("link"), or one with whole folders of
+// a sparse checkout ("sdir"). Format: git's Documentation/gitformat-index.txt.
+
+struct index_reader {
+    const struct repository *repository;
+    const unsigned char *bytes, *at, *end;
+    uint32_t version;
+    char name[4096];
+};
+
+static uint32_t number_at(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+// How much of the entry before is left out: an offset as in pack files. -1: none.
+static long read_strip(struct index_reader *r)
+{
+    unsigned long value = 0;
+    for (int i = 0; i < 4 && r->at < r->end; i++) {
+        const unsigned char c = *r->at++;
+        value = (i ? (value + 1) << 7 : 0) | (c & 0x7f);
+        if (!(c & 0x80))
+            return (long)value;
+    }
+    return -1;
+}
+
+// Reads one entry's name. -1: it is none.
+static int read_entry(struct index_reader *r, const unsigned char **entry)
+{
+    enum { FIXED = 62, EXTENDED = 0x40 };
+    *entry = r->at;
+    if (r->end - r->at < FIXED + 2)
+        return -1;
+    r->at += FIXED + (((*entry)[60] & EXTENDED) && r->version >= 3 ? 2 : 0);
+    size_t kept = 0;
+    if (r->version == 4) {
+        const long strip = read_strip(r);
+        if (strip < 0 || (size_t)strip > strlen(r->name))
+            return -1;
+        kept = strlen(r->name) - (size_t)strip;
+    }
+    const unsigned char *nul = memchr(r->at, '\0', (size_t)(r->end - r->at));
+    if (!nul || kept + (size_t)(nul - r->at) >= sizeof(r->name))
+        return -1;
+    memcpy(r->name + kept, r->at, (size_t)(nul - r->at) + 1);
+    r->at = nul + 1;
+    if (r->version != 4) // up to a multiple of eight, with one NUL at least
+        r->at = *entry + (((size_t)(nul - *entry) + 8) & ~(size_t)7);
+    return r->at <= r->end ? 0 : -1;
+}
+
+// A folder that is not checked out is one entry: what is below it is in its tree. 1: the path is.
+static int folder_has(const struct index_reader *r, const unsigned char *entry, const char *path)
+{
+    git_oid id;
+    git_tree *tree = NULL;
+    git_tree_entry *found = NULL;
+    const size_t length = strlen(r->name);
+    if (r->name[0] == '\0' || r->name[length - 1] != '/' || strncmp(path, r->name, length) != 0)
+        return 0;
+    memcpy(id.id, entry + 40, GIT_OID_RAWSZ);
+    int code = git_tree_lookup(&tree, r->repository->git, &id);
+    if (code == 0)
+        code = git_tree_entry_bypath(&found, tree, path + length);
+    git_tree_entry_free(found);
+    git_tree_free(tree);
+    return code == 0 ? 1 : code == GIT_ENOTFOUND ? 0 : -1;
+}
+
+static int index_file_has(const struct repository *repository, const char *name, const char *path,
+                          bool shared);
+
+// What a split index adds to: names that it takes away again count, for it is asked what may be.
+static int shared_has(struct index_reader *r, const char *path, bool shared)
+{
+    static const unsigned char none[GIT_OID_RAWSZ];
+    while (r->end - r->at >= 8) {
+        const uint32_t size = number_at(r->at + 4);
+        if ((size_t)(r->end - r->at) - 8 < size)
+            return -1;
+        if (memcmp(r->at, "link", 4) == 0 && size >= sizeof(none) &&
+            memcmp(r->at + 8, none, sizeof(none)) != 0) {
+            char name[64];
+            git_oid id;
+            memcpy(id.id, r->at + 8, sizeof(none));
+            snprintf(name, sizeof(name), "sharedindex.%s", git_oid_tostr_s(&id));
+            return shared ? -1 : index_file_has(r->repository, name, path, true);
+        }
+        r->at += 8 + size;
+    }
+    return 0;
+}
+
+// 1: the path, or anything below it, is there; 0: it is not; -1: that cannot be read.
+static int index_bytes_have(struct index_reader *r, const char *path, bool shared)
+{
+    enum { HEAD = 12, TRAILER = 20 };
+    const size_t length = strlen(path);
+    if (r->end - r->at < HEAD + TRAILER || memcmp(r->at, "DIRC", 4) != 0)
+        return -1;
+    r->version = number_at(r->at + 4);
+    const uint32_t count = number_at(r->at + 8);
+    r->at += HEAD;
+    r->end -= TRAILER;
+    if (r->version < 2 || r->version > 4)
+        return -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const unsigned char *entry;
+        if (read_entry(r, &entry))
+            return -1;
+        if (strncmp(r->name, path, length) == 0 &&
+            (r->name[length] == '\0' || r->name[length] == '/'))
+            return 1;
+        const int below = folder_has(r, entry, path);
+        if (below)
+            return below;
+    }
+    return shared_has(r, path, shared);
+}
+
+static int index_file_has(const struct repository *repository, const char *name, const char *path,
+                          bool shared)
+{
+    char *file = xprintf("%s%s", git_repository_path(repository->git), name);
+    const int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    int found = -1;
+    free(file);
+    if (descriptor < 0)
+        return -1;
+    if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+        const size_t size = (size_t)info.st_size;
+        void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (bytes != MAP_FAILED) {
+            struct index_reader reader = {.repository = repository, .bytes = bytes, .at = bytes};
+            reader.end = reader.bytes + size;
+            found = index_bytes_have(&reader, path, shared);
+            munmap(bytes, size);
+        }
+    }
+    close(descriptor);
+    return found;
+}
+
+// The file itself, or anything below it: 1, 0, or -1 where nobody can say.
+static int is_in_index(const struct repository *repository, const char *path)
 {
     git_index *index = NULL;
+    if (git_repository_index(&index, repository->git))
+        return index_file_has(repository, "index", path, false);
     char *below = xprintf("%s/", path);
-    const bool found = git_repository_index(&index, repository->git) ||
-                       git_index_get_bypath(index, path, 0) ||
-                       git_index_find_prefix(NULL, index, below) == 0;
+    const bool found =
+        git_index_get_bypath(index, path, 0) || git_index_find_prefix(NULL, index, below) == 0;
     free(below);
     git_index_free(index);
     return found;
 }
 
-bool repository_tracks(const struct repository *repository, const char *path)
+int repository_tracks(bool *out, const struct repository *repository, const char *path,
+                      struct error *err)
 {
     char id[OBJECT_ID_TEXT] = "";
     git_commit *head = NULL;
-    struct error ignored; // there is no commit yet
-    if (git_resolve(&head, repository, "HEAD", &ignored) == 0) {
+    const bool unborn = git_repository_head_unborn(repository->git) == 1;
+    if (!unborn && git_resolve(&head, repository, "HEAD", err) == 0) {
         char commit[OBJECT_ID_TEXT];
         git_oid_tostr(commit, sizeof(commit), git_commit_id(head));
         git_commit_free(head);
-        if (repository_path_id(id, repository, commit, path, &ignored))
-            return true;
+        if (repository_path_id(id, repository, commit, path, err))
+            return -1;
+    } else if (!unborn) {
+        return -1;
     }
-    return id[0] || is_in_index(repository, path);
+    const int found = id[0] ? 1 : is_in_index(repository, path);
+    if (found < 0)
+        return error_set(err,
+                         "%s: the index cannot be read, so nobody can say whether %s came with the "
+                         "commit; `git reset` makes it again",
+                         repository->directory, path);
+    *out = found;
+    return 0;
 }
 
 void repository_trusted(struct repository_trust *out, const struct repository *repository)
@@ -111,89 +374,104 @@ bool repository_accepts(const struct repository *repository, const struct reposi
 // A commit
 // can make no file or folder named .git, so what is below one of that name is git's own.
 
-static bool is_strangers(const struct repository *repository)
+static int is_strangers(bool *out, const struct repository *repository, struct error *err)
 {
     struct repository_trust trust;
     struct commit head;
     struct arena arena = {0};
-    struct error ignored; // without a commit nothing is accepted
+    int status = 0;
     repository_trusted(&trust, repository);
-    const bool known =
-        trust.own || (repository_commit(&head, repository, "HEAD", &arena, &ignored) == 0 &&
-                      repository_accepts(repository, &trust, head.id));
+    *out = !trust.own;
+    // Without a commit nothing is accepted.
+    if (!trust.own && git_repository_head_unborn(repository->git) != 1) {
+        status = repository_commit(&head, repository, "HEAD", &arena, err);
+        *out = status == 0 && !repository_accepts(repository, &trust, head.id);
+    }
     arena_free(&arena);
-    return !known;
+    return status;
 }
 
-// Does the checkout at `root`, if it is one, have the path from a stranger's commit?
-static bool checkout_brought(const char *root, const char *path)
+// Does the checkout at `root`, if it is one, have the path from a stranger's commit? A look that
+// fails is -1, and no answer.
+static int checkout_brought(bool *out, const char *root, const char *path, struct error *err)
 {
     struct repository outer = {.directory = xstrdup(root)};
     struct stat there;
     char *git = xprintf("%s/.git", root);
-    bool found = false;
-    if (lstat(git, &there) == 0 && git_repository_open(&outer.git, git) == 0)
-        found = repository_tracks(&outer, path + strlen(root) + 1) && is_strangers(&outer);
+    bool tracked = false;
+    int status = 0;
+    *out = false;
+    if (lstat(git, &there) == 0)
+        status = open_checkout(&outer.git, git, err);
+    if (status == 0 && outer.git)
+        status = repository_tracks(&tracked, &outer, path + strlen(root) + 1, err);
+    if (status == 0 && tracked)
+        status = is_strangers(out, &outer, err);
     git_repository_free(outer.git);
     free(git);
     free(outer.directory);
-    return found;
+    return status;
 }
 
 // Every checkout that the path lies in: it can pretend to lie in a repository of its own.
-static bool is_brought(const char *path)
+static int is_brought(bool *out, const char *path, struct error *err)
 {
     char *root = xstrdup(path);
-    bool found = false;
-    for (char *slash; !found && (slash = strrchr(root, '/')) && slash > root;) {
+    int status = 0;
+    *out = false;
+    for (char *slash; status == 0 && !*out && (slash = strrchr(root, '/')) && slash > root;) {
         *slash = '\0';
-        found = checkout_brought(root, path);
+        status = checkout_brought(out, root, path, err);
     }
     free(root);
-    return found;
+    return status;
 }
 
 // It lies in the checkout of another repository and came with its commit, files, configuration and
 // all; unless the outer one is the user's own.
-static bool is_brought_repository(git_repository *git)
+static int is_brought_repository(bool *out, git_repository *git, struct error *err)
 {
     const char *path = git_repository_path(git); // with a final '/'
     char *head = xprintf("%sHEAD", path);
-    const bool found = !strstr(path, "/.git/") && is_brought(head);
+    *out = false;
+    const int status = strstr(path, "/.git/") ? 0 : is_brought(out, head, err);
     free(head);
-    return found;
+    return status;
 }
 
-static bool entry_is_brought(const char *folder, const char *name)
+static int entry_is_brought(bool *out, const char *folder, const char *name, struct error *err)
 {
     char *real = realpath(*folder ? folder : ".", NULL);
     char *path = real ? xprintf("%s/%s", real, name) : NULL;
-    const bool found = path && is_brought(path);
+    *out = false;
+    const int status = path ? is_brought(out, path, err) : 0; // what is not there came with nothing
     free(path);
     free(real);
-    return found;
+    return status;
 }
 
 // Up to `end`: a link on the way counts, and what the path itself names.
-static bool part_is_brought(const char *path, const char *end, bool counts)
+static int part_is_brought(bool *out, const char *path, const char *end, bool counts,
+                           struct error *err)
 {
     struct stat there;
     char *part = xprintf("%.*s", (int)(end - path), path), *slash = strrchr(part, '/');
     const char *name = slash ? slash + 1 : part;
-    bool found = false;
+    int status = 0;
+    *out = false;
     if (*name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
         (counts || (lstat(part, &there) == 0 && S_ISLNK(there.st_mode)))) {
         char *folder = xprintf("%.*s", slash ? (int)(slash - part) + 1 : 0, part);
-        found = entry_is_brought(folder, name);
+        status = entry_is_brought(out, folder, name, err);
         free(folder);
     }
     free(part);
-    return found;
+    return status;
 }
 
 int repository_refuse_brought(const char *path, enum brought what, struct error *err)
 {
-    git_libgit2_init(); // counted, as in repository_open()
+    start_libgit2(); // counted, as in repository_open()
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
@@ -201,7 +479,11 @@ int repository_refuse_brought(const char *path, enum brought what, struct error 
         end += strspn(end, "/");
         end += strcspn(end, "/");
         const bool last = end >= path + length;
-        if (part_is_brought(path, last ? path + length : end, last && what == BROUGHT_ANYTHING))
+        bool brought;
+        if (part_is_brought(&brought, path, last ? path + length : end,
+                            last && what == BROUGHT_ANYTHING, err))
+            return -1;
+        if (brought)
             return error_set(err,
                              "%.*s: %scame with the commit that is checked out, which may be a "
                              "stranger's; name another one (or `git config plumb.trustCheckout "
@@ -248,15 +530,6 @@ static char *name_of(const char *directory)
     return name;
 }
 
-// Extensions that say where settings of a checkout are and where objects come from, none of which
-// is asked here: sparse checkouts and partial clones have them.
-static void start_libgit2(void)
-{
-    static const char *extensions[] = {"worktreeconfig", "partialclone"};
-    git_libgit2_init(); // counted; never undone, it lives as long as the program
-    git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, ARRAY_COUNT(extensions));
-}
-
 // libgit2 1.5 says of a repository of somebody else that there is none. NULL: there is none of
 // somebody else's here or above. Caller frees.
 static char *foreign_repository(const char *directory)
@@ -264,8 +537,12 @@ static char *foreign_repository(const char *directory)
     char *at = realpath(directory, NULL);
     while (at && *at) {
         struct stat git;
-        char *path = xprintf("%s/.git", at);
-        const bool found = stat(path, &git) == 0;
+        char *path = xprintf("%s/.git", at), *head = xprintf("%s/HEAD", at);
+        char *objects = xprintf("%s/objects", at);
+        const bool found = stat(path, &git) == 0 || // or a bare one
+                           (access(objects, F_OK) == 0 && stat(head, &git) == 0);
+        free(objects);
+        free(head);
         free(path);
         if (found && git.st_uid != geteuid())
             return at;
@@ -282,9 +559,11 @@ static char *foreign_repository(const char *directory)
 int repository_open(struct repository **out, const char *directory, struct error *err)
 {
     git_repository *git = NULL;
-    start_libgit2();
-    int code = git_repository_open_ext(&git, directory, 0, NULL);
-    char *foreign = code == GIT_ENOTFOUND ? foreign_repository(directory) : NULL;
+    char extension[64], value[64];
+    bool brought;
+    const int code = open_git(&git, directory, 0);
+    char *foreign =
+        code == GIT_ENOTFOUND || code == GIT_EOWNER ? foreign_repository(directory) : NULL;
     if (foreign) {
         error_set(
             err,
@@ -300,11 +579,18 @@ int repository_open(struct repository **out, const char *directory, struct error
     if (code == GIT_EOWNER)
         return error_set(err,
                          "%s: the repository belongs to another user; if you trust it: git config "
-                         "--global --add safe.directory <its path>",
+                         "--global --add safe.directory <its path, or '*'>",
                          directory);
-    if (code)
-        return error_set(err, "%s: cannot open the repository: %s", directory, git_words());
-    if (is_brought_repository(git)) {
+    if (code) {
+        error_set(err, "%s: cannot open the repository: %s", directory, git_words());
+        find_extension(extension, value, directory);
+        return extension[0] ? refuse_extension(directory, extension, value, err) : -1;
+    }
+    if (is_brought_repository(&brought, git, err)) {
+        git_repository_free(git);
+        return -1;
+    }
+    if (brought) {
         error_set(err,
                   "%s: a repository that came with the commit of the one around it, which may be a "
                   "stranger's; run this outside of it",

@@ -46,8 +46,9 @@ bool repository_accepts(const struct repository *repository, const struct reposi
                         const char *commit);
 
 // True when the commit that is checked out has this path, or the index has: then git put there what
-// lies there. What cannot be read counts as being so.
-bool repository_tracks(const struct repository *repository, const char *path);
+// lies there. -1: what says so cannot be read.
+int repository_tracks(bool *out, const struct repository *repository, const char *path,
+                      struct error *err);
 // -1 when git put there what is about to be written or believed, and the commit that is checked out
 // may be a stranger's: a link on the way leads anywhere, and what a file or folder of results holds
 // may be made up. 0 outside of repositories.

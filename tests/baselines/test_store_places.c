@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stores on file systems that several machines share: no log there, and several writers at once
+// lose nothing. What the file system is, this program says itself.
+#include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static unsigned long file_system; // 0: as it is
+
+int statfs(const char *path, struct statfs *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->f_type = (__typeof__(out->f_type))(file_system ? file_system : 0xef53);
+    return 0;
+}
+
+static int log_mark(const char *path)
+{
+    unsigned char header[20] = {0};
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fread(header, 1, sizeof(header), file), sizeof(header));
+    fclose(file);
+    return header[18];
+}
+
+static void no_log_where_machines_share_a_disk(void **state)
+{
+    static const unsigned long shared[] = {0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997};
+    struct open_store *f = *state;
+    struct store *store;
+    struct error err;
+    file_system = 0;
+    assert_int_equal(log_mark(store_path(f->store)), 2);
+    for (size_t i = 0; i < ARRAY_COUNT(shared); i++) {
+        char *path = xprintf("%s/%zu.db", f->folder, i), *log = xprintf("%s-wal", path);
+        file_system = shared[i];
+        assert_ok(store_open(&store, path, STORE_WRITE, &err), &err);
+        assert_int_equal(access(log, F_OK), -1);
+        store_close(store);
+        assert_int_equal(log_mark(path), 1);
+        assert_ok(store_open(&store, path, STORE_READ, &err), &err);
+        store_close(store);
+        free(log);
+        free(path);
+    }
+    file_system = 0;
+}
+
+// One that was made on a disk of one machine and moved.
+static void a_store_that_came_with_a_log_loses_it_or_is_refused(void **state)
+{
+    struct open_store *f = *state;
+    struct store *store, *other;
+    struct error err;
+    char *path = xprintf("%s/moved.db", f->folder);
+    file_system = 0;
+    assert_ok(store_open(&store, path, STORE_WRITE, &err), &err);
+    // While somebody has it open it cannot.
+    file_system = 0x6969;
+    assert_int_equal(store_open(&other, path, STORE_WRITE, &err), -1);
+    assert_non_null(strstr(err.text, "lies on NFS and has a log, which several machines cannot"));
+    assert_int_equal(store_open(&other, path, STORE_READ, &err), -1);
+    assert_non_null(strstr(err.text, "lies on NFS and has a log, which is not safe to read there"));
+    store_close(store);
+    assert_ok(store_open(&store, path, STORE_WRITE, &err), &err);
+    store_close(store);
+    assert_int_equal(log_mark(path), 1);
+    file_system = 0;
+    free(path);
+}
+
+enum { WRITERS = 4, RUNS = 12 };
+
+static void write_runs(const char *path, unsigned writer)
+{
+    struct store *store;
+    struct error err;
+    for (unsigned i = 0; i < RUNS; i++) {
+        struct run run;
+        if (store_open(&store, path, STORE_WRITE, &err)) {
+            fprintf(stderr, "%s\n", err.text);
+            _exit(1);
+        }
+        make_run(&run, RUN_MEASURE, 1 + writer * RUNS + i, 1, 1);
+        save_whole_run(store, &run);
+        run_free(&run);
+        store_close(store);
+    }
+    _exit(0);
+}
+
+static void writers_at_once_lose_nothing_there(void **state)
+{
+    struct open_store *f = *state;
+    struct run_entry *entries;
+    struct store *store;
+    struct error err;
+    size_t count;
+    char *path = xprintf("%s/shared.db", f->folder);
+    file_system = 0x6969;
+    for (unsigned i = 0; i < WRITERS; i++) {
+        if (fork() == 0)
+            write_runs(path, i);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_ok(store_open(&store, path, STORE_READ, &err), &err);
+    assert_ok(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &f->arena, &err), &err);
+    assert_int_equal(count, WRITERS * RUNS);
+    store_close(store);
+    file_system = 0;
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_log_where_machines_share_a_disk, open_store_set_up,
+                                        open_store_tear_down),
+        cmocka_unit_test_setup_teardown(a_store_that_came_with_a_log_loses_it_or_is_refused,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(writers_at_once_lose_nothing_there, open_store_set_up,
+                                        open_store_tear_down),
+    };
+    return cmocka_run_group_tests_name("store_places", tests, NULL, NULL);
+}
