@@ -11,6 +11,7 @@
 # a machine is, is not what is tested. With --print the page goes to standard output with what is
 # printed now, for its author.
 set -eu
+here=$(dirname "$(realpath "$0")")
 page=$(realpath "$1")
 bin=$(realpath "$2")
 print=${3:-}

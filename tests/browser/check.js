@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The little a browser test needs: named checks, one at a time, all of them run, exit 1 if any fails.
+// The pages in FOLDER are written once for all of them (the test browser_pages); who changes one puts
+// it back.
 "use strict";
 const assert = require("assert");
-const { execFileSync } = require("child_process");
-const fs = require("fs");
 const { pathToFileURL } = require("url");
 const { Chromium } = require("./chromium.js");
 
@@ -41,11 +41,11 @@ function contention() {
   return Math.max(1, Number(process.hrtime.bigint() - begun) / 1e3 / spent());
 }
 
-// The quickest of three tries, each less what other work on the machine took of it: it must not fail
+// The quickest of some tries, each less what other work on the machine took of it: it must not fail
 // a test. A try: a page, and milliseconds by name.
-async function quickest(open, name, measure) {
+async function quickest(open, name, measure, tries = 3) {
   const best = {};
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < tries; i++) {
     const before = contention();
     const page = await open(name);
     const times = await measure(page);
@@ -57,11 +57,9 @@ async function quickest(open, name, measure) {
 }
 
 async function runChecks(checks) {
-  const [chromium, pages, folder] = process.argv.slice(2);
-  fs.rmSync(folder, { recursive: true, force: true });
-  execFileSync(pages, [folder], { stdio: "inherit" });
+  const [chromium, folder] = process.argv.slice(2);
   const browser = new Chromium(chromium);
-  const open = (name, options) => browser.open(pathToFileURL(folder) + "/" + name, options);
+  const open = (name, look) => browser.open(pathToFileURL(folder) + "/" + name, look);
   let failed = 0;
   for (const [name, check] of Object.entries(checks)) {
     try {

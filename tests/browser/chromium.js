@@ -60,11 +60,11 @@ class Chromium {
     fs.rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  async open(url, { width = 1280, height = 900, dark = false } = {}) {
+  async open(url, look) {
     const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
     const page = new Page(this, targetId, sessionId);
-    await page.start(url, width, height, dark);
+    await page.start(url, look);
     return page;
   }
 }
@@ -105,19 +105,26 @@ class Page {
     return this.chromium.send(method, params, this.sessionId);
   }
 
-  async start(url, width, height, dark) {
+  async start(url, look) {
     await Promise.all(["Page.enable", "Runtime.enable", "Log.enable"].map((m) => this.send(m)));
     await this.send("Fetch.enable", { patterns: [{ urlPattern: "*" }] });
+    await this.look(look);
+    await this.goto(url);
+  }
+
+  async look({ width = 1280, height = 900, dark = false } = {}) {
     await this.resize(width, height);
     await this.send("Emulation.setEmulatedMedia",
       { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" },
         { name: "prefers-reduced-motion", value: "reduce" }] });
-    await this.goto(url);
   }
 
+  // Another page in the same tab. What the page before it did wrong is forgotten.
   async goto(url) {
     const loaded = new Promise((resolve) => { this.loaded = resolve; });
     this.url = url.replace(/#.*/, "");
+    this.errors = [];
+    this.requests = [];
     await this.send("Page.navigate", { url });
     await loaded;
   }

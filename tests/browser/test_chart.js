@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The charts of the site as people use them: test_chart.js CHROMIUM PAGES-PROGRAM FOLDER
+// The charts of the site as people use them: test_chart.js CHROMIUM FOLDER
 "use strict";
 const assert = require("assert");
 const fs = require("fs");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// index.html as a browser sees it: test_report.js CHROMIUM PAGES-PROGRAM FOLDER
+// index.html as a browser sees it: test_report.js CHROMIUM FOLDER
 "use strict";
 const assert = require("assert");
 const { isClean, quickest, runChecks } = require("./check.js");

@@ -99,6 +99,7 @@ static void write_policy(const char *more)
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     write_policy("");
     return 0;

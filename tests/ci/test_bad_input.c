@@ -38,11 +38,20 @@ static char *policy(const char *name, const char *more)
     return path;
 }
 
+// What is asked here is not asked of a profile, and each new store would have one measured.
+static void know_host(const char *folder, const char *name)
+{
+    char *path = xprintf("%s/%s", folder, name);
+    helper_repo_know_host(&repo, path);
+    free(path);
+}
+
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
     outside = helper_directory();
     free(policy("good.cfg", "[device \"host\"]\n\tkind = host\n"));
+    helper_repo_know_host(&repo, NULL);
     return 0;
 }
 
@@ -88,6 +97,7 @@ static void bare_repository_works(void **state)
                             repo.directory, outside);
     char *bare = xprintf("%s/bare.git", outside), *file = in_repo("good.cfg");
     assert_int_equal(system(command), 0);
+    know_host(bare, "plumb/store.db");
     run_in(bare, "run", "HEAD", "--policy", file, NULL, NULL);
     plumb_said(&outcome, 0, "OK");
     free(command);
@@ -105,6 +115,7 @@ static void bare_repository_holds_the_policy(void **state)
     const char *parent = repo.ids[REPO_FASTER];
     const struct helper_file file = {"ci/plumb.cfg", text, 0};
     assert_int_equal(system(command), 0);
+    know_host(bare, "plumb/store.db");
     helper_repo_commit(id, bare, "main", &parent, 1, 40, "policy", &file, 1);
     run_in(bare, "calibrate", "--only", "no_such_figure", NULL, NULL, NULL);
     assert_null(strstr(outcome.output, "not there"));
@@ -215,6 +226,7 @@ static void unwritable_store_is_said(void **state)
 static void full_disk_loses_nothing(void **state)
 {
     char *file = in_repo("good.cfg"), *path = xprintf("%s/full.db", outside);
+    know_host(outside, "full.db");
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
     plumb_said(&outcome, 0, "OK");
     struct stat before;
@@ -247,6 +259,7 @@ static void sql(const char *path, const char *text)
 static void newer_store_is_refused(void **state)
 {
     char *file = in_repo("good.cfg"), *path = xprintf("%s/newer.db", outside);
+    know_host(outside, "newer.db");
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
     plumb_said(&outcome, 0, "OK");
     sql(path, "PRAGMA user_version = 999");
@@ -260,6 +273,7 @@ static void newer_store_is_refused(void **state)
 static void store_locked_by_another_process_is_waited_for_then_said(void **state)
 {
     char *file = in_repo("good.cfg"), *path = xprintf("%s/locked.db", outside);
+    know_host(outside, "locked.db");
     const char *argv[] = {"run", "HEAD~1", "--policy", file, "--store", path, NULL};
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
     plumb_said(&outcome, 0, "OK");

@@ -19,6 +19,7 @@ static char policy_path[320];
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     helper_repo_policy(policy_path, "\tproblem = 96x64x128:fp32\n",
                        "\tmargin = 4%\n[gate]\n\tseconds = 60\n\tself-test = 1\n\tprocesses = 2\n"

@@ -3,6 +3,7 @@
 // The night that ends a search: a gap of commits that nobody measured, an event that may have begun
 // with any of them, and `plumb bisect --events`, which names the one or says why not.
 // Label: measured
+// Label: unsanitized
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -27,6 +28,7 @@ static void write_policy(const char *name, const char *history)
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, "s.db");
     write_policy("long.cfg", "");
     write_policy("none.cfg", "\tsearch = 0\n");
     return 0;

@@ -2,6 +2,7 @@
 //
 // ci/bundle: what travels to another machine, and that kernels built there are loaded with that
 // machine's libraries.
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"

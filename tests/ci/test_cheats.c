@@ -4,6 +4,7 @@
 // happen happens. No verdict may be "same" or "faster", for each of them is really slower, or
 // wrong. What reaches for the other build or the stopwatch finds neither in its process.
 // Label: measured
+// Label: unsanitized
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/test.h"

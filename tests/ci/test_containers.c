@@ -2,6 +2,7 @@
 //
 // A toolchain in a container, with a stand-in for its runner (an image is a folder): builds see the
 // image's compiler and nothing of this machine, and what cannot be is refused in a line.
+// Label: unsanitized
 #include "baselines/store.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"

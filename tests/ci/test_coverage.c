@@ -2,6 +2,7 @@
 //
 // Kernels and series are listed without any device, and what would silently not be measured is
 // said.
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
@@ -17,6 +18,7 @@ static struct plumb_outcome outcome;
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     return 0;
 }
 

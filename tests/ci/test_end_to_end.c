@@ -3,6 +3,7 @@
 // The main job on a real history with the real bench on the host device: every step of the scratch
 // repository gets the right verdict and exit code, a range is measured once and survives kill -9.
 // Label: measured
+// Label: unsanitized
 #include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
@@ -17,6 +18,7 @@ static char policy_path[320], store_path_text[320];
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     snprintf(store_path_text, sizeof(store_path_text), "%s/.plumb/store.db", repo.directory);
     helper_repo_policy(policy_path, "\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n",

@@ -3,6 +3,7 @@
 // ci/fleet with a stand-in for Slurm (tests/helpers/sbatch) and fake_bench, whose times have no
 // noise: a gate in parts says what one machine says, whatever becomes of its tasks. On a real Slurm
 // tests/measure/fleet_slurm does the same and more.
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"

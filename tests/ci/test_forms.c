@@ -62,6 +62,7 @@ static int set_up(void **state)
     enum { FILES = sizeof(copied) / sizeof(copied[0]) };
     struct helper_file files[FILES];
     helper_repo_create(&made);
+    helper_repo_know_host(&made, NULL);
     for (size_t i = 0; i < FILES; i++) {
         char *path = xprintf(TEST_SOURCE "/%s", copied[i][1]);
         files[i] = (struct helper_file){copied[i][0], helper_read(path, NULL), 0};

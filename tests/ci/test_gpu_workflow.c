@@ -3,6 +3,7 @@
 // .github/workflows/gpu.yml, which gates pull requests of strangers on somebody's GPU: whose file
 // it is, what each half may, who approves, and both halves run as they are written, with a stand-in
 // for `gh`. Not run: actions (`uses:`), ci/setup and the builds, which the tests' own stands for.
+// Label: unsanitized
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_workflow.h"

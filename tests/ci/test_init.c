@@ -4,6 +4,7 @@
 // for a history of one's own kernels without a line in it. CUDA forms are built and judged by their
 // machine code where nvcc is; without it they are skipped aloud.
 // Label: measured
+// Label: unsanitized
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 

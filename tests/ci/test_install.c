@@ -2,6 +2,7 @@
 //
 // `cmake --install`: what is below the prefix works from there, and its pages and completions say
 // what the program says.
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"

@@ -3,6 +3,7 @@
 // A backfill of a real history on the host device, one point per code: links name the commit of
 // each step, though the points are too few for anything else to say so, and stay when more comes.
 // Label: measured
+// Label: unsanitized
 #include "baselines/link.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
@@ -20,6 +21,9 @@ static char linked_policy[320], plain_policy[320];
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    static const char *const stores[] = {"a.db", "b.db", "c.db", "d.db", "e.db", "g.db", "h.db"};
+    for (size_t i = 0; i < ARRAY_COUNT(stores); i++)
+        helper_repo_know_host(&repo, stores[i]);
     snprintf(linked_policy, sizeof(linked_policy), "%s/linked.cfg", repo.directory);
     snprintf(plain_policy, sizeof(plain_policy), "%s/plain.cfg", repo.directory);
     helper_repo_policy(linked_policy, "\tproblem = 96x64x128:fp32\n",

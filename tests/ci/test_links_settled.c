@@ -2,6 +2,7 @@
 //
 // Long histories by links: whether links are gone through at once or as they come, the same is said
 // to the last bit, whatever comes.
+// Label: unsanitized
 #include "baselines/link.h"
 #include "model/buffer.h"
 #include "tests/helpers/helper_linked.h"

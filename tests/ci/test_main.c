@@ -22,6 +22,8 @@ static struct plumb_outcome outcome;
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, "s.db");
+    helper_repo_know_host(&repo, "left.db");
     char *path = xprintf("%s/wait.cfg", repo.directory);
     // A build that says that it goes on, and does so for longer than any test.
     helper_write_text(path, "[build]\n\tinput = kernels\n\tsandbox = off\n"

@@ -19,6 +19,7 @@ static struct plumb_outcome outcome;
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     return 0;
 }
 

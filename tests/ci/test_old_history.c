@@ -3,6 +3,7 @@
 // A history that never heard of plumb, measured with policy and shim outside of it, and only where
 // it changes what the build reads.
 // Label: measured
+// Label: unsanitized
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 

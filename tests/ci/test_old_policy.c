@@ -3,6 +3,7 @@
 // A change chooses where it leaves the main branch, and so among all policies that this branch ever
 // had. What is trusted is what its tip says: each of these policies was lax once and is strict now,
 // and the change that leaves before that is 5 % slower, or has lost a kernel.
+// Label: unsanitized
 #include "tests/helpers/helper_fake_gate.h"
 #include "tests/helpers/helper_remote.h"
 #include "tests/helpers/helper_repo.h"

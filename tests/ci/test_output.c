@@ -2,6 +2,7 @@
 //
 // What a gate leaves behind: its reports where they were asked for, and its verdict in any case.
 // Label: measured
+// Label: unsanitized
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"

@@ -125,6 +125,7 @@ static void gate_keeps_to_one_line_of_40_columns(void **state)
 {
     struct helper_repo repo;
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     char *policy = xprintf("%s/policy.cfg", repo.directory);
     helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n",
                        "\tmargin = 50%\n[gate]\n\tself-test = 1\n");

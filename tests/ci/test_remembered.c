@@ -3,6 +3,7 @@
 // A kernel that hangs or crashes is remembered by its code: it costs its time limit once. What was
 // had less time than it has now is not remembered.
 // Label: measured
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
@@ -36,6 +37,7 @@ static void commit_after(char out[OBJECT_ID_TEXT], const char *parent, const cha
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     memcpy(hang, repo.ids[REPO_HANG], sizeof(hang));
     commit_after(later, hang, "later", NULL, 0);
     return 0;

@@ -2,6 +2,7 @@
 //
 // A gate of what may be a stranger's pull request needs a sandbox, unless somebody who may says
 // otherwise. Where bubblewrap makes no namespaces; a dry run, which stops at the same place.
+// Label: unsanitized
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_remote.h"

@@ -2,6 +2,7 @@
 //
 // ci/nightly and ci/quickstart, as far as they are more than the commands they call: what is wrong
 // before a verdict is exit code 4, never the code of a verdict. And ci/format, by which release.
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"

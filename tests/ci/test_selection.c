@@ -14,6 +14,7 @@ static struct plumb_outcome outcome;
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n\tproblem = 16x8x8:fp32\n",
                        "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // plumb site, plumb history and ci/nightly, as a user runs them.
+// Label: unsanitized
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_store.h"

@@ -2,6 +2,7 @@
 //
 // A repository whose kernels need a submodule: list, gate, run and doctor build with it, and say
 // what is missing where it is not here. A commit that pins another one is another build.
+// Label: unsanitized
 #include "runner/build/build.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"

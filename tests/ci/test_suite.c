@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The suite says what it did not do: a test without its sandbox is named with the reason, is no
-// passed test, and fails where it is required. Its scripts refuse words that they do not have.
+// passed test, and fails where it is required. Its scripts refuse words that they do not have. What
+// is no test's business, the user's git and what a load left open, changes no verdict of a test.
+// Label: unsanitized
 #include "tests/helpers/test.h"
 
 #include "model/base.h"
@@ -96,12 +98,66 @@ static void scripts_refuse_words_that_they_do_not_have(void **state)
     }
 }
 
-int main(void)
+// The test that this program is, started by a user whose git does all that it can.
+static void what_the_users_git_is_told_changes_no_test(void **state)
 {
+    static const char user[] =
+        "home=${PATH%%:*}/user; mkdir -p \"$home/hooks\"; "
+        "printf '#!/bin/sh\\nexit 1\\n' >\"$home/hooks/pre-commit\"; "
+        "chmod +x \"$home/hooks/pre-commit\"; "
+        "printf '[commit]\\n\\tgpgsign = true\\n[gpg]\\n\\tprogram = false\\n[core]\\n\\tautocrlf "
+        "= "
+        "true\\n\\thooksPath = %s\\n' \"$home/hooks\" >\"$home/.gitconfig\"; "
+        "export HOME=\"$home\" GIT_DIR=/nowhere GIT_CONFIG_COUNT=1 "
+        "GIT_CONFIG_KEY_0=commit.gpgsign GIT_CONFIG_VALUE_0=true; "
+        "exec '" TEST_BIN "/../tests/test_suite' commits";
+    const int code = shell(user);
+    if (code)
+        fail_msg("exit %d: %s", code, said);
+}
+
+static int commits(void)
+{
+    return system("set -e; folder=$(mktemp -d); cd \"$folder\"; git init -q; "
+                  "printf 'one\\n' >file; git add file; "
+                  "git -c user.name=t -c user.email=t@example.org commit -qm one; "
+                  "rm file; git checkout -q -- file; test $(wc -c <file) = 4; "
+                  "test \"$(git config --get safe.directory)\" = '*'; rm -rf \"$folder\"") != 0;
+}
+
+// A verdict that was left open is not compared, wherever the page has it.
+static void an_open_verdict_ends_the_tutorial_as_open(void **state)
+{
+    static const char *const cases[][3] = {
+        {"accepted abc; it is slower", "accepted abc; it is undecided", "77"},
+        {"accepted abc; it is slower", "accepted abc; it is broken", "1"},
+        {"OK: 2 same", "UNDECIDED: 1 undecided, 1 same", "77"},
+        {"OK: 2 same", "OK: 2 same", "0"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        char *script =
+            xprintf("bin=${PATH%%%%:*}; printf '#!/bin/sh\\necho \"%s\"\\n' >\"$bin/plumb\"; "
+                    "chmod +x \"$bin/plumb\"; "
+                    "printf '```console\\n$ plumb gate\\n%s\\n```\\n' >\"$bin/page.md\"; "
+                    "sh tests/tutorial.sh \"$bin/page.md\" \"$bin\"",
+                    cases[i][1], cases[i][0]);
+        const int code = shell(script);
+        if (code != atoi(cases[i][2]))
+            fail_msg("%s: exit %d: %s", cases[i][1], code, said);
+        free(script);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "commits") == 0)
+        return commits();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_skipped_is_named_with_its_reason),
         cmocka_unit_test(what_is_required_is_not_skipped),
         cmocka_unit_test(scripts_refuse_words_that_they_do_not_have),
+        cmocka_unit_test(what_the_users_git_is_told_changes_no_test),
+        cmocka_unit_test(an_open_verdict_ends_the_tutorial_as_open),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

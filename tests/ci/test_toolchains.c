@@ -3,6 +3,7 @@
 // Toolchains of a policy, as a user names them: one source under two of them, a matrix of runs, a
 // bisection over a list. No verdict of a comparison is asked for: that would ask how quiet the
 // machine is.
+// Label: unsanitized
 #include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
@@ -36,6 +37,7 @@ static int set_up(void **state)
 {
     char folder[320], rest[1000];
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     snprintf(folder, sizeof(folder), "%s/compiler", repo.directory);
     write_compiler(folder);

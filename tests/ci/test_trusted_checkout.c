@@ -2,6 +2,7 @@
 //
 // A checked-out pull request's policy switches no sandbox off, is given no variables, and trusts no
 // library, and brings no cache and no results: its commands may be run before anyone has read it.
+// Label: unsanitized
 #include "ci/settings/policy.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_remote.h"

@@ -75,6 +75,7 @@ static void commit_version(enum version v)
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     for (int v = 0; v < VERSIONS; v++)
         commit_version((enum version)v);

@@ -4,6 +4,7 @@
 // are the ones known here, no event text reaches a shell, and the step that makes the night runs as
 // it is written, in a repository of its own. Not run: actions (`uses:`), ci/setup (it installs
 // packages) and the build, which the tests' own build stands for.
+// Label: unsanitized
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_workflow.h"
 #include "tests/helpers/test.h"
@@ -21,6 +22,7 @@ static int set_up(void **state)
 {
     workflow_read(&flow, "nightly.yml");
     helper_repo_create(&repo);
+    helper_repo_know_host(&repo, NULL);
     char *command = xprintf("cd '%s' && git reset -q --hard %s && mkdir -p ci build/dev && "
                             "cp '%s/ci/nightly' ci/ && ln -s '%s' build/dev/bin",
                             repo.directory, repo.ids[REPO_MERGE], TEST_SOURCE, TEST_BIN);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // libgit2 1.5 keeps what it matched a name with when the name is no revision.
 const char *__lsan_default_suppressions(void);
@@ -375,4 +376,27 @@ int helper_opened_tear_down(void **state)
     helper_repo_remove(&f->repo);
     free(f);
     return 0;
+}
+
+void helper_repo_know_host(const struct helper_repo *repo, const char *store)
+{
+    static const char known[] = TEST_BIN "/host_profile.db", plumb[] = TEST_BIN "/plumb";
+    char *policy = xprintf("%s/.git/calibrate.cfg", repo->directory);
+    store = store ? store : ".plumb/store.db";
+    helper_write_text(policy, "[build]\n\tcommand = true\n[problems \"p\"]\n"
+                              "\tproblem = 32x32x32:fp32\n[kernel \"*\"]\n\tproblems = p\n"
+                              "[device \"host\"]\n\tkind = host\n");
+    // Two programs may make it at once; each puts a whole one in place.
+    char *command =
+        xprintf("cd '%s' && { test '%s' -nt '%s' || { rm -f .git/known.db; '%s' calibrate "
+                "--policy '%s' --store .git/known.db >/dev/null 2>&1; cp .git/known.db '%s.%d' && "
+                "mv '%s.%d' '%s'; }; } && mkdir -p \"$(dirname '%s')\" && cp '%s' '%s'",
+                repo->directory, known, plumb, plumb, policy, known, (int)getpid(), known,
+                (int)getpid(), known, store, known, store);
+    if (system(command)) {
+        fprintf(stderr, "helper_repo: %s\n", command);
+        abort();
+    }
+    free(command);
+    free(policy);
 }

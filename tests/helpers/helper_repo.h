@@ -54,6 +54,11 @@ struct helper_opened {
 int helper_opened_set_up(void **state);
 int helper_opened_tear_down(void **state);
 
+// Puts a store there in which this machine's profile is known. A new store has it measured first,
+// which takes seconds, and only predictions differ. One store is made per build of plumb. `store`
+// may be relative to the repository; NULL is where plumb keeps it.
+void helper_repo_know_host(const struct helper_repo *repo, const char *store);
+
 // Builds one library per file of kernels/ with cc -O2: for struct recipe.
 extern const char helper_repo_command[];
 extern const char *const helper_repo_inputs[];

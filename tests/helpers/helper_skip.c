@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a test program ends: tests that cannot run here say so, a program of which none could run
-// ends with 77, and leaks are looked for only where no test failed.
+// How a test program begins and ends: what the user's git is told to do is not for it; tests that
+// cannot run here say so, a program of which none could run ends with 77, and leaks are looked for
+// only where no test failed.
 #include "tests/helpers/test.h"
 
 #include <errno.h>
@@ -11,6 +12,20 @@
 #include <string.h>
 
 enum { SKIPPED = 77 };
+
+// Whoever starts it, ctest or a hand, and whatever it starts: hooks, signatures, line endings and
+// trusted folders are the tests' own.
+__attribute__((constructor)) static void be_at_home(void)
+{
+    static const char *const names[] = {
+        "GIT_CONFIG",    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
+        "GIT_DIR",       "GIT_WORK_TREE",     "GIT_INDEX_FILE",   "GIT_TEMPLATE_DIR",
+        "GIT_EXEC_PATH", "XDG_CONFIG_HOME"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        unsetenv(names[i]);
+    setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+    setenv("HOME", TEST_HOME, 1);
+}
 
 static size_t skipped;
 static bool failed_any;

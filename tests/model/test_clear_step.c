@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAMES = 200, MOST = 300 };
+enum { MOST = 300 };
 
 // Share of series with `before` and `after` values, of these scatters, whose step is found within
 // `near` values.
@@ -21,7 +21,7 @@ static double found(size_t before, size_t after, double scatter_before, double s
     struct random random = {977};
     double values[MOST];
     size_t hits = 0;
-    for (int g = 0; g < GAMES; g++) {
+    for (size_t g = 0; g < draws(200); g++) {
         for (size_t i = 0; i < before + after; i++)
             values[i] =
                 100 + (i < before ? scatter_before : scatter_after) * random_normal(&random);
@@ -35,7 +35,7 @@ static double found(size_t before, size_t after, double scatter_before, double s
         hits += hit;
         changepoints_free(&c);
     }
-    return (double)hits / GAMES;
+    return (double)hits / (double)draws(200);
 }
 
 static void short_series_show_large_steps(void **state)
@@ -43,14 +43,14 @@ static void short_series_show_large_steps(void **state)
     const double even = found(5, 5, 1, 1, 20, 0), late = found(50, 3, 1, 1, 20, 0);
     const double longer = found(40, 5, 1, 1, 20, 0);
     print_message("5|5: %.3f, 50|3: %.3f, 40|5: %.3f\n", even, late, longer);
-    assert_true(even >= 0.95 && late >= 0.9 && longer >= 0.95);
+    assert_counted(even >= 0.95 && late >= 0.9 && longer >= 0.95);
 }
 
 static void sides_may_have_noise_of_their_own(void **state)
 {
     const double louder = found(60, 60, 1, 8, 10, 10), calmer = found(60, 60, 8, 1, 10, 10);
     print_message("1 -> 8: %.3f, 8 -> 1: %.3f\n", louder, calmer);
-    assert_true(louder >= 0.9 && calmer >= 0.9);
+    assert_counted(louder >= 0.9 && calmer >= 0.9);
 }
 
 // 100 to 1400 with noise of half a percent, 7 instead of 0.5: the place was off by up to 28 values.
@@ -140,7 +140,7 @@ static void strays_alone_are_no_step(void **state)
     struct random random = {53};
     double values[30];
     size_t found = 0;
-    for (int g = 0; g < 400; g++) {
+    for (size_t g = 0; g < draws(400); g++) {
         memcpy(values, beside_others[g % 3], sizeof(values));
         for (size_t i = 30; i-- > 1;) {
             const size_t k = (size_t)((double)(i + 1) * random_uniform(&random));
@@ -173,7 +173,7 @@ static void what_was_found_stays_as_a_series_grows(void **state)
     struct random random = {79};
     double values[MOST];
     size_t gone = 0, all = 0;
-    for (int g = 0; g < 60; g++) {
+    for (size_t g = 0; g < draws(60); g++) {
         struct changepoints before = {0};
         cp_series(values, MOST, kinds[g % 4], &random);
         for (int s = 0; s < 3; s++) {
@@ -192,7 +192,7 @@ static void what_was_found_stays_as_a_series_grows(void **state)
         changepoints_free(&before);
     }
     print_message("%zu of %zu changes were gone at the next length\n", gone, all);
-    assert_true(gone * 1000 <= 16 * all);
+    assert_counted(gone * 1000 <= 16 * all);
 }
 
 static bool meets(const struct changepoints *c, const struct change *old)
@@ -211,7 +211,7 @@ static void what_was_reported_stays_night_after_night(void **state)
     struct random random = {83};
     double values[MOST];
     size_t gone = 0, all = 0;
-    for (int g = 0; g < 6 * CP_KINDS; g++) {
+    for (size_t g = 0; g < draws(6 * CP_KINDS); g++) {
         struct changepoints before = {0};
         cp_series(values, MOST, (enum cp_kind)(g % CP_KINDS), &random);
         for (int s = 0; s < 3; s++) {
@@ -230,7 +230,7 @@ static void what_was_reported_stays_night_after_night(void **state)
         changepoints_free(&before);
     }
     print_message("%zu of %zu changes were gone the next night\n", gone, all);
-    assert_true(gone * 200 <= all);
+    assert_counted(gone * 200 <= all);
 }
 
 int main(void)

@@ -68,13 +68,15 @@ struct tally {
     double pairs; // mean
 };
 
-static struct tally run_trials(const struct trial *trial, int count)
+// Of a tenth of the trials (draws()) each stands for ten.
+static struct tally run_trials(const struct trial *trial, int whole)
 {
     struct tally tally = {0};
+    const int count = (int)draws((size_t)whole), each = whole / count;
     for (int i = 0; i < count; i++) {
         struct gate_decision d = run_trial(trial, (uint64_t)i * 613 + 1, NULL);
-        tally.kinds[d.kind]++;
-        tally.placements += d.placement;
+        tally.kinds[d.kind] += each;
+        tally.placements += each * d.placement;
         tally.pairs += (double)d.pairs / count;
     }
     return tally;
