@@ -93,7 +93,7 @@ static int from_run(struct measured_rows *data, const struct run *run, struct er
         double time_ns = measurement_time_ns(&r->head);
         if (r->head.state != MEASURED_OK || !(time_ns > 0))
             continue;
-        struct row row = {.problem = r->problem, .traits = r->traits};
+        struct row row = {.problem = r->problem, .traits = r->traits, .regime_stated = true};
         if (data->profiles[r->device].sm_count.value > 0)
             row.input.gpu = &data->profiles[r->device];
         row.input.clock_hz = measurement_clock_hz(&r->head);
@@ -179,8 +179,9 @@ static void measured_free(struct measured_rows *rows)
 static void accuracy_print_header(const struct answer *answer)
 {
     if (!answer)
-        printf("%-22s %5s %6s %7s %7s %7s %8s %7s %7s %7s %7s %7s\n", "model", "rows", "refuse",
-               "MAPE %", "median", "p90", "p99", "bias", "in 10%", "tau", "A/BF", "worst");
+        printf("%-22s %5s %6s %7s %7s %7s %8s %7s %6s %6s %6s %6s %7s %7s %7s\n", "model", "rows",
+               "refuse", "MAPE %", "median", "p90", "p99", "bias", "ratio", "in10%", "1sigma",
+               "2sigma", "tau", "A/BF", "worst");
 }
 
 static void print_share(double value)
@@ -198,8 +199,12 @@ static void print_line(const char *name, const struct accuracy *a, size_t refuse
         printf("  it predicts none of these rows\n");
         return;
     }
-    printf(" %7.2f %7.2f %7.2f %8.2f %+7.2f %7.1f", 100 * a->mape, 100 * a->median, 100 * a->p90,
-           100 * a->p99, 100 * a->bias, 100 * a->within_10);
+    printf(" %7.2f %7.2f %7.2f %8.2f %+7.2f %6.3f %6.1f", 100 * a->mape, 100 * a->median,
+           100 * a->p90, 100 * a->p99, 100 * a->bias, a->mean_ratio, 100 * a->within_10);
+    if (isnan(a->within_sigma))
+        printf(" %6s %6s", "-", "-"); // the model has no bands
+    else
+        printf(" %6.1f %6.1f", 100 * a->within_sigma, 100 * a->within_2_sigma);
     print_share(a->tau);
     print_share(a->picked);
     print_share(a->picked_worst);
@@ -225,7 +230,10 @@ static void accuracy_print(struct answer *answer, const char *name, const struct
         {"p90", accuracy->p90},
         {"p99", accuracy->p99},
         {"bias", accuracy->bias},
+        {"mean_ratio", accuracy->mean_ratio},
         {"within_10", accuracy->within_10},
+        {"within_1_sigma", accuracy->within_sigma},
+        {"within_2_sigma", accuracy->within_2_sigma},
         {"tau", accuracy->tau},
         {"picked", accuracy->picked},
         {"picked_worst", accuracy->picked_worst},
@@ -286,6 +294,7 @@ struct arguments {
     const char *csv[FILES_MOST], *fit, *svg, *scurve;
     struct gpu_option gpu;
     struct gpu_profile profile;
+    struct row defaults; // how rows were timed that do not say it
     size_t csv_count;
     uint32_t worst;
     const struct model *models[MODELS_MOST]; // none: all
@@ -317,6 +326,38 @@ static int take_model(void *arguments, const char *text)
     return model ? 0 : -1;
 }
 
+static int take_regime(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->defaults.regime_stated = true;
+    return regime_parse(&a->defaults.problem.regime, text);
+}
+
+static int take_launch(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->defaults.regime_stated = true;
+    a->defaults.without_launch = strcmp(text, "no") == 0;
+    return strcmp(text, "yes") && strcmp(text, "no") ? -1 : 0;
+}
+
+static int take_warm(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->defaults.regime_stated = true;
+    a->defaults.input.warm = strcmp(text, "yes") == 0;
+    return strcmp(text, "yes") && strcmp(text, "no") ? -1 : 0;
+}
+
+static int take_clock(void *arguments, const char *text)
+{
+    double mhz;
+    if (parse_double(&mhz, text) || mhz < 0 || mhz > 1e5)
+        return -1;
+    ((struct arguments *)arguments)->defaults.input.clock_hz = mhz * 1e6;
+    return 0;
+}
+
 static int take_set(void *arguments, const char *text)
 {
     return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
@@ -330,10 +371,18 @@ static const struct command_option own_options[] = {
     OPTION_OWN("model", 0, "NAME", "Only this model; may be given again [all]", take_model,
                "no such model; `plumb list models` names those there are"),
     GPU_OPTIONS(gpu, take_set),
-    OPTION_TEXT("fit", 0, "FILE", "Write one bias per kernel, fitted for the first model", fit),
-    OPTION_TEXT("svg", 0, "FILE", "S-curve of the first model, as a figure", svg),
-    OPTION_TEXT("scurve", 0, "FILE", "S-curve of the first model, as CSV", scurve),
-    OPTION_COUNT("worst", "N", "List the N rows that the first model is farthest from", worst, 1,
+    OPTION_OWN("regime", 0, "REGIME", "How the rows were timed that do not say it [what fits best]",
+               take_regime, REGIME_WORDS),
+    OPTION_OWN("warm", 0, "yes|no", "Whether their operands were in L2", take_warm,
+               "must be yes or no"),
+    OPTION_OWN("launch", 0, "yes|no", "Whether a launch is in their times", take_launch,
+               "must be yes or no"),
+    OPTION_OWN("clock", 0, "MHZ", "Their SM clock [the profile's]", take_clock,
+               "must be a number from 0 to 100000"),
+    OPTION_TEXT("fit", 0, "FILE", "Write a bias per kernel and regime of the leading model", fit),
+    OPTION_TEXT("svg", 0, "FILE", "S-curve of the leading model, as a figure", svg),
+    OPTION_TEXT("scurve", 0, "FILE", "S-curve of the leading model, as CSV", scurve),
+    OPTION_COUNT("worst", "N", "List the N rows that the leading model is farthest from", worst, 1,
                  1000000),
     OPTION_FORMAT(json),
     {0},
@@ -360,7 +409,7 @@ static struct judged predict_all(const struct measured_rows *data, const struct 
 {
     struct judged out = {.predictions = xcalloc(data->count, sizeof(*out.predictions))};
     for (size_t i = 0; i < data->count; i++) {
-        out.predictions[i] = model->predict(row_input(&data->rows[i].row));
+        out.predictions[i] = row_predict(&data->rows[i].row, model);
         out.infeasible += !out.predictions[i].feasible;
     }
     return out;
@@ -374,7 +423,7 @@ static struct bias_table fit(const struct measured_rows *data, const struct judg
         const struct measured *m = &data->rows[i];
         if (j->predictions[i].feasible && (half < 0 || m->second_half == (half == 1)))
             rows[count++] = (struct bias_row){m->kernel, j->predictions[i].time_ns, m->time_ns,
-                                              j->predictions[i].band};
+                                              j->predictions[i].band, m->row.problem.regime};
     }
     struct bias_table out = bias_fit(rows, count);
     free(rows);
@@ -386,7 +435,8 @@ static void calibrate_across_halves(const struct measured_rows *data, struct jud
     struct bias_table halves[] = {fit(data, j, 0), fit(data, j, 1)};
     for (size_t i = 0; i < data->count; i++) {
         const struct measured *m = &data->rows[i];
-        bias_apply(&j->predictions[i], &halves[m->second_half ? 0 : 1], m->kernel);
+        bias_apply(&j->predictions[i], &halves[m->second_half ? 0 : 1], m->kernel,
+                   m->row.problem.regime);
     }
     bias_table_free(&halves[0]);
     bias_table_free(&halves[1]);
@@ -399,8 +449,8 @@ static size_t comparable(struct accuracy_row *out, const struct measured_rows *d
     for (size_t i = 0; i < data->count; i++) {
         const struct measured *m = &data->rows[i];
         if (m->library == library && j->predictions[i].feasible && j->predictions[i].time_ns > 0)
-            out[count++] =
-                (struct accuracy_row){m->problem, j->predictions[i].time_ns, m->time_ns, m->kernel};
+            out[count++] = (struct accuracy_row){m->problem, j->predictions[i].time_ns, m->time_ns,
+                                                 m->kernel, j->predictions[i].band};
     }
     return count;
 }
@@ -442,20 +492,19 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
 }
 
 // One line over the kernels that state a tile, or over those that do not.
-static size_t judge_line(struct answer *answer, const char *what, const struct measured_rows *data,
-                         const struct model *model, const struct judged *j,
-                         struct accuracy_row *rows, bool library)
+static void judge_line(struct answer *answer, const char *what, const struct measured_rows *data,
+                       const struct model *model, const struct judged *j, struct accuracy_row *rows,
+                       bool library)
 {
     size_t all = 0, count = comparable(rows, data, j, library);
     for (size_t i = 0; i < data->count; i++)
         all += data->rows[i].library == library;
     if (all == 0 || (library && count == 0))
-        return 0;
+        return;
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("%s%s", model->name, what);
     accuracy_print(answer, name, &accuracy, all - count);
     free(name);
-    return count;
 }
 
 static int judge_model(const struct arguments *a, const struct measured_rows *data,
@@ -463,11 +512,17 @@ static int judge_model(const struct arguments *a, const struct measured_rows *da
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
     struct judged j = predict_all(data, model);
-    size_t count = judge_line(a->answer, "", data, model, &j, rows, false);
-    int result = first ? write_files(a, data, model, &j, rows, count, err) : 0;
+    judge_line(a->answer, "", data, model, &j, rows, false);
     judge_line(a->answer, ", no tile", data, model, &j, rows, true);
+    int result = 0;
+    if (first) {
+        size_t count = comparable(rows, data, &j, false);
+        count += comparable(rows + count, data, &j, true);
+        result = write_files(a, data, model, &j, rows, count, err);
+    }
     calibrate_across_halves(data, &j);
     judge_line(a->answer, " +bias", data, model, &j, rows, false);
+    judge_line(a->answer, " +bias, no tile", data, model, &j, rows, true);
     free(j.predictions);
     free(rows);
     return result;
@@ -512,23 +567,118 @@ static void judge_constant(struct answer *answer, const struct measured_rows *da
     free(rows);
 }
 
+// The model that files, lists and the choice of a regime are of: one that gives times.
+static const struct model *leading(const struct arguments *a)
+{
+    return a->model_count ? a->models[0] : model_find("hopper");
+}
+
+// ---- how rows were timed that do not say it ----
+
+enum { TRIED_ROWS = 2000 };
+
+struct timing {
+    enum regime regime;
+    bool without_launch;
+};
+
+static void time_as(const struct measured_rows *data, const struct timing *timing)
+{
+    for (size_t i = 0; i < data->count; i++) {
+        struct row *row = &data->rows[i].row;
+        if (row->regime_stated)
+            continue;
+        row->problem.regime = timing->regime;
+        row->without_launch = timing->without_launch;
+    }
+}
+
+// Mean error over some of the rows that do not say it; infinite where the model knows none.
+static double error_as(const struct measured_rows *data, const struct model *model, size_t untold)
+{
+    size_t step = untold / TRIED_ROWS + 1, seen = 0, used = 0;
+    double sum = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        struct measured *m = &data->rows[i];
+        if (m->row.regime_stated || seen++ % step)
+            continue;
+        struct prediction p = row_predict(&m->row, model);
+        if (p.feasible && p.time_ns > 0) {
+            sum += fabs(p.time_ns / m->time_ns - 1);
+            used++;
+        }
+    }
+    return used ? sum / (double)used : INFINITY;
+}
+
+static void say_chosen(struct answer *answer, const struct timing *t, const struct model *model,
+                       size_t untold, double error, double cold)
+{
+    if (answer) {
+        struct json *json = answer_whole(answer);
+        json_begin(json, "chosen", '{');
+        json_clean(json, "regime", regime_name(t->regime));
+        json_bool(json, "launch", !t->without_launch);
+        json_end(json, '}');
+        return;
+    }
+    printf("%zu %s not say how %s timed. Of %d ways `%s, %s a launch` fits %s best (MAPE %.1f %%; "
+           "cold with a launch %.1f %%), and is taken here. That is a choice made on these very "
+           "times; --regime, --launch or columns of these names say it.\n",
+           untold, untold == 1 ? "row does" : "rows do", untold == 1 ? "it was" : "they were",
+           2 * REGIMES, regime_name(t->regime), t->without_launch ? "without" : "with", model->name,
+           100 * error, 100 * cold);
+}
+
+// Tries every regime, with and without a launch, and leaves the rows as the best has them.
+static struct timing choose_timing(double *least, double *cold, const struct measured_rows *data,
+                                   const struct model *model, size_t untold)
+{
+    struct timing best = {REGIME_COLD, false};
+    *least = INFINITY;
+    for (int i = 0; i < 2 * REGIMES; i++) {
+        const struct timing timing = {(enum regime)(i / 2), i % 2};
+        time_as(data, &timing);
+        double error = error_as(data, model, untold);
+        if (i == 0)
+            *cold = error;
+        if (error < *least) {
+            *least = error;
+            best = timing;
+        }
+    }
+    time_as(data, &best);
+    return best;
+}
+
 static int judge_all(const struct arguments *a, const struct measured_rows *data, struct error *err)
 {
-    size_t count = a->model_count ? a->model_count : model_count;
+    size_t count = a->model_count ? a->model_count : model_count, untold = 0;
     const struct model *const *chosen = a->model_count ? a->models : models;
+    struct timing timing = {REGIME_COLD, false};
+    double error = 0, cold = 0;
+    for (size_t i = 0; i < data->count; i++)
+        untold += !data->rows[i].row.regime_stated;
+    if (untold) {
+        timing = choose_timing(&error, &cold, data, leading(a), untold);
+        if (!a->answer)
+            say_chosen(NULL, &timing, leading(a), untold, error, cold);
+    }
     accuracy_print_header(a->answer);
     judge_constant(a->answer, data);
     const struct model *sol = model_find("sol"); // the roofline stands beside every model
     bool beside = a->model_count > 0;
     for (size_t i = 0; i < count; i++) {
-        if (judge_model(a, data, chosen[i], i == 0, err))
+        if (judge_model(a, data, chosen[i], chosen[i] == leading(a), err))
             return -1;
         beside = beside && chosen[i] != sol;
     }
     if (beside && judge_model(a, data, sol, false, err))
         return -1;
+    if (untold && a->answer)
+        say_chosen(a->answer, &timing, leading(a), untold, error, cold);
     if (a->worst)
-        list_worst(a, data, chosen[0]);
+        list_worst(a, data, leading(a));
     return 0;
 }
 
@@ -544,9 +694,9 @@ static int from_csv(struct measured_rows *data, struct arguments *a, struct erro
 {
     if (gpu_option_resolve(&a->profile, &a->gpu, err))
         return -1;
-    const struct row defaults = {.input.gpu = &a->profile.gpu};
+    a->defaults.input.gpu = &a->profile.gpu;
     for (size_t i = 0; i < a->csv_count; i++) {
-        if (measured_from_csv(data, a->csv[i], &defaults, err))
+        if (measured_from_csv(data, a->csv[i], &a->defaults, err))
             return -1;
     }
     if (data->count == 0)
@@ -574,8 +724,10 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_accuracy = {
     .name = "accuracy",
     .summary = "How far models are from measured times; fits one bias per kernel",
-    .json = "models (model, rows, refused, mape, median, p90, p99, bias, within_10, tau, picked, "
-            "picked_worst; all fractions), then with --worst worst (ratio, predicted_us, "
+    .json = "models (model, rows, refused, mape, median, p90, p99, bias, mean_ratio, within_10, "
+            "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
+            "(regime, launch) where no row says how it was timed, then with --worst worst (ratio, "
+            "predicted_us, "
             "measured_us, kernel, problem).",
     .options = own_options,
     .defaults = &usual,
@@ -583,8 +735,18 @@ const struct command command_accuracy = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
-        "Compares predictions with measured times. A line 'NAME +bias' has one factor per kernel, "
-        "fitted on half of the shapes and judged on the other half, both ways round; 'NAME, no "
-        "tile' are the kernels that say nothing of their tile, a library's.\v"
-        "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
+        "Compares predictions with measured times. A line 'NAME +bias' has a bias for each kernel "
+        "and regime: a factor, a slope with the size and an offset in time, fitted on half of the "
+        "shapes and judged on the other half, both ways round; 'NAME, no tile' are the kernels "
+        "that say nothing of their tile, a library's. Rows that do not say how they were timed are "
+        "taken for what fits the leading model best, which is the first that is given, or hopper; "
+        "the first line says so.\v"
+        "The columns: rows predicted, rows refused; MAPE, median, p90 and p99 of |predicted / "
+        "measured - 1|, in percent; bias, 100 times the mean of log(predicted / measured); ratio, "
+        "the mean of predicted / measured; in10%, the percent of rows within 10 %; 1sigma and "
+        "2sigma, the percent within one and two bands of the prediction; tau, Kendall's, of the "
+        "configurations of each problem; A/BF, the time of the best configuration over that of the "
+        "one the model picks, in the mean, and of the worst problem.\n"
+        "Columns of a CSV: " ROWS_COLUMNS " (or us, runtime_us). What bin/sweep prints is read as "
+        "it is. A column whose name is nearly one of these is refused.",
 };

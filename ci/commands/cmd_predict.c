@@ -26,8 +26,9 @@ struct rows_printer {
     struct buffer *out;
     const struct csv *csv;
     enum rows_format format;
-    bool parts;  // with columns of the prediction's parts
-    size_t rows; // printed so far
+    bool parts;        // with columns of the prediction's parts
+    const bool *shown; // of the columns; NULL: all
+    size_t rows;       // printed so far
 };
 
 // ---- predictions as CSV, JSON or a table, row by row as they are made ----
@@ -116,7 +117,22 @@ static void print_field(const struct rows_printer *p, const char *text)
 
 static bool is_result(const char *column)
 {
-    return strcmp(column, "predicted_us") == 0 || strcmp(column, "bound") == 0;
+    return strcmp(column, "predicted_us") == 0 || strcmp(column, "band") == 0 ||
+           strcmp(column, "bound") == 0;
+}
+
+static bool is_shown(const struct rows_printer *p, size_t column)
+{
+    return !is_result(p->csv->header[column]) && (!p->shown || p->shown[column]);
+}
+
+// A table has no column in which nothing stands.
+static void find_shown(bool *shown, const struct csv *csv)
+{
+    for (size_t c = 0; c < csv->columns; c++) {
+        for (size_t i = 0; i < csv->count && !shown[c]; i++)
+            shown[c] = csv->rows[i].fields[c][0] != '\0';
+    }
 }
 
 static void rows_print_header(const struct rows_printer *p)
@@ -126,17 +142,18 @@ static void rows_print_header(const struct rows_printer *p)
         return;
     }
     for (size_t i = 0; i < p->csv->columns; i++) {
-        if (!is_result(p->csv->header[i]))
+        if (is_shown(p, i))
             print_field(p, p->csv->header[i]);
     }
-    buffer_puts(p->out, p->format == FORMAT_CSV ? "predicted_us,bound" : "predicted_us   bound");
+    buffer_puts(p->out, p->format == FORMAT_CSV ? "predicted_us,band,bound"
+                                                : "predicted_us   band    bound");
     for (int i = 0; i < PARTS && p->parts; i++)
         buffer_printf(p->out, p->format == FORMAT_CSV ? ",%s" : " %-13s", part_columns[i]);
     buffer_puts(p->out, "\n");
 }
 
-static void print_json(const struct rows_printer *p, size_t row, double time_us, const char *bound,
-                       const double parts[PARTS])
+static void print_json(const struct rows_printer *p, size_t row, double time_us, double band,
+                       const char *bound, const double parts[PARTS])
 {
     struct json json = {.out = p->out};
     buffer_puts(p->out, p->rows ? ",\n" : "\n");
@@ -152,22 +169,28 @@ static void print_json(const struct rows_printer *p, size_t row, double time_us,
             json_text(&json, name, text);
     }
     json_number(&json, "predicted_us", time_us);
+    json_number(&json, "band", band);
     json_text(&json, "bound", bound);
     for (int i = 0; i < PARTS && p->parts; i++)
         json_number(&json, part_columns[i], parts[i]);
     json_end(&json, '}');
 }
 
-static void print_line(const struct rows_printer *p, size_t row, double time_us, const char *bound,
-                       const double parts[PARTS])
+static void print_line(const struct rows_printer *p, size_t row, double time_us, double band,
+                       const char *bound, const double parts[PARTS])
 {
     const bool csv = p->format == FORMAT_CSV;
     for (size_t i = 0; i < p->csv->columns; i++) {
-        if (!is_result(p->csv->header[i]))
+        if (is_shown(p, i))
             print_field(p, p->csv->rows[row].fields[i]);
     }
     if (isfinite(time_us))
         csv ? buffer_number(p->out, time_us) : buffer_printf(p->out, "%-14.4f", time_us);
+    buffer_puts(p->out, csv ? "," : " ");
+    if (isfinite(band))
+        csv ? buffer_number(p->out, band) : buffer_printf(p->out, "%-7.3f", band);
+    else if (!csv)
+        buffer_puts(p->out, "-      ");
     buffer_puts(p->out, csv ? "," : " ");
     buffer_csv(p->out, bound);
     for (int i = 0; i < PARTS && p->parts; i++) {
@@ -185,13 +208,14 @@ static void rows_print_row(struct rows_printer *p, size_t row, const struct pred
                            const struct prediction *prediction, double measured_us)
 {
     double parts[PARTS], time_us = prediction->feasible ? prediction->time_ns / 1e3 : NAN;
+    double band = prediction->feasible && prediction->band > 0 ? prediction->band : NAN;
     char bound[160];
     bound_text(bound, prediction);
     parts_of(parts, in, prediction, measured_us);
     if (p->format == FORMAT_JSON)
-        print_json(p, row, time_us, bound, parts);
+        print_json(p, row, time_us, band, bound, parts);
     else
-        print_line(p, row, time_us, bound, parts);
+        print_line(p, row, time_us, band, bound, parts);
     p->rows++;
 }
 
@@ -380,6 +404,11 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
     struct rows_printer printer = {.out = out, .csv = csv, .format = a->format, .parts = a->parts};
     if (!printer.format)
         printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;
+    bool shown[CSV_COLUMNS] = {false};
+    if (printer.format == FORMAT_TABLE) {
+        find_shown(shown, csv);
+        printer.shown = shown;
+    }
     for (size_t pass = 0; pass < 2; pass++) { // all rows are read before one is printed
         if (pass && !a->explain)
             rows_print_header(&printer);
@@ -393,7 +422,7 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
             if (pass == 0)
                 continue;
             struct prediction prediction = row_predict(&row, model);
-            bias_apply(&prediction, biases, row.kernel);
+            bias_apply(&prediction, biases, row.kernel, row.problem.regime);
             if (a->explain)
                 explain_prediction(out, model, in, &prediction, measured_us);
             else
@@ -456,8 +485,9 @@ const struct command command_predict = {
     .summary = "What a model says of problems or of the rows of a CSV file",
     .words = "[PROBLEM...]",
     .words_most = WORDS_ANY,
-    .json = "predictions (the columns of the rows, then predicted_us and bound, and with --parts "
-            "those named above).",
+    .json =
+        "predictions (the columns of the rows, then predicted_us, band and bound, and with --parts "
+        "those named above).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
@@ -467,7 +497,8 @@ const struct command command_predict = {
     .doc =
         "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file; "
         "other "
-        "columns are passed through. Adds the columns predicted_us and bound, and with --parts "
+        "columns are passed through. Adds the columns predicted_us, band (one sigma of "
+        "log(measured / predicted), where the model knows it) and bound, and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
         "(predicted over measured). Without --gpu the profile is that of the device which `plumb "
         "calibrate` measured last, as the repository's store or --store has it, else the H200's; a "

@@ -71,7 +71,7 @@ int predicting_fill(struct run *run, const struct task_list *tasks, const struct
             .clock_hz = measurement_clock_hz(&r->head),
         };
         r->prediction = model->predict(&input);
-        bias_apply(&r->prediction, &biases, r->kernel);
+        bias_apply(&r->prediction, &biases, r->kernel, r->problem.regime);
     }
     bias_table_free(&biases);
     return 0;

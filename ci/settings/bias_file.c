@@ -18,10 +18,15 @@ static const struct {
     const char *name;
     size_t at;
 } further[] = {
-    {"slope", offsetof(struct bias, slope)},       {"centre", offsetof(struct bias, centre)},
-    {"least", offsetof(struct bias, least)},       {"most", offsetof(struct bias, most)},
-    {"spread", offsetof(struct bias, spread)},     {"factor_sd", offsetof(struct bias, factor_sd)},
+    {"slope", offsetof(struct bias, slope)},
+    {"centre", offsetof(struct bias, centre)},
+    {"least", offsetof(struct bias, least)},
+    {"most", offsetof(struct bias, most)},
+    {"spread", offsetof(struct bias, spread)},
+    {"factor_sd", offsetof(struct bias, factor_sd)},
     {"slope_sd", offsetof(struct bias, slope_sd)},
+    {"offset_ns", offsetof(struct bias, offset_ns)},
+    {"offset_sd_ns", offsetof(struct bias, offset_sd_ns)},
 };
 
 int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,
@@ -38,7 +43,7 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
     buffer_puts(&text, "kernel,log_factor,band,rows,model,version");
     for (size_t i = 0; i < ARRAY_COUNT(further); i++)
         buffer_printf(&text, ",%s", further[i].name);
-    buffer_puts(&text, "\n");
+    buffer_puts(&text, ",regime\n");
     for (size_t i = 0; i < table->count; i++) {
         const struct bias *b = &table->items[i];
         buffer_csv(&text, b->kernel);
@@ -51,16 +56,11 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
             buffer_puts(&text, ",");
             buffer_number(&text, *(const double *)(const void *)((const char *)b + further[j].at));
         }
-        buffer_puts(&text, "\n");
+        buffer_printf(&text, ",%s\n", regime_name(b->regime));
     }
     int result = text_file_write(path, &text, err);
     buffer_free(&text);
     return result;
-}
-
-static int by_kernel(const void *left, const void *right)
-{
-    return strcmp(((const struct bias *)left)->kernel, ((const struct bias *)right)->kernel);
 }
 
 static int read_further(struct bias *out, const struct csv *csv, size_t row, const char *path,
@@ -68,12 +68,17 @@ static int read_further(struct bias *out, const struct csv *csv, size_t row, con
 {
     for (size_t i = 0; i < ARRAY_COUNT(further); i++) {
         const int column = csv_column(csv, further[i].name);
+        const double most = strncmp(further[i].name, "offset", 6) == 0 ? 1e6 : 100;
         double *value = (double *)(void *)((char *)out + further[i].at);
         if (column >= 0 &&
-            (parse_double(value, csv->rows[row].fields[column]) || !(fabs(*value) < 100)))
-            return error_set(err, "%s:%zu: %s must be a number within +-100", path,
-                             csv->rows[row].line, further[i].name);
+            (parse_double(value, csv->rows[row].fields[column]) || !(fabs(*value) < most)))
+            return error_set(err, "%s:%zu: %s must be a number within +-%g", path,
+                             csv->rows[row].line, further[i].name, most);
     }
+    const int regime = csv_column(csv, "regime");
+    if (regime >= 0 && regime_parse(&out->regime, csv->rows[row].fields[regime]))
+        return error_set(err, "%s:%zu: regime is '%.40s', which is none", path, csv->rows[row].line,
+                         csv->rows[row].fields[regime]);
     if (fabs(out->slope) > 0.5 || out->spread < 0 || out->least > out->most)
         return error_set(err,
                          "%s:%zu: a slope is within +-0.5, a spread not negative, and least is not "
@@ -125,7 +130,7 @@ int bias_file_read(struct bias_table *out, const char *path, const struct model 
         bias_table_free(&table);
         return -1;
     }
-    qsort(table.items, table.count, sizeof(*table.items), by_kernel);
+    qsort(table.items, table.count, sizeof(*table.items), bias_order);
     *out = table;
     return 0;
 }

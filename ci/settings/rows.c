@@ -310,7 +310,9 @@ static int read_regime(struct row *row, const struct field *f, enum regime other
     if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch"))
         return -1;
     row->without_launch = !launched;
-    row->regime_stated |= text[0] || of_problem != REGIME_COLD || field_text(f, "warm")[0] ||
+    // A sweep times cold, between two events.
+    row->regime_stated |= csv_column(f->csv, "in_type") >= 0 || text[0] ||
+                          of_problem != REGIME_COLD || field_text(f, "warm")[0] ||
                           field_text(f, "launch")[0];
     row->problem.regime = regime;
     return 0;

@@ -28,7 +28,7 @@ static int line_numbers(const char *text, const char *name, double out[11])
     int count = 0;
     if (at) {
         at += strlen(key);
-        for (char *end; count < 11; at = end) {
+        for (char *end; count < 14; at = end) {
             double value = strtod(at, &end);
             if (end == at)
                 break;
@@ -43,10 +43,11 @@ static void recorded_rows_are_judged_beside_the_baselines(void **state)
 {
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
     assert_int_equal(RUN(&text, "--csv", csv, "--model", "hopper"), 0);
-    double hopper[11], bias[11], sol[11];
-    assert_int_equal(line_numbers(text, "hopper", hopper), 11);
-    assert_int_equal(line_numbers(text, "hopper +bias", bias), 11);
-    assert_int_equal(line_numbers(text, "sol", sol), 11);
+    double hopper[14], bias[14], sol[14];
+    assert_int_equal(line_numbers(text, "hopper", hopper), 14);
+    assert_int_equal(line_numbers(text, "hopper +bias", bias), 14);
+    assert_int_equal(line_numbers(text, "sol", sol), 9); // no bands, and so '-'
+    assert_true(hopper[9] > 50 && hopper[9] < hopper[10] && hopper[10] <= 100); // within bands
     assert_non_null(strstr(text, "\nconstant 0."));
     assert_true(hopper[0] == 281 && hopper[1] == 0);
     assert_true(bias[2] < hopper[2] && hopper[2] < sol[2] / 3); // MAPE
@@ -59,12 +60,12 @@ static void fitted_biases_are_written_read_and_bound_to_their_model(void **state
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
-    assert_int_equal(RUN(&text, "--csv", csv, "--model", "hopper", "--fit", path), 0);
+    assert_int_equal(RUN(&text, "--csv", csv, "--regime", "cold", "--fit", path), 0);
     struct bias_table table;
     struct error err;
     assert_int_equal(bias_file_read(&table, path, model_find("hopper"), &err), 0);
     assert_int_equal(table.count, 6);
-    const struct bias *b = bias_find(&table, "deepgemm-bf16");
+    const struct bias *b = bias_find(&table, "deepgemm-bf16", REGIME_COLD);
     assert_non_null(b);
     assert_true(b->rows == 21 && fabs(b->log_factor) < 0.1 && b->band > 0 && b->band < 0.1);
     bias_table_free(&table);
@@ -98,6 +99,55 @@ static void bad_bias_files_are_refused_with_their_line(void **state)
         assert_int_equal(bias_file_read(&table, path, model_find("hopper"), &err), -1);
         unlink(path);
     }
+}
+
+// Rows that say nothing are taken for what fits, and that is said; what they say is believed.
+static void a_regime_that_is_not_told_is_chosen_aloud(void **state)
+{
+    char path[] = "/tmp/plumb-test-XXXXXX", *text;
+    const int file = mkstemp(path);
+    const struct model *hopper = model_find("hopper");
+    const struct traits none = {0};
+    dprintf(file, "m,n,k,in_dtype,measured_us\n");
+    for (int i = 1; i <= 12; i++) {
+        struct problem p = {.m = 128 * i, .n = 4096, .k = 1024, .batch = 1};
+        p.in = p.out = DTYPE_BF16;
+        p.regime = REGIME_DIRTY;
+        const struct predict_input in = {
+            .gpu = gpu_find("h100-sxm"), .traits = &none, .problem = &p};
+        dprintf(file, "%d,4096,1024,bf16,%.6f\n", 128 * i, hopper->predict(&in).time_ns / 1e3);
+    }
+    close(file);
+    assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--model", "hopper"), 0);
+    assert_non_null(strstr(text, "`dirty, with a launch` fits hopper best"));
+    assert_non_null(strstr(text, "a choice made on these very times"));
+    free(text);
+    assert_int_equal(
+        RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--regime", "stream", "--launch", "no"), 0);
+    assert_null(strstr(text, "fits"));
+    free(text);
+    assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--format", "json"), 0);
+    assert_non_null(strstr(text, "\"regime\":\"dirty\""));
+    free(text);
+    unlink(path);
+}
+
+// The first model by name ranks and gives no times: curves and lists are hopper's.
+static void what_is_drawn_is_of_a_model_that_gives_times(void **state)
+{
+    char path[] = "/tmp/plumb-test-XXXXXX", svg[] = "/tmp/plumb-test-XXXXXX", *text;
+    const int file = mkstemp(path);
+    close(mkstemp(svg));
+    dprintf(file, "m,n,k,in_dtype,measured_us\n256,4096,1024,bf16,9\n512,4096,1024,bf16,11\n");
+    close(file);
+    assert_int_equal(RUN(&text, "--csv", path, "--svg", svg, "--worst", "2"), 0);
+    size_t length;
+    char *figure = file_read(svg, &length);
+    assert_non_null(strstr(figure, "model hopper, 2 rows")); // libraries have a curve too
+    free(figure);
+    free(text);
+    unlink(path);
+    unlink(svg);
 }
 
 static void rows_without_measurements_are_an_error(void **state)
@@ -171,6 +221,8 @@ int main(void)
         cmocka_unit_test(recorded_rows_are_judged_beside_the_baselines),
         cmocka_unit_test(fitted_biases_are_written_read_and_bound_to_their_model),
         cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
+        cmocka_unit_test(a_regime_that_is_not_told_is_chosen_aloud),
+        cmocka_unit_test(what_is_drawn_is_of_a_model_that_gives_times),
         cmocka_unit_test(rows_without_measurements_are_an_error),
         cmocka_unit_test(block_scales_are_one_product_for_all_kernels),
         cmocka_unit_test(fuzzed_rows_are_read_or_refused_cleanly),

@@ -17,7 +17,7 @@
 
 extern const struct command command_accuracy;
 
-enum { WORDS_MOST = 40, NUMBERS = 11 };
+enum { WORDS_MOST = 40, NUMBERS = 14 };
 static const char *const types[] = {"bf16", "e4m3", "tf32"};
 
 // Runs `plumb accuracy` with these words, which it frees; what it printed (caller frees).
@@ -44,7 +44,7 @@ static char *accuracy_on(const char *const *lists, size_t count)
 }
 
 struct figures {
-    double rows, refused, mape, median, p90, p99, bias, in_10, tau, picked, worst;
+    double rows, refused, mape, median, p90, p99, bias, ratio, in_10, one, two, tau, picked, worst;
 };
 
 static struct figures line(const char *text, const char *name)
@@ -58,12 +58,16 @@ static struct figures line(const char *text, const char *name)
     for (int i = 0; i < NUMBERS; i++) {
         char *end;
         numbers[i] = strtod(at, &end);
-        assert_ptr_not_equal(end, at);
+        if (end == at) { // "-": there is none
+            end = strchr(at, '-') + 1;
+            numbers[i] = NAN;
+        }
         at = end;
     }
     free(key);
-    return (struct figures){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5],
-                            numbers[6], numbers[7], numbers[8], numbers[9], numbers[10]};
+    return (struct figures){numbers[0],  numbers[1],  numbers[2],  numbers[3], numbers[4],
+                            numbers[5],  numbers[6],  numbers[7],  numbers[8], numbers[9],
+                            numbers[10], numbers[11], numbers[12], numbers[13]};
 }
 
 // 80 problems that gave the constants nothing.
@@ -102,8 +106,10 @@ static struct figures on_gpu(const char *gpu, const char *data)
                               xstrdup("--gpu"),
                               xstrdup(gpu),
                               xstrdup("--csv"),
-                              xprintf("%s/%s", TEST_DATA, data)};
-    char *text = accuracy_of_words(argv, 7);
+                              xprintf("%s/%s", TEST_DATA, data),
+                              xstrdup("--regime"),
+                              xstrdup("cold")};
+    char *text = accuracy_of_words(argv, 9);
     struct figures plain = line(text, "hopper");
     free(text);
     return plain;
@@ -187,7 +193,7 @@ static struct coverage cover(struct recorded *rows, size_t count, const struct b
     for (size_t i = 0; i < count; i++) {
         struct prediction p = model_find("hopper")->predict(row_input(&rows[i].row));
         if (biases)
-            bias_apply(&p, biases, rows[i].kernel);
+            bias_apply(&p, biases, rows[i].kernel, REGIME_COLD);
         double off = fabs(log(rows[i].time_ns / p.time_ns));
         c.one += off <= p.band;
         c.two += off <= 2 * p.band;
@@ -241,7 +247,8 @@ static void a_bias_learns_from_few_problems(void **state)
             if (!is_early(all, i, problems[step]))
                 continue;
             struct prediction q = model_find("hopper")->predict(row_input(&all[i].row));
-            given[used++] = (struct bias_row){all[i].kernel, q.time_ns, all[i].time_ns, q.band};
+            given[used++] =
+                (struct bias_row){all[i].kernel, q.time_ns, all[i].time_ns, q.band, REGIME_COLD};
         }
         struct bias_table table = bias_fit(given, used);
         struct coverage c = cover(late, count, &table);

@@ -17,11 +17,11 @@ static bool near(double actual, double expected)
 
 static void metrics_equal_a_case_worked_by_hand(void **state)
 {
-    const struct accuracy_row rows[] = {{"a", 110, 100, NULL},
-                                        {"a", 90, 100, NULL},
-                                        {"a", 300, 200, NULL},
-                                        {"b", 100, 100, NULL},
-                                        {"b", 80, 100, NULL}};
+    const struct accuracy_row rows[] = {{"a", 110, 100, NULL, 0},
+                                        {"a", 90, 100, NULL, 0},
+                                        {"a", 300, 200, NULL, 0},
+                                        {"b", 100, 100, NULL, 0},
+                                        {"b", 80, 100, NULL, 0}};
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.mape, (0.1 + 0.1 + 0.5 + 0 + 0.2) / 5));
     assert_true(near(a.median, 0.1));
@@ -40,18 +40,32 @@ static void metrics_equal_a_case_worked_by_hand(void **state)
 
 static void picking_a_slow_configuration_costs_its_share(void **state)
 {
-    const struct accuracy_row rows[] = {
-        {"a", 10, 200, NULL}, {"a", 20, 100, NULL}, {"b", 5, 50, NULL}, {"b", 6, 60, NULL}};
+    const struct accuracy_row rows[] = {{"a", 10, 200, NULL, 0},
+                                        {"a", 20, 100, NULL, 0},
+                                        {"b", 5, 50, NULL, 0},
+                                        {"b", 6, 60, NULL, 0}};
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.picked, 0.75) && near(a.picked_worst, 0.5));
     assert_true(near(a.tau, 0)); // -1 and +1
+}
+
+static void bands_are_held_to_what_was_measured(void **state)
+{
+    const struct accuracy_row rows[] = {{"a", 100, 100 * exp(0.05), NULL, 0.1},
+                                        {"b", 100, 100 * exp(-0.15), NULL, 0.1},
+                                        {"c", 100, 100 * exp(0.3), NULL, 0.1},
+                                        {"d", 100, 100 * exp(0.19), NULL, 0.2},
+                                        {"e", 100, 100, NULL, 0}}; // none: not counted
+    struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
+    assert_true(near(a.within_sigma, 0.5) && near(a.within_2_sigma, 0.75));
+    assert_true(isnan(accuracy_of(&rows[4], 1).within_sigma));
 }
 
 static void nothing_to_judge_gives_no_figures(void **state)
 {
     struct accuracy a = accuracy_of(NULL, 0);
     assert_true(a.rows == 0 && isnan(a.tau) && isnan(a.picked));
-    const struct accuracy_row one[] = {{"a", 2, 1, NULL}};
+    const struct accuracy_row one[] = {{"a", 2, 1, NULL, 0}};
     a = accuracy_of(one, 1);
     assert_true(near(a.mape, 1) && near(a.p99, 1) && isnan(a.tau) && isnan(a.picked));
 }
@@ -88,7 +102,7 @@ static void best_utilisation_beats_every_other(void **state)
 static void scurve_is_sorted_and_well_formed(void **state)
 {
     const struct accuracy_row rows[] = {
-        {"x,1", 30, 10, NULL}, {"y", 10, 10, NULL}, {"z", 5, 10, NULL}};
+        {"x,1", 30, 10, NULL, 0}, {"y", 10, 10, NULL, 0}, {"z", 5, 10, NULL, 0}};
     struct buffer text = {0};
     accuracy_scurve_csv(&text, rows, 3);
     struct csv csv;
@@ -115,36 +129,39 @@ static void scurve_is_sorted_and_well_formed(void **state)
 static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
 {
     const struct bias_row rows[] = {
-        {"b", 100, 120, 0}, {"a", 100, 90, 0}, {"b", 100, 110, 0}, {"b", 100, 500, 0},
-        {"a", 100, 90, 0},  {"c", 0, 10, 0},   {"c", 10, NAN, 0},
+        {"b", 100, 120, 0, REGIME_COLD}, {"a", 100, 90, 0, REGIME_COLD},
+        {"b", 100, 110, 0, REGIME_COLD}, {"b", 100, 500, 0, REGIME_COLD},
+        {"a", 100, 90, 0, REGIME_COLD},  {"c", 0, 10, 0, REGIME_COLD},
+        {"c", 10, NAN, 0, REGIME_COLD},
     };
     struct bias_table t = bias_fit(rows, ARRAY_COUNT(rows));
     assert_int_equal(t.count, 2);
     assert_string_equal(t.items[0].kernel, "a");
-    assert_true(near(bias_find(&t, "a")->log_factor, log(0.9)));
-    assert_true(near(bias_find(&t, "b")->log_factor, log(1.2)));
-    assert_int_equal(bias_find(&t, "b")->rows, 3);
-    assert_null(bias_find(&t, "c"));
+    assert_true(near(bias_find(&t, "a", REGIME_COLD)->log_factor, log(0.9)));
+    assert_true(near(bias_find(&t, "b", REGIME_COLD)->log_factor, log(1.2)));
+    assert_int_equal(bias_find(&t, "b", REGIME_COLD)->rows, 3);
+    assert_null(bias_find(&t, "c", REGIME_COLD));
     bias_table_free(&t);
     struct bias_table none = bias_fit(NULL, 0);
-    assert_null(bias_find(&none, "a"));
+    assert_null(bias_find(&none, "a", REGIME_COLD));
     bias_table_free(&none);
 }
 
 static void applied_bias_scales_time_and_parts(void **state)
 {
-    const struct bias_row rows[] = {{"a", 100, 150, 0}, {"a", 200, 300, 0}};
+    const struct bias_row rows[] = {{"a", 100, 150, 0, REGIME_COLD},
+                                    {"a", 200, 300, 0, REGIME_COLD}};
     struct bias_table t = bias_fit(rows, 2);
     struct prediction p = {.feasible = true,
                            .time_ns = 10,
                            .part_count = 2,
                            .band = 0.5,
                            .parts = {{"x", 4}, {"y", 6}}};
-    bias_apply(&p, &t, "a");
+    bias_apply(&p, &t, "a", REGIME_COLD);
     assert_true(near(p.time_ns, 15) && near(p.parts[0].time_ns + p.parts[1].time_ns, 15));
     assert_true(p.band < 0.5);
     struct prediction other = {.feasible = true, .time_ns = 10, .band = 0.5};
-    bias_apply(&other, &t, "unknown");
+    bias_apply(&other, &t, "unknown", REGIME_COLD);
     assert_true(other.time_ns == 10 && other.band == 0.5);
     bias_table_free(&t);
 }
@@ -153,7 +170,7 @@ static void the_band_is_the_spread_of_the_rows(void **state)
 {
     struct bias_row rows[201];
     for (int i = 0; i < 201; i++) // log ratios evenly from -0.2 to 0.2: MAD 0.1
-        rows[i] = (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100)), 0};
+        rows[i] = (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100)), 0, REGIME_COLD};
     struct bias_table t = bias_fit(rows, 201);
     assert_true(fabs(t.items[0].band - 0.14826) < 1e-9);
     assert_true(fabs(t.items[0].log_factor) < 1e-12);
@@ -168,7 +185,7 @@ static void a_band_is_a_prior_that_rows_correct(void **state)
     double before = 0.3;
     for (size_t n = 1; n <= 64; n *= 4) {
         for (size_t i = 0; i < n; i++)
-            rows[i] = (struct bias_row){"a", 100, 100 * exp(0.09), 0.3};
+            rows[i] = (struct bias_row){"a", 1e5, 1e5 * exp(0.09), 0.3, REGIME_COLD};
         struct bias_table t = bias_fit(rows, n);
         const struct bias *b = &t.items[0];
         double rest = 0.09 - b->log_factor, weight = (double)n / (0.0675 + rest * rest);
@@ -183,10 +200,45 @@ static void a_band_is_a_prior_that_rows_correct(void **state)
     }
 }
 
+static void an_offset_is_found_where_there_is_one(void **state)
+{
+    struct bias_row late[24], wide[24];
+    for (int i = 0; i < 24; i++) {
+        double ns = 5000 * exp(0.2 * i), noise = exp(i % 2 ? 0.01 : -0.01);
+        late[i] = (struct bias_row){"a", ns, (ns + 1500) * noise, 0.08, REGIME_COLD};
+        wide[i] = (struct bias_row){"a", ns, 1.05 * ns * noise, 0.08, REGIME_COLD};
+    }
+    struct bias_table t = bias_fit(late, 24), u = bias_fit(wide, 24);
+    assert_true(fabs(t.items[0].offset_ns - 1500) < 200);
+    assert_true(fabs(u.items[0].offset_ns) < 50 && fabs(u.items[0].log_factor - log(1.05)) < 0.01);
+    struct prediction p = {.feasible = true, .time_ns = 5000, .band = 0.08};
+    bias_apply(&p, &t, "a", REGIME_COLD);
+    assert_true(fabs(p.time_ns / 6500 - 1) < 0.03);
+    assert_int_equal(t.items[0].rows, 24);
+    bias_table_free(&t);
+    bias_table_free(&u);
+}
+
+static void regimes_have_biases_of_their_own(void **state)
+{
+    const struct bias_row rows[] = {{"a", 100, 110, 0, REGIME_STREAM},
+                                    {"a", 100, 90, 0, REGIME_COLD},
+                                    {"b", 100, 120, 0, REGIME_WARM}};
+    struct bias_table t = bias_fit(rows, 3);
+    assert_int_equal(t.count, 3);
+    assert_true(near(bias_find(&t, "a", REGIME_STREAM)->log_factor, log(1.1)));
+    assert_true(near(bias_find(&t, "a", REGIME_COLD)->log_factor, log(0.9)));
+    assert_null(bias_find(&t, "b", REGIME_COLD));
+    struct prediction p = {.feasible = true, .time_ns = 100};
+    bias_apply(&p, &t, "b", REGIME_COLD);
+    assert_true(p.time_ns == 100);
+    bias_table_free(&t);
+}
+
 static double band_of_row(const struct bias_table *table, double time_ns, double own)
 {
     struct prediction p = {.feasible = true, .time_ns = time_ns, .band = own};
-    bias_apply(&p, table, "a");
+    bias_apply(&p, table, "a", REGIME_COLD);
     return p.band;
 }
 
@@ -197,13 +249,14 @@ static void a_bias_goes_with_the_size_and_the_band_with_the_row(void **state)
     struct bias_row rows[60];
     for (int i = 0; i < 60; i++) {
         double share = i / 59.0, time_ns = 1e4 * pow(100, share);
-        rows[i] = (struct bias_row){"a", time_ns, time_ns * exp(0.1 * (1 - share)), 0.08};
+        rows[i] =
+            (struct bias_row){"a", time_ns, time_ns * exp(0.1 * (1 - share)), 0.08, REGIME_COLD};
     }
     struct bias_table t = bias_fit(rows, 60);
     static const double sizes_ns[] = {1e3, 1e4, 1e5, 1e6, 1e7}, factors[] = {0.1, 0.1, 0.05, 0, 0};
     for (size_t i = 0; i < ARRAY_COUNT(sizes_ns); i++) {
         struct prediction p = {.feasible = true, .time_ns = sizes_ns[i], .band = 0.08};
-        bias_apply(&p, &t, "a");
+        bias_apply(&p, &t, "a", REGIME_COLD);
         assert_true(fabs(log(p.time_ns / sizes_ns[i]) - factors[i]) < 0.02);
     }
     assert_true(band_of_row(&t, 1e5, 0.08) < 0.08);
@@ -221,6 +274,9 @@ int main(void)
         cmocka_unit_test(kendall_tau_orders_and_ties),
         cmocka_unit_test(best_utilisation_beats_every_other),
         cmocka_unit_test(scurve_is_sorted_and_well_formed),
+        cmocka_unit_test(bands_are_held_to_what_was_measured),
+        cmocka_unit_test(an_offset_is_found_where_there_is_one),
+        cmocka_unit_test(regimes_have_biases_of_their_own),
         cmocka_unit_test(bias_is_the_median_log_ratio_of_its_kernel),
         cmocka_unit_test(applied_bias_scales_time_and_parts),
         cmocka_unit_test(the_band_is_the_spread_of_the_rows),

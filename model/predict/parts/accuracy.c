@@ -96,7 +96,7 @@ static void rank_problems(struct accuracy *out, const struct accuracy_row *rows,
 static void measure_errors(struct accuracy *out, const struct accuracy_row *rows, size_t count)
 {
     double *errors = xcalloc(count, sizeof(*errors)), *ratios = xcalloc(count, sizeof(*ratios));
-    double n = (double)count;
+    double n = (double)count, banded = 0;
     for (size_t i = 0; i < count; i++) {
         assert(rows[i].predicted_ns > 0 && rows[i].measured_ns > 0);
         ratios[i] = rows[i].predicted_ns / rows[i].measured_ns;
@@ -105,7 +105,13 @@ static void measure_errors(struct accuracy *out, const struct accuracy_row *rows
         out->bias += log(ratios[i]) / n;
         out->mean_ratio += ratios[i] / n;
         out->within_10 += errors[i] <= 0.1 ? 1 / n : 0;
+        banded += rows[i].band > 0;
+        const double off = rows[i].band > 0 ? fabs(log(ratios[i])) / rows[i].band : INFINITY;
+        out->within_sigma += off <= 1;
+        out->within_2_sigma += off <= 2;
     }
+    out->within_sigma /= banded; // 0 / 0 is NaN
+    out->within_2_sigma /= banded;
     qsort(errors, count, sizeof(*errors), rising_doubles);
     qsort(ratios, count, sizeof(*ratios), rising_doubles);
     out->median = quantile(errors, count, 0.5);
@@ -196,7 +202,10 @@ void accuracy_scurve_csv(struct buffer *out, const struct accuracy_row *rows, si
     free(sorted);
 }
 
-enum { LEFT = 56, TOP = 34, WIDTH = 640, HEIGHT = 320, GRID = 5 };
+enum { LEFT = 56, TOP = 34, WIDTH = 640, HEIGHT = 320 };
+
+// Labels up to twice, and beyond that powers of two, for which there is room.
+static const double near_ticks[] = {1, 1.1, 1.2, 1.4, 1.6, 1.8, 2};
 
 // Ratios on a logarithmic axis from 1/range to range: twice and half are equally far from 1.
 static double y_of(double ratio, double range)
@@ -206,14 +215,28 @@ static double y_of(double ratio, double range)
     return TOP + HEIGHT * (1 - at) / 2;
 }
 
+static void draw_tick(struct buffer *out, double ratio, double range)
+{
+    double y = y_of(ratio, range);
+    buffer_printf(out,
+                  "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>"
+                  "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>\n",
+                  LEFT, LEFT + WIDTH, y, y, ratio == 1 ? "#555" : "#e4e4e4", LEFT - 6, y + 4,
+                  ratio);
+}
+
 static void draw_axes(struct buffer *out, double range)
 {
-    for (int i = -GRID; i <= GRID; i++) {
-        double ratio = exp(log(range) * i / GRID), y = y_of(ratio, range);
-        buffer_printf(out,
-                      "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>"
-                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.2f</text>\n",
-                      LEFT, LEFT + WIDTH, y, y, i ? "#e4e4e4" : "#555", LEFT - 6, y + 4, ratio);
+    static const double below[] = {0.9, 0.8, 0.7, 0.6, 0.5};
+    const bool near = range <= 2;
+    for (size_t i = 0; i < ARRAY_COUNT(near_ticks) && near; i++)
+        draw_tick(out, near_ticks[i], range);
+    for (size_t i = 0; i < ARRAY_COUNT(below) && near; i++)
+        draw_tick(out, below[i], range);
+    for (double ratio = 1; ratio <= range && !near; ratio *= range > 64 ? 4 : 2) {
+        draw_tick(out, ratio, range);
+        if (ratio > 1)
+            draw_tick(out, 1 / ratio, range);
     }
     buffer_printf(out,
                   "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rows, sorted by predicted / "

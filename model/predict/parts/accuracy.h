@@ -16,6 +16,7 @@ struct accuracy_row {
     const char *problem;              // configurations of one problem share the text
     double predicted_ns, measured_ns; // both positive
     const char *kernel;               // NULL: not told
+    double band;                      // of the prediction, one sigma; 0: it has none
 };
 
 struct accuracy {
@@ -23,6 +24,7 @@ struct accuracy {
     double mape, median, p90, p99, worst; // relative errors
     double bias;                          // mean of log(predicted / measured)
     double within_10;                     // share of rows with an error of at most 10 %
+    double within_sigma, within_2_sigma;  // of rows with a band: |log(ratio)| within it; NaN: none
     double mean_ratio, median_ratio, least_ratio, most_ratio;
     double tau; // NaN when no problem has two configurations with different times
     size_t tau_problems;

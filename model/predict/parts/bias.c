@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One factor per kernel between prediction and measurement: fitted, looked up and applied. The file
+// Between prediction and measurement, by kernel and regime: fitted, looked up and applied. The file
 // that keeps them is ci/settings/bias_file.c.
 #include "model/predict/parts/bias.h"
 
@@ -10,19 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW_ROWS = 5, TURNS = 8 };
+enum { FEW_ROWS = 5, TURNS = 8, CROSSED_ROWS = 10, FOLDS = 5 };
 // What is expected before a row is seen, in bands squared, and the rows that weigh as much.
 static const double kernel_part = 0.25, slope_part = 1.0 / 12, prior_rows = 300;
+static const double offset_sd_ns = 1000;
+
+// What a bias has beside its factor.
+struct form {
+    bool slope, offset;
+};
 
 // A row's logarithm with the kernel it belongs to.
 struct entry {
     const char *kernel;
+    enum regime regime;
     double log_ratio, log_time, band;
 };
 
 static int by_kernel(const void *left, const void *right)
 {
-    return strcmp(((const struct entry *)left)->kernel, ((const struct entry *)right)->kernel);
+    const struct entry *a = left, *b = right;
+    const int order = strcmp(a->kernel, b->kernel);
+    return order ? order : (a->regime > b->regime) - (a->regime < b->regime);
 }
 
 static double robust_sigma(double *deviations, size_t count)
@@ -38,8 +47,8 @@ static size_t take_valid(struct entry *out, const struct bias_row *rows, size_t 
     for (size_t i = 0; i < count; i++) {
         double ratio = rows[i].measured_ns / rows[i].predicted_ns;
         if (rows[i].predicted_ns > 0 && rows[i].measured_ns > 0 && isfinite(ratio))
-            out[used++] =
-                (struct entry){rows[i].kernel, log(ratio), log(rows[i].predicted_ns), rows[i].band};
+            out[used++] = (struct entry){rows[i].kernel, rows[i].regime, log(ratio),
+                                         log(rows[i].predicted_ns), rows[i].band};
     }
     return used;
 }
@@ -55,13 +64,49 @@ static void take_median(struct bias *out, const struct entry *entries, size_t co
         scratch[i] = entries[i].log_ratio - out->log_factor;
 }
 
+// The size is held within those that were seen.
+static double factor_of(const struct bias *b, double log_time)
+{
+    double from = fmax(b->least, fmin(b->most, log_time)) - b->centre;
+    return exp(b->log_factor + b->slope * from);
+}
+
+// An offset never takes more than four fifths of a time.
+static double biased_ns(const struct bias *b, double log_time)
+{
+    double ns = exp(log_time) * factor_of(b, log_time);
+    return fmax(ns + b->offset_ns, ns / 5);
+}
+
 static double rest_of(const struct bias *b, const struct entry *e)
 {
-    return e->log_ratio - b->log_factor - b->slope * (e->log_time - b->centre);
+    return e->log_ratio + e->log_time - log(biased_ns(b, e->log_time));
+}
+
+// The log ratio without the offset.
+static double plain_ratio(const struct bias *b, const struct entry *e)
+{
+    double ns = exp(e->log_ratio + e->log_time);
+    return log(fmax(ns - b->offset_ns, ns / 5)) - e->log_time;
+}
+
+static void improve_offset(struct bias *b, const struct entry *entries, size_t count)
+{
+    double sum = 0, lever = 1 / (offset_sd_ns * offset_sd_ns);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *e = &entries[i];
+        double rest = rest_of(b, e), ns = exp(e->log_time) * factor_of(b, e->log_time);
+        double weight = 1 / ((1 - kernel_part) * e->band * e->band + rest * rest);
+        sum += weight * (exp(e->log_ratio + e->log_time) / ns - 1) / ns;
+        lever += weight / (ns * ns);
+    }
+    b->offset_ns = sum / lever;
+    b->offset_sd_ns = sqrt(1 / lever);
 }
 
 // Sums over the rows with their weights; `prior` is the mean band squared.
-static void improve(struct bias *b, const struct entry *entries, size_t count, double prior)
+static void improve(struct bias *b, const struct entry *entries, size_t count, double prior,
+                    const struct form *form)
 {
     double all = 0, of_time = 0, factor = 0, slope = 0, lever = 0;
     const double noise = 1 - kernel_part;
@@ -75,38 +120,95 @@ static void improve(struct bias *b, const struct entry *entries, size_t count, d
     }
     b->centre = of_time / all;
     for (size_t i = 0; i < count; i++) {
-        double from = entries[i].log_time - b->centre;
-        factor += weights[i] * entries[i].log_ratio;
-        slope += weights[i] * from * entries[i].log_ratio;
+        double from = entries[i].log_time - b->centre, ratio = plain_ratio(b, &entries[i]);
+        factor += weights[i] * ratio;
+        slope += weights[i] * from * ratio;
         lever += weights[i] * from * from;
     }
     const double sure = all + 1 / (kernel_part * prior), steep = lever + 1 / (slope_part * prior);
     b->log_factor = factor / sure;
-    b->slope = slope / steep;
+    b->slope = form->slope ? slope / steep : 0;
     b->factor_sd = sqrt(1 / sure);
-    b->slope_sd = sqrt(1 / steep);
+    b->slope_sd = form->slope ? sqrt(1 / steep) : 0;
     free(weights);
+    if (form->offset)
+        improve_offset(b, entries, count);
+}
+
+static double mean_squared_band(const struct entry *entries, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += entries[i].band * entries[i].band;
+    return sum / (double)count;
+}
+
+static void fit_form(struct bias *b, const struct entry *entries, size_t count,
+                     const struct form *form)
+{
+    double prior = mean_squared_band(entries, count);
+    b->least = b->most = b->centre = entries[0].log_time;
+    b->log_factor = b->slope = b->offset_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        b->least = entries[i].log_time < b->least ? entries[i].log_time : b->least;
+        b->most = entries[i].log_time > b->most ? entries[i].log_time : b->most;
+    }
+    for (int turn = 0; turn < TURNS; turn++)
+        improve(b, entries, count, prior, form);
+}
+
+// Mean error of each fifth of the rows, predicted by the others.
+static double crossed_error(const struct entry *entries, size_t count, const struct form *form)
+{
+    struct entry *others = xcalloc(count, sizeof(*others));
+    double sum = 0;
+    for (size_t fold = 0; fold < FOLDS; fold++) {
+        struct bias b = {0};
+        size_t used = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (i % FOLDS != fold)
+                others[used++] = entries[i];
+        }
+        fit_form(&b, others, used, form);
+        for (size_t i = fold; i < count; i += FOLDS) {
+            double rest = rest_of(&b, &entries[i]) / entries[i].band;
+            sum += log1p(rest * rest); // one row that is far off has one vote
+        }
+    }
+    free(others);
+    return sum / (double)count;
+}
+
+static struct form choose_form(const struct entry *entries, size_t count)
+{
+    static const struct form forms[] = {{true, false}, {false, false}, {false, true}, {true, true}};
+    struct form best = forms[0];
+    if (count < CROSSED_ROWS)
+        return best;
+    double least = INFINITY;
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        double error = crossed_error(entries, count, &forms[i]);
+        if (error < 0.98 * least) { // else what is simpler, or was before
+            least = error;
+            best = forms[i];
+        }
+    }
+    return best;
 }
 
 static void take_posterior(struct bias *b, const struct entry *entries, size_t count,
                            double *scratch)
 {
-    double prior = 0, noise = 1 - kernel_part, n = (double)count;
-    b->least = b->most = b->centre = entries[0].log_time;
-    for (size_t i = 0; i < count; i++) {
-        prior += entries[i].band * entries[i].band / n;
-        b->least = entries[i].log_time < b->least ? entries[i].log_time : b->least;
-        b->most = entries[i].log_time > b->most ? entries[i].log_time : b->most;
-    }
-    for (int turn = 0; turn < TURNS; turn++)
-        improve(b, entries, count, prior);
+    double noise = 1 - kernel_part, n = (double)count;
+    const struct form form = choose_form(entries, count);
+    fit_form(b, entries, count, &form);
     for (size_t i = 0; i < count; i++)
         scratch[i] = rest_of(b, &entries[i]) / entries[i].band;
     const double seen = robust_sigma(scratch, count);
     if (count >= FEW_ROWS)
         noise = (prior_rows * noise + n * seen * seen) / (prior_rows + n);
     b->spread = sqrt(noise);
-    b->band = sqrt(noise * prior + b->factor_sd * b->factor_sd);
+    b->band = sqrt(noise * mean_squared_band(entries, count) + b->factor_sd * b->factor_sd);
 }
 
 static bool have_bands(const struct entry *entries, size_t count)
@@ -131,7 +233,7 @@ struct bias_table bias_fit(const struct bias_row *rows, size_t count)
         for (end = begin + 1; end < used && !by_kernel(&entries[begin], &entries[end]);)
             end++;
         struct bias *bias = &out.items[out.count++];
-        *bias = (struct bias){.rows = (uint32_t)(end - begin)};
+        *bias = (struct bias){.rows = (uint32_t)(end - begin), .regime = entries[begin].regime};
         text_copy(bias->kernel, sizeof(bias->kernel), entries[begin].kernel);
         if (have_bands(entries + begin, end - begin)) {
             take_posterior(bias, entries + begin, end - begin, scratch);
@@ -159,31 +261,38 @@ void bias_table_free(struct bias_table *table)
     *table = (struct bias_table){0};
 }
 
-static int named(const void *kernel, const void *bias)
+int bias_order(const void *left, const void *right)
 {
-    return strcmp(kernel, ((const struct bias *)bias)->kernel);
+    const struct bias *a = left, *b = right;
+    const int order = strcmp(a->kernel, b->kernel);
+    return order ? order : (a->regime > b->regime) - (a->regime < b->regime);
 }
 
-const struct bias *bias_find(const struct bias_table *table, const char *kernel)
+const struct bias *bias_find(const struct bias_table *table, const char *kernel, enum regime regime)
 {
-    if (table->count == 0)
+    struct bias key = {.regime = regime};
+    if (table->count == 0 || !text_copy(key.kernel, sizeof(key.kernel), kernel))
         return NULL;
-    return bsearch(kernel, table->items, table->count, sizeof(*table->items), named);
+    return bsearch(&key, table->items, table->count, sizeof(*table->items), bias_order);
 }
 
-void bias_apply(struct prediction *p, const struct bias_table *table, const char *kernel)
+void bias_apply(struct prediction *p, const struct bias_table *table, const char *kernel,
+                enum regime regime)
 {
-    const struct bias *bias = bias_find(table, kernel);
-    if (!bias || !p->feasible)
+    const struct bias *bias = p->feasible ? bias_find(table, kernel, regime) : NULL;
+    if (!bias)
         return;
-    const double own = p->band, time = log(p->time_ns);
+    const double own = p->band, time = log(p->time_ns), factor = factor_of(bias, time);
     const double from = fmax(bias->least, fmin(bias->most, time)) - bias->centre;
-    const double factor = exp(bias->log_factor + bias->slope * from);
-    p->time_ns *= factor;
+    const double biased = biased_ns(bias, time), offset = biased - p->time_ns * factor;
     for (size_t i = 0; i < p->part_count; i++)
         p->parts[i].time_ns *= factor;
+    p->time_ns = biased;
+    if (fabs(offset) > 1e-9 * biased && p->part_count < PREDICTION_PARTS)
+        p->parts[p->part_count++] = (struct prediction_part){"offset", offset};
     p->band = bias->band;
     if (own > 0 && bias->spread > 0)
         p->band = sqrt(own * own * bias->spread * bias->spread + bias->factor_sd * bias->factor_sd +
-                       from * from * bias->slope_sd * bias->slope_sd);
+                       from * from * bias->slope_sd * bias->slope_sd +
+                       bias->offset_sd_ns * bias->offset_sd_ns / (biased * biased));
 }
