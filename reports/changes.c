@@ -40,7 +40,8 @@ static void put_change(struct buffer *out, const struct change *line)
 {
     const struct view *view = line->worst;
     const struct result *r = view->result;
-    char change[VIEW_TEXT], interval[VIEW_TEXT];
+    char change[VIEW_TEXT], interval[VIEW_TEXT], slow[VIEW_TEXT];
+    view_slow(slow, view);
     view_percent(change, view->change.value);
     view_interval(interval, view->change);
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
@@ -50,7 +51,7 @@ static void put_change(struct buffer *out, const struct change *line)
                   change);
     if (isfinite(view->change.value))
         buffer_printf(out, " %s", interval);
-    buffer_puts(out, " | ");
+    buffer_printf(out, " | %s | ", slow);
     if (isnan(view->change.value) || r->verdict.kind == VERDICT_ACCEPTED) {
         struct buffer reason = {0};
         view_reason(&reason, view);
@@ -66,8 +67,8 @@ static void put_change(struct buffer *out, const struct change *line)
 
 void changes_table(struct buffer *out, const struct change *lines, size_t count)
 {
-    buffer_puts(out,
-                "| verdict | kernel | problem | timed | change | |\n|---|---|---|---|--:|---|\n");
+    buffer_puts(out, "| verdict | kernel | problem | timed | change | mean, p95 | |\n"
+                     "|---|---|---|---|--:|--:|---|\n");
     for (size_t i = 0; i < count && i < KERNELS_SHOWN; i++)
         put_change(out, &lines[i]);
     if (count > KERNELS_SHOWN)

@@ -397,6 +397,17 @@ void view_interval(char out[VIEW_TEXT], struct interval relative)
     snprintf(out, VIEW_TEXT, "[%.24s, %.24s] %%", low, high);
 }
 
+void view_slow(char out[VIEW_TEXT], const struct view *view)
+{
+    char mean[VIEW_TEXT / 2], p95[VIEW_TEXT / 2];
+    snprintf(out, VIEW_TEXT, "-");
+    if (isnan(view->mean) || isnan(view->p95))
+        return;
+    signed_percent(mean, sizeof(mean), view->mean);
+    signed_percent(p95, sizeof(p95), view->p95);
+    snprintf(out, VIEW_TEXT, "%.24s, %.24s %%", mean, p95);
+}
+
 void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
               const struct mix_result *mix)
 {

@@ -77,6 +77,8 @@ const char *view_unit(double time_ns, double *factor);
 void view_percent(char out[VIEW_TEXT], double relative);           // "+3.21 %"
 void view_interval(char out[VIEW_TEXT], struct interval relative); // its bounds; "-" for NaN
 // The change of a mix's weighted time, its interval, and its margin; "-" for what there is not.
+// Mean and 95th percentile, "+1.20, +3.51 %" or "-": what launches that are slow now and then do.
+void view_slow(char out[VIEW_TEXT], const struct view *view);
 void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
               const struct mix_result *mix);
 void view_clock(char out[VIEW_TEXT], double clock_hz);   // "1.583 GHz"

@@ -86,6 +86,8 @@ static void put_row(struct buffer *out, const struct view *view, const struct ru
     }
     put_text(out, sentence.bytes);
     put_further(out, v);
+    put_number(out, view->mean);
+    put_number(out, view->p95);
     out->length--; // the last comma
     buffer_puts(out, "\r\n");
     buffer_free(&sentence);
@@ -102,7 +104,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
         if (!field_named(&verdict_fields.items[i], placed, ARRAY_COUNT(placed)))
             buffer_printf(out, ",%s", verdict_fields.items[i].name);
     }
-    buffer_puts(out, "\r\n");
+    buffer_puts(out, ",mean_change,p95_change\r\n");
     for (size_t i = 0; i < run->count; i++)
         put_row(out, &views[i], run);
     free(views);

@@ -38,19 +38,20 @@ static void put_commit(struct buffer *out, const struct commit *commit,
 static void put_row(struct buffer *out, const struct view *view)
 {
     const struct result *r = view->result;
-    char base[VIEW_TEXT], head[VIEW_TEXT], change[VIEW_TEXT], interval[VIEW_TEXT];
+    char base[VIEW_TEXT], head[VIEW_TEXT], change[VIEW_TEXT], interval[VIEW_TEXT], slow[VIEW_TEXT];
     struct buffer sentence = {0};
     view_time(base, view->base_ns);
     view_time(head, view->head_ns);
     view_percent(change, view->change.value);
     view_interval(interval, view->change);
+    view_slow(slow, view);
     view_why(&sentence, view);
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     markdown_text(out, r->kernel, NAME_LIMIT);
-    buffer_printf(out, " | %s | %s | %s | %s | %s %s | ", view->problem,
+    buffer_printf(out, " | %s | %s | %s | %s | %s %s | %s | ", view->problem,
                   result_timed(r)[0] ? result_timed(r) : "-", base, head, change,
-                  isnan(view->change.value) ? "" : interval);
+                  isnan(view->change.value) ? "" : interval, slow);
     if (isfinite(view->actual_predicted))
         buffer_printf(out, "%.2f | ", view->actual_predicted);
     else
@@ -63,7 +64,8 @@ static void put_row(struct buffer *out, const struct view *view)
 static void put_table(struct buffer *out, const struct view *views, size_t count, size_t limit)
 {
     buffer_puts(out, "| verdict | kernel | problem | timed | base | head | change and interval | "
-                     "actual / predicted | why |\n|---|---|---|---|--:|--:|--:|--:|---|\n");
+                     "mean, p95 | actual / predicted | why |\n"
+                     "|---|---|---|---|--:|--:|--:|--:|--:|---|\n");
     for (size_t i = 0; i < count && i < limit; i++)
         put_row(out, &views[i]);
     if (count > limit)

@@ -70,8 +70,8 @@ static void markdown_keeps_hostile_text_in_its_cell(void **state)
     assert_null(strstr(out.bytes, "\n# heading"));
     for (char *line = strtok(out.bytes, "\n"); line; line = strtok(NULL, "\n")) {
         const size_t bars = line[0] == '|' ? count_of(line, "|") - count_of(line, "\\|") : 0;
-        if (bars && bars != 3 && bars != 6 && bars != 7) // facts, events, kernels; series
-            assert_int_equal(bars, 10);
+        if (bars && bars != 3 && bars != 6 && bars != 8) // facts, events, kernels; series
+            assert_int_equal(bars, 11);
     }
     buffer_free(&out);
 }
@@ -85,6 +85,39 @@ static void markdown_tells_the_verdict_first(void **state)
     assert_true(strstr(out.bytes, "✕ broken") < strstr(out.bytes, "▲ slower"));
     assert_true(strstr(out.bytes, "▼ faster") < strstr(out.bytes, "<details><summary>7 series"));
     buffer_free(&out);
+}
+
+// Mean and 95th percentile stand beside the typical ratio wherever a series does.
+static void every_report_says_what_slow_launches_do(void **state)
+{
+    static const struct {
+        const char *report, *says;
+    } wanted[] = {{"markdown", " +12.5, +50.0 % |"},
+                  {"comment", " +12.5, +50.0 % |"},
+                  {"csv", ",0.125,0.5\r\n"},
+                  {"json", "\"mean_change\":0.125,\"p95_change\":0.5"},
+                  {"html", "mean +12.50 %, 95th percentile +50.00 %"},
+                  {"junit", "mean +12.50 %, 95th percentile +50.00 %"}};
+    struct sample base[16], head[16];
+    struct run run = helper_run();
+    struct result *r = &run.results[0];
+    for (size_t i = 0; i < ARRAY_COUNT(base); i++) {
+        base[i] = head[i] = (struct sample){.time_ns = 1024, .launches = 1, .pair = (uint32_t)i};
+        if (i % 4 == 0)
+            head[i].time_ns = 1536;
+    }
+    run.count = 1;
+    r->verdict = (struct verdict){.kind = VERDICT_SLOWER, .pairs = 16, .sentence = "slower"};
+    r->base = (struct measurement){.state = MEASURED_OK, .samples = base, .count = 16};
+    r->head = (struct measurement){.state = MEASURED_OK, .samples = head, .count = 16};
+    for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
+        struct buffer out = {0};
+        report_find(wanted[i].report)->write(&out, &run, NULL);
+        if (!strstr(out.bytes, wanted[i].says))
+            fail_msg("%s: no '%s'", wanted[i].report, wanted[i].says);
+        buffer_free(&out);
+    }
+    run_free(&run);
 }
 
 // Both begin with a line a kernel, then say what to type, and link what was compared.
@@ -103,7 +136,8 @@ static void summary_and_comment_have_a_line_a_kernel_and_what_to_type(void **sta
         assert_non_null(strstr(next, "<code>plumb bisect --good "));
         assert_non_null(strstr(next, "<code>plumb accept -m REASON "));
         assert_non_null(strstr(out.bytes, range));
-        const char *table = strstr(out.bytes, "| verdict | kernel | problem | timed | change | |");
+        const char *table =
+            strstr(out.bytes, "| verdict | kernel | problem | timed | change | mean, p95 | |");
         assert_true(table && table < next);
         // No kernel has two lines of one verdict.
         for (const char *row = strstr(table, "\n| ▲ slower | "); row && row < next;) {
@@ -327,6 +361,7 @@ int main(void)
         cmocka_unit_test(markdown_tells_the_verdict_first),
         cmocka_unit_test(every_report_for_people_says_what_does_not_build),
         cmocka_unit_test(annotations_name_only_files_of_the_repository),
+        cmocka_unit_test(every_report_says_what_slow_launches_do),
         cmocka_unit_test(summary_and_comment_have_a_line_a_kernel_and_what_to_type),
         cmocka_unit_test(markdown_fits_a_comment),
         cmocka_unit_test(annotations_are_one_command_a_line),
