@@ -46,7 +46,18 @@ struct device {
 };
 
 // Why the clock was held back while a sample ran (NVML's reasons, folded).
-enum throttle { THROTTLE_NONE = 0, THROTTLE_POWER = 1, THROTTLE_THERMAL = 2, THROTTLE_OTHER = 4 };
+// HARD: the hardware itself slowed down (heat, a power brake), beside what else holds.
+enum throttle {
+    THROTTLE_NONE = 0,
+    THROTTLE_POWER = 1,
+    THROTTLE_THERMAL = 2,
+    THROTTLE_OTHER = 4,
+    THROTTLE_HARD = 8,
+    THROTTLE_ALL = 15
+};
+// Under a hard limit a time says how hot the device is, or what its power supply allows. The
+// software's power cap is none: GEMMs meet it all the time.
+#define THROTTLE_LIMITED (THROTTLE_THERMAL | THROTTLE_HARD)
 
 enum sample_role { ROLE_BASE, ROLE_HEAD };
 

@@ -233,7 +233,7 @@ int wire_sample(struct sample *out, const struct wire_record *r, struct error *e
         wire_int(&launches, r, "launches", 1, UINT32_MAX, err) ||
         wire_double(&s.time_ns, r, "time_ns", 1e-3, day_ns, err) ||
         wire_double(&s.clock_hz, r, "clock_hz", 0, 20e9, err) ||
-        wire_int(&throttle, r, "throttle", 0, 7, err) ||
+        wire_int(&throttle, r, "throttle", 0, THROTTLE_ALL, err) ||
         wire_int(&temperature, r, "temperature_c", INT16_MIN, INT16_MAX, err) ||
         wire_int(&power, r, "power_mw", -1, INT32_MAX, err))
         return -1;

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // The players: one per unit, each with its child. All that they share is touched by one at a time,
 // who has the table's lock; it is given away while a child works.
@@ -160,6 +161,20 @@ static void duet_void_pairs(struct duet *d)
         base->excluded = head->excluded = 1;
         d->voided++;
     }
+}
+
+// Pairs that a hard limit held back, among those that the gate has not seen: how many.
+static size_t duet_limited_pairs(struct duet *d)
+{
+    size_t limited = 0;
+    for (size_t i = d->fed; i < d->base_samples.count; i++) {
+        struct sample *base = &d->base_samples.items[i], *head = &d->head_samples.items[i];
+        if (((base->throttle | head->throttle) & THROTTLE_LIMITED) == 0)
+            continue;
+        base->excluded = head->excluded = 1;
+        limited++;
+    }
+    return limited;
 }
 
 // So many of them that the rest would not count either.
@@ -406,8 +421,49 @@ static double block_seconds(const struct duet *d)
     return 1e-9 * sum_ns;
 }
 
+// ---- limits ----
+
+enum { REST_FIRST_S = 1, REST_LONGEST_S = 16, REST_MOST_S = 60 };
+
+static void sleep_s(double seconds)
+{
+    const struct timespec time = {.tv_sec = (time_t)seconds,
+                                  .tv_nsec = (long)(fmod(seconds, 1) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+// Lets the device of a duet cool down. The time of a gate ends this as everything else.
+static void rest(struct player *p, struct duet *d)
+{
+    double seconds = fmax(d->rest_s, REST_FIRST_S);
+    if (p->all->deadline_s > 0)
+        seconds = fmin(seconds, p->all->deadline_s - player_now(p));
+    if (seconds <= 0)
+        return;
+    d->rest_s = fmin(2 * seconds, REST_LONGEST_S);
+    d->rested_s += seconds;
+    leave(p);
+    if (p->all->rest)
+        p->all->rest(p->all->context, d, seconds);
+    else
+        sleep_s(seconds);
+    back(p, 0);
+}
+
+static bool is_rested(const struct player *p, const struct duet *d)
+{
+    return p->all->deadline_s <= 0 && d->rested_s >= REST_MOST_S;
+}
+
 static int feed(struct player *p, struct duet *d, struct error *err)
 {
+    const size_t limited = duet_limited_pairs(d), taken = d->base_samples.count - d->fed;
+    if (!d->judged && limited == taken) { // no time of it is known yet
+        d->fed = d->base_samples.count;
+        d->decision.next = GATE_MORE;
+        rest(p, d);
+        return 0;
+    }
     if (!d->judged) {
         struct gate_policy policy;
         if (p->all->policy(&policy, p->all->context, d, err))
@@ -424,6 +480,10 @@ static int feed(struct player *p, struct duet *d, struct error *err)
     d->outlook = gate_outlook(&d->gate, &d->decision);
     d->left = gate_left(&d->gate, &d->decision);
     d->confirm_pairs = gate_confirmation_pairs(&d->gate, &d->decision);
+    if (limited)
+        rest(p, d);
+    else
+        d->rest_s = 0;
     return 0;
 }
 
@@ -432,7 +492,7 @@ static bool wants_more(const struct player *p, const struct duet *d)
     const bool more = d->thorough && d->gate.pairs < d->gate.policy.max_pairs;
     if (d->decision.next == GATE_DONE && wish_of(p, d) == DUET_PAIRS)
         return true;
-    return (d->decision.next == GATE_MORE || more) && !duet_is_void(d);
+    return (d->decision.next == GATE_MORE || more) && !duet_is_void(d) && !is_rested(p, d);
 }
 
 static int play_block(struct player *p, struct duet *d, struct error *err)

@@ -20,6 +20,11 @@
 // a duet, and those of the same kernel, are tried again alone in a fresh process, and only what
 // fails alone is believed. A hang is believed at once, for it costs its whole time limit.
 //
+// Limits. A pair under a hard limit (heat, a power brake) says nothing of a change: it is excluded.
+// A block with such pairs is followed by a rest, longer each time, as long as the time lasts; where
+// there is no end of it, a minute in all. What is still limited then has been judged by what was
+// not.
+//
 // Wishes. What is decided may still be wanted, for a question that several series answer together
 // (a mix). It waits aside like an alarm until all have been played, and then gives pairs while it
 // is wanted, there is room for them, and the time lasts.
@@ -88,6 +93,8 @@ struct duet {
     uint32_t confirm_pairs;    // that its alarm still takes to be confirmed
     uint16_t block;
     uint32_t voided;   // pairs
+    double rest_s;     // the next rest, where its device is limited
+    double rested_s;   // in all
     uint32_t refusals; // for want of room
     bool wished;       // decided, and aside because somebody may want more of its pairs
     bool killed;       // once, from outside: it is given another process
@@ -115,6 +122,8 @@ struct duets {
     enum duet_wish (*wish)(void *context, const struct duet *duet);
     // Told whenever one was opened or has played a block; NULL: nobody is.
     void (*played)(void *context, const struct duets *duets, const struct duet *duet);
+    // Waits while a duet's device is limited; NULL: sleeps.
+    void (*rest)(void *context, const struct duet *duet, double seconds);
     // Told as soon as a duet is over; NULL: nobody is.
     int (*over)(void *context, struct duet *duet, struct error *err);
     // Told of a unit whose device is gone while there are others; NULL: nobody is.

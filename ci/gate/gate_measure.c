@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct unit_times {
     struct unit_time *items;
@@ -263,6 +264,20 @@ static void lost(void *context, size_t unit, const char *why)
     device->odd = arena_printf(&c->arena, "%s was lost", device->unit.uuid);
     progress_note(&c->progress, "device %s: %s, its series go to the others: %s",
                   device->policy->name, device->odd, why);
+}
+
+// The device is hot, or its power brake is on: nobody measures until it is not.
+static void rest(void *context, const struct duet *d, double seconds)
+{
+    struct session *s = context;
+    struct context *c = s->m->context;
+    const struct timespec time = {.tv_sec = (time_t)seconds,
+                                  .tv_nsec = (long)(fmod(seconds, 1) * 1e9)};
+    progress_note(&c->progress,
+                  "device %s: under a hard limit (heat, or a power brake), so it rests for %.0f s; "
+                  "such pairs of %s do not count",
+                  s->device[d->unit].policy->name, ceil(seconds), d->kernel);
+    nanosleep(&time, NULL);
 }
 
 // A series is of the unit that it was on first.
@@ -562,6 +577,7 @@ static int measure_device(struct session *s, struct error *err)
                           .wish = work->mixes ? wish : NULL,
                           .played = has_played,
                           .over = is_over,
+                          .rest = rest,
                           .lost = lost};
     s->duets = &duets;
     s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));

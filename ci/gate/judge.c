@@ -381,6 +381,17 @@ static void sign(struct run *run)
 
 // ---- the gate ----
 
+// Pairs that a hard limit held back, and so did not count.
+static size_t limited_pairs(const struct result *r)
+{
+    size_t limited = 0;
+    for (size_t i = 0; i < r->head.count && i < r->base.count; i++) {
+        const struct sample *base = &r->base.samples[i], *head = &r->head.samples[i];
+        limited += base->excluded && ((base->throttle | head->throttle) & THROTTLE_LIMITED) != 0;
+    }
+    return limited;
+}
+
 static int judge_pairs(struct run *run, const struct task *task, struct context *context,
                        struct error *err)
 {
@@ -394,6 +405,11 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
     gate_replay(&r->verdict, &r->base, &r->head, &policy, &run->arena);
     r->verdict.sentence =
         arena_printf(&run->arena, "%s %s %s", r->kernel, problem, r->verdict.sentence);
+    const size_t limited = limited_pairs(r);
+    if (limited)
+        r->verdict.sentence = arena_printf(
+            &run->arena, "%s; %zu %s under a hard limit (heat, or a power brake) did not count",
+            r->verdict.sentence, limited, plural(limited, "pair", "pairs"));
     return 0;
 }
 

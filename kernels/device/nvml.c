@@ -16,11 +16,12 @@ static const struct {
 } reasons[] = {
     {0x02, THROTTLE_OTHER},   // application clocks were set
     {0x04, THROTTLE_POWER},   // software power cap
-    {0x08, THROTTLE_OTHER},   // hardware slowdown
+    {0x08, THROTTLE_HARD},    // hardware slowdown
     {0x10, THROTTLE_OTHER},   // sync boost
     {0x20, THROTTLE_THERMAL}, // software thermal slowdown
     {0x40, THROTTLE_THERMAL}, // hardware thermal slowdown
-    {0x80, THROTTLE_POWER},   // hardware power brake
+    {0x40, THROTTLE_HARD},    //
+    {0x80, THROTTLE_HARD},    // hardware power brake
 };
 
 enum { SUCCESS = 0, TEMPERATURE_GPU = 0 };

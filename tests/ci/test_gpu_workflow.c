@@ -33,7 +33,21 @@ enum step {
 #define RECORDED_HEAD "a03b37ede9b90413e6f094e1f563995b76bdbe97"
 #define ZEROS         "0000000000000000000000000000000000000000"
 
-static struct workflow flow;
+// Of asked.yml.
+enum asked_step {
+    ASKED_APPROVE,
+    ASKED_FETCH,
+    ASKED_SETUP,
+    ASKED_BUILD,
+    ASKED_GATE,
+    ASKED_EXPORT,
+    ASKED_SETUP_2,
+    ASKED_BUILD_2,
+    ASKED_COMMENT,
+    ASKED_SUMMARY
+};
+
+static struct workflow flow, asked;
 static struct helper_repo repo; // the repository; its commits are behind those of set_up()
 static char *folder;            // with work/, the checkout, and what stands for GitHub
 static char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
@@ -79,9 +93,9 @@ static bool says(const char *name, const char *part)
 }
 
 // A script of the workflow as the runner runs it, with these variables beside those of every job.
-static int step(enum step number, const char *variables)
+static int run_script(const char *script, const char *variables)
 {
-    put("step.sh", flow.runs[number]);
+    put("step.sh", script);
     char *work = xprintf("%s/work", folder);
     char *command =
         xprintf("rm -f ../changed ../posted; PATH=%s/bin:$PATH REPOSITORY=us/kernels NUMBER=7 "
@@ -92,6 +106,11 @@ static int step(enum step number, const char *variables)
     free(command);
     free(work);
     return code;
+}
+
+static int step(enum step number, const char *variables)
+{
+    return run_script(flow.runs[number], variables);
 }
 
 static void make_commits(void)
@@ -124,6 +143,7 @@ static void make_commits(void)
 static int set_up(void **state)
 {
     workflow_read(&flow, "gpu.yml");
+    workflow_read(&asked, "asked.yml");
     folder = helper_directory();
     helper_repo_create(&repo);
     make_commits();
@@ -283,6 +303,8 @@ static void a_runner_takes_no_workflow_of_a_pull_request(void **state)
 #define FILES "kernels/.github/workflows/"
     assert_int_equal(hook("pull_request_target", FILES "gpu.yml@refs/heads/main"), 0);
     assert_int_equal(hook("schedule", FILES "nightly.yml@refs/heads/main"), 0);
+    assert_int_equal(hook("issue_comment", FILES "asked.yml@refs/heads/main"), 0);
+    assert_int_equal(hook("issue_comment", FILES "gpu.yml@refs/heads/main"), 1);
     assert_int_equal(hook("pull_request", FILES "gpu.yml@refs/pull/7/merge"), 1);
     assert_int_equal(hook("pull_request", FILES "gpu.yml@refs/heads/main"), 1);
     assert_int_equal(hook("pull_request_target", FILES "other.yml@refs/heads/main"), 1);
@@ -370,6 +392,93 @@ static void names_of_a_stranger_are_no_markup(void **state)
     }
 }
 
+// ---- a comment that asks
+
+static int ask(enum asked_step number, const char *comment, const char *by)
+{
+    char *variables = xprintf("ASKED='%s' BY=%s GITHUB_OUTPUT=output", comment, by);
+    const int code = run_script(asked.runs[number], variables);
+    free(variables);
+    return code;
+}
+
+static void a_comment_is_held_as_the_label_is(void **state)
+{
+    static const char *const runs[] = {
+        "sh ci/approve", "git fetch --no-tags",  "sh ci/setup", "cmake --preset gpu",
+        "printf",        "build/gpu/bin",        "sh ci/setup", "cmake --",
+        "gh run",        "cat report/summary.md"};
+    workflow_steps(&asked, runs, ARRAY_COUNT(runs));
+    assert_int_equal(ARRAY_COUNT(runs), ASKED_SUMMARY + 1);
+    assert_true(workflow_grep("^  issue_comment:", "asked.yml"));
+    assert_true(workflow_grep("types: \\[created\\]", "asked.yml")); // not what was edited since
+    assert_true(workflow_grep("^permissions: \\{\\}", "asked.yml"));
+    assert_false(workflow_grep("ref: |cache|secrets\\.|environment:", "asked.yml"));
+    assert_false(workflow_grep("contents: write|write-all|id-token|actions: write", "asked.yml"));
+    assert_false(workflow_grep("git (checkout|switch|merge|pull|worktree)", "asked.yml"));
+    for (size_t i = 0; i < asked.run_count; i++)
+        assert_null(strstr(asked.runs[i], "${{"));
+}
+
+static void who_may_write_may_ask_for_what_they_have_read(void **state)
+{
+    char *own = xprintf("%s\tus/kernels\t%s\n", head, base);
+    char *fork = xprintf("%s\tthem/kernels\t%s\n", head, base);
+    char *named = xprintf("/plumb gate kernel=simple head=%.12s", head);
+    char *said = xprintf("head=%s\nbase=%s\n", head, base);
+    const struct {
+        const char *permission, *pull, *comment, *why; // NULL: allowed
+    } cases[] = {
+        {"write\n", own, "/plumb gate", NULL},
+        {"admin\n", own, named, NULL},
+        {"write\n", fork, named, NULL},
+        {"write\n", fork, "/plumb gate", "of a fork the comment must name the commit"},
+        {"write\n", fork, "/plumb gate head=012345678", "of a fork the comment must name"},
+        {"write\n", fork, "/plumb gate head=0123456789ab", "the newest commit is another one"},
+        {"write\n", own, "/plumb gate head=0123456789ab", "the newest commit is another one"},
+        {"read\n", own, "/plumb gate", "somebody may not write to this repository"},
+        {"triage\n", fork, named, "somebody may not write to this repository"}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        put("permission", cases[i].permission);
+        put("now", cases[i].pull);
+        put("log", "");
+        put("work/output", "");
+        const int code = ask(ASKED_APPROVE, cases[i].comment, "somebody");
+        if (code != (cases[i].why != NULL) || (cases[i].why && !says("log", cases[i].why)))
+            fail_msg("case %zu: %d", i, code);
+        assert_int_equal(says("work/output", said), cases[i].why == NULL);
+    }
+    free(said);
+    free(named);
+    free(fork);
+    free(own);
+}
+
+static void what_is_asked_for_is_measured_and_answered(void **state)
+{
+    const bool sandbox = there_is_a_sandbox();
+    char *now = xprintf("%s\n", head);
+    put("now", now);
+    put("old", "123\n");
+    assert_int_equal(step(FETCH, ""), 0);
+    assert_int_equal(ask(ASKED_GATE, "/plumb gate kernel=simple problem=96*", "somebody"),
+                     sandbox ? 0 : 4);
+    ask(ASKED_EXPORT, "/plumb gate", "somebody");
+    shell(folder, "rm -rf artifact; mkdir artifact; cp work/result.jsonl artifact/");
+    assert_int_equal(ask(ASKED_COMMENT, "/plumb gate kernel=simple problem=96*", "somebody"), 0);
+    assert_true(says("changed", "--method PATCH repos/us/kernels/issues/comments/123"));
+    assert_true(says("posted", sandbox ? "plumb: no regression" : "plumb: no verdict"));
+    assert_true(says("posted", "Asked for: `/plumb gate kernel=simple problem=96*`."));
+    // What cannot be asked for is answered too, and nothing of it is run or repeated.
+    static const char hostile[] = "/plumb gate kernel=$(touch pwned)`touch pwned`@all";
+    assert_int_equal(ask(ASKED_GATE, hostile, "somebody"), 4);
+    assert_int_equal(ask(ASKED_COMMENT, hostile, "somebody"), 0);
+    assert_true(says("posted", "What was asked for cannot be: word 3: kernel= is a pattern"));
+    assert_false(says("posted", "pwned"));
+    assert_int_equal(shell(folder, "[ ! -e work/pwned ]"), 0);
+    free(now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +491,9 @@ int main(void)
         cmocka_unit_test(a_strangers_commit_goes_through_both_halves),
         cmocka_unit_test(hostile_results_become_one_comment),
         cmocka_unit_test(names_of_a_stranger_are_no_markup),
+        cmocka_unit_test(a_comment_is_held_as_the_label_is),
+        cmocka_unit_test(who_may_write_may_ask_for_what_they_have_read),
+        cmocka_unit_test(what_is_asked_for_is_measured_and_answered),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -209,6 +209,18 @@ static void open_series(struct bench *bench, const struct wire_record *record)
     }
 }
 
+// "hot-PAIRS-...": so many of its first pairs are held back by heat, the head's more than the
+// base's; "brake-...": all of them, by a power brake.
+static uint8_t limit_of(const struct series *series, enum sample_role role)
+{
+    unsigned pairs;
+    if (strncmp(series->kernel, "brake", 5) == 0)
+        return role == ROLE_BASE ? THROTTLE_HARD : THROTTLE_NONE;
+    if (sscanf(series->kernel, "hot-%u", &pairs) == 1 && series->next_pair < pairs)
+        return role == ROLE_HEAD ? THROTTLE_THERMAL | THROTTLE_POWER : THROTTLE_NONE;
+    return THROTTLE_POWER; // the software's cap, which is no limit of this kind
+}
+
 static void put_sample(const struct series *series, enum sample_role role, int order, int64_t block,
                        double time_ns)
 {
@@ -219,6 +231,7 @@ static void put_sample(const struct series *series, enum sample_role role, int o
                                   .block = (uint16_t)block,
                                   .role = (uint8_t)role,
                                   .order = (uint8_t)order,
+                                  .throttle = limit_of(series, role),
                                   .temperature_c = 40,
                                   .power_mw = -1};
     struct wire_line line;
@@ -268,6 +281,7 @@ static void take_samples(struct bench *bench, struct series *series,
         if (strcmp(kernel, "places") == 0 && !series->head_first)
             slower = series->next_pair % 2 ? 3 : 1 / 3.0;
         slower *= scattered(series, block, i) * series->takes;
+        slower *= limit_of(series, ROLE_HEAD) & THROTTLE_LIMITED ? 1.5 : 1;
         bool head_first = pairs && series->next_pair % 2 == 1;
         struct series shown = *series;
         shown.id += strcmp(kernel, "foreign") == 0;

@@ -196,7 +196,7 @@ static struct sample some_sample(uint64_t *random)
         .block = (uint16_t)random_next(random),
         .role = (uint8_t)(random_next(random) % 2),
         .order = (uint8_t)(random_next(random) % 2),
-        .throttle = (uint8_t)(random_next(random) % 8),
+        .throttle = (uint8_t)(random_next(random) % 16),
         .temperature_c = (int16_t)random_next(random),
         .power_mw = (int32_t)(random_next(random) % 700000) - 1,
     };
@@ -247,7 +247,7 @@ static void wire_samples_with_a_bad_field_are_refused(void **state)
         {"pair", "4294967296"}, {"block", "65536"},  {"order", "2"},
         {"launches", "0"},      {"time_ns", "0"},    {"time_ns", "-5"},
         {"time_ns", "nan"},     {"time_ns", "1e15"}, {"clock_hz", "3e10"},
-        {"clock_hz", "inf"},    {"throttle", "8"},   {"temperature_c", "40000"},
+        {"clock_hz", "inf"},    {"throttle", "16"},  {"temperature_c", "40000"},
         {"power_mw", "-2"},     {"power_mw", NULL},  {"time_ns", NULL}};
     for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
         uint64_t random = 4;
