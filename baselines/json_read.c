@@ -13,13 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 2048, NODES_MOST = 2000000, SORTED_FROM = 16 };
+enum { CHUNK = 128, NODES_MOST = 2000000, SORTED_FROM = 16 };
+
+// A file of 64 MiB is read in 256 MiB whatever it holds: twice its text, and nodes with what sorts
+// their names.
+enum { TEXT_USUAL = 64 << 20, NODES_BYTES = 72 << 20, NODE_BYTES = sizeof(struct node) + 16 };
 
 // Nodes, in chunks that are used again.
 struct pool {
     struct node **chunks;
     size_t made, room;
-    size_t used; // nodes
+    size_t used, most; // nodes
 };
 
 struct reader {
@@ -41,7 +45,7 @@ static int wrong(struct reader *r, const char *what)
 static struct node *new_node(struct reader *r)
 {
     struct pool *pool = &r->pool;
-    if (pool->used == NODES_MOST)
+    if (pool->used == pool->most)
         return NULL;
     if (pool->used == pool->made * CHUNK) {
         pool->chunks = xgrow(pool->chunks, pool->made, &pool->room, sizeof(struct node *));
@@ -377,6 +381,13 @@ static int blame(struct reader *r, const char *text, const char *where, bool lin
     return error_set(err, "%s%s: not JSON at byte %zu: %s", where, line, at, r->wrong);
 }
 
+static size_t nodes_most(size_t length)
+{
+    const size_t left = length < TEXT_USUAL ? NODES_BYTES + 2 * (TEXT_USUAL - length) : NODES_BYTES;
+    const size_t fit = length > TEXT_USUAL ? NODES_MOST : left / NODE_BYTES;
+    return fit < NODES_MOST ? fit : NODES_MOST;
+}
+
 // `lines`: `where` does not name the line yet.
 static int parse(const struct node **out, const char *text, size_t length, const char *where,
                  bool lines, const struct node_sieve *sieve, struct arena *arena, struct error *err)
@@ -387,7 +398,8 @@ static int parse(const struct node **out, const char *text, size_t length, const
                        .end = copy + length,
                        .arena = arena,
                        .sieve = sieve,
-                       .lenient = lines};
+                       .lenient = lines,
+                       .pool.most = nodes_most(length)};
     struct node *node = new_node(&r);
     int status = read_value(node, &r, 0);
     skip_blanks(&r);

@@ -30,8 +30,8 @@ struct node {
 
 // `where` is shown in errors ("file:line"). Refuses what is not one whole JSON value (RFC 8259):
 // trailing text, invalid UTF-8, unpaired surrogates, NUL in a string, a name twice in an object,
-// numbers beyond int64 or double, deep nesting; and more than 2.4 million values, which 100 MB
-// hold. Nodes live in the arena.
+// numbers beyond int64 or double, deep nesting; and more than two million values, or
+// than fit beside a long text in 256 MiB. Nodes live in the arena.
 int node_parse(const struct node **out, const char *text, size_t length, const char *where,
                struct arena *arena, struct error *err);
 

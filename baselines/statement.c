@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
 #define X(name, sql) sql,
@@ -43,6 +44,13 @@ int store_fail(struct store *store, struct error *err)
                          "store %s: no space left on the disk; make room and run again, what "
                          "was saved is kept",
                          path);
+    case SQLITE_CANTOPEN: // SQLite says so of a folder where it may make no log, too
+        if (access(path, F_OK) == 0 && access(path, W_OK) && (errno == EROFS || errno == EACCES))
+            return error_set(err,
+                             "store %s: cannot be written (%s); give it a folder that can be, or "
+                             "name another store by --store",
+                             path, strerror(errno));
+        return error_set(err, "store %s: %s", path, said);
     case SQLITE_READONLY:
         return error_set(err, "store %s: cannot be written; check its permissions and its folder's",
                          path);

@@ -1073,7 +1073,8 @@ static int import_json(struct import *in, const struct import_file *file, struct
         const struct node *line = NULL;
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         size_t bytes = (size_t)((stop ? stop : end) - text);
-        import_where(where, in);
+        if (bytes > 0)
+            import_where(where, in);
         if (bytes > 0)
             status = node_parse(&line, text, bytes, where, &arena, err) ||
                              read_line(in, line, &arena, err)

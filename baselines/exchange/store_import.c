@@ -108,12 +108,13 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
     struct import_file file = {.text = text, .length = length};
     struct arena arena = {0};
     struct error why = {0};
-    const struct importer *importer = NULL;
+    const struct importer *importer = in->source->format ? find_importer(in->source->format) : NULL;
     int status = 0;
-    file.json = read_json(&file, in->name, &arena, &why);
-    if (in->source->format)
-        importer = find_importer(in->source->format);
-    else
+    if (importer != &importer_json) // which reads line by line
+        file.json = read_json(&file, in->name, &arena, &why);
+    if (!file.json)
+        arena_free(&arena); // of a text that is none
+    if (!in->source->format)
         status = detect(&importer, &file, in->name, &why, err);
     if (status == 0 && !importer)
         status = error_set(err, "%.200s: no form is called %.40s", in->name, in->source->format);

@@ -9,6 +9,7 @@
 #include "runner/bench/capture.h"
 #include "runner/child/files.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -119,6 +120,14 @@ static const char *plain_name(const char *name, struct arena *arena)
     return plain;
 }
 
+static const char *clean(const char *text, struct arena *arena)
+{
+    char *line = launch_clean(text);
+    const char *copy = arena_strdup(arena, line);
+    free(line);
+    return copy;
+}
+
 static double total_ns(const struct survey_kernel *k)
 {
     return k->time_ns * (double)k->launches;
@@ -146,7 +155,7 @@ static const char *shape(char out[40], const uint32_t three[3])
 static void print_kernel(const struct survey_kernel *k, struct arena *arena)
 {
     char grid[40], block[40], name[64], time[24] = "-";
-    const char *plain = plain_name(k->name, arena);
+    const char *plain = clean(plain_name(k->name, arena), arena);
     if (k->time_ns > 0)
         snprintf(time, sizeof(time), "%.1f", k->time_ns / 1e3);
     if (strlen(plain) < sizeof(name))
@@ -156,7 +165,7 @@ static void print_kernel(const struct survey_kernel *k, struct arena *arena)
     printf("%-62s %8llu %14s %10s %8u %5u %10s %9.1f  %s\n", name, (unsigned long long)k->launches,
            shape(grid, k->grid), shape(block, k->block), k->shared_bytes + k->static_bytes,
            k->registers, time, (double)k->touched_bytes / 0x1p20,
-           k->refused[0] ? k->refused : "yes");
+           k->refused[0] ? clean(k->refused, arena) : "yes");
 }
 
 static const struct survey_kernel **sorted(const struct capture_surveys *surveys, size_t *count,
@@ -219,6 +228,17 @@ static void put_command(FILE *file, const struct words *words)
     fputs("\"\n", file);
 }
 
+// The policy is a text that is obeyed: a function whose name would be more than a word there is
+// left out, and so is what a pattern would read otherwise.
+static bool is_word(const char *name)
+{
+    for (const char *c = name; *c; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("_.$@", *c))
+            return false;
+    }
+    return *name != '\0';
+}
+
 // The functions that take a twentieth of the time and more, or that which was named.
 static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
                         size_t count, struct arena *arena, struct error *err)
@@ -233,7 +253,7 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
         all_ns += total_ns(kernels[i]);
     for (size_t i = 0; i < count; i++) {
         const struct survey_kernel *k = kernels[i];
-        if (k->refused[0] ||
+        if (k->refused[0] || !is_word(k->name) ||
             (a->kernel ? fnmatch(a->kernel, k->name, 0) != 0 : total_ns(k) * SHARE < all_ns))
             continue;
         fputs("\n[capture \"", file);
@@ -254,17 +274,19 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
 // ---- what came of it ----
 
 static void tell_taken(enum conclusion *out, const struct arguments *a,
-                       const struct capture_surveys *surveys, const char *folder)
+                       const struct capture_surveys *surveys, const char *folder,
+                       struct arena *arena)
 {
     bool taken = false;
     for (size_t i = 0; i < surveys->count; i++) {
         const struct survey *s = &surveys->items[i];
         if (s->note[0])
-            printf("note       process %lld: %s\n", (long long)s->process, s->note);
+            printf("note       process %lld: %s\n", (long long)s->process, clean(s->note, arena));
         if (s->refused[0])
-            printf("refused    process %lld: %s\n", (long long)s->process, s->refused);
+            printf("refused    process %lld: %s\n", (long long)s->process,
+                   clean(s->refused, arena));
         if (s->taken[0] && a->output)
-            printf("record     %s/%s\n", folder, s->taken);
+            printf("record     %s/%s\n", folder, clean(s->taken, arena));
         taken |= s->taken[0] != '\0';
     }
     if ((a->kernel || a->range) && !taken) {
@@ -291,7 +313,7 @@ static int tell(enum conclusion *out, const struct arguments *a, const char *fol
             print_table(kernels, count, &arena);
         capture_describe(end, sizeof(end), status);
         printf("program    %s: %s\n", a->options.words.items[0], end);
-        tell_taken(out, a, &surveys, folder);
+        tell_taken(out, a, &surveys, folder, &arena);
         if (a->write)
             result = write_policy(a, kernels, count, &arena, err);
     }
@@ -377,7 +399,7 @@ static int show(enum conclusion *out, const struct arguments *a, struct error *e
     if (status == 0 && a->with)
         status = capture_read(&other, a->with, &arena, err) ? -1 : compare(out, &record, &other);
     else if (status == 0) {
-        printf("kernel     %s\n", record.kernel);
+        printf("kernel     %s\n", clean(record.kernel, &arena));
         launch_print_all(&record);
         show_contents(&record);
     }

@@ -3,8 +3,18 @@
 // Prints launches: shapes, attributes, and which of their parameters' bytes are addresses.
 #include "ci/commands/launch_print.h"
 #include "model/record/record.h"
+#include "reports/text/clean.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+char *launch_clean(const char *text)
+{
+    struct buffer line = {0};
+    clean_line(&line, text, CLEAN_LINE);
+    buffer_add(&line, "", 1);
+    return line.bytes;
+}
 
 static void print_memset(const struct record_launch *l, size_t index)
 {
@@ -31,7 +41,9 @@ static void print_map(const struct record_map *map)
 
 static void print_kernel(const struct record_launch *l, size_t index)
 {
-    printf("launch %zu   %s\n", index, l->function);
+    char *function = launch_clean(l->function);
+    printf("launch %zu   %s\n", index, function);
+    free(function);
     printf("           grid %u x %u x %u, block %u x %u x %u, cluster %u x %u x %u, %u bytes of "
            "shared memory%s%s\n",
            l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->cluster[0],

@@ -79,7 +79,10 @@ static int find_bench(char out[PATH_MAX], const struct bench_plan *plan, struct 
         files_own(own, "bench");
         program = own;
     }
-    if (!realpath(program, out) || access(out, X_OK))
+    if (realpath(program, out) && access(out, X_OK) && access(out, F_OK) == 0)
+        return error_set(err, "%s: cannot be run: it may not be, or its file system is noexec",
+                         out);
+    if (!realpath(program, out))
         return error_set(err, "%s: there is no bench program; is plumb installed whole?", program);
     return 0;
 }

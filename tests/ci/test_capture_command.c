@@ -58,6 +58,29 @@ static void the_table_names_kernels_and_what_cannot_be_recorded(void **state)
     plumb_said(&outcome, CONCLUDE_OK, "program    sh: exit code 5");
 }
 
+// Names and reasons are the program's: they reach a terminal and a policy as words or not at all.
+static void what_a_program_says_of_itself_is_made_harmless(void **state)
+{
+    static const char hostile[] =
+        "sed -e 's/name=[^\t]*/name=a\\\\n[gate]\x1b[2Jb/' -e "
+        "'s/refused=[^\t]*$/refused=\x1b]0;x\x07/' " SEEDS "survey.txt >$PLUMB_CAPTURE/survey.7\n";
+    char *path = xprintf("%s/hostile.sh", folder);
+    helper_write_text(path, hostile);
+    assert_int_equal(library_shell("mkdir -p ci; : >ci/plumb.cfg"), 0);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "device function", "capture", "--write", "--", "sh",
+                 "hostile.sh");
+    assert_null(strchr(outcome.output, '\x1b'));
+    assert_null(strchr(outcome.output, '\a'));
+    assert_null(strstr(outcome.output, "\n[gate]"));
+    free(path);
+    path = xprintf("%s/ci/plumb.cfg", folder);
+    size_t size;
+    char *text = helper_read(path, &size);
+    assert_null(strstr(text, "[gate]"));
+    free(text);
+    free(path);
+}
+
 static void a_program_without_cuda_is_told(void **state)
 {
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "did not start the CUDA driver", "capture", "--",
@@ -198,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_names_kernels_and_what_cannot_be_recorded),
+        cmocka_unit_test(what_a_program_says_of_itself_is_made_harmless),
         cmocka_unit_test(a_program_without_cuda_is_told),
         cmocka_unit_test(a_record_is_kept_shown_and_compared),
         cmocka_unit_test(sections_are_written_for_what_takes_time),
