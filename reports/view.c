@@ -473,6 +473,17 @@ void view_throttle(char out[VIEW_TEXT], uint8_t bits)
 
 // ---- a commit that does not build ----
 
+// A library that does not build leaves the others as they are.
+static bool some_built(const struct run *run, enum sample_role role)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        if (role == ROLE_BASE ? r->base_code[0] : r->head_code[0])
+            return true;
+    }
+    return false;
+}
+
 void unbuilt_sentence(struct buffer *out, const struct run *run, enum sample_role role)
 {
     const struct build_failure *f = &run->unbuilt[role];
@@ -480,7 +491,9 @@ void unbuilt_sentence(struct buffer *out, const struct run *run, enum sample_rol
         return;
     buffer_printf(out, "%s %.10s does not build: %s", role == ROLE_BASE ? "base" : "commit",
                   role == ROLE_BASE ? run->base.id : run->head.id, f->reason);
-    if (role == ROLE_BASE)
+    if (some_built(run, role))
+        buffer_puts(out, "; the libraries that were built all the same are judged");
+    else if (role == ROLE_BASE)
         buffer_puts(out, "; there is nothing to compare with");
 }
 

@@ -60,8 +60,9 @@ static int add_library(struct built *built, struct bench **bench, struct context
         *bench = NULL;
     }
     if (outcome.state != MEASURED_OK) {
+        if (built->state == MEASURED_OK)
+            built->detail = arena_printf(arena, "%s: %s", file_name(library), outcome.detail);
         built->state = MEASURED_UNBUILDABLE;
-        built->detail = arena_printf(arena, "%s: %s", file_name(library), outcome.detail);
         return 0;
     }
     struct built_kernel *kernel = add_kernels(built, list.count, arena);
@@ -100,8 +101,9 @@ static int add_plan(struct built *built, const char *path, struct arena *arena, 
     struct error why;
     char code[OBJECT_ID_TEXT];
     if (plan_file_open(&file, path, &why)) {
+        if (built->state == MEASURED_OK)
+            built->detail = arena_strdup(arena, why.text);
         built->state = MEASURED_UNBUILDABLE;
-        built->detail = arena_strdup(arena, why.text);
         return 0;
     }
     const int status = plan_file_code_id(code, &file, err);
@@ -137,9 +139,10 @@ static int add_captures(struct built *built, struct context *context, struct are
         if (status < 0)
             return error_set(err, "%.900s", why.text);
         if (status) {
+            if (built->state == MEASURED_OK)
+                built->detail = arena_printf(arena, "capture %s: %s", capture->name, why.text);
             built->state = MEASURED_UNBUILDABLE;
-            built->detail = arena_printf(arena, "capture %s: %s", capture->name, why.text);
-            return 0;
+            continue;
         }
         struct built_kernel *kernel = add_kernels(built, 1, arena);
         *kernel = (struct built_kernel){.library = arena_strdup(arena, made.file),
@@ -160,6 +163,7 @@ static void refuse_twins(struct built *built, struct arena *arena)
         if (by_name(a, b))
             continue;
         built->state = MEASURED_UNBUILDABLE;
+        built->count = 0; // which of the two is meant?
         built->detail = arena_printf(arena,
                                      "%s and %s both hold a kernel named %s; rename one, or leave "
                                      "a library out: [library \"%s\"] skip = true",
@@ -184,7 +188,8 @@ static size_t libraries_listed(const char **out, const struct context *context,
 
 // Fills built->kernels, sorted by name, in `arena`; those of libraries that the policy skips are
 // left out. What cannot be listed (no library of ours, two kernels of one name) makes `built`
-// unbuildable and is its detail. -1 only when the tool could not do its work.
+// unbuildable and is its detail; the kernels of other libraries stay. -1 only when the tool could
+// not do its work.
 static int listing_fill(struct built *built, struct context *context, const struct build *build,
                         struct arena *arena, struct error *err)
 {
@@ -203,7 +208,7 @@ static int listing_fill(struct built *built, struct context *context, const stru
         built->detail = arena_strdup(arena, why.text);
         return 0;
     }
-    for (size_t i = 0; status == 0 && built->state == MEASURED_OK && i < count; i++) {
+    for (size_t i = 0; status == 0 && i < count; i++) {
         if (plan_file_is(libraries[i]))
             status = add_plan(built, libraries[i], arena, err);
         else
@@ -211,7 +216,7 @@ static int listing_fill(struct built *built, struct context *context, const stru
                                  arena, err);
     }
     bench_stop(bench);
-    if (status || (built->state == MEASURED_OK && add_captures(built, context, arena, err)))
+    if (status || add_captures(built, context, arena, err))
         return -1;
     if (built->count)
         qsort(built->kernels, built->count, sizeof(*built->kernels), by_name);
@@ -344,7 +349,6 @@ static void fill_failure(struct built *built, const struct build *build, struct 
     enum { LOG_MOST = 8 << 20 };
     struct build_error found[BUILD_ERRORS];
     struct build_failure *f = &built->failure;
-    built->count = 0;
     *f = (struct build_failure){.reason = built->detail, .log = ""};
     if (build->state == BUILD_OK)
         return;
@@ -448,10 +452,10 @@ int built_make(struct built *out, struct context *context, const struct to_build
     built.log = build.log;
     if (build.state == BUILD_LACKING && !what->may_lack)
         return error_set(err, "commit %.12s: %s", what->commit->id, build.reason);
+    if (build.library_count && listing_fill(&built, context, &build, arena, err))
+        return -1;
     if (build.state != BUILD_OK)
         built.state = MEASURED_UNBUILDABLE;
-    else if (listing_fill(&built, context, &build, arena, err))
-        return -1;
     if (built.state != MEASURED_OK)
         fill_failure(&built, &build, arena);
     // What a build made and cannot be listed is no fact of the build: another machine, or a policy

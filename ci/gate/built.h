@@ -41,8 +41,8 @@ struct built {
     struct build_failure failure;      // the same in full; its reason is NULL when it builds
     const char *log;                   // end of the build's log: untrusted
     const char *directories[2];        // all that a bench is shown: of the libraries, of captures
-    struct built_kernel *kernels;      // sorted by name
-    size_t count;
+    struct built_kernel *kernels;      // sorted by name; of a commit that does not build those of
+    size_t count;                      // libraries that were made all the same
     bool cached;
     bool absent; // a dry run, and there is no build of it: what it holds is not known
 };

@@ -280,7 +280,7 @@ void measuring_begin(struct measuring *m, struct context *context,
     m->directories = xcalloc(2 * count + 1, sizeof(*m->directories)); // one is of the records
     for (size_t i = 0; i < 2 * count; i++) {
         const struct built *built = builds[i / 2];
-        if (built && built->state == MEASURED_OK)
+        if (built && built->count)
             show(m, built->directories[i % 2]);
     }
     m->recording = (struct recording){.context = context};

@@ -236,7 +236,7 @@ static void add_problems(struct planning *p, const struct context_device *device
 static void fill_state(struct measurement *out, const struct built *built,
                        const struct built_kernel *kernel)
 {
-    if (built && built->state != MEASURED_OK)
+    if (built && !kernel && built->state != MEASURED_OK)
         *out = (struct measurement){.state = built->state, .detail = built->detail, .regime = ""};
     else if (built && !kernel)
         *out = (struct measurement){.state = MEASURED_MISSING, .detail = "", .regime = ""};
@@ -328,7 +328,8 @@ int task_list_make(struct task_list *out, struct run *run, struct context *conte
             continue;
         for (size_t i = 0; i < head->count; i++)
             add_kernel(&p, device, &head->kernels[i], false);
-        for (size_t i = 0; base && head->state == MEASURED_OK && i < base->count; i++)
+        const bool some = head->state == MEASURED_OK || head->count;
+        for (size_t i = 0; base && some && i < base->count; i++)
             add_kernel(&p, device, &base->kernels[i], true);
     }
     if (unnamed)

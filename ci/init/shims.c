@@ -240,7 +240,7 @@ static void add_plan_command(struct buffer *out, const struct shim_policy *polic
                   "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; cp %s/plans/*.plan "
                   "\\\"$PLUMB_OUT\\\" && for f in %s/plans/*.cu; do nvcc -std=c++20 -O3 -cubin "
                   "-gencode arch=compute_%s,code=sm_%s -I. -o \\\"$PLUMB_OUT/$(basename "
-                  "\\\"$f\\\" .cu).cubin\\\" \\\"$f\\\" || exit 1; done\"\n"
+                  "\\\"$f\\\" .cu).cubin\\\" \\\"$f\\\" || bad=1; done; exit ${bad:-0}\"\n"
                   "\toutput = *.plan\n",
                   folder, folder, policy->arch, policy->arch);
 }

@@ -556,8 +556,7 @@ static bool build_cache_load(struct build *out, const char *cache, const char *k
     char *where = xprintf("%s/out", build.directory), *log = xprintf("%s/log", build.directory);
     char real[PATH_MAX];
     build.out = arena_strdup(arena, realpath(where, real) ? real : "");
-    if (build.state == BUILD_OK)
-        build.library_count = build_cache_find(&build.libraries, where, outputs, arena);
+    build.library_count = build_cache_find(&build.libraries, where, outputs, arena);
     char *tail = log_tail(log, LOG_TAIL);
     build.log = arena_strdup(arena, tail);
     free(tail);
@@ -819,6 +818,7 @@ static bool ran_out(const struct process_result *result, const char *log)
     return false;
 }
 
+// A command that failed may have left some of its libraries: they are as good as they were.
 static void judge(struct build *build, const struct work *work, const struct process_result *result,
                   struct arena *arena)
 {
@@ -838,11 +838,14 @@ static void judge(struct build *build, const struct work *work, const struct pro
                              ? ", out of memory or disk"
                              : "");
     } else {
+        build->state = BUILD_OK;
+    }
+    if (build->state == BUILD_OK || build->state == BUILD_FAILED)
         build->library_count =
             build_cache_find(&build->libraries, work->out, work->recipe->outputs, arena);
-        build->state = build->library_count ? BUILD_OK : BUILD_FAILED;
-        if (build->library_count == 0)
-            build->reason = arena_printf(arena, "no file matches %s", work->recipe->outputs);
+    if (build->state == BUILD_OK && build->library_count == 0) {
+        build->state = BUILD_FAILED;
+        build->reason = arena_printf(arena, "no file matches %s", work->recipe->outputs);
     }
     free(log);
 }
@@ -907,7 +910,8 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
     return 0;
 }
 
-// What the command left becomes what is kept. More than anyone may leave is a build that failed.
+// What the command left becomes what is kept. More than anyone may leave is a build that failed,
+// of which nothing is.
 static int settle(struct build *build, const struct work *work, struct arena *arena,
                   struct error *err)
 {
@@ -917,14 +921,15 @@ static int settle(struct build *build, const struct work *work, struct arena *ar
     int status = mkdir(out, 0755) || mkdir(stated, 0755)
                      ? error_set(err, "%s: cannot make the directory: %s", out, strerror(errno))
                      : 0;
-    if (status == 0 && build->state == BUILD_OK) {
+    if (status == 0 && build->library_count) {
         status = code_settle(work->out, out, stated, &limits, &why);
         if (status < 0)
             error_set(err, "%s", why.text);
     }
     if (status > 0) {
+        if (build->state == BUILD_OK)
+            build->reason = arena_strdup(arena, why.text);
         build->state = BUILD_FAILED;
-        build->reason = arena_strdup(arena, why.text);
         status = files_remove(out, err) || mkdir(out, 0755) ? -1 : 0;
     }
     free(stated);
@@ -942,7 +947,8 @@ static int keep(struct build *build, const struct work *work, struct arena *aren
     const struct build_place place = {work->repository, work->commit, work->recipe};
     if (files_remove(work->source, err) || files_remove(work->build, err) ||
         files_remove(work->have, err) || files_remove(work->overlay, err) ||
-        (!work->base && build_parts_write(work->directory, build, work->builder, &place, err)) ||
+        (!work->base && build->state == BUILD_OK &&
+         build_parts_write(work->directory, build, work->builder, &place, err)) ||
         settle(build, work, arena, err) || files_remove(work->out, err) ||
         build_cache_state(work->directory, build, err))
         goto done;

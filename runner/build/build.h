@@ -150,7 +150,8 @@ struct build {
     char key[OBJECT_ID_TEXT]; // of this content, and apart for heads
     const char *directory;    // absolute; of this key in the cache. "" unless kept
     const char *out;          // absolute, without links: where the libraries lie; unless kept ""
-    const char *const *libraries; // absolute paths in it, sorted
+    const char *const *libraries; // absolute paths in it, sorted; of a build that failed those
+                                  // that its command made all the same
     size_t library_count;
     const char *log;    // the end of the log, at most 16 KiB: hostile text
     const char *reason; // one line: "exit status 2", "no file matches *.so"; "" when ok

@@ -309,7 +309,7 @@ static void list_add(struct list *list, const struct found *found)
     const char *file = found->file ? found->file : "";
     const char *named = below_source(file, found->file_length);
     const char *text = found->text + strspn(found->text, " ");
-    if (list->count == BUILD_ERRORS)
+    if (list->count == BUILD_ERRORS || !*text)
         return;
     error.file = cut(list->arena, named, found->file_length - (size_t)(named - file), FILE_MOST);
     error.text = cut(list->arena, text, strlen(text), TEXT_MOST);
@@ -319,6 +319,35 @@ static void list_add(struct list *list, const struct found *found)
             return;
     }
     list->items[list->count++] = error;
+}
+
+// What a failed command of ninja said: behind its name and its text, before ninja goes on.
+static void add_said_behind(struct list *list, const char *rest)
+{
+    static const char *const ends[] = {"[", "ninja: ", "FAILED: "};
+    char line[LINE_MOST];
+    rest = next_line(line, rest);
+    for (int i = 0; i < LAST_LINES && rest && (rest = next_line(line, rest)); i++) {
+        struct found found = {.text = line};
+        if (starts_any(line, ends, ARRAY_COUNT(ends)))
+            return;
+        if (!split_colon(&found, line) && !split_bracket(&found, line))
+            found.text = line;
+        if (line[0])
+            list_add(list, &found);
+    }
+}
+
+// A line that no tool of ours wrote, right before what only says that something failed or behind
+// it, is what the build's own script said.
+static void add_effect(struct list *list, const struct found *found, const char *before,
+                       const char *rest)
+{
+    if (starts(found->text, "make: ***") || starts(found->text, "make["))
+        list_add(list, &(struct found){.text = before});
+    else if (starts(found->text, "FAILED: "))
+        add_said_behind(list, rest);
+    list_add(list, found);
 }
 
 static void last_lines(struct list *list, const char *log)
@@ -338,12 +367,15 @@ size_t build_errors_find(struct build_error out[BUILD_ERRORS], const char *log, 
     struct build_error of_effects[BUILD_ERRORS];
     struct list causes = {.items = out, .arena = arena};
     struct list effects = {.items = of_effects, .arena = arena};
-    char line[LINE_MOST], message[LINE_MOST];
+    char line[LINE_MOST], before[LINE_MOST] = "", message[LINE_MOST];
     for (const char *at = log; causes.count < BUILD_ERRORS && (at = next_line(line, at));) {
         struct found found;
         const enum rank rank = classify(&found, line, message, at);
-        if (rank != RANK_NONE)
-            list_add(rank == RANK_CAUSE ? &causes : &effects, &found);
+        if (rank == RANK_CAUSE)
+            list_add(&causes, &found);
+        else if (rank == RANK_EFFECT)
+            add_effect(&effects, &found, before, at);
+        memcpy(before, rank == RANK_NONE ? line : "", rank == RANK_NONE ? strlen(line) + 1 : 1);
     }
     if (causes.count == 0) {
         memcpy(out, of_effects, effects.count * sizeof(*out));

@@ -4,6 +4,7 @@
 // what a killed one does again, and what becomes of series there was no time for.
 #include "tests/helpers/helper_fake_gate.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -105,6 +106,37 @@ static void gate_that_compares_nothing_measures_nothing(void **state)
     assert_int_equal(times("open "), 0);
 }
 
+// One library of three does not build: the two others are judged, and only its series is broken.
+static void a_library_that_does_not_build_takes_no_other_with_it(void **state)
+{
+    static const char *const three[] = {"good-1", "slower-1", "good-2", NULL};
+    char start[OBJECT_ID_TEXT], half[OBJECT_ID_TEXT], own[OBJECT_ID_TEXT];
+    const struct helper_file files[] = {{"kernels/good-1.c", "int value = ;\n", 0},
+                                        {"kernels/slower-1.c", "int value = 4;\n", 0}};
+    text_copy(own, sizeof(own), base);
+    fake_bench_write(&fake.bench, "calm", "");
+    write_policy("\tself-test = 0\n");
+    fake_gate_commit(start, &fake, "three", NULL, three, "", 1);
+    const char *parent = start;
+    helper_repo_commit(half, fake.bench.directory, "half", &parent, 1, 9, "x\n", files, 2);
+    text_copy(base, sizeof(base), start);
+    gate(half, 0);
+    plumb_said(&fake.outcome, 3, "does not build: kernels/good-1.c:1: error: ");
+    plumb_said(&fake.outcome, 3, "the libraries that were built all the same are judged");
+    plumb_said(&fake.outcome, 3,
+               "broken       good-1 4x4x4:fp32-fp32:tn does not build: kernels/good-1.c");
+    plumb_said(&fake.outcome, 3, "slower       slower-1 4x4x4:fp32-fp32:tn");
+    plumb_said(&fake.outcome, 3, "BROKEN: commit ");
+    assert_int_equal(helper_occurrences(fake.outcome.output, "does not build: exit status"), 1);
+    // And where the base lacks it, it is new, and nothing is said of what it had before.
+    text_copy(base, sizeof(base), half);
+    gate(start, 0);
+    plumb_said(&fake.outcome, 1, "SLOWER: 1 slower, 1 new");
+    plumb_said(&fake.outcome, 1, "good-1 4x4x4:fp32-fp32:tn is new (the base does not build");
+    text_copy(base, sizeof(base), own);
+    fake_bench_write(&fake.bench, "calm", NULL);
+}
+
 static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 {
     char head[OBJECT_ID_TEXT];
@@ -175,6 +207,7 @@ int main(void)
         cmocka_unit_test(all_series_and_the_self_test_share_the_processes),
         cmocka_unit_test(self_test_opens_no_kernel_that_is_not_compared),
         cmocka_unit_test(gate_that_compares_nothing_measures_nothing),
+        cmocka_unit_test(a_library_that_does_not_build_takes_no_other_with_it),
         cmocka_unit_test(killed_gate_goes_on_and_measures_nothing_twice),
         cmocka_unit_test(undecided_series_names_the_next_step),
         cmocka_unit_test(series_without_time_are_undecided_not_new),

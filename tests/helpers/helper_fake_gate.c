@@ -39,9 +39,10 @@ void fake_gate_remove(struct fake_gate *gate)
 void fake_gate_policy(const struct fake_gate *gate, const char *device, const char *rest)
 {
     char *text = xprintf(
-        "[build]\n\tinput = kernels\n\tcommand = \"for f in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
-        "cc -shared -fPIC -o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || exit 1; "
-        "done\"\n[device \"pair\"]\n\tkind = host\n%s[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+        "[build]\n\tinput = kernels\n\tcommand = \"bad=0; for f in "
+        "\\\"$PLUMB_SOURCE\\\"/kernels/*.c; do cc -shared -fPIC -o "
+        "\\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || bad=1; done; exit "
+        "$bad\"\n[device \"pair\"]\n\tkind = host\n%s[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
         "[kernel \"*\"]\n\tproblems = p\n%s",
         device, rest);
     helper_write_text(gate->policy, text);

@@ -63,6 +63,14 @@ static const struct expected logs[] = {
     {"CMake Error: Error: generator : Ninja\n", 1, "", 0, "CMake Error: Error: generator : Ninja"},
     {"FAILED: x.o \n/usr/bin/cc -c x.c\nninja: build stopped: subcommand failed.\n", 2, "", 0,
      "FAILED: x.o"},
+    {"[3/9] lib/x.so\nFAILED: [code=1] lib/y.so\nsh nvcc.sh y.cu\n"
+     "ptxas info : (C7510) wgmma is serialized\ny.cu: ptxas had to slow this kernel down\n"
+     "[4/9] lib/z.so\n",
+     3, "", 0, "ptxas info : (C7510) wgmma is serialized"},
+    {"FAILED: y.so\nsh check.sh y.c\n/plumb/source/y.c:7: the table is older than its script\n", 2,
+     "y.c", 7, "the table is older than its script"},
+    {"sh check.sh y.c\ny.c: the table is older\nmake: *** [Makefile:2: y.so] Error 1\n", 2, "", 0,
+     "y.c: the table is older"},
     {"make: *** No rule to make target 'n.c', needed by 'all'.  Stop.\n", 1, "", 0,
      "make: *** No rule to make target 'n.c', needed by 'all'.  Stop."},
     {"sh: 1: nvcc: not found\n", 1, "", 0, "sh: 1: nvcc: not found"},
