@@ -36,6 +36,9 @@ struct commit {
 };
 
 // One concrete unit. Series are keyed by UUID: two boards of one model differ by up to 22 %.
+#define DEVICE_STATIC                                                                              \
+    "static:" // begins the uuid of a device that is not here, whose kernels are
+              // judged by their code alone
 struct device {
     const char *kind;    // "host" or "cuda"
     const char *uuid;    // GPU-... ; host: a stable id of this machine's CPU

@@ -123,6 +123,34 @@ static bool nothing_judged(const struct result **which, const struct run *run)
     return judged == 0 || (open_changed && judged_changed == 0);
 }
 
+// Where all that is open of what changed is on devices that are not here, whose code the compiler's
+// report did not condemn, that is what this machine can say.
+static bool static_alone(const struct run *run)
+{
+    static const char prefix[] = DEVICE_STATIC;
+    size_t found = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        const bool changed = !r->base_code[0] || strcmp(r->base_code, r->head_code) != 0;
+        if (!changed || !is_open(&r->verdict))
+            continue;
+        if (r->verdict.kind != VERDICT_NOT_MEASURED || r->head.state == MEASURED_UNSUPPORTED ||
+            strncmp(run->devices[r->device].uuid, prefix, strlen(prefix)) != 0)
+            return false;
+        found++;
+    }
+    return found > 0;
+}
+
+static void conclude_open(struct run *run, const struct policy_gate *gate,
+                          const struct result *which, const char *away)
+{
+    if (!gate->static_fails && static_alone(run))
+        conclude(run, CONCLUDE_OK, "OK by the compiler's report alone", NULL, away);
+    else
+        conclude(run, CONCLUDE_UNDECIDED, HEADLINE_UNJUDGED, which, away);
+}
+
 void conclude_run(struct run *run, const struct policy_gate *gate, const char *away)
 {
     const struct result *broken = worst(run, VERDICT_BROKEN, true);
@@ -144,7 +172,7 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
     else if (mixes_judged(run, VERDICT_UNDECIDED) && !gate->undecided_passes)
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", NULL, away);
     else if (nothing_judged(&which, run))
-        conclude(run, CONCLUDE_UNDECIDED, HEADLINE_UNJUDGED, which, away);
+        conclude_open(run, gate, which, away);
     else if ((which = worst(run, VERDICT_ACCEPTED, false)))
         conclude(run, CONCLUDE_OK, "OK", which, away);
     else

@@ -579,6 +579,7 @@ enum verdict_kind static_verdict(enum static_finding finding)
     case STATIC_WORSE:
         return VERDICT_SLOWER;
     case STATIC_FEWER_WARPS:
+    case STATIC_UNREADABLE:
         return VERDICT_UNDECIDED;
     default:
         return VERDICT_NOT_MEASURED;

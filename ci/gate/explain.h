@@ -62,11 +62,11 @@ const char *explain_code(const char **why, const struct code_facts *base,
 //                by more than the margin and the model's own error band: each is what a person
 //                would stop a change for, so the verdict is slower
 //   fewer warps  fit on an SM: only a device can tell, undecided
-//   unreadable   there is no machine code
+//   unreadable   there is no machine code: undecided
 //   better       spills shrink or a note goes, or the model's time falls by more than the same
 //   bound alike        everything else
-// No fact of these says that the time is the same or less: the verdict of the last three is "not
-// measured".
+// No fact of these says that the time is the same or less: the verdict of the last two is "not
+// measured", which passes unless the policy says gate.static-alone = fail (conclude.c).
 
 struct static_change {
     int32_t notes;     // of ptxas, head - base

@@ -12,6 +12,7 @@
 #include "model/gate/verdict.h"
 #include "model/predict/parts/least.h"
 #include "model/robust.h"
+#include "runner/bench/record.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -690,19 +691,49 @@ static int gate_failing(bool *known, const struct task *task, struct measuring *
     return save(task, measuring->context, err);
 }
 
+// A library of several kernels is another one when any of them changed. Where the records, which
+// are all that is timed, run the same code alike, the series' kernel is the same on both sides.
+static int find_same_launches(bool *same, struct task *task, struct measuring *measuring,
+                              struct error *err)
+{
+    struct arena *arena = &task->run->arena;
+    char codes[2][OBJECT_ID_TEXT];
+    *same = false;
+    if (!recording_wanted(task) || task->base->captured || task->head->captured)
+        return 0;
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        const char *path =
+            recording_file(&measuring->recording, task, (enum sample_role)role, arena);
+        if (record_code_id(codes[role], path, err))
+            return -1;
+    }
+    *same = strcmp(codes[ROLE_BASE], codes[ROLE_HEAD]) == 0;
+    if (*same) {
+        struct built_kernel *head = arena_copy(arena, task->head, sizeof(*head));
+        memcpy(head->code, task->base->code, sizeof(head->code));
+        memcpy(task->result->head_code, head->code, sizeof(head->code));
+        task->head = head;
+    }
+    return 0;
+}
+
 // *made: both sides can be timed as the policy wants it; where it trusts device code alone, a
 // kernel that cannot be recorded is not measured, and its result says why.
-static int gate_recorded(bool *made, const struct task *task, struct measuring *measuring,
+static int gate_recorded(bool *made, struct task *task, struct measuring *measuring,
                          struct error *err)
 {
-    bool base = true, head = true;
+    bool base = true, head = true, same = false;
     if (recording_wanted(task) &&
         (measuring_record(&base, measuring, task, ROLE_BASE, &task->result->base, err) ||
          measuring_record(&head, measuring, task, ROLE_HEAD, &task->result->head, err)))
         return -1;
-    *made = base && head;
+    if (base && head && find_same_launches(&same, task, measuring, err))
+        return -1;
+    *made = base && head && !same;
     if (*made)
         return 0;
+    if (same)
+        return gate_unpaired(task, measuring, err);
     if (head && measure_solo(measuring, task, ROLE_HEAD, err))
         return -1;
     return save(task, measuring->context, err);

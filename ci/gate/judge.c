@@ -173,7 +173,7 @@ void say_next_steps(struct run *run, const struct task_list *tasks, const struct
     for (size_t i = 0; i < tasks->count; i++) {
         struct verdict *v = &tasks->items[i].result->verdict;
         const struct policy_gate gate = policy_gate_for(policy, tasks->items[i].rule);
-        if (v->kind != VERDICT_UNDECIDED)
+        if (v->kind != VERDICT_UNDECIDED || tasks->items[i].device->is_static)
             continue;
         const char *next = had_no_time(tasks->items[i].result)
                                ? no_time(policy->gate.seconds, seconds, &run->arena)

@@ -45,6 +45,37 @@ static bool takes_path(const struct command_option *o)
     return false;
 }
 
+// The values that an option's help lists, as "auto, require or off", for those that take one of a
+// few; with a blank before each.
+static void add_choices(struct buffer *out, const struct command_option *o)
+{
+    static const char *const kinds[] = {"MODE", "FORM", "FORMAT"};
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    bool few = o->value && strcmp(o->name, "format") == 0;
+    for (size_t i = 0; o->value && i < ARRAY_COUNT(kinds); i++)
+        few |= strcmp(o->value, kinds[i]) == 0;
+    const char *at = strstr(o->help, ": ");
+    at = at ? at + 2 : o->help;
+    for (bool more = few; more;) {
+        const size_t length = strspn(at, letters);
+        buffer_printf(out, " %.*s", (int)length, at);
+        at += length;
+        more = strncmp(at, ", ", 2) == 0 || strncmp(at, " or ", 4) == 0;
+        at += !more ? 0 : *at == ',' ? 2 : 4;
+    }
+}
+
+static bool takes_revision(const char *value)
+{
+    return value && (strstr(value, "REV") || strstr(value, "RANGE"));
+}
+
+// Branches and tags. Their names are anyone's: one that a shell would not take as it stands is left
+// out.
+#define REVISIONS                                                                                  \
+    "{ echo HEAD; git for-each-ref --format=\"%(refname:short)\" refs/heads refs/remotes "         \
+    "refs/tags; } 2>/dev/null | LC_ALL=C grep -E \"^[A-Za-z0-9][A-Za-z0-9._/@+-]*\\$\""
+
 // `text` with a backslash before each of `special`, and an apostrophe as the shell in apostrophes
 // wants it.
 static void add_quoted(struct buffer *out, const char *text, const char *special,
@@ -85,16 +116,30 @@ static void bash_command(struct buffer *out, const struct command *command)
     }
     buffer_puts(out, " '\n        words='");
     add_words(out, command);
-    buffer_puts(out, "'\n        ;;\n");
+    buffer_puts(out, "'\n");
+    if (takes_revision(command->words))
+        buffer_puts(out, "        words+=\" $(_plumb_revisions)\"\n");
+    buffer_puts(out, "        case $previous in\n");
+    for (size_t i = 0; (o = command_option(command, i)); i++) {
+        struct buffer choices = {0};
+        add_choices(&choices, o);
+        if (takes_revision(o->value))
+            buffer_printf(out, "        --%s) choices=$(_plumb_revisions) ;;\n", o->name);
+        else if (choices.length)
+            buffer_printf(out, "        --%s) choices='%s' ;;\n", o->name, choices.bytes + 1);
+        buffer_free(&choices);
+    }
+    buffer_puts(out, "        esac\n        ;;\n");
 }
 
 static void complete_bash(struct buffer *out, const struct command_list *commands)
 {
     buffer_puts(out, "# bash completion for plumb; written by its build.\n"
+                     "_plumb_revisions() {\n    " REVISIONS "\n}\n"
                      "_plumb() {\n"
                      "    local current=${COMP_WORDS[COMP_CWORD]} "
                      "previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                     "    local options='' valued='' words=''\n"
+                     "    local options='' valued='' words='' choices=''\n"
                      "    COMPREPLY=()\n"
                      "    if [ \"$COMP_CWORD\" -eq 1 ] || { [ \"$COMP_CWORD\" -eq 2 ] && "
                      "[ \"$previous\" = help ]; }; then\n"
@@ -105,7 +150,10 @@ static void complete_bash(struct buffer *out, const struct command_list *command
     for (size_t i = 0; i < commands->count; i++)
         bash_command(out, commands->items[i]);
     buffer_puts(out, "    esac\n"
-                     "    # The shell completes values as files.\n"
+                     "    if [ -n \"$choices\" ]; then\n"
+                     "        mapfile -t COMPREPLY < <(compgen -W \"$choices\" -- \"$current\")\n"
+                     "        return\n    fi\n"
+                     "    # The shell completes other values as files.\n"
                      "    case $valued in *\" $previous \"*) return ;; esac\n"
                      "    case $current in -*) words=$options ;; esac\n"
                      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
@@ -127,9 +175,17 @@ static void zsh_option(struct buffer *out, const struct command_option *o)
     add_quoted(out, o->help, "[]:\\", apostrophe);
     buffer_puts(out, "]");
     if (o->value) {
+        struct buffer choices = {0};
+        add_choices(&choices, o);
         buffer_puts(out, ":");
         add_quoted(out, o->value, "[]:\\", apostrophe);
-        buffer_puts(out, takes_path(o) ? ":_files" : ": ");
+        if (choices.length)
+            buffer_printf(out, ":(%s)", choices.bytes + 1);
+        else
+            buffer_puts(out, takes_revision(o->value) ? ":_plumb_revisions"
+                             : takes_path(o)          ? ":_files"
+                                                      : ": ");
+        buffer_free(&choices);
     }
     buffer_puts(out, "'");
 }
@@ -138,6 +194,7 @@ static void complete_zsh(struct buffer *out, const struct command_list *commands
 {
     const struct command_option *o;
     buffer_puts(out, "#compdef plumb\n# Written by plumb's build.\n"
+                     "_plumb_revisions() {\n    compadd -- ${(f)\"$(" REVISIONS ")\"}\n}\n"
                      "_plumb() {\n    local -a commands\n    if (( CURRENT == 2 )); then\n"
                      "        commands=(\n");
     for (size_t i = 0; i < commands->count; i++) {
@@ -155,7 +212,10 @@ static void complete_zsh(struct buffer *out, const struct command_list *commands
                       commands->items[i]->name);
         for (size_t j = 0; (o = command_option(commands->items[i], j)); j++)
             zsh_option(out, o);
-        if (words.length)
+        if (takes_revision(commands->items[i]->words))
+            buffer_printf(out, " \\\n            '*:word:{compadd -- %s; _plumb_revisions}'",
+                          words.length ? words.bytes + 1 : "HEAD");
+        else if (words.length)
             buffer_printf(out, " \\\n            '*:word:(%s)'", words.bytes + 1);
         else
             buffer_puts(out, " \\\n            '*:word:_files'");
@@ -179,8 +239,15 @@ static void fish_command(struct buffer *out, const struct command *command)
                       command->name, o->name);
         if (o->letter)
             buffer_printf(out, " -s %c", o->letter);
+        struct buffer choices = {0};
+        add_choices(&choices, o);
         if (o->value)
             buffer_puts(out, takes_path(o) ? " -r" : " -x");
+        if (choices.length)
+            buffer_printf(out, " -a '%s'", choices.bytes + 1);
+        else if (takes_revision(o->value))
+            buffer_puts(out, " -a '(__plumb_revisions)'");
+        buffer_free(&choices);
         buffer_puts(out, " -d '");
         add_quoted(out, o->help, "\\", "\\'");
         buffer_puts(out, "'\n");
@@ -189,12 +256,20 @@ static void fish_command(struct buffer *out, const struct command *command)
     if (words.length)
         buffer_printf(out, "complete -c plumb -f -n '__fish_seen_subcommand_from %s' -a '%s'\n",
                       command->name, words.bytes + 1);
+    if (takes_revision(command->words))
+        buffer_printf(out,
+                      "complete -c plumb -f -n '__fish_seen_subcommand_from %s' -a "
+                      "'(__plumb_revisions)'\n",
+                      command->name);
     buffer_free(&words);
 }
 
 static void complete_fish(struct buffer *out, const struct command_list *commands)
 {
-    buffer_puts(out, "# fish completion for plumb; written by its build.\n");
+    buffer_puts(out, "# fish completion for plumb; written by its build.\n"
+                     "function __plumb_revisions\n    begin; echo HEAD; git for-each-ref "
+                     "--format='%(refname:short)' refs/heads refs/remotes refs/tags 2>/dev/null; "
+                     "end | string match -r '^[A-Za-z0-9][A-Za-z0-9._/@+-]*$'\nend\n");
     for (size_t i = 0; i < commands->count; i++)
         fish_command(out, commands->items[i]);
 }

@@ -715,7 +715,7 @@ static int add_away_device(struct context *context, const struct policy_device *
         .away = true, .is_static = is_static, .policy = wanted, .gpu = *gpu};
     device->unit = (struct device){
         .kind = wanted->kind,
-        .uuid = is_static ? arena_printf(arena, "static:%s", gpu->name)
+        .uuid = is_static ? arena_printf(arena, DEVICE_STATIC "%s", gpu->name)
                           : arena_printf(arena, "away:%s", wanted->name),
         .name = is_static ? arena_printf(arena, "no device (static, %s)", gpu->name)
                           : arena_printf(arena, "no device (%s is not here)", wanted->name),

@@ -314,6 +314,14 @@ static const struct key {
      0,
      {"head", "base"}},
     {"gate", "static", OWN_POLICY, TYPE_CHOICE, AT(policy, gate.static_off), 0, 0, {"auto", "off"}},
+    {"gate",
+     "static-alone",
+     OWN_POLICY,
+     TYPE_CHOICE,
+     AT(policy, gate.static_fails),
+     0,
+     0,
+     {"pass", "fail"}},
     {"measure", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"measure", "samples", OWN_POLICY, TYPE_COUNT, AT(policy, samples), 3, 1e5, {0}},
     {"measure", "timeout", OWN_POLICY, TYPE_SECONDS, AT(policy, timeout_s), 1, 86400, {0}},
@@ -1071,6 +1079,7 @@ static void join_gates(struct policy_gate *gate, const struct policy_gate *trust
     gate->removed_allowed &= ours.removed_allowed;
     gate->accept_base |= ours.accept_base;
     gate->static_off |= ours.static_off;
+    gate->static_fails |= ours.static_fails;
 }
 
 static int join(struct policy *policy, const struct policy *trusted, struct error *err)

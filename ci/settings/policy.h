@@ -31,7 +31,7 @@
 //     [mix "NAME"]       problem = WEIGHT MxNxK:TYPE... (repeated)   kernel = GLOB   margin = 0.2%
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
-//                        static = auto|off   accept = head|base
+//                        static = auto|off   static-alone = pass|fail   accept = head|base
 //                        regime = WORDS (repeated, or several in a line: stream, isolated, dirty,
 //                        warm, activations, cold; each problem is a series in each. The kernel's
 //                        section rules, then the problems', then this one; a problem that names
@@ -146,8 +146,9 @@ struct policy_gate {
     uint32_t regimes;      // 0: the default
     bool undecided_passes; // default false
     bool removed_allowed;  // default false
-    bool accept_base; // default false: epochs of the head's file count; see ci/gate/accepting.h
-    bool static_off;  // default false: see ci/gate/explain.h
+    bool accept_base;  // default false: epochs of the head's file count; see ci/gate/accepting.h
+    bool static_off;   // default false: see ci/gate/explain.h
+    bool static_fails; // default false: what was judged by its code alone passes unless condemned
 };
 
 struct policy {

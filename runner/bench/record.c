@@ -10,6 +10,7 @@
 #include "runner/bench/bench_talk.h"
 #include "runner/code/machine_code.h"
 #include "runner/code/plan_file.h"
+#include "runner/git/repository.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -221,5 +222,51 @@ int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
     if (out->state != MEASURED_OK)
         snprintf(out->detail, sizeof(out->detail), "%.500s", why.text);
     arena_free(&arena);
+    return status;
+}
+
+// ---- what it runs ----
+
+// A launch's kernel as the hash of its code, wherever it may be looked up, and no addresses.
+static void put_launch(struct record_launch *launch, const struct record *record,
+                       struct arena *arena)
+{
+    const char *text = "";
+    for (size_t i = 0; launch->kind == RECORD_KERNEL && i < record->image_count; i++) {
+        const struct record_image *image = &record->images[i];
+        char code[OBJECT_ID_TEXT];
+        if (launch->image && launch->image != i + 1)
+            continue;
+        code_id_of_kernel(code, image->bytes, image->size, launch->function);
+        text = arena_printf(arena, "%s %s", text, code);
+    }
+    launch->function = text;
+    for (uint32_t i = 0; i < launch->address_count; i++) {
+        const struct record_address *address = &launch->addresses[i];
+        if (address->at + sizeof(uint64_t) <= launch->size)
+            memset(launch->bytes + address->at, 0, sizeof(uint64_t));
+    }
+}
+
+int record_code_id(char out[OBJECT_ID_TEXT], const char *path, struct error *err)
+{
+    struct code_file file;
+    struct record record;
+    struct arena arena = {0};
+    struct buffer text = {0};
+    int status = code_read(&file, path, err);
+    if (status)
+        return -1;
+    status = record_parse(&record, (char *)file.bytes, file.size, &arena, err);
+    for (size_t i = 0; status == 0 && i < record.launch_count; i++)
+        put_launch(&record.launches[i], &record, &arena);
+    if (status == 0) {
+        record.image_count = 0;
+        record_print(&text, &record);
+        content_id(out, text.bytes, text.length);
+    }
+    buffer_free(&text);
+    arena_free(&arena);
+    code_close(&file);
     return status;
 }

@@ -161,12 +161,70 @@ static int by_place(const void *left, const void *right)
 struct cubin {
     struct elf_image image;
     uint64_t *ordinals; // of each section, among those that count
+    bool *left_out;     // sections of kernels that nobody launches
 };
 
 static bool counts(const struct cubin *cubin, uint64_t section)
 {
-    return section < cubin->image.section_count &&
+    return section < cubin->image.section_count && !cubin->left_out[section] &&
            (cubin->image.sections[section].flags & SHF_ALLOC);
+}
+
+// ---- the kernels of a cubin that are launched
+//
+// A kernel has sections of its own, which end in its name; only one has parameters. What is of no
+// kernel counts whoever is launched: functions that are called, variables, constants.
+
+// The kernel that a section is of, or NULL.
+static const char *kernel_of(const struct elf_section *section)
+{
+    static const char *const of[] = {".text.", ".nv.info.", ".nv.shared.", ".nv.local."};
+    static const char constants[] = ".nv.constant";
+    for (size_t i = 0; i < ARRAY_COUNT(of); i++) {
+        if (strncmp(section->name, of[i], strlen(of[i])) == 0)
+            return section->name + strlen(of[i]);
+    }
+    if (strncmp(section->name, constants, strlen(constants)) != 0)
+        return NULL;
+    const char *digits = section->name + strlen(constants);
+    digits += strspn(digits, "0123456789");
+    return *digits == '.' ? digits + 1 : NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_parameters(const struct elf_section *attributes)
+{
+    struct cubin_attribute attribute;
+    size_t at = 0;
+    while (attributes->bytes && cubin_next(&attribute, &at, attributes)) {
+        if (attribute.code == CUBIN_PARAMETERS)
+            return true;
+    }
+    return false;
+}
+
+static void leave_out(struct cubin *cubin, const char *const *launched, size_t count)
+{
+    static const char info[] = ".nv.info.";
+    const struct elf_image *image = &cubin->image;
+    for (size_t i = 0; i < image->section_count; i++) {
+        const char *name = image->sections[i].name + strlen(info);
+        if (strncmp(image->sections[i].name, info, strlen(info)) != 0 ||
+            is_one_of(name, launched, count) || !has_parameters(&image->sections[i]))
+            continue;
+        for (size_t k = 0; k < image->section_count; k++) {
+            const char *of = kernel_of(&image->sections[k]);
+            cubin->left_out[k] |= of && strcmp(of, name) == 0;
+        }
+    }
 }
 
 static uint64_t ordinal(const struct cubin *cubin, uint64_t section)
@@ -182,6 +240,8 @@ static void put_symbol(struct code_hash *hash, const struct cubin *cubin, uint64
         code_put(hash->to, "index", index, 0, 0);
     else if (counts(cubin, symbol.section))
         code_put(hash->to, "symbol", ordinal(cubin, symbol.section), symbol.value, symbol.size);
+    else if (symbol.section < cubin->image.section_count && cubin->left_out[symbol.section])
+        hash->odd = true; // what is launched needs what is not
     else if (symbol.name[0])
         put_name(hash, symbol.name);
 }
@@ -244,6 +304,16 @@ static bool about_symbol(uint8_t attribute)
            attribute == CUBIN_PARAMETERS;
 }
 
+// Of the whole cubin's attributes those about a kernel that is left out are left out too.
+static bool about_left_out(const struct cubin *cubin, const struct cubin_attribute *attribute)
+{
+    struct elf_symbol symbol;
+    return about_symbol(attribute->code) && attribute->size >= 4 &&
+           elf_symbol(&symbol, &cubin->image, elf_symbols(&cubin->image),
+                      elf_u32(attribute->bytes)) &&
+           symbol.section < cubin->image.section_count && cubin->left_out[symbol.section];
+}
+
 static void put_attributes(struct code_hash *hash, const struct cubin *cubin,
                            const struct elf_section *section)
 {
@@ -254,6 +324,8 @@ static void put_attributes(struct code_hash *hash, const struct cubin *cubin,
     while (cubin_next(&attribute, &at, section)) {
         const unsigned char *bytes = attribute.bytes;
         size_t size = attribute.size;
+        if (about_left_out(cubin, &attribute))
+            continue;
         code_put(hash->to, "attribute", attribute.format, attribute.code, 0);
         if (about_symbol(attribute.code) && size >= 4) {
             put_symbol(hash, cubin, elf_u32(bytes));
@@ -268,6 +340,8 @@ static void put_attributes(struct code_hash *hash, const struct cubin *cubin,
 static void put_section(struct code_hash *hash, const struct cubin *cubin,
                         const struct elf_section *section)
 {
+    if (cubin->left_out[section - cubin->image.sections])
+        return;
     if (section->flags & SHF_ALLOC) {
         code_put(hash->to, "section", section->type, section->flags, section->align);
         code_put(hash->to, "extent", section->size, section->address, 0);
@@ -284,8 +358,9 @@ static void put_section(struct code_hash *hash, const struct cubin *cubin,
 
 // Code, constants, initialised data, sizes of memory, what they are linked to, the names that they
 // are looked up by, and the attributes of launches. Not debug information, or notes about the
-// tools. -1: these bytes are no cubin.
-static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, size_t size)
+// tools. Of all kernels, or (`launched` not NULL) of these. -1: these bytes are no cubin.
+static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, size_t size,
+                          const char *const *launched, size_t count)
 {
     struct cubin cubin;
     if (elf_open(&cubin.image, bytes, size))
@@ -295,6 +370,9 @@ static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, si
         return -1;
     }
     cubin.ordinals = xcalloc(cubin.image.section_count, sizeof(*cubin.ordinals));
+    cubin.left_out = xcalloc(cubin.image.section_count, sizeof(*cubin.left_out));
+    if (launched)
+        leave_out(&cubin, launched, count);
     for (size_t i = 1; i < cubin.image.section_count; i++)
         cubin.ordinals[i] = cubin.ordinals[i - 1] + counts(&cubin, i - 1);
     hash->odd = false;
@@ -305,6 +383,7 @@ static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, si
     if (hash->odd)
         code_put_bytes(hash->to, "odd", bytes, size);
     free(cubin.ordinals);
+    free(cubin.left_out);
     elf_close(&cubin.image);
     return 0;
 }
@@ -322,7 +401,7 @@ static void hash_fatbin(struct code_hash *hash, const unsigned char *section, si
         if (entry.kind == FATBIN_CUBIN) {
             code_put(hash->to, "cubin", entry.architecture, elf_u32(entry.header + 20),
                      elf_u64(entry.header + 40) & ~(uint64_t)0xf);
-            if (code_put_cubin(hash, entry.bytes, entry.size))
+            if (code_put_cubin(hash, entry.bytes, entry.size, NULL, 0))
                 code_put_bytes(hash->to, "unreadable", entry.bytes, entry.size);
         } else if (entry.kind == FATBIN_OPAQUE) {
             code_put_bytes(hash->to, "header", entry.header, entry.header_size);
@@ -496,7 +575,7 @@ bool code_is_library(const struct elf_image *image)
 static void hash_file(struct code_hash *hash, const struct code_file *file)
 {
     struct elf_image image = {0};
-    if (code_put_cubin(hash, file->bytes, file->size) == 0)
+    if (code_put_cubin(hash, file->bytes, file->size, NULL, 0) == 0)
         return;
     if (elf_open(&image, file->bytes, file->size) == 0 && code_is_library(&image))
         hash_segments(hash, &image, file);
@@ -505,19 +584,45 @@ static void hash_file(struct code_hash *hash, const struct code_file *file)
     elf_close(&image);
 }
 
+struct hashing {
+    struct code_hash hash;
+    char *text;
+    size_t size;
+};
+
+static void begin(struct hashing *hashing)
+{
+    *hashing = (struct hashing){.hash.names_left = NAMES_MAX};
+    hashing->hash.to = open_memstream(&hashing->text, &hashing->size);
+    if (!hashing->hash.to)
+        abort(); // out of memory
+    fprintf(hashing->hash.to, "plumb code %d\n", ID_VERSION);
+}
+
+static void end(char out[OBJECT_ID_TEXT], struct hashing *hashing)
+{
+    fclose(hashing->hash.to);
+    content_id(out, hashing->text, hashing->size);
+    free(hashing->hash.digits.items);
+    free(hashing->text);
+}
+
 void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file)
 {
-    char *text = NULL;
-    size_t size = 0;
-    struct code_hash hash = {.to = open_memstream(&text, &size), .names_left = NAMES_MAX};
-    if (!hash.to)
-        abort(); // out of memory
-    fprintf(hash.to, "plumb code %d\n", ID_VERSION);
-    hash_file(&hash, file);
-    fclose(hash.to);
-    content_id(out, text, size);
-    free(hash.digits.items);
-    free(text);
+    struct hashing hashing;
+    begin(&hashing);
+    hash_file(&hashing.hash, file);
+    end(out, &hashing);
+}
+
+void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, size_t size,
+                       const char *kernel)
+{
+    struct hashing hashing;
+    begin(&hashing);
+    if (code_put_cubin(&hashing.hash, cubin, size, &kernel, 1))
+        code_put_bytes(hashing.hash.to, "unreadable", cubin, size);
+    end(out, &hashing);
 }
 
 int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)

@@ -19,6 +19,11 @@ int code_read(struct code_file *out, const char *library, struct error *err);
 void code_close(struct code_file *file);
 // The id of a file that was read (code_id.h).
 void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
+// The id of one kernel of a cubin: of all that it is made of and may call or read there, without
+// the code, the constants and the attributes of the other kernels. Where it needs one of these, or
+// what it needs cannot be told, it is that of the whole cubin.
+void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, size_t size,
+                       const char *kernel);
 // What its device functions need; -1: it is no library.
 struct code_function_list;
 int code_resources_of(struct code_function_list *out, const struct code_file *file,

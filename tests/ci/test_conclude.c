@@ -24,6 +24,7 @@ struct scene {
 static struct result *add(struct scene *s, enum verdict_kind kind, enum cause cause)
 {
     static const char *const kernels[MOST] = {"a", "b", "c", "d"};
+    static struct device host = {.kind = "host", .uuid = "host"};
     struct result *r = &s->results[s->run.count];
     *r = (struct result){.problem = {.m = 8, .n = 8, .k = 8, .batch = 1}};
     text_copy(r->kernel, sizeof(r->kernel), kernels[s->run.count++]);
@@ -31,6 +32,7 @@ static struct result *add(struct scene *s, enum verdict_kind kind, enum cause ca
     text_copy(r->head_code, sizeof(r->head_code), "new");
     r->verdict = (struct verdict){.kind = kind, .cause = cause, .sentence = "why"};
     s->run.results = s->results;
+    s->run.devices = s->run.devices ? s->run.devices : &host;
     return r;
 }
 
@@ -41,6 +43,28 @@ static void is(struct scene *s, enum conclusion conclusion, const char *headline
     assert_string_equal(s->run.headline, headline);
     assert_int_equal(s->run.conclusion, conclusion);
     run_free(&s->run);
+}
+
+static void what_the_compiler_does_not_condemn_passes_unless_the_policy_says_otherwise(void **state)
+{
+    struct device devices[] = {{.kind = "cuda", .uuid = DEVICE_STATIC "h200-sxm"},
+                               {.kind = "host", .uuid = "host"}};
+    for (int fails = 0; fails < 2; fails++) {
+        const struct policy_gate gate = {.static_fails = fails};
+        struct scene s = {.run = {.devices = devices}};
+        add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
+        conclude_run(&s.run, &gate, "");
+        assert_int_equal(s.run.conclusion, fails ? CONCLUDE_UNDECIDED : CONCLUDE_OK);
+        run_free(&s.run);
+    }
+    // Of a device that was here, or a kernel that does not do its problem, it says nothing.
+    for (int i = 0; i < 2; i++) {
+        struct scene s = {.run = {.devices = devices}};
+        struct result *r = add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
+        r->device = i == 0;
+        r->head.state = i ? MEASURED_UNSUPPORTED : MEASURED_NOT_TAKEN;
+        is(&s, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured: why");
+    }
 }
 
 static void no_series_at_all_is_no_pass(void **state)
@@ -160,12 +184,14 @@ static void a_headline_has_few_words_whatever_came_out(void **state)
     static const char *const away[] = {"", "; nothing was measured on cuda",
                                        " (only kernels 'a b c', problems 'd e f g h')"};
     const struct policy_gate gate = {0};
+    struct device host = {.kind = "host", .uuid = "host"};
     for (int set = 0; set < 1 << VERDICT_KINDS; set++) {
         for (size_t k = 0; k < ARRAY_COUNT(reasons) * ARRAY_COUNT(away); k++) {
             struct result results[VERDICT_KINDS] = {0};
             struct mix_result mixes[2] = {{.name = "decode", .kernel = "a", .sentence = reasons[2]},
                                           {.name = "prefill", .kernel = "a", .sentence = "b c d"}};
-            struct run run = {.results = results, .mixes = mixes, .mix_count = k % 3};
+            struct run run = {
+                .results = results, .devices = &host, .mixes = mixes, .mix_count = k % 3};
             for (int kind = 0; kind < VERDICT_KINDS; kind++) {
                 struct result *r = &results[run.count];
                 if (!(set & 1 << kind))
@@ -269,6 +295,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(why_no_kernel_does_a_problem_is_said_where_it_is_known),
+        cmocka_unit_test(
+            what_the_compiler_does_not_condemn_passes_unless_the_policy_says_otherwise),
         cmocka_unit_test(no_series_at_all_is_no_pass),
         cmocka_unit_test(what_changed_and_was_not_measured_is_no_pass),
         cmocka_unit_test(what_was_not_measured_beside_what_was_is_counted),

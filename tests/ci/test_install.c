@@ -122,26 +122,48 @@ static void bash_completes_commands_options_and_words(void **state)
     static const struct {
         const char *line, *reply;
     } rows[] = {
-        {"plumb ga", "gate"},          {"plumb gate --form", "--format"},
-        {"plumb list ker", "kernels"}, {"plumb help bis", "bisect"},
-        {"plumb store pr", "prune"},   {"plumb gate --policy ", ""},
+        {"plumb ga", "gate"},
+        {"plumb gate --form", "--format"},
+        {"plumb list ker", "kernels"},
+        {"plumb help bis", "bisect"},
+        {"plumb store pr", "prune"},
+        {"plumb gate --policy ", ""},
         {"plumb run --steps ", ""},
+        {"plumb gate --sandbox re", "require"},
+        {"plumb init --form cut", "cutlass"},
+        {"plumb list kernels --format ", "table json"},
+        {"plumb gate --base ", "HEAD main v1"},
+        {"plumb bisect --good v", "v1"},
+        {"plumb run ma", "main"},
     };
     if (system("command -v bash >/dev/null")) {
         skip_without("bash", "there is no bash");
     }
+    if (system("command -v git >/dev/null")) {
+        skip_without("git", "there is no git, whose branches would be offered");
+    }
+    // A branch whose name a shell would run is not offered.
+    says("git init -q other && cd other && git symbolic-ref HEAD refs/heads/main && git -c "
+         "user.name=T -c user.email=t@t commit -q "
+         "--allow-empty -m one && git tag v1 && git branch 'x$(touch${IFS}ran)' && echo made",
+         "made");
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-        char *script =
-            xprintf("bash -c '. it/share/bash-completion/completions/plumb; line=\"%s\"; "
-                    "read -ra COMP_WORDS <<<\"$line\"; [ \"${line%% }\" = \"$line\" ] || "
-                    "COMP_WORDS+=(\"\"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _plumb; "
-                    "echo \"[${COMPREPLY[*]}]\"'",
-                    rows[i].line);
+        char *script = xprintf(
+            "cd other && bash -c '. ../it/share/bash-completion/completions/plumb; line=\"%s\"; "
+            "read -ra COMP_WORDS <<<\"$line\"; [ \"${line%% }\" = \"$line\" ] || "
+            "COMP_WORDS+=(\"\"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _plumb; "
+            "echo \"[${COMPREPLY[*]}]\"'",
+            rows[i].line);
         char *reply = xprintf("[%s]\n", rows[i].reply);
         says(script, reply);
         free(reply);
         free(script);
     }
+}
+
+static void no_branch_is_run(void **state)
+{
+    assert_false(helper_exists(folder, "other/ran"));
 }
 
 static void other_shells_read_theirs(void **state)
@@ -150,7 +172,8 @@ static void other_shells_read_theirs(void **state)
          "if command -v fish >/dev/null; then fish -n "
          "it/share/fish/vendor_completions.d/plumb.fish; fi && echo read",
          "read");
-    says("cat it/share/fish/vendor_completions.d/plumb.fish", "-l base -x -d 'Baseline");
+    says("cat it/share/fish/vendor_completions.d/plumb.fish",
+         "-l base -x -a '(__plumb_revisions)' -d 'Baseline");
     says("cat it/share/zsh/vendor-completions/_plumb", "'--base=[Baseline \\[");
 }
 
@@ -163,6 +186,7 @@ int main(void)
         cmocka_unit_test(man_pages_have_every_option),
         cmocka_unit_test(man_pages_are_without_warnings),
         cmocka_unit_test(bash_completes_commands_options_and_words),
+        cmocka_unit_test(no_branch_is_run),
         cmocka_unit_test(other_shells_read_theirs),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -46,7 +46,7 @@ static void no_static_fact_says_that_the_time_is_the_same(void **state)
 {
     assert_int_equal(static_verdict(STATIC_WORSE), VERDICT_SLOWER);
     assert_int_equal(static_verdict(STATIC_FEWER_WARPS), VERDICT_UNDECIDED);
-    assert_int_equal(static_verdict(STATIC_UNREADABLE), VERDICT_NOT_MEASURED);
+    assert_int_equal(static_verdict(STATIC_UNREADABLE), VERDICT_UNDECIDED);
     assert_int_equal(static_verdict(STATIC_BETTER), VERDICT_NOT_MEASURED);
     assert_int_equal(static_verdict(STATIC_ALIKE), VERDICT_NOT_MEASURED);
 }
@@ -234,11 +234,17 @@ static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **stat
         fail_msg("exit %d:\n%s", outcome.code, outcome.output);
     argv[5] = ids[2];
     plumb_run(&outcome, repo.directory, argv, 0);
-    plumb_said(&outcome, CONCLUDE_UNDECIDED,
-               "NOTHING JUDGED: 1 not measured, 1 same: static: thin");
+    plumb_said(&outcome, CONCLUDE_OK, "OK by the compiler's report alone: 1 not measured, 1 same");
     const char *report[] = {"report", "--format", "json", NULL};
     plumb_run(&outcome, repo.directory, report, 0);
     assert_non_null(strstr(outcome.output, "static: thin"));
+    file = fopen(policy_path, "a");
+    assert_non_null(file);
+    fputs("[gate]\n\tstatic-alone = fail\n", file);
+    assert_int_equal(fclose(file), 0);
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, CONCLUDE_UNDECIDED,
+               "NOTHING JUDGED: 1 not measured, 1 same: static: thin");
     helper_repo_remove(&repo);
 }
 

@@ -147,6 +147,96 @@ static void nonsense_leaves_no_file(void **state)
     fake_bench_remove(&fake);
 }
 
+// ---- the id of what a record runs, of nvcc's code where there is one
+
+static const char two_kernels[] =
+    "__constant__ float table[4] = {1, 2, 3, 4};\n"
+    "__device__ __noinline__ float called(float x) { return x * 3; }\n"
+    "namespace { __global__ void other(float *x) { x[threadIdx.x] = 5 * x[7] + x[9]; } }\n"
+    "extern \"C\" __global__ void ours(float *x)\n"
+    "{ x[threadIdx.x] = called(x[threadIdx.x]) + table[threadIdx.x & 3]; }\n"
+    "void both(float *x) { other<<<1, 64>>>(x); ours<<<1, 64>>>(x); }\n";
+
+// Of the cubin that nvcc makes of these lines with one text replaced, with a grid of this size.
+// 77: there is no nvcc.
+static int id_of_variant(char out[OBJECT_ID_TEXT], const char *from, const char *to, uint32_t grid)
+{
+    char *source = xprintf("%s", two_kernels), *file = library_path("two.cu");
+    char *at = from ? strstr(source, from) : source, *cubin = library_path("two.cubin");
+    char *text = xprintf("%.*s%s%s", (int)(at - source), source, from ? to : "",
+                         at + (from ? strlen(from) : 0));
+    helper_write(file, text, strlen(text));
+    const int code = library_shell("PATH=$PATH:/usr/local/cuda/bin; command -v nvcc >/dev/null || "
+                                   "exit 77; nvcc -O2 -cubin -arch=sm_90 two.cu -o two.cubin");
+    if (code == 0) {
+        struct error err;
+        size_t size = 0;
+        char *bytes = helper_read(cubin, &size), *path = library_path("two.record");
+        struct record_image image = {(unsigned char *)bytes, size};
+        struct record_launch launch = {.kind = RECORD_KERNEL,
+                                       .function = "ours",
+                                       .grid = {grid, 1, 1},
+                                       .block = {64, 1, 1},
+                                       .cluster = {1, 1, 1},
+                                       .carveout = -1};
+        struct record record = {.kernel = "ours",
+                                .problem = fake_problem,
+                                .launches = &launch,
+                                .launch_count = 1,
+                                .images = &image,
+                                .image_count = 1};
+        if (record_save(&record, path, &err) || record_code_id(out, path, &err))
+            fail_msg("%s", err.text);
+        free(bytes);
+        free(path);
+    }
+    free(source);
+    free(text);
+    free(file);
+    free(cubin);
+    return code;
+}
+
+static void kernel_that_is_not_launched_changes_no_id(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        uint32_t grid;
+        bool same;
+    } variants[] = {
+        {"__constant__", "// a comment\n__constant__", 1, true},
+        {"5 * x[7]", "6 * x[8] * x[8]", 1, true},
+        {"x[9]; }",
+         "x[9]; __shared__ float y[32]; y[threadIdx.x] = *x; __syncthreads(); "
+         "x[1] = y[31 - threadIdx.x]; }",
+         1, true},
+        {"called(x[threadIdx.x])", "called(x[threadIdx.x] + 1)", 1, false},
+        {"return x * 3", "return x * 4", 1, false},
+        {"{1, 2, 3, 4}", "{1, 2, 3, 5}", 1, false},
+        {NULL, "", 2, false},
+    };
+    char first[OBJECT_ID_TEXT], id[OBJECT_ID_TEXT];
+    const int code = id_of_variant(first, NULL, "", 1);
+    if (code == 77)
+        skip_without("nvcc", "there is no nvcc: ids of a cubin's kernels are not compared");
+    assert_int_equal(code, 0);
+    for (size_t i = 0; i < ARRAY_COUNT(variants); i++) {
+        assert_int_equal(id_of_variant(id, variants[i].from, variants[i].to, variants[i].grid), 0);
+        if ((strcmp(first, id) == 0) != variants[i].same)
+            fail_msg("variant %zu: %s", i, variants[i].same ? "another id" : "the same id");
+    }
+}
+
+static void what_is_no_record_has_no_id(void **state)
+{
+    char id[OBJECT_ID_TEXT], *path = library_path("no.record");
+    struct error err = {0};
+    helper_write(path, "nonsense\n", 9);
+    assert_int_equal(record_code_id(id, path, &err), -1);
+    assert_int_not_equal(err.text[0], 0);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +244,8 @@ int main(void)
         cmocka_unit_test(code_that_the_file_does_not_hold_is_refused),
         cmocka_unit_test(what_bench_refuses_says_why),
         cmocka_unit_test(nonsense_leaves_no_file),
+        cmocka_unit_test(kernel_that_is_not_launched_changes_no_id),
+        cmocka_unit_test(what_is_no_record_has_no_id),
     };
     return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
 }
