@@ -109,15 +109,17 @@ static bool is_missed(const struct init *init, const struct signature *s)
 
 static void tell_others(const struct init *init)
 {
-    const size_t most = 8;
     size_t told = 0;
     for (size_t i = 0; i < init->sources.found.count; i++) {
         const struct signature *s = &init->sources.found.items[i];
-        if (is_missed(init, s) && told++ < most)
+        if (is_missed(init, s) && ++told)
             printf("not understood: %.80s of %.120s: %s\n", s->name, s->file, s->why);
     }
-    if (told > most)
-        printf("not understood: %zu more\n", told - most);
+    if (told && init->form != FORM_HOST)
+        printf(
+            "What is not understood is left to you: a copy of a shim, with the call as your code "
+            "makes it;\nor no shim at all: [capture] in the policy takes what a program launches, "
+            "of any form (kernels/CAPTURE.md).\n");
 }
 
 // ---- writing ----
@@ -187,7 +189,23 @@ static bool same_name(const struct signature *a, const struct signature *b)
            strcasecmp(a->called ? a->called : a->name, b->called ? b->called : b->name) == 0;
 }
 
-// Of functions with one name, the first: two kernels cannot have the same.
+// Of functions with one name, the first: two kernels cannot have the same. The others are called
+// after their files.
+static void name_apart(struct init *init)
+{
+    struct signature *items = init->sources.found.items;
+    for (size_t i = 0; i < init->sources.found.count; i++) {
+        const char *slash = strrchr(items[i].file, '/'), *stem = slash ? slash + 1 : items[i].file;
+        for (size_t k = 0; k < i; k++) {
+            if (!same_name(&items[k], &items[i]))
+                continue;
+            items[i].called = arena_printf(&init->arena, "%.*s_%s", (int)strcspn(stem, "."), stem,
+                                           items[i].called ? items[i].called : items[i].name);
+            break;
+        }
+    }
+}
+
 static bool is_first(const struct init *init, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
@@ -220,6 +238,7 @@ static int write_shims(struct init *init, struct signature *first, struct error 
 {
     const struct signature_list *found = &init->sources.found;
     size_t others = 0;
+    name_apart(init);
     for (size_t i = 0; i < found->count && init->written < SHIMS_MAX; i++) {
         const struct signature *s = &found->items[i];
         if (s->callee != wanted(init) || !s->understood)
@@ -320,7 +339,7 @@ static void tell_next(const struct init *init)
     else
         printf("    git add ci && git commit -m 'plumb: policy and kernels'\n"
                "    plumb list kernels        builds HEAD and shows what it found\n"
-               "    plumb gate --base HEAD    compares HEAD with itself: all the same\n"
+               "    plumb gate --base HEAD    launches each kernel once and checks it\n"
                "    plumb gate                after the next commit: HEAD with its parent\n");
     if (needs_cutlass(init) && init->sources.missing)
         printf("First: %s.\n", init->sources.missing);

@@ -7,6 +7,7 @@
 #include "runner/git/repository.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -184,6 +185,81 @@ static enum argument argument_of(const struct parameter *p)
     return ARGUMENT_KINDS;
 }
 
+// What a source calls its types: names of macros and of types, and what each stands for. Those of
+// a template come first, so that they hide others.
+enum { ALIASES_MOST = 64, ALIAS_DEPTH = 4 };
+
+struct aliases {
+    struct {
+        const char *name, *value;
+    } items[ALIASES_MOST];
+    size_t count;
+};
+
+static void alias_add(struct aliases *aliases, struct span name, struct span value,
+                      struct arena *arena)
+{
+    if (aliases->count == ALIASES_MOST || name.at == name.end || value.at == value.end)
+        return;
+    aliases->items[aliases->count].name =
+        arena_strndup(arena, name.at, (size_t)(name.end - name.at));
+    aliases->items[aliases->count++].value =
+        arena_strndup(arena, value.at, (size_t)(value.end - value.at));
+}
+
+static struct span word_at(const char *at)
+{
+    struct span word = {at, at};
+    while (in_word(*word.end))
+        word.end++;
+    return word;
+}
+
+static const char *past_blanks(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+// "#define NAME TYPE", which stands in `text` alone; "typedef TYPE NAME;" and "using NAME = TYPE;"
+// of `plain`, which has no comments.
+static void aliases_find(struct aliases *out, const char *text, const char *plain,
+                         struct arena *arena)
+{
+    out->count = 0;
+    for (const char *at = text; (at = strstr(at, "#define")); at += strlen("#define")) {
+        const struct span name = word_at(past_blanks(at + strlen("#define")));
+        if (*name.end == ' ' || *name.end == '\t')
+            alias_add(out, name, word_at(past_blanks(name.end)), arena);
+    }
+    for (const char *at = plain; (at = strstr(at, "typedef ")); at += strlen("typedef")) {
+        const struct span value = word_at(skip_blanks(at + strlen("typedef")));
+        const struct span name = word_at(skip_blanks(value.end));
+        if (*skip_blanks(name.end) == ';')
+            alias_add(out, name, value, arena);
+    }
+    for (const char *at = plain; (at = strstr(at, "using ")); at += strlen("using")) {
+        const struct span name = word_at(skip_blanks(at + strlen("using")));
+        const char *equals = skip_blanks(name.end);
+        const struct span value = word_at(*equals == '=' ? skip_blanks(equals + 1) : equals);
+        if (*equals == '=' && *skip_blanks(value.end) == ';')
+            alias_add(out, name, value, arena);
+    }
+}
+
+// What the name stands for in the end.
+static const char *type_of(const struct aliases *aliases, const char *name)
+{
+    for (int depth = 0; depth < ALIAS_DEPTH; depth++) {
+        size_t i = 0;
+        while (i < aliases->count && strcmp(aliases->items[i].name, name) != 0)
+            i++;
+        if (i == aliases->count)
+            break;
+        name = aliases->items[i].value;
+    }
+    return name;
+}
+
 static const char *element_type(const char *spelled)
 {
     static const char *const types[][2] = {
@@ -199,7 +275,8 @@ static const char *element_type(const char *spelled)
     return NULL;
 }
 
-static bool take_parameter(struct signature *s, const struct parameter *p, struct arena *arena)
+static bool take_parameter(struct signature *s, const struct parameter *p,
+                           const struct aliases *aliases, struct arena *arena)
 {
     const enum argument argument = argument_of(p);
     const bool input = argument == ARG_A || argument == ARG_B;
@@ -212,11 +289,11 @@ static bool take_parameter(struct signature *s, const struct parameter *p, struc
     s->arguments[s->count++] = argument;
     if (!p->pointer)
         return true;
-    const char *type = element_type(p->type);
+    const char *named = type_of(aliases, p->type), *type = element_type(named);
     if (!type || (input && s->in_type && strcmp(s->in_type, type) != 0))
         return false;
     *(input ? &s->in_type : &s->out_type) = type;
-    *(input ? &s->in_spelled : &s->out_spelled) = arena_strdup(arena, p->type);
+    *(input ? &s->in_spelled : &s->out_spelled) = arena_strdup(arena, named);
     return true;
 }
 
@@ -237,14 +314,17 @@ static const char *spelled(struct span one, struct arena *arena)
     return arena_printf(arena, "parameter '%s'", text);
 }
 
-static bool understand(struct signature *s, struct span list, struct arena *arena)
+static bool understand(struct signature *s, struct span list, const struct aliases *aliases,
+                       struct arena *arena)
 {
     unsigned seen = 0;
     for (const char *at = list.at; at < list.end;) {
         struct parameter parameter;
         const char *comma = memchr(at, ',', (size_t)(list.end - at));
         const struct span one = {at, comma ? comma : list.end};
-        if (!read_parameter(&parameter, one) || !take_parameter(s, &parameter, arena)) {
+        const char *equals = memchr(at, '=', (size_t)(one.end - at)); // a default: it is given one
+        const struct span said = {at, equals ? equals : one.end};
+        if (!read_parameter(&parameter, said) || !take_parameter(s, &parameter, aliases, arena)) {
             s->why = spelled(one, arena);
             return false;
         }
@@ -257,6 +337,196 @@ static bool understand(struct signature *s, struct span list, struct arena *aren
     if ((seen & all) != all)
         s->why = "not all of m, n, k, a, b, c";
     return (seen & all) == all;
+}
+
+// ---- templates ----
+//
+// A template is called with the arguments of its first explicit instantiation, or those that its
+// own source launches it with. One of a single type that nobody instantiates is called with float.
+
+// The next of a list's items behind `*at`, without blanks around it; false: there is none.
+static bool next_item(struct span *out, struct span *list)
+{
+    int depth = 0;
+    const char *at = list->at;
+    if (at >= list->end)
+        return false;
+    for (; at < list->end && (depth || *at != ','); at++)
+        depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
+    *out = (struct span){list->at, at};
+    list->at = at + 1;
+    while (out->at < out->end && isspace((unsigned char)*out->at))
+        out->at++;
+    while (out->end > out->at && isspace((unsigned char)out->end[-1]))
+        out->end--;
+    return true;
+}
+
+static bool is_type(struct span parameter)
+{
+    const size_t length = (size_t)(parameter.end - parameter.at);
+    return (length > 9 && memcmp(parameter.at, "typename ", 9) == 0) ||
+           (length > 6 && memcmp(parameter.at, "class ", 6) == 0);
+}
+
+// Of "typename T" and "int N = 4" the name.
+static struct span parameter_name(struct span parameter)
+{
+    const char *equals = memchr(parameter.at, '=', (size_t)(parameter.end - parameter.at));
+    const char *end = equals ? equals : parameter.end;
+    while (end > parameter.at && !in_word(end[-1]))
+        end--;
+    struct span name = {end, end};
+    while (name.at > parameter.at && in_word(name.at[-1]))
+        name.at--;
+    return name;
+}
+
+// What may stand in a shim as it is: names, numbers and commas.
+static bool is_plain_list(struct span list)
+{
+    enum { LIST_MOST = 100 };
+    for (const char *at = list.at; at < list.end; at++) {
+        if (!in_word(*at) && !strchr(" ,:", *at))
+            return false;
+    }
+    return list.end - list.at <= LIST_MOST;
+}
+
+// template __global__ void NAME<ARGUMENTS>(...);
+static bool find_instantiation(struct span *out, const char *plain, struct span name)
+{
+    enum { INSTANTIATIONS_MOST = 200, BEFORE_NAME_MOST = 200 };
+    static const char word[] = "template";
+    const size_t length = (size_t)(name.end - name.at);
+    size_t looks = 0;
+    for (const char *at = plain; looks < INSTANTIATIONS_MOST && (at = strstr(at, word)); looks++) {
+        const char *begin = skip_blanks(at += strlen(word));
+        for (const char *c = begin; *c && !strchr("<;{", *c) && c - begin < BEFORE_NAME_MOST; c++) {
+            if (in_word(c[-1]) || strncmp(c, name.at, length) != 0 || c[length] != '<')
+                continue;
+            const char *close = match(c + length, '<', '>');
+            if (!close || *skip_blanks(close + 1) != '(')
+                break;
+            *out = (struct span){c + length + 1, close};
+            return is_plain_list(*out);
+        }
+    }
+    return false;
+}
+
+enum { CONSTANTS_MOST = 300, LAUNCHES_MOST = 64 };
+
+static bool is_constant(struct span word)
+{
+    const size_t length = (size_t)(word.end - word.at);
+    return length &&
+           (isdigit((unsigned char)*word.at) || (length == 4 && memcmp(word.at, "true", 4) == 0) ||
+            (length == 5 && memcmp(word.at, "false", 5) == 0));
+}
+
+// NUMBER of "NAME = NUMBER;", as a program names its tiles; the name itself if it is no name.
+static bool read_constant(struct span *value, const char *plain, struct span name)
+{
+    const size_t length = (size_t)(name.end - name.at);
+    size_t looks = 0;
+    *value = name;
+    if (!length || is_constant(name))
+        return length;
+    for (const char *at = plain; looks < CONSTANTS_MOST && (at = strchr(at, '=')); looks++, at++) {
+        const char *end = at, *number = skip_blanks(at + 1);
+        while (end > plain && isspace((unsigned char)end[-1]))
+            end--;
+        const struct span digits = word_at(number);
+        if ((size_t)(end - plain) > length && memcmp(end - length, name.at, length) == 0 &&
+            !in_word(end[-(ptrdiff_t)length - 1]) && is_constant(digits) &&
+            strchr(";,", *skip_blanks(digits.end))) {
+            *value = digits;
+            return true;
+        }
+    }
+    return false;
+}
+
+// NAME<ARGUMENTS><<<...>>>, as the program itself launches it, with the numbers that its names
+// stand for there. NULL: it does not, or with something else.
+static const char *find_launch(const char *plain, struct span name, struct arena *arena)
+{
+    const size_t length = (size_t)(name.end - name.at);
+    const char *text = NULL;
+    size_t looks = 0;
+    for (const char *at = plain; looks < LAUNCHES_MOST && (at = strstr(at, "<<<")); looks++, at++) {
+        const char *open = at;
+        while (open > plain && at - open < REACH_MOST / 256 && !strchr(";{}", open[-1]))
+            open--;
+        while (open < at && (strncmp(open, name.at, length) != 0 || open[length] != '<'))
+            open++;
+        const char *close = open < at ? match(open + length, '<', '>') : NULL;
+        struct span list = {open + length + 1, close}, one, value;
+        if (!close || skip_blanks(close + 1) != at)
+            continue;
+        for (text = ""; text && next_item(&one, &list);)
+            text = read_constant(&value, plain, one)
+                       ? arena_printf(arena, "%s%s%.*s", text, *text ? ", " : "",
+                                      (int)(value.end - value.at), value.at)
+                       : NULL;
+        if (text && is_plain_list((struct span){text, text + strlen(text)}))
+            return text;
+    }
+    return NULL;
+}
+
+// The arguments that the template is called with. False, with `why`: nobody says which.
+static bool find_arguments(struct span *out, struct signature *s, struct span parameters,
+                           const char *plain, struct span name, struct arena *arena)
+{
+    static const char floats[] = "float";
+    struct span rest = parameters, one;
+    size_t count = 0, types = 0, defaults = 0;
+    while (next_item(&one, &rest)) {
+        count++;
+        types += is_type(one);
+        defaults += memchr(one.at, '=', (size_t)(one.end - one.at)) != NULL;
+    }
+    const char *launched = types ? NULL : find_launch(plain, name, arena);
+    *out = (struct span){floats, floats + strlen(floats)};
+    if (find_instantiation(out, plain, name) || (count == 1 && types == 1 && !defaults))
+        return true;
+    *out = launched ? (struct span){launched, launched + strlen(launched)}
+                    : (struct span){floats, floats};
+    if (launched || (count && defaults == count && !types))
+        return true;
+    s->why = types ? "a template: instantiate it, as NAME<float, ...>"
+                   : "a template: instantiate it, as NAME<128, ...>";
+    return false;
+}
+
+// Makes the signature's name that of an instantiation, and its parameters' names aliases.
+static bool read_template(struct signature *s, struct aliases *aliases, struct span before,
+                          const char *plain, struct span name, struct arena *arena)
+{
+    const char *open = memchr(before.at, '<', (size_t)(before.end - before.at));
+    const char *close = open ? match(open, '<', '>') : NULL;
+    if (!close || close >= before.end) {
+        s->why = "a template that is not read";
+        return false;
+    }
+    struct span parameters = {open + 1, close}, arguments, parameter, argument;
+    if (!find_arguments(&arguments, s, parameters, plain, name, arena))
+        return false;
+    struct aliases all = {.count = 0};
+    struct span rest = arguments;
+    while (next_item(&parameter, &parameters) && next_item(&argument, &rest)) {
+        if (is_type(parameter))
+            alias_add(&all, parameter_name(parameter), argument, arena);
+    }
+    for (size_t i = 0; i < aliases->count && all.count < ALIASES_MOST; i++)
+        all.items[all.count++] = aliases->items[i];
+    *aliases = all;
+    s->called = s->name;
+    s->name =
+        arena_printf(arena, "%s<%.*s>", s->name, (int)(arguments.end - arguments.at), arguments.at);
+    return true;
 }
 
 // ---- functions ----
@@ -293,9 +563,11 @@ static bool read_definition(struct definition *out, const char *text, const char
 }
 
 static void add(struct signature_list *list, const struct definition *d, const char *file,
-                bool cuda, struct arena *arena)
+                const char *plain, const struct aliases *known_aliases, bool cuda,
+                struct arena *arena)
 {
     struct signature s = {.file = file, .callee = CALLEE_HOST};
+    struct aliases aliases = *known_aliases;
     if (span_has(d->before, "__device__"))
         return;
     if (span_has(d->before, "__global__"))
@@ -303,9 +575,9 @@ static void add(struct signature_list *list, const struct definition *d, const c
     else if (cuda && span_has(d->body, "<<<"))
         s.callee = CALLEE_LAUNCHER;
     s.name = arena_strndup(arena, d->name.at, (size_t)(d->name.end - d->name.at));
-    if (span_has(d->before, "template"))
-        s.why = "a template";
-    s.understood = !s.why && understand(&s, d->parameters, arena);
+    s.understood = (!span_has(d->before, "template") ||
+                    read_template(&s, &aliases, d->before, plain, d->name, arena)) &&
+                   understand(&s, d->parameters, &aliases, arena);
     if (s.callee == CALLEE_HOST && (cuda || !s.understood))
         return;
     signatures_add(list, &s, arena);
@@ -316,14 +588,16 @@ void signatures_find(struct signature_list *list, const char *file, const char *
 {
     const bool cuda = ends_with(file, ".cu") || ends_with(file, ".cuh");
     char *plain = signatures_plain(text);
+    struct aliases aliases;
     size_t looks = 0;
+    aliases_find(&aliases, text, plain, arena);
     for (char *at = plain; looks < LOOKS_MOST && (at = strstr(at, "void")); at += strlen("void")) {
         struct definition definition;
         if ((at > plain && in_word(at[-1])) || !isspace((unsigned char)at[4]))
             continue;
         looks++;
         if (read_definition(&definition, plain, at))
-            add(list, &definition, file, cuda, arena);
+            add(list, &definition, file, plain, &aliases, cuda, arena);
     }
     free(plain);
 }

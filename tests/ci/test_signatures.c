@@ -62,7 +62,15 @@ static void what_is_not_understood_is_told_apart(void **state)
     } of[] = {
         {"template <int BM> __global__ void g(int m, int n, int k, float *a, float *b, float *c) "
          "{}",
-         "a template"},
+         "a template: instantiate it, as NAME<128, ...>"},
+        {"template <typename T, int BM> __global__ void g(int m, int n, int k, T *a, T *b, T *c) "
+         "{}",
+         "a template: instantiate it, as NAME<float, ...>"},
+        {"template <typename T, int N> __global__ void g(int m, int n, int k, T *a, T *b, T *c) "
+         "{}\n"
+         "template __global__ void g<float, sizeof(\"x\")>(int, int, int, float *, float *, float "
+         "*);",
+         "a template: instantiate it, as NAME<float, ...>"},
         {"__global__ void g(int m, int n, int k, float *a, float *b, float *c, int  tiles) {}",
          "parameter 'int tiles'"},
         {"__global__ void g(int m, int n, int k, float *a, half *b, float *c) {}",
@@ -81,6 +89,46 @@ static void what_is_not_understood_is_told_apart(void **state)
         if (list.count != 1 || list.items[0].understood)
             fail_msg("%s", of[i].text);
         assert_string_equal(list.items[0].why, of[i].why);
+    }
+}
+
+static void templates_and_names_of_types_are_seen_through(void **state)
+{
+    static const char list_of_t[] =
+        "(int m, int n, int k, const T *a, T *b, T *c, float alpha = 1) {}\n";
+    static const struct {
+        const char *before, *after, *name, *type, *spelled;
+    } of[] = {
+        {"template <typename T> __global__ void g", "", "g<float>", "FP32", "float"},
+        {"template <class T> __global__ void g",
+         "template __global__ void g<double>(int, int, int, const double *, double *, double *);\n",
+         "g<double>", "FP64", "double"},
+        {"template <typename T, int BM = 4> __global__ void g",
+         "template __global__ void other<float, 8>(float *);\n"
+         "template\n__global__ void g<half, 8>(int, int, int, const half *, half *, half *);\n",
+         "g<half, 8>", "FP16", "half"},
+        {"template <int BM = 64, int BN = 64>\n__global__ void g", "typedef float T;\n", "g<>",
+         "FP32", "float"},
+        {"#define T float\ntemplate <const int BM, const int BN> __global__ void g",
+         "int main() { const int M = 96; int BNN = 1, BN = 32; dim3 grid(1); g<M, BN><<<grid, "
+         "4>>>(1); }\n",
+         "g<96, 32>", "FP32", "float"},
+        {"#define T double // of all\n__global__ void g", "", "g", "FP64", "double"},
+        {"using element = __half;\nusing T = element;\n__global__ void g", "", "g", "FP16",
+         "__half"},
+        {"#define FLOAT float\n#define T FLOAT\n__global__ void g", "", "g", "FP32", "float"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(of); i++) {
+        char *text = xprintf("%s%s%s", of[i].before, list_of_t, of[i].after);
+        const struct signature_list list = find("a.cu", text);
+        if (list.count < 1 || !list.items[0].understood || strcmp(list.items[0].name, of[i].name))
+            fail_msg("%s: %s, %s", text, list.count ? list.items[0].name : "nothing",
+                     list.count && list.items[0].why ? list.items[0].why : "");
+        assert_string_equal(list.items[0].in_type, of[i].type);
+        assert_string_equal(list.items[0].in_spelled, of[i].spelled);
+        if (strchr(of[i].name, '<'))
+            assert_string_equal(list.items[0].called, "g");
+        free(text);
     }
 }
 
@@ -148,6 +196,7 @@ int main(void)
         cmocka_unit_test(parameters_are_known_by_name_and_type),
         cmocka_unit_test(what_launches_a_kernel_is_a_launcher),
         cmocka_unit_test(what_is_not_understood_is_told_apart),
+        cmocka_unit_test(templates_and_names_of_types_are_seen_through),
         cmocka_unit_test(c_files_give_only_what_is_understood),
         cmocka_unit_test(hostile_sources_come_to_an_end),
     };
