@@ -36,7 +36,7 @@ FNR == 1 { begun = 0 }
 
 openings='
 FNR == 1 { at = 2 }
-FNR == at && /^\/\/ (nvcc|link|arch): / { at++; next } # for the build recipe
+FNR == at && /^\/\/ (nvcc|link|arch|module): / { at++; next } # for the build recipe
 FNR == at { empty = $0 == "//" }
 FNR == at + 1 && !(empty && /^\/\/ [^ ]/) {
     print FILENAME ": does not begin with what it is (after the SPDX line and a line of //)"

@@ -184,7 +184,7 @@ static int read_epilogue(struct problem *p, const struct field *f)
 static const struct block_scales swept_scales = {
     .vector = 128, .rows_a = 1, .rows_b = 128, .type = DTYPE_FP32, .layout = SCALES_COLUMNS};
 
-// What the control with these says of itself (kernels/gemm/cuda/cublaslt_scaled.cu).
+// What the control with these says of itself (kernels/gemm/cuda/controls/cublaslt_scaled.cu).
 static const struct traits swept_control = {
     .tile_m = 128, .tile_n = 128, .tile_k = 128, .promote_k = 128};
 

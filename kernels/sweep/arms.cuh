@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "../gemm/cuda/cublaslt_call.cuh"
+#include "../gemm/cuda/controls/cublaslt.cuh"
 #include "field.cuh"
 
 struct arm {

@@ -5,7 +5,12 @@
 //   fit report KIND FILE.csv... [-- FILE.csv...]
 //                                  how near the selector comes to brute force, list by list; to
 //                                  those after "--" nothing is ever fitted
-//   fit costs KIND FILE.csv...     the table kernels/gemm/cuda/costs_KIND.cuh on stdout
+//   fit costs KIND TABLE FILE.csv...
+//                                  TABLE (kernels/gemm/cuda/configurations/KIND.h) with these
+//                                  costs in the place of its own, on stdout
+//   fit trial KIND TABLE FILE.csv...
+//                                  how near the fastest of the first 1, 2, 4, 6, 8 and 16 of the
+//                                  model's ranking comes to brute force, by TABLE's costs
 //   fit picks KIND FILE.csv...     what a selector with that table chooses:
 //                                  KIND,m,n,k,configuration
 //   KIND: bf16, tf32, e4m3, e4m3-promoted, e4m3-scaled, bf16-dual, e4m3-dual
@@ -19,10 +24,9 @@
 // The selector chooses at the nominal clock, from configurations that come within 3 % of the best
 // somewhere and whose mistakes elsewhere cost less than they gain: of all, the one is left out, and
 // again one, without which the squares of (time / best - 1) of what is chosen fall most.
-#include "../gemm/cuda/cost.h"
+#include "../gemm/cuda/configurations/cost.h"
 #include "times.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,44 +276,161 @@ static void print_picks(struct data *d, const char *kind)
     }
 }
 
-static void print_costs(struct data *d, const char *kind)
+// ---- trial ----
+
+// A row of a table: its costs by its name, which leaves the type out. 0: another line.
+static int read_row(char name[64], struct plumb_cost *cost, const char *line)
 {
-    char macro[32], text[256];
-    size_t length = 0;
-    for (; kind[length] && length < sizeof macro - 1; ++length)
-        macro[length] = kind[length] == '-' ? '_' : (char)toupper((unsigned char)kind[length]);
-    macro[length] = 0;
-    fit_all(d, -1);
-    printf("// SPDX-License-Identifier: Apache-2.0\n//\n"
-           "// Costs of the configurations that the selector chooses from, in cycles: of a slab, a "
-           "tile, the\n// elements of a tile stored one by one, a launch (cost.h). What `fit costs "
-           "%s` prints for the\n// times recorded in baselines/recorded/h200/ladder.\n"
-           "#ifndef PLUMB_COSTS_%s_CUH\n#define PLUMB_COSTS_%s_CUH\n\n"
-           "#define PLUMB_COSTS_%s(C, type)",
-           kind, macro, macro, macro);
-    for (int i = 0; i < d->config_count; ++i) {
-        const struct config *c = &d->configs[i];
-        if (!c->candidate)
+    return sscanf(line, "ROW(\"%63[^\"]\", %f, %f, %f, %f)", name, &cost->slab, &cost->tile,
+                  &cost->elements, &cost->launch) == 5;
+}
+
+static FILE *open_table(const char *path)
+{
+    FILE *table = fopen(path, "r");
+    if (!table)
+        fprintf(stderr, "%s: cannot be read\n", path);
+    return table;
+}
+
+static int take_costs(struct data *d, const char *kind, const char *path)
+{
+    char line[256], name[64], whole[80];
+    struct plumb_cost cost;
+    FILE *table = open_table(path);
+    if (!table)
+        return -1;
+    while (fgets(line, sizeof line, table)) {
+        if (!read_row(name, &cost, line))
             continue;
-        sweep_row_print(text, sizeof text, &c->row);
-        printf(" \\\n    C(%s, %.0f, %.0f, %.0f, %.0f)", text, c->cost.slab, c->cost.tile,
-               c->cost.elements, c->cost.launch);
+        snprintf(whole, sizeof whole, "%.4s-%s", kind, name);
+        for (int i = 0; i < d->config_count; ++i)
+            if (strcmp(d->configs[i].row.name, whole) == 0) {
+                d->configs[i].cost = cost;
+                d->configs[i].candidate = cost.launch > 0;
+            }
     }
-    printf("\n\n#endif\n");
+    fclose(table);
+    return 0;
+}
+
+enum { depths = 6 };
+static const int depth_of[depths] = {1, 2, 4, 6, 8, 16};
+
+// speeds[i]: of the fastest of the first depth_of[i] of the ranking, over the fastest of all.
+static void try_problem(double speeds[depths], const struct data *d, size_t first, size_t end)
+{
+    static char tried[1 << 16];
+    double best_us = INFINITY, least_us = INFINITY;
+    int depth = 0;
+    for (size_t i = first; i < end; ++i) {
+        tried[i - first] = 0;
+        best_us = fmin(best_us, d->samples[i].us);
+    }
+    for (int rank = 1; rank <= depth_of[depths - 1]; ++rank) {
+        size_t next = end;
+        double least = INFINITY;
+        for (size_t i = first; i < end; ++i) {
+            const struct config *c = &d->configs[d->samples[i].config];
+            const double cycles = c->candidate && !tried[i - first]
+                                      ? plumb_cost_cycles(&c->row.traits, &c->cost,
+                                                          &d->samples[i].problem, &plumb_cost_h200)
+                                      : INFINITY;
+            if (cycles < least) {
+                least = cycles;
+                next = i;
+            }
+        }
+        if (next < end) {
+            tried[next - first] = 1;
+            least_us = fmin(least_us, d->samples[next].us);
+        }
+        if (rank == depth_of[depth])
+            speeds[depth++] = best_us / least_us;
+    }
+}
+
+static int print_trial(struct data *d, char **paths, int lists)
+{
+    double(*speeds)[depths] = calloc(d->count + 1, sizeof *speeds);
+    double *sorted = calloc(d->count + 1, sizeof *sorted);
+    for (int list = 0; speeds && sorted && list < lists; ++list) {
+        size_t count = 0;
+        for (size_t first = 0, end; first < d->count; first = end) {
+            end = times_problem_end(d, first);
+            if (d->samples[first].list == list)
+                try_problem(speeds[count++], d, first, end);
+        }
+        printf("%s: %zu problems\n", paths[list], count);
+        for (int i = 0; i < depths && count; ++i) {
+            double logs = 0;
+            for (size_t k = 0; k < count; ++k)
+                logs += log(sorted[k] = speeds[k][i]);
+            qsort(sorted, count, sizeof *sorted, compare);
+            printf("    best of %2d: median %.3f, mean %.3f, worst %.3f\n", depth_of[i],
+                   (sorted[(count - 1) / 2] + sorted[count / 2]) / 2, exp(logs / (double)count),
+                   sorted[0]);
+        }
+    }
+    free(sorted);
+    free(speeds);
+    return 0;
+}
+
+// ---- the table ----
+
+// The costs of a row by its name in a table, which leaves the type out; zeros: it is not chosen.
+static struct plumb_cost costs_of(const struct data *d, const char *kind, const char *name)
+{
+    char whole[80];
+    snprintf(whole, sizeof whole, "%.4s-%s", kind, name);
+    for (int i = 0; i < d->config_count; ++i)
+        if (d->configs[i].candidate && strcmp(d->configs[i].row.name, whole) == 0)
+            return d->configs[i].cost;
+    return (struct plumb_cost){0};
+}
+
+static int print_costs(struct data *d, const char *kind, const char *path)
+{
+    char line[256], name[64], quoted[80];
+    struct plumb_cost c;
+    FILE *table = open_table(path);
+    if (!table)
+        return -1;
+    fit_all(d, -1);
+    while (fgets(line, sizeof line, table)) {
+        if (!read_row(name, &c, line)) {
+            fputs(line, stdout);
+            continue;
+        }
+        c = costs_of(d, kind, name);
+        snprintf(quoted, sizeof quoted, "\"%s\",", name);
+        printf("ROW(%-44s %5.0f, %5.0f, %8.0f, %6.0f)\n", quoted, c.slab, c.tile, c.elements,
+               c.launch);
+    }
+    fclose(table);
+    return 0;
+}
+
+static int print_usage(void)
+{
+    fprintf(stderr, "usage: fit report|picks KIND FILE.csv...\n"
+                    "       fit costs|trial KIND TABLE FILE.csv...\n");
+    return 4;
 }
 
 int main(int argc, char **argv)
 {
     static struct data d;
     const char *verb = argc > 3 ? argv[1] : "";
-    char **paths = argv + 3;
-    int lists = 0;
-    if (strcmp(verb, "report") != 0 && strcmp(verb, "costs") != 0 && strcmp(verb, "picks") != 0) {
-        fprintf(stderr, "usage: fit report|costs|picks KIND FILE.csv...\n");
-        return 4;
-    }
-    d.fitted = argc - 3;
-    for (int i = 3; i < argc; ++i) {
+    const int trial = strcmp(verb, "trial") == 0, costs = strcmp(verb, "costs") == 0;
+    const int first = trial || costs ? 4 : 3;
+    char **paths = argv + first;
+    int lists = 0, failed = 0;
+    if ((first == 3 && strcmp(verb, "report") != 0 && strcmp(verb, "picks") != 0) || argc <= first)
+        return print_usage();
+    d.fitted = argc - first;
+    for (int i = first; i < argc; ++i) {
         if (strcmp(argv[i], "--") == 0) {
             d.fitted = lists;
             continue;
@@ -327,8 +448,10 @@ int main(int argc, char **argv)
         report(&d, paths, lists);
     else if (strcmp(verb, "picks") == 0)
         print_picks(&d, argv[2]);
+    else if (trial)
+        failed = take_costs(&d, argv[2], argv[3]) || print_trial(&d, paths, lists);
     else
-        print_costs(&d, argv[2]);
+        failed = print_costs(&d, argv[2], argv[3]);
     free(d.samples);
-    return 0;
+    return failed ? 4 : 0;
 }

@@ -3,11 +3,52 @@
 // Reads the times of a sweep, turns them into cycles at their problem's clock, and weighs them.
 #include "times.h"
 
+#include "model/predict/parts/space_name.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { finalist_rounds = 5 }; // at least (sweep's time_problem)
+
+// Dual GEMMs are of BF16 and FP8, promoted sums and block scales of FP8.
+static const char *suffix_of(const struct sweep_row *row)
+{
+    const int fp8 = row->traits.in_type == PLUMB_E4M3;
+    if (row->dual)
+        return fp8 || row->traits.in_type == PLUMB_BF16 ? "-dual" : NULL;
+    if (space_says(row->name, "scaled"))
+        return fp8 ? "-scaled" : NULL;
+    if (space_says(row->name, "promote"))
+        return fp8 ? "-promoted" : NULL;
+    return "";
+}
+
+int sweep_row_parse(struct sweep_row *row, const char *name)
+{
+    struct traits t;
+    *row = (struct sweep_row){0};
+    if (snprintf(row->name, sizeof row->name, "%s", name) >= (int)sizeof row->name ||
+        !space_traits(&t, name))
+        return 0;
+    row->traits = (struct plumb_traits){.in_type = (int32_t)t.in, // the numbers of the ABI
+                                        .out_type = (int32_t)t.out,
+                                        .tile_m = t.tile_m,
+                                        .tile_n = t.tile_n,
+                                        .tile_k = t.tile_k,
+                                        .stages = t.stages,
+                                        .cluster_m = t.cluster_m,
+                                        .cluster_n = t.cluster_n,
+                                        .blocks_per_sm = t.blocks_per_sm,
+                                        .split_k = t.split_k};
+    row->swapped = space_says(name, "swapped");
+    row->dual = space_says(name, "dual");
+    const char *suffix = suffix_of(row);
+    if (!suffix)
+        return 0;
+    snprintf(row->kind, sizeof row->kind, "%.4s%s", name, suffix);
+    return 1;
+}
 
 static int find_config(struct data *d, const struct sweep_row *row)
 {

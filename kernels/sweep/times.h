@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Times as `sweep time` printed them: configurations of the space at problems, list by list.
+// Times as `sweep time` printed them: configurations of the space at problems, list by list. A
+// configuration's name says all of it (kernels/gemm/cuda/configurations/rows.cuh).
 #ifndef PLUMB_TIMES_H
 #define PLUMB_TIMES_H
 
-#include "../gemm/cuda/cost.h"
-#include "rows.h"
+#include "../gemm/cuda/configurations/cost.h"
 
 #include <stddef.h>
 
 enum { configs_max = 256 };
+
+struct sweep_row {
+    char name[64];
+    char kind[16];              // bf16, fp16, tf32, e4m3, e4m3-promoted, e4m3-scaled, bf16-dual ...
+    struct plumb_traits traits; // what the cost model reads of them
+    int swapped;                // operands
+    int dual;                   // two products; its tile is C's
+};
+
+// 1 if `name` is a row of the space, else 0.
+int sweep_row_parse(struct sweep_row *row, const char *name);
 
 struct config {
     struct sweep_row row;

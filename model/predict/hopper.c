@@ -217,7 +217,8 @@ static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t
 enum { ROWS = 64, STEP_BYTES = 32, STORE_BYTES = 16, SOFT = 8 };
 
 // Shares of less than three slabs cost more than they save, and so does sharing out more than three
-// quarters of a wave: the rule of this project's stream-K (kernels/gemm/cuda/cost.h).
+// quarters of a wave: the rule of this project's stream-K
+// (kernels/gemm/cuda/configurations/cost.h).
 static const double least_slabs = 3, most_rest = 0.75;
 
 // One block's slab of K, in clocks unless the name says otherwise.
@@ -357,8 +358,8 @@ static void share_out(double *turns, double *loop_ns, double tile_ns,
 }
 
 // K spread over all SMs, in at most 16 parts a tile of two slabs at least (the rule of this
-// project's spread kernels, kernels/gemm/cuda/cost.h), here without its rounding: a part's slabs,
-// and all parts.
+// project's spread kernels, kernels/gemm/cuda/configurations/cost.h), here without its rounding: a
+// part's slabs, and all parts.
 static void hopper_spread(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     double tiles = t->tiles_m * (double)t->grid_n, two_slabs = least(t->slabs, 2);

@@ -2,7 +2,7 @@
 //
 // The tiles of a grouped GEMM: whatever rows groups have, each row of each column of tiles is in
 // one tile.
-#include "kernels/gemm/cuda/groups.h"
+#include "kernels/gemm/cuda/grouped/groups.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 //
 // Under the power limit its time follows the clock, which that of slow.cu's kernels hardly does.
 #include "beside.cuh"
-#include "gemm/cuda/persistent.cuh"
+#include "gemm/cuda/persistent/persistent.cuh"
 
 #ifndef SLOW_EXTRA
 #define SLOW_EXTRA 0

@@ -21,23 +21,23 @@ edit() { # FILE SED-SCRIPT: the script must change the file
 	mv change.tmp "$file"
 }
 case "${1:-} ${2:-}" in
-"cuda comment") edit cuda/bf16_persistent.cu '$a\
+"cuda comment") edit cuda/persistent/bf16_persistent.cu '$a\
 // A comment and nothing else.' ;;
-"cuda unbuildable") edit cuda/bf16_pingpong.cu '$a\
+"cuda unbuildable") edit cuda/persistent/bf16_pingpong.cu '$a\
 static int none = no_such_name;' ;;
-"cuda wrong") edit cuda/tf32_1_mma.cu 's/k < o\.k; k += 8/k + 8 < o.k; k += 8/' ;;
+"cuda wrong") edit cuda/ladder/tf32_1_mma.cu 's/k < o\.k; k += 8/k + 8 < o.k; k += 8/' ;;
 "cuda slower")
 	# Its header becomes part of it, so that no other kernel is touched. A slab of 128 x 256 x 128 takes
 	# an SM about 1300 cycles, so 6.5 cycles a slab are 0.5 %.
-	cp cuda/persistent.cuh change.header
-	edit cuda/persistent.cuh '/^        consume<c>(maps\.c, .*, step);$/a\
+	cp cuda/persistent/persistent.cuh change.header
+	edit cuda/persistent/persistent.cuh '/^        consume<c>(maps\.c, .*, step);$/a\
         const long long from = clock64();\
         const long long more = 13LL * p.slabs * ((p.grid.tiles - 1) / step + 1) / 2;\
         while (clock64() - from < more)\
             ;'
-	mv cuda/persistent.cuh change.slower
-	mv change.header cuda/persistent.cuh
-	edit cuda/e4m3_persistent.cu '/persistent\.cuh/{
+	mv cuda/persistent/persistent.cuh change.slower
+	mv change.header cuda/persistent/persistent.cuh
+	edit cuda/persistent/e4m3_persistent.cu '/persistent\.cuh/{
 r change.slower
 d
 }'

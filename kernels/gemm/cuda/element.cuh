@@ -2,8 +2,8 @@
 //
 // The element types of the tensor-core kernels: how they are stored, loaded and written back.
 // 128 bytes are one row of a shared-memory slab for each of them.
-#ifndef PLUMB_ELEMENT_CUH
-#define PLUMB_ELEMENT_CUH
+#ifndef PLUMB_GEMM_ELEMENT_CUH
+#define PLUMB_GEMM_ELEMENT_CUH
 
 #include <cuda.h>
 #include <cuda_bf16.h>

@@ -5,8 +5,8 @@
 // The matrix instruction itself, one form per shape, is in wgmma.cuh.
 //
 // Shared-memory addresses are 32-bit (shared window) throughout, as the instructions take them.
-#ifndef PLUMB_PTX_CUH
-#define PLUMB_PTX_CUH
+#ifndef PLUMB_GEMM_PTX_CUH
+#define PLUMB_GEMM_PTX_CUH
 
 #include <cuda.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What of this device can be at work at once.
-#ifndef PLUMB_RESIDENT_CUH
-#define PLUMB_RESIDENT_CUH
+#ifndef PLUMB_GEMM_RESIDENT_CUH
+#define PLUMB_GEMM_RESIDENT_CUH
 
 #include <cuda_runtime.h>
 

@@ -7,8 +7,8 @@
 //
 // The host prepares every divisor, because a block divides before it can ask for its first byte:
 // with the hardware's integer division that took 690 cycles, 3 % of a 20 us kernel.
-#ifndef PLUMB_SCHEDULE_CUH
-#define PLUMB_SCHEDULE_CUH
+#ifndef PLUMB_GEMM_SCHEDULE_CUH
+#define PLUMB_GEMM_SCHEDULE_CUH
 
 #include "../../kernel.h"
 #include "ptx.cuh"

@@ -3,8 +3,8 @@
 // Host side of the copy engine: descriptions ("tensor maps") of row-major matrices. A map is made
 // in launch() for each call, costs about a microsecond, and travels to the kernel as a
 // __grid_constant__ parameter, so nothing is allocated and nothing is cached.
-#ifndef PLUMB_TENSOR_MAP_CUH
-#define PLUMB_TENSOR_MAP_CUH
+#ifndef PLUMB_GEMM_TENSOR_MAP_CUH
+#define PLUMB_GEMM_TENSOR_MAP_CUH
 
 #include <cuda.h>
 #include <cudaTypedefs.h>

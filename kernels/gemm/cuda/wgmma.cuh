@@ -8,8 +8,8 @@
 //
 // Inline PTX wants every register named, so the operand lists are built here, once, by the
 // preprocessor: REGISTERS_r is the text "%0,...,%(r-1)", ACCUMULATORS_r the matching operands.
-#ifndef PLUMB_WGMMA_CUH
-#define PLUMB_WGMMA_CUH
+#ifndef PLUMB_GEMM_WGMMA_CUH
+#define PLUMB_GEMM_WGMMA_CUH
 
 #include "ptx.cuh"
 

@@ -184,7 +184,7 @@ static void load(struct block *o, const struct hopper_terms *t, double lines, do
 }
 
 // Lanes along K, 16 bytes each: rows are read once, straight into registers (m = 1). Elements
-// below 32 bits are converted, A's once for two columns (kernels/gemm/cuda/gemv.cuh).
+// below 32 bits are converted, A's once for two columns (kernels/gemm/cuda/small/gemv.cuh).
 static void stream(struct block *o, const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     double bytes = ((double)b->tile_m + b->tile_n) * t->bytes_in;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A row's name taken apart. What follows from the parts (threads, shared memory, blocks per SM, how
-// a tile's end is hidden) is as the kernels' own templates have it (kernels/gemm/cuda/config.cuh,
-// split.cuh).
+// a tile's end is hidden) is as the kernels' own templates have it (kernels/gemm/cuda/
+// persistent/config.cuh, split/cluster.cuh).
 #include "model/predict/parts/space_name.h"
 
 #include <stdio.h>
@@ -39,9 +39,11 @@ static bool read_type(struct traits *t, const char *text)
 }
 
 // m = 1: the lanes of a warp lie along K, a warp has two columns of C, or one of a dual GEMM.
-static void read_gemv(struct traits *t, const char *rest)
+static bool read_gemv(struct traits *t, const char *rest)
 {
     bool dual = rest && strcmp(rest, "dual") == 0;
+    if (rest && !dual && strcmp(rest, "promote") != 0)
+        return false;
     t->tile_m = 1;
     t->tile_n = dual ? 8 : 16;
     t->tile_k = (int32_t)(8 * SLAB_BYTES / dtype_bytes(t->in));
@@ -50,6 +52,7 @@ static void read_gemv(struct traits *t, const char *rest)
     t->blocks_per_sm = 4;
     t->promote_k = rest && !dual;
     t->multiply = MULTIPLY_FMA;
+    return true;
 }
 
 // One of the parts between dashes that follow the type and the tile.
@@ -99,8 +102,8 @@ static bool sane(const struct row *r)
         if (values[i] < 1 || values[i] > 1024)
             return false;
     }
-    return r->raster && t->split_k >= SPLIT_SPREAD && t->split_k <= 64 && r->pieces >= 0 &&
-           r->pieces <= 64;
+    return r->raster && r->split == (t->split_k > 1) && t->split_k >= SPLIT_SPREAD &&
+           t->split_k <= 64 && r->pieces >= 0 && r->pieces <= 64;
 }
 
 // Rows of B in a stage: of both matrices of a dual GEMM, whose tile is C's.
@@ -185,7 +188,8 @@ bool space_traits(struct traits *out, const char *name)
         return false;
     const char *tile = strsep(&at, "-");
     if (strcmp(tile, "gemv") == 0) {
-        read_gemv(&r.traits, at);
+        if (!read_gemv(&r.traits, at))
+            return false;
         *out = r.traits;
         return true;
     }

@@ -2,8 +2,8 @@
 //
 // Traits from the names of this project's configuration space, so that a recorded sweep can be read
 // without the libraries that were timed. A name says all of its row
-// (kernels/gemm/cuda/space.cuh): type-tile-warpgroups-cluster-stages-epilogue pieces-raster-mode,
-// as in bf16-128x256-w2x1-c2x1-s4-e2-m8-coop.
+// (kernels/gemm/cuda/configurations/rows.cuh): type-tile-warpgroups-cluster-stages-epilogue
+// pieces-raster-mode, as in bf16-128x256-w2x1-c2x1-s4-e2-m8-coop.
 #ifndef PLUMB_SPACE_NAME_H
 #define PLUMB_SPACE_NAME_H
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configurations of dual GEMMs in BF16; tiles are of C: 128x128
+// multiplies 128 rows of A by 128 of B1 and as many of B2 (rows.cuh). Costs are SM cycles
+// (cost.h), fitted to the times recorded in baselines/recorded/h200/ladder; zeros: no selector
+// chooses the row.
+//
+// clang-format off
+//   configuration                                   slab  tile  elements  launch
+
+// large tiles
+ROW("128x128-w2x1-c1x1-s4-e2-m8-coop-dual",       1006,  5253,     9176,   9471)
+ROW("128x128-w2x1-c1x1-s4-e2-m16-coop-dual",      1006,  5352,     9616,   9208)
+ROW("128x128-w2x1-c2x1-s4-e2-m8-coop-dual",       1006,  4716,    17522,  14306)
+ROW("128x128-w2x1-c1x2-s4-e2-m8-coop-dual",       1010,  5253,    10711,  12844)
+ROW("256x64-w2x1-c1x1-s4-e2-m8-coop-dual",        1010,  5796,     6749,   8228)
+ROW("256x64-w2x1-c2x1-s4-e2-m8-coop-dual",        1020,  4564,     8817,  12965)
+ROW("256x64-w2x1-c1x2-s4-e2-m8-coop-dual",        1006,  5609,     6440,  12844)
+ROW("128x112-w2x1-c1x1-s4-e2-m8-coop-dual",        888,  3527,     8473,  10401)
+ROW("128x112-w2x1-c2x1-s4-e2-m8-coop-dual",          0,     0,        0,      0)
+ROW("128x96-w2x1-c1x1-s5-e1-m8-coop-dual",         758,  5228,     5060,   8423)
+ROW("128x96-w2x1-c1x1-s5-e1-m16-coop-dual",        754,  5253,     7191,   8463)
+ROW("128x96-w2x1-c2x1-s5-e1-m8-coop-dual",         754,  3965,    10711,  13524)
+ROW("128x96-w2x1-c1x2-s5-e1-m8-coop-dual",         768,  4059,     5327,  13587)
+
+// small tiles, and ping-pong, whose epilogue another tile's main loop hides
+ROW("128x80-w1x1-c1x1-s5-e2-m8-pingpong-dual",     646,     1,     8433,  13715)
+ROW("128x80-w1x1-c1x1-s5-e2-m16-pingpong-dual",    646,     1,    10711,  13715)
+ROW("128x80-w1x1-c2x1-s5-e2-m8-pingpong-dual",       0,     0,        0,      0)
+ROW("128x80-w1x1-c1x2-s5-e2-m8-pingpong-dual",       0,     0,        0,      0)
+ROW("128x64-w2x1-c1x1-s6-e2-m8-coop-dual",         503,  2700,     2803,  10019)
+ROW("128x64-w1x1-c1x1-s6-e2-m8-pingpong-dual",     517,     1,     6456,  13460)
+ROW("128x48-w2x1-c1x1-s6-e2-m8-coop-dual",           0,     0,        0,      0)
+ROW("64x128-w1x1-c1x1-s5-e2-m8-coop-dual",         522,   981,     4097,  11805)
+ROW("64x128-w1x1-c2x1-s5-e2-m8-coop-dual",         534,  1882,    12799,  12605)
+ROW("64x96-w1x1-c1x1-s6-e2-m8-coop-dual",          397,  1009,     4155,  11212)
+ROW("64x96-w1x1-c2x1-s6-e2-m8-coop-dual",          434,  1401,     9707,  11916)
+ROW("64x80-w1x1-c1x1-s7-e2-m8-coop-dual",          329,  1052,     1981,  11107)
+ROW("64x64-w1x1-c1x1-s8-e2-m8-coop-dual",          283,   817,     1269,  10799)
+ROW("64x64-w1x1-c1x1-s4-e2-m8-wide-dual",          607,   995,      798,  10304)
+ROW("64x48-w1x1-c1x1-s10-e2-m8-coop-dual",         257,   730,     1072,  10208)
+ROW("64x48-w1x1-c1x1-s5-e2-m8-wide-dual",            0,     0,        0,      0)
+ROW("64x32-w1x1-c1x1-s6-e2-m8-wide-dual",          474,   375,      162,   9560)
+ROW("128x64-w2x1-c1x1-s3-e2-m8-wide-dual",           0,     0,        0,      0)
+ROW("128x64-w2x1-c2x1-s6-e2-m8-coop-dual",         505,  2505,     7024,  13715)
+ROW("64x64-w1x1-c1x1-s4-e2-m8-twin-dual",          302,   131,       86,  11003)
+ROW("64x48-w1x1-c1x1-s4-e2-m8-twin-dual",          289,     3,       41,  10648)
+ROW("64x32-w1x1-c1x1-s6-e2-m8-twin-dual",          233,   442,      134,   9426)
+
+// few tiles: K divided, one tile per block, m = 1
+ROW("128x128-w2x1-k2-s4-e2-m8-split-dual",           0,     0,        0,      0)
+ROW("128x128-w2x1-k2-s4-e1-m8-split-dual",           0,     0,        0,      0)
+ROW("128x96-w2x1-k2-s5-e1-m8-split-dual",            0,     0,        0,      0)
+ROW("128x96-w2x1-k2-s4-e2-m8-split-dual",            0,     0,        0,      0)
+ROW("128x64-w2x1-k2-s6-e2-m8-split-dual",            0,     0,        0,      0)
+ROW("128x64-w2x1-k4-s6-e2-m8-split-dual",          621,  9176,     8047,   7250)
+ROW("128x48-w2x1-k2-s6-e2-m8-split-dual",          490,  7536,     5180,   6299)
+ROW("64x128-w1x1-k2-s5-e2-m8-split-dual",            0,     0,        0,      0)
+ROW("64x96-w1x1-k2-s6-e2-m8-split-dual",             0,     0,        0,      0)
+ROW("64x48-w1x1-k2-s10-e2-m8-split-dual",            0,     0,        0,      0)
+ROW("64x64-w1x1-k2-s8-e2-m8-split-dual",             0,     0,        0,      0)
+ROW("64x64-w1x1-k4-s8-e2-m8-split-dual",             0,     0,        0,      0)
+ROW("128x128-w2x1-c1x1-s4-e2-m8-coop-stream-dual",   795,  1991,      798,  24526)
+ROW("128x96-w2x1-c1x1-s5-e1-m8-coop-stream-dual",   444,  1575,     1605,  21309)
+ROW("128x80-w2x1-k2-s5-e2-m8-split-dual",            0,     0,        0,      0)
+ROW("128x112-w2x1-k2-s4-e2-m8-split-dual",           0,     0,        0,      0)
+ROW("64x64-w1x1-c1x1-s8-e2-m8-coop-stream-dual",     1,  1299,      586,  14783)
+ROW("gemv-dual",                                  3129,  1072,     3560,   7250)
+
+// operands swapped, for small m
+ROW("16x64-w1x1-c1x1-s9-n8-coop-swapped-dual",     279,  1062,        1,   9515)
+ROW("16x64-w1x1-c1x1-s5-n8-twin-swapped-dual",     301,   936,      137,   8543)
+ROW("32x64-w1x1-c1x1-s5-n8-twin-swapped-dual",       0,     0,        0,      0)
+ROW("64x64-w1x1-c1x1-s8-n8-coop-swapped-dual",     387,   940,        1,   9165)
+ROW("64x64-w1x1-c1x1-s4-n8-twin-swapped-dual",     407,   754,        1,   8704)
+ROW("128x64-w1x1-c1x1-s6-n8-coop-swapped-dual",    524,  1830,      893,  10850)
+ROW("64x128-w1x2-c1x1-s4-n8-coop-swapped-dual",    721,  3137,      893,  10160)
+ROW("16x128-w1x2-c1x1-s5-n8-coop-swapped-dual",    513,  2435,        1,   8503)
+ROW("16x192-w1x3-c1x1-s4-n8-coop-swapped-dual",    777,  3166,        1,   7082)
+ROW("16x64-w1x1-c1x1-s5-n8-wide-swapped-dual",     556,  1891,        1,   8075)
+ROW("32x64-w1x1-c1x1-s5-n8-wide-swapped-dual",     642,  1524,        1,   8306)
+ROW("64x64-w1x1-c1x1-s4-n8-wide-swapped-dual",     831,   906,       56,   9208)
+ROW("16x128-w1x2-c1x1-s3-n8-wide-swapped-dual",   1322,  1228,        1,   9382)
+ROW("32x128-w1x2-c1x1-s5-n8-coop-swapped-dual",      0,     0,        0,      0)
+ROW("16x64-w1x1-c1x1-s5-n8-twin-stream-swapped-dual",   897,   744,      403,  13651)
+ROW("64x64-w1x1-c1x1-s4-n8-twin-stream-swapped-dual",     0,     0,        0,      0)
+ROW("16x64-w1x1-k2-s9-n8-swapped-split-dual",        0,     0,        0,      0)
+ROW("16x64-w1x1-k4-s9-n8-swapped-split-dual",      377,  6103,     1113,   6448)
+ROW("32x64-w1x1-k2-s9-n8-swapped-split-dual",        0,     0,        0,      0)
+ROW("32x64-w1x1-k4-s9-n8-swapped-split-dual",      417,  6640,     1935,   6509)
+ROW("64x64-w1x1-k2-s8-n8-swapped-split-dual",        0,     0,        0,      0)
+ROW("64x64-w1x1-k4-s8-n8-swapped-split-dual",      471,  7898,     3429,   6479)

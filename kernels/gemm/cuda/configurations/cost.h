@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cost model of the selectors, in C, so that the program that fits it (../../sweep/fit.c) and
+// the selectors (configurations/select.cuh) compile the same formula. Configuration c takes, in SM
+// cycles,
+//
+//   compute = waves * slabs * slab_c
+//   memory  = (A + B * (1 + again * (rows - 1)) + C) / bandwidth
+//   cache   = blocks * waves * slabs * bytes loaded per slab / rate
+//   time    = launch_c + waves * tile_c + (compute^4 + memory^4 + cache^4)^(1/4)
+//
+// waves: turns that the busiest block takes, and with stream-K the blocks that share a tile; slabs:
+// slabs of K in one turn, a split's share of them, and of two tiles where two blocks share an SM: a
+// tile that is alone there takes more than half of what two take; rows: tile rows, each of which
+// reads B again, from L2 (at m = 128 two rows of 64-row tiles read B slower from memory than one
+// row of 128 does). L2 is in the way where rows are not aligned, and of stream-K: elsewhere
+// neighbours ask for the same slab at the same time and are served together. Where rows of C are no
+// multiple of 16 bytes, elements_c is added to tile_c: no TMA stores such rows, and most
+// configurations then store element by element, those inside C alone. The powers make a maximum
+// with a soft corner.
+// Of a dual GEMM B is two matrices, and a configuration's tile is C's.
+// slab_c, tile_c, elements_c and launch_c are the configuration's own, the rest is the device's
+// (struct plumb_cost_device); all are fitted to times measured on it.
+#ifndef PLUMB_GEMM_CONFIGURATIONS_COST_H
+#define PLUMB_GEMM_CONFIGURATIONS_COST_H
+
+#include <math.h>
+
+#include "../../../kernel.h"
+
+struct plumb_cost {
+    float slab, tile, elements, launch; // cycles
+};
+
+// hz: the clock that choices are made at; again: see above; alone: a slab's
+// cycles, of a block that has its SM to itself, over half of those of two blocks'; triples to
+// sixteens: clusters of three, four, eight and sixteen SMs that fit at once.
+struct plumb_cost_device {
+    double hz, bytes_per_s, again, alone;
+    // Bytes per cycle of L2, from rows aligned to 128, 64, 32 and 16. (Stream-K asks for slabs at
+    // different times, and gets no more from half lines than from what is off the line.)
+    double on_line, half_line, off_line, off_sector;
+    int sms, triples, quads, octets, sixteens;
+};
+
+// The H200, SXM, as recorded (baselines/recorded/h200/ladder). Clusters lie within a GPC and leave
+// some of its SMs over: 39 of 44, 30 of 33, 15 of 16 and 7 of 8 are resident on that one; of fours
+// 28 on another.
+static const struct plumb_cost_device plumb_cost_h200 = {
+    .hz = 1.75e9,
+    .bytes_per_s = 4.65e12,
+    .again = 0.12,
+    .alone = 1.4,
+    .on_line = 8000,
+    .half_line = 8000,
+    .off_line = 6000,
+    .off_sector = 3700,
+    .sms = 132,
+    .triples = 39,
+    .quads = 30,
+    .octets = 15,
+    .sixteens = 7,
+};
+
+// How the slabs of stream-K's tiles are shared: all tiles' if there is less than a wave of them,
+// else those of the partial wave, with the whole one before it if it is more than half a wave, and
+// not at all if it is more than three quarters. Nothing is cut unevenly that would gain less than a
+// sixteenth, nor shares made of less than three slabs, which cost more than they save.
+struct plumb_stream_shares {
+    int blocks;            // at work
+    int streamed, sharers; // the first tiles, whose slabs are shared among the first blocks
+};
+
+static inline struct plumb_stream_shares plumb_share_slabs(int tiles, int slabs, int resident)
+{
+    const int rest = tiles % resident, waves = tiles / resident, least_slabs = 3;
+    struct plumb_stream_shares shares = {waves ? resident : 0, rest, resident};
+    if (waves && 2 * rest > resident)
+        shares.streamed = 4 * rest > 3 * resident ? 0 : rest + resident;
+    if (shares.streamed == 0 || shares.streamed > resident)
+        return shares;
+    const int even = rest * (resident / rest); // blocks, if each tile has the same number
+    const int64_t most = (int64_t)rest * slabs / least_slabs;
+    if (16 * (resident - even) <= resident)
+        shares.sharers = even;
+    if (shares.sharers > most)
+        shares.sharers = most > rest ? (int)most : rest;
+    if (!waves)
+        shares.blocks = shares.sharers;
+    return shares;
+}
+
+// The parts that K of each tile is spread into (split/device.cuh): as many as find an SM, of two
+// slabs at least, and no more than 16, since every part's sums are waited for; 0: there are more
+// tiles than SMs.
+static inline int plumb_spread_parts(int tiles, int slabs, int sms)
+{
+    int parts = sms / tiles;
+    parts = parts < 16 ? parts : 16;
+    const int most = slabs < 4 ? 1 : slabs / 2;
+    return parts < most ? parts : most;
+}
+
+static inline int plumb_ceil_div(int64_t x, int64_t y)
+{
+    return (int)((x + y - 1) / y);
+}
+
+// What the busiest block does: turns at tiles, slabs over all of them. Stream-K is for less than a
+// wave of tiles here: with more it has always lost to a tile that fits.
+struct plumb_turns {
+    double waves, slabs;
+};
+
+static inline int plumb_resident_clusters(const struct plumb_cost_device *d, int members)
+{
+    return members == 16  ? d->sixteens
+           : members == 8 ? d->octets
+           : members == 4 ? d->quads
+           : members == 3 ? d->triples
+                          : d->sms / members;
+}
+
+static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
+                                                  const struct plumb_problem *p,
+                                                  const struct plumb_cost_device *d)
+{
+    const int cluster = t->cluster_m * t->cluster_n, slabs = plumb_ceil_div(p->k, t->tile_k);
+    const int tiles = plumb_ceil_div(p->m, t->tile_m * t->cluster_m) *
+                      plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
+    struct plumb_turns turns;
+    if (t->tile_m == 1) { // warps take columns as they come: no turns
+        turns.waves = 1;
+        turns.slabs = (double)p->n / t->tile_n * slabs / (d->sms * t->blocks_per_sm);
+        return turns;
+    }
+    if (t->split_k == -2) {
+        const int parts = tiles > d->sms ? 0 : plumb_spread_parts(tiles, slabs, d->sms);
+        if (parts == 0)
+            return (struct plumb_turns){INFINITY, INFINITY};
+        return (struct plumb_turns){1, (double)plumb_ceil_div(slabs, parts)};
+    }
+    if (t->split_k < 0) {
+        const int resident = d->sms / cluster * t->blocks_per_sm;
+        if (tiles > resident)
+            return (struct plumb_turns){INFINITY, INFINITY};
+        const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, resident);
+        turns.slabs = (double)tiles * slabs / s.sharers;
+        turns.waves = s.sharers > tiles ? (double)s.sharers / tiles : 1;
+        return turns;
+    }
+    const int members = cluster * t->split_k; // of a cluster
+    const int resident = t->blocks_per_sm * plumb_resident_clusters(d, members);
+    if (resident == 0)
+        return (struct plumb_turns){INFINITY, INFINITY};
+    if (t->split_k == 1 && t->blocks_per_sm == 2) {
+        const int each = plumb_ceil_div((int64_t)tiles * members, d->sms); // of the busiest SM
+        turns.waves = plumb_ceil_div(each, 2);
+        turns.slabs = slabs * (each + (each % 2 ? d->alone - 1 : 0));
+        return turns;
+    }
+    turns.waves = plumb_ceil_div(tiles, resident);
+    turns.slabs = turns.waves * plumb_ceil_div(slabs, t->split_k);
+    return turns;
+}
+
+// Rows of B: of both matrices of a dual GEMM.
+static inline double plumb_cost_rows_b(const struct plumb_problem *p)
+{
+    return (double)p->n * (p->epilogue == PLUMB_DUAL_SILU ? 2 : 1);
+}
+
+// Cycles that L2 takes to deliver all slabs where it is in the way, else 0. Where two blocks share
+// an SM, `slabs` are those of both.
+static inline double plumb_cache_cycles(const struct plumb_traits *t, const struct plumb_problem *p,
+                                        double slabs, int in, const struct plumb_cost_device *d)
+{
+    const int64_t pitch = (int64_t)p->k * in;
+    const int cluster = t->cluster_m * t->cluster_n, split = t->split_k;
+    const int rows = plumb_ceil_div(p->m, t->tile_m * t->cluster_m);
+    const int columns = plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
+    const double loaded =
+        (double)p->m / (rows * cluster) + plumb_cost_rows_b(p) / (columns * cluster);
+    int64_t blocks = split < 0 ? d->sms : (int64_t)rows * columns * cluster * split;
+    if (split != -1 && pitch % 128 == 0)
+        return 0;
+    if (blocks > d->sms)
+        blocks = d->sms;
+    const int counted = split == 1 && t->blocks_per_sm == 2; // by plumb_take_turns()
+    return (double)blocks * (counted ? 1 : t->blocks_per_sm) * slabs * loaded * t->tile_k * in /
+           (pitch % 32                   ? d->off_sector
+            : pitch % 64                 ? d->off_line
+            : pitch % 128 && split == -1 ? d->off_line
+            : pitch % 128                ? d->half_line
+                                         : d->on_line);
+}
+
+static inline double plumb_fourth_power(double x)
+{
+    return x * x * (x * x);
+}
+
+static inline double plumb_cost_cycles(const struct plumb_traits *t, const struct plumb_cost *c,
+                                       const struct plumb_problem *p,
+                                       const struct plumb_cost_device *d)
+{
+    const struct plumb_turns turns = plumb_take_turns(t, p, d);
+    const int in = t->in_type == PLUMB_TF32 ? 4 : t->in_type == PLUMB_E4M3 ? 1 : 2;
+    const int out = t->out_type == PLUMB_FP32 ? 4 : 2;
+    const int rows = plumb_ceil_div(p->m, t->tile_m * t->cluster_m);
+    const int columns = plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
+    const double again_a = 1 + d->again * ((columns < 4 ? columns : 4) - 1);
+    const double again_b = 1 + d->again * ((rows < 4 ? rows : 4) - 1);
+    const double bytes = ((double)p->m * (p->m > p->n ? again_a : 1) +
+                          plumb_cost_rows_b(p) * (p->m > p->n ? 1 : again_b)) *
+                             (double)p->k * in +
+                         (double)p->m * (double)p->n * out;
+    const double memory = bytes / d->bytes_per_s * d->hz;
+    const double compute = turns.slabs * c->slab;
+    const double cache = plumb_cache_cycles(t, p, turns.slabs, in, d);
+    const double powers =
+        plumb_fourth_power(compute) + plumb_fourth_power(memory) + plumb_fourth_power(cache);
+    const double inside =
+        (double)p->m * (double)p->n /
+        ((double)rows * t->cluster_m * t->tile_m * columns * t->cluster_n * t->tile_n);
+    const double tile = c->tile + (p->n * out % 16 ? c->elements * inside : 0);
+    return c->launch + turns.waves * tile + sqrt(sqrt(powers));
+}
+
+#endif

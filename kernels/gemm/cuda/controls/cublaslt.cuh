@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cuBLASLt as a kernel: the best of all algorithms that its heuristics return, found once per
+// problem by timing each cold, and then frozen. It is the reference to beat and a control.
+//
+// The note names the library's version and the algorithm, and holds the algorithm itself (64 opaque
+// bytes that the library documents as storable for one version), so that a pin reproduces it.
+#ifndef PLUMB_GEMM_CONTROLS_CUBLASLT_CUH
+#define PLUMB_GEMM_CONTROLS_CUBLASLT_CUH
+
+#include <cstdio>
+#include <cstring>
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include "../../../kernel.h"
+
+// ---- One problem as cuBLASLt is asked to do it: descriptors, algorithms, the call.
+//
+// Row-major C = A B is column-major C' = B' A', so the library's first operand is our B: K-major B
+// is its "T", K-major A its "N".
+
+constexpr size_t cublaslt_workspace_bytes = size_t{64} << 20;
+constexpr int algorithms_max = 32;
+
+// What launch() needs of one problem. Kept between prepare() and launch(): the one state a module
+// has, since the library's descriptors cannot be made within a launch without changing its time.
+struct choice {
+    struct plumb_problem problem;
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t first, second, out;
+    cublasLtMatmulAlgo_t algorithm;
+    int ready;
+};
+
+struct cublaslt_state {
+    cublasLtHandle_t handle;
+    struct choice choices[64];
+    unsigned next;
+};
+
+static int type_of(cudaDataType_t *out, int type)
+{
+    switch (type) {
+    case PLUMB_FP32:
+    case PLUMB_TF32:
+        *out = CUDA_R_32F;
+        return 1;
+    case PLUMB_BF16:
+        *out = CUDA_R_16BF;
+        return 1;
+    case PLUMB_FP16:
+        *out = CUDA_R_16F;
+        return 1;
+    case PLUMB_E4M3:
+        *out = CUDA_R_8F_E4M3;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int make_layout(cublasLtMatrixLayout_t *out, cudaDataType_t type, int64_t rows, int64_t cols,
+                       int32_t batch)
+{
+    const int64_t stride = rows * cols;
+    int code = cublasLtMatrixLayoutCreate(out, type, rows, cols, rows);
+    if (!code)
+        code = cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
+                                                sizeof(batch));
+    if (!code)
+        code = cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                &stride, sizeof(stride));
+    return code;
+}
+
+static int make_operation(struct choice *c, bool fast)
+{
+    const struct plumb_problem *p = &c->problem;
+    const cublasOperation_t none = CUBLAS_OP_N, transposed = CUBLAS_OP_T;
+    const bool b_k_major = p->layout == PLUMB_TN || p->layout == PLUMB_TT;
+    const bool a_k_major = p->layout == PLUMB_TN || p->layout == PLUMB_NN;
+    const int8_t fast_accumulation = fast;
+    cudaDataType_t in = CUDA_R_32F, out = CUDA_R_32F;
+    type_of(&in, p->in_type);
+    type_of(&out, p->out_type);
+    const cublasComputeType_t compute =
+        p->in_type == PLUMB_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    int code = cublasLtMatmulDescCreate(&c->operation, compute, CUDA_R_32F);
+    if (!code)
+        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_TRANSA,
+                                              b_k_major ? &transposed : &none, sizeof(none));
+    if (!code)
+        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_TRANSB,
+                                              a_k_major ? &none : &transposed, sizeof(none));
+    if (!code && p->in_type == PLUMB_E4M3)
+        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM,
+                                              &fast_accumulation, sizeof(fast_accumulation));
+    if (!code)
+        code = b_k_major ? make_layout(&c->first, in, p->k, p->n, p->batch)
+                         : make_layout(&c->first, in, p->n, p->k, p->batch);
+    if (!code)
+        code = a_k_major ? make_layout(&c->second, in, p->k, p->m, p->batch)
+                         : make_layout(&c->second, in, p->m, p->k, p->batch);
+    return code ? code : make_layout(&c->out, out, p->n, p->m, p->batch);
+}
+
+static void free_choice(struct choice *c)
+{
+    if (c->operation)
+        cublasLtMatmulDescDestroy(c->operation);
+    if (c->first)
+        cublasLtMatrixLayoutDestroy(c->first);
+    if (c->second)
+        cublasLtMatrixLayoutDestroy(c->second);
+    if (c->out)
+        cublasLtMatrixLayoutDestroy(c->out);
+    *c = {};
+}
+
+static int run(const struct cublaslt_state *s, const struct choice *c,
+               const struct plumb_args *args, cudaStream_t stream)
+{
+    const float one = 1, zero = 0;
+    return cublasLtMatmul(s->handle, c->operation, &one, args->b, c->first, args->a, c->second,
+                          &zero, args->c, c->out, args->c, c->out, &c->algorithm, args->workspace,
+                          args->workspace_bytes, stream);
+}
+
+static int ask_heuristics(cublasLtMatmulHeuristicResult_t *results, int *count, int most,
+                          const struct cublaslt_state *s, const struct choice *c,
+                          const struct plumb_args *args)
+{
+    cublasLtMatmulPreference_t preference = nullptr;
+    const uint64_t bytes = args->workspace_bytes;
+    int code = cublasLtMatmulPreferenceCreate(&preference);
+    if (!code)
+        code = cublasLtMatmulPreferenceSetAttribute(
+            preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof(bytes));
+    if (!code)
+        code = cublasLtMatmulAlgoGetHeuristic(s->handle, c->operation, c->first, c->second, c->out,
+                                              c->out, preference, most, results, count);
+    if (preference)
+        cublasLtMatmulPreferenceDestroy(preference);
+    return code;
+}
+
+static int set_scales(struct choice *c, const struct plumb_args *args)
+{
+    if (!args->scale_a || !args->scale_b)
+        return 0;
+    int code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                              &args->scale_b, sizeof(args->scale_b));
+    return code ? code
+                : cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                                                 &args->scale_a, sizeof(args->scale_a));
+}
+
+constexpr int timing_rounds = 4;
+
+static struct choice *find_choice(struct cublaslt_state *s, const struct plumb_problem *p)
+{
+    for (struct choice &choice : s->choices) {
+        if (choice.ready && memcmp(&choice.problem, p, sizeof(*p)) == 0)
+            return &choice;
+    }
+    return nullptr;
+}
+
+// Every algorithm once per round, each after its own flush of the L2 through the workspace; the
+// fastest of its rounds counts. Returns the winner's index, -1 if none runs.
+static int fastest(const struct cublaslt_state *s, struct choice *c,
+                   const cublasLtMatmulHeuristicResult_t *results, int count,
+                   const struct plumb_args *args, cudaStream_t stream)
+{
+    cudaEvent_t start, stop;
+    float least_ms[algorithms_max];
+    int best = -1;
+    cudaEventCreate(&start);
+    cudaEventCreate(&stop);
+    for (int i = 0; i < count; i++)
+        least_ms[i] = 1e30f;
+    for (int round = 0; round <= timing_rounds; round++) { // round 0 loads the code
+        for (int i = 0; i < count; i++) {
+            float ms = 0;
+            c->algorithm = results[i].algo;
+            cudaMemsetAsync(args->workspace, 0, args->workspace_bytes, stream);
+            cudaEventRecord(start, stream);
+            const int code = run(s, c, args, stream);
+            cudaEventRecord(stop, stream);
+            if (cudaEventSynchronize(stop) != cudaSuccess)
+                goto done;
+            cudaEventElapsedTime(&ms, start, stop);
+            if (!code && round > 0 && ms < least_ms[i])
+                least_ms[i] = ms;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (least_ms[i] < 1e30f && (best < 0 || least_ms[i] < least_ms[best]))
+            best = i;
+    }
+done:
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    return best;
+}
+
+static int choose_of(const struct cublaslt_state *s, struct choice *c,
+                     const cublasLtMatmulHeuristicResult_t *results, int count,
+                     const struct plumb_args *args, cudaStream_t stream)
+{
+    const int best = fastest(s, c, results, count, args, stream);
+    if (best < 0)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    c->algorithm = results[best].algo;
+    return 0;
+}
+
+static int choose(const struct cublaslt_state *s, struct choice *c, const struct plumb_args *args,
+                  cudaStream_t stream)
+{
+    cublasLtMatmulHeuristicResult_t results[algorithms_max];
+    int count = 0;
+    const int code = ask_heuristics(results, &count, algorithms_max, s, c, args);
+    return code ? code : choose_of(s, c, results, count, args, stream);
+}
+
+static int32_t config(const cublasLtMatmulAlgo_t *algorithm,
+                      cublasLtMatmulAlgoConfigAttributes_t key)
+{
+    int32_t value = -1;
+    size_t written = 0;
+    cublasLtMatmulAlgoConfigGetAttribute(algorithm, key, &value, sizeof(value), &written);
+    return value;
+}
+
+static void write_note(char *note, size_t size, const cublasLtMatmulAlgo_t *a)
+{
+    int used = snprintf(
+        note, size, "cublaslt %zu algo %d tile %d stages %d splitk %d data ", cublasLtGetVersion(),
+        config(a, CUBLASLT_ALGO_CONFIG_ID), config(a, CUBLASLT_ALGO_CONFIG_TILE_ID),
+        config(a, CUBLASLT_ALGO_CONFIG_STAGES_ID), config(a, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+    for (uint64_t word : a->data) {
+        if (used > 0 && static_cast<size_t>(used) < size)
+            used += snprintf(note + used, size - static_cast<size_t>(used), "%016llx",
+                             static_cast<unsigned long long>(word));
+    }
+}
+
+// 0 when the pin is of this version and its algorithm does this problem here.
+static int read_pin(const struct cublaslt_state *s, struct choice *c, const char *pin)
+{
+    size_t version = 0;
+    const char *data = strstr(pin, " data ");
+    if (sscanf(pin, "cublaslt %zu ", &version) != 1 || version != cublasLtGetVersion() || !data)
+        return -1;
+    data += strlen(" data ");
+    for (uint64_t &word : c->algorithm.data) {
+        unsigned long long value;
+        if (sscanf(data, "%16llx", &value) != 1)
+            return -1;
+        word = value;
+        data += 16;
+    }
+    cublasLtMatmulHeuristicResult_t result;
+    return cublasLtMatmulAlgoCheck(s->handle, c->operation, c->first, c->second, c->out, c->out,
+                                   &c->algorithm, &result);
+}
+
+// How an algorithm is found when none is pinned: choose(), or a wider search.
+typedef int chooser(const struct cublaslt_state *, struct choice *, const struct plumb_args *,
+                    cudaStream_t);
+
+static int cublaslt_prepare(struct cublaslt_state *s, bool fast, chooser *find,
+                            const struct plumb_args *args, void *stream, const char *pin,
+                            char *note, size_t note_size)
+{
+    struct choice fresh = {};
+    struct choice *slot = find_choice(s, &args->problem);
+    int code = s->handle ? 0 : cublasLtCreate(&s->handle);
+    fresh.problem = args->problem;
+    if (!code)
+        code = make_operation(&fresh, fast);
+    if (!code)
+        code = set_scales(&fresh, args);
+    if (!code)
+        code = pin ? read_pin(s, &fresh, pin)
+                   : find(s, &fresh, args, static_cast<cudaStream_t>(stream));
+    if (code) {
+        free_choice(&fresh);
+        return code;
+    }
+    if (!slot)
+        slot = &s->choices[s->next++ % (sizeof(s->choices) / sizeof(s->choices[0]))];
+    free_choice(slot);
+    fresh.ready = 1;
+    *slot = fresh;
+    write_note(note, note_size, &slot->algorithm);
+    return 0;
+}
+
+static int cublaslt_launch(struct cublaslt_state *s, const struct plumb_args *args, void *stream)
+{
+    struct choice *choice = find_choice(s, &args->problem);
+    if (!choice)
+        return -1; // not prepared
+    const int code = set_scales(choice, args);
+    return code ? code : run(s, choice, args, static_cast<cudaStream_t>(stream));
+}
+
+// fp8 needs K-major operands and multiples of 16; the library's heuristics say the rest.
+static int cublaslt_supports(const struct plumb_problem *p)
+{
+    cudaDataType_t type;
+    if (!type_of(&type, p->in_type) || !type_of(&type, p->out_type) || p->epilogue != 0 ||
+        p->m > INT32_MAX || p->n > INT32_MAX || p->k > INT32_MAX)
+        return 0;
+    if (p->in_type == PLUMB_E4M3)
+        return p->layout == PLUMB_TN && p->k % 16 == 0 && p->n % 16 == 0 && p->m % 16 == 0 &&
+               (p->out_type == PLUMB_BF16 || p->out_type == PLUMB_FP16 ||
+                p->out_type == PLUMB_FP32);
+    if (p->in_type == PLUMB_FP32 || p->in_type == PLUMB_TF32)
+        return p->out_type == PLUMB_FP32 && (p->in_type == PLUMB_FP32 || p->k % 4 == 0);
+    return p->out_type == p->in_type || p->out_type == PLUMB_FP32;
+}
+
+static size_t cublaslt_workspace(const struct plumb_problem *)
+{
+    return cublaslt_workspace_bytes;
+}
+
+// The one kernel of a module. FAST: fp8 with fast accumulation, and nothing but fp8. FIND: a
+// chooser.
+#define CUBLASLT_LIBRARY(NAME, SUMMARY, FAST, FIND)                                                \
+    static struct cublaslt_state state;                                                            \
+    static int supports(const struct plumb_problem *p)                                             \
+    {                                                                                              \
+        return (!(FAST) || p->in_type == PLUMB_E4M3) && cublaslt_supports(p);                      \
+    }                                                                                              \
+    static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,   \
+                       size_t note_size)                                                           \
+    {                                                                                              \
+        return cublaslt_prepare(&state, FAST, FIND, args, stream, pin, note, note_size);           \
+    }                                                                                              \
+    static int launch(const struct plumb_args *args, void *stream)                                 \
+    {                                                                                              \
+        return cublaslt_launch(&state, args, stream);                                              \
+    }                                                                                              \
+    static const struct plumb_kernel kernel = {                                                    \
+        .name = NAME,                                                                              \
+        .summary = SUMMARY,                                                                        \
+        .traits = {.in_type = (FAST) ? PLUMB_E4M3 : 0,                                             \
+                   .out_type = (FAST) ? PLUMB_BF16 : 0,                                            \
+                   .acc_type = PLUMB_FP32},                                                        \
+        .supports = supports,                                                                      \
+        .workspace = cublaslt_workspace,                                                           \
+        .prepare = prepare,                                                                        \
+        .launch = launch,                                                                          \
+    };                                                                                             \
+    PLUMB_LIBRARY("cuda", kernel)
+
+#endif

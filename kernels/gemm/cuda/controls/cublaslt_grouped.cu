@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// nvcc: -lcublasLt
+//
+// Grouped GEMM as cuBLASLt has it before 13.4: a product for each group, each by the best of the
+// heuristics' algorithms for its size, all launches in a CUDA graph, one after the other or in 2, 4
+// or 8 branches side by side; prepare() times these and takes the fastest. Rows of groups are known
+// to the host (controls/groups.cuh). Block scales are below.
+//
+// A graph holds addresses, so there is one for each of the last few sets of them. The note names
+// the library's version, the branches and which of the heuristics' answers each group takes.
+#include "cublaslt.cuh"
+#include "groups.cuh"
+
+// ---- Block scales of groups as cuBLASLt takes them, one FP32 for each row of A and 128 of K and
+// one for each 128 x 128 of B. B's lie as the library wants them. A's of one product it wants side
+// by side, [k / 128][rows] with rows a multiple of 4, where those of all groups, or of a matrix
+// with more rows than are used, lie together: a kernel brings them there first, which belongs to
+// the control's time. Rows that fill up to a multiple of 4 are multiplied; they hold zeros.
+
+constexpr int scales_each = 128; // of K, and of B's rows
+
+static inline int fill_up(int64_t count, int to)
+{
+    return static_cast<int>((count + to - 1) / to * to);
+}
+
+static inline int64_t scale_blocks(const struct plumb_form *f)
+{
+    return (f->problem.k + scales_each - 1) / scales_each;
+}
+
+static int supports_scaled_groups(const struct plumb_form *f)
+{
+    const struct plumb_problem *p = &f->problem;
+    return known_groups_form(f) && p->in_type == PLUMB_E4M3 && p->n % 16 == 0 && p->k % 16 == 0 &&
+           f->scale_type == PLUMB_FP32 && f->scale_vector == scales_each && f->scale_rows_a == 1 &&
+           f->scale_rows_b == scales_each && f->scale_layout == PLUMB_SCALES_COLUMNS &&
+           (f->grouping == PLUMB_CONTIGUOUS || p->m % 4 == 0);
+}
+
+// Scales of A as they are brought together: of group g's block b at (sum of the rows of the groups
+// before + b / blocks * rows of g).
+static size_t gathered_bytes(const struct plumb_form *f)
+{
+    return f->scale_vector ? static_cast<size_t>(scale_blocks(f) * (f->rows + 4 * f->groups)) * 4
+                           : 0;
+}
+
+struct gathering {
+    int32_t first[control_groups_most], rows[control_groups_most]; // rows filled up
+    int64_t matrix_rows, blocks;                                   // of one matrix A
+};
+
+static __global__ void gather_scales(float *out, const float *in,
+                                     const __grid_constant__ struct gathering of)
+{
+    const int g = static_cast<int>(blockIdx.y);
+    int64_t before = 0;
+    for (int i = 0; i < g; i++)
+        before += of.rows[i];
+    const int64_t matrix = of.first[g] / of.matrix_rows, row = of.first[g] % of.matrix_rows;
+    const int64_t count = of.rows[g] * of.blocks;
+    for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x; i < count;
+         i += gridDim.x * static_cast<int64_t>(blockDim.x))
+        out[before * of.blocks + i] =
+            in[(matrix * of.blocks + i / of.rows[g]) * of.matrix_rows + row + i % of.rows[g]];
+}
+
+static int gather(float *out, const struct known_groups *groups, const struct plumb_form_args *args,
+                  cudaStream_t stream)
+{
+    const struct plumb_form *f = &args->form;
+    struct gathering of = {};
+    of.matrix_rows = f->grouping == PLUMB_MASKED ? f->problem.m : f->rows;
+    of.blocks = scale_blocks(f);
+    for (int g = 0; g < f->groups; g++) {
+        of.first[g] = groups->first[g];
+        of.rows[g] = fill_up(groups->rows[g], 4);
+    }
+    const dim3 blocks(16, static_cast<unsigned>(f->groups));
+    gather_scales<<<blocks, 256, 0, stream>>>(out, static_cast<const float *>(args->block_scales_a),
+                                              of);
+    return cudaGetLastError();
+}
+
+// What a product's operation has to know of its scales: the library's first operand is our B.
+static int set_block_scales(struct choice *c, const float *of_a, const float *of_b)
+{
+    const int32_t blocks = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+    const int32_t vectors = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    int code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                                              &blocks, sizeof(blocks));
+    if (!code)
+        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                                              &vectors, sizeof(vectors));
+    if (!code)
+        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                              &of_b, sizeof(of_b));
+    return code ? code
+                : cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                                                 &of_a, sizeof(of_a));
+}
+
+#ifndef KERNEL_NAME
+#define KERNEL_NAME "cublaslt_grouped"
+#endif
+
+constexpr int branches_most = 8, graphs_most = 32, rounds = 3;
+
+struct grouped_graph {
+    struct plumb_form_args args;
+    cudaGraphExec_t graph; // NULL: no entry
+};
+
+static struct {
+    cublasLtHandle_t handle;
+    cudaStream_t streams[branches_most];
+    cudaEvent_t events[branches_most];
+    struct known_groups groups;
+    struct choice choices[control_groups_most]; // by group; of equal groups the first one's counts
+    int chosen[control_groups_most];            // that one, or -1 where a group has no rows
+    int branches;
+    struct grouped_graph graphs[graphs_most];
+    unsigned next;
+} state;
+
+static bool is_scaled(const struct plumb_form_args *args)
+{
+    return args->form.scale_vector > 0;
+}
+
+static float *gathered(const struct plumb_form_args *args)
+{
+    return reinterpret_cast<float *>(static_cast<char *>(args->args.workspace) +
+                                     branches_most * cublaslt_workspace_bytes);
+}
+
+// Group g's product, with the workspace of a branch.
+static struct plumb_args product(const struct plumb_form_args *args, int g, int branch)
+{
+    const struct plumb_problem *p = &args->form.problem;
+    struct plumb_args one = args->args;
+    const int64_t first = state.groups.first[g], in_bytes = is_scaled(args) ? 1 : 2;
+    one.problem = *p;
+    one.problem.m = is_scaled(args) ? fill_up(state.groups.rows[g], 4) : state.groups.rows[g];
+    one.a = static_cast<const char *>(args->args.a) + first * p->k * in_bytes;
+    one.b = static_cast<const char *>(args->args.b) + g * p->n * p->k * in_bytes;
+    one.c = static_cast<char *>(args->args.c) + first * p->n * 2;
+    one.workspace = static_cast<char *>(args->args.workspace) +
+                    static_cast<size_t>(branch) * cublaslt_workspace_bytes;
+    one.workspace_bytes = cublaslt_workspace_bytes;
+    return one;
+}
+
+// Tells the operation where group g's block scales lie, if there are any.
+static int point_to_scales(struct choice *c, int g, const struct plumb_form_args *args)
+{
+    const struct plumb_form *f = &args->form;
+    const int64_t blocks = is_scaled(args) ? scale_blocks(f) : 0;
+    int64_t before = 0;
+    if (!is_scaled(args))
+        return 0;
+    for (int i = 0; i < g; i++)
+        before += fill_up(state.groups.rows[i], 4);
+    const int64_t of_matrix = (f->problem.n + scales_each - 1) / scales_each * fill_up(blocks, 4);
+    return set_block_scales(c, gathered(args) + before * blocks,
+                            static_cast<const float *>(args->block_scales_b) + g * of_matrix);
+}
+
+static int queue(const struct plumb_form_args *args, int branches, cudaStream_t stream)
+{
+    struct cublaslt_state library = {};
+    library.handle = state.handle;
+    int code = is_scaled(args) ? gather(gathered(args), &state.groups, args, stream) : 0;
+    if (!code && branches > 1)
+        code = cudaEventRecord(state.events[0], stream);
+    for (int b = 1; !code && b < branches; b++)
+        code = cudaStreamWaitEvent(state.streams[b], state.events[0]);
+    for (int g = 0, count = 0; !code && g < args->form.groups; g++) {
+        if (state.chosen[g] < 0)
+            continue;
+        const int branch = count++ % branches;
+        const struct plumb_args one = product(args, g, branch);
+        struct choice *c = &state.choices[state.chosen[g]];
+        code = point_to_scales(c, g, args);
+        if (!code)
+            code = run(&library, c, &one, branch ? state.streams[branch] : stream);
+    }
+    for (int b = 1; !code && b < branches; b++) {
+        code = cudaEventRecord(state.events[b], state.streams[b]);
+        if (!code)
+            code = cudaStreamWaitEvent(stream, state.events[b]);
+    }
+    return code;
+}
+
+static int record(cudaGraphExec_t *out, const struct plumb_form_args *args, int branches)
+{
+    cudaGraph_t graph = nullptr;
+    int code = cudaStreamBeginCapture(state.streams[0], cudaStreamCaptureModeThreadLocal);
+    if (code)
+        return code;
+    code = queue(args, branches, state.streams[0]);
+    const int ended = cudaStreamEndCapture(state.streams[0], &graph);
+    code = code ? code : ended ? ended : cudaGraphInstantiate(out, graph, 0);
+    if (graph)
+        cudaGraphDestroy(graph);
+    return code;
+}
+
+// ---- preparing ----
+
+static int make_streams()
+{
+    int code = state.handle ? 0 : static_cast<int>(cublasLtCreate(&state.handle));
+    for (int b = 0; !code && b < branches_most; b++) {
+        if (!state.streams[b])
+            code = cudaStreamCreateWithFlags(&state.streams[b], cudaStreamNonBlocking);
+        if (!code && !state.events[b])
+            code = cudaEventCreateWithFlags(&state.events[b], cudaEventDisableTiming);
+    }
+    return code;
+}
+
+static void forget()
+{
+    for (struct choice &choice : state.choices)
+        free_choice(&choice);
+    for (struct grouped_graph &graph : state.graphs) {
+        if (graph.graph)
+            cudaGraphExecDestroy(graph.graph);
+        graph = {};
+    }
+}
+
+// Finds group g's algorithm: the heuristics' answer number `wanted`, or if that is -1 the fastest.
+static int choose_for(int *index, int g, int wanted, const struct plumb_form_args *args,
+                      cudaStream_t stream)
+{
+    cublasLtMatmulHeuristicResult_t results[algorithms_max];
+    const struct plumb_args one = product(args, g, 0);
+    struct choice *c = &state.choices[g];
+    struct cublaslt_state library = {};
+    int count = 0;
+    library.handle = state.handle;
+    c->problem = one.problem;
+    int code = make_operation(c, false);
+    if (!code)
+        code = point_to_scales(c, g, args);
+    if (!code)
+        code = ask_heuristics(results, &count, algorithms_max, &library, c, &one);
+    if (code)
+        return code;
+    *index = wanted >= 0 ? wanted : fastest(&library, c, results, count, &one, stream);
+    if (*index < 0 || *index >= count)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    c->algorithm = results[*index].algo;
+    return 0;
+}
+
+// The first group with as many rows, g itself if there is none before, -1 without rows.
+static int alike(int g)
+{
+    if (state.groups.rows[g] == 0)
+        return -1;
+    for (int i = 0; i < g; i++) {
+        if (state.groups.rows[i] == state.groups.rows[g])
+            return i;
+    }
+    return g;
+}
+
+// The time of one graph, the least of some cold ones, in ms.
+static int time_graph(float *least_ms, const struct plumb_form_args *args, int branches,
+                      cudaStream_t stream)
+{
+    cudaGraphExec_t graph = nullptr;
+    cudaEvent_t start = nullptr, stop = nullptr;
+    int code = record(&graph, args, branches);
+    *least_ms = 1e30f;
+    cudaEventCreate(&start);
+    cudaEventCreate(&stop);
+    for (int round = 0; !code && round <= rounds; round++) {
+        float ms = 0;
+        cudaMemsetAsync(args->args.workspace, 0, args->args.workspace_bytes, stream);
+        cudaEventRecord(start, stream);
+        code = cudaGraphLaunch(graph, stream);
+        cudaEventRecord(stop, stream);
+        if (!code)
+            code = cudaEventSynchronize(stop);
+        if (!code)
+            code = cudaEventElapsedTime(&ms, start, stop);
+        if (!code && round > 0 && ms < *least_ms)
+            *least_ms = ms;
+    }
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    if (graph)
+        cudaGraphExecDestroy(graph);
+    return code;
+}
+
+static int choose_branches(const struct plumb_form_args *args, cudaStream_t stream)
+{
+    float best_ms = 1e30f;
+    for (int branches = 1; branches <= branches_most; branches *= 2) {
+        float ms;
+        const int code = time_graph(&ms, args, branches, stream);
+        if (code)
+            return code;
+        if (ms < best_ms) {
+            best_ms = ms;
+            state.branches = branches;
+        }
+    }
+    return 0;
+}
+
+static void add_number(char *note, size_t size, const char *form, long value)
+{
+    const size_t used = strlen(note);
+    snprintf(note + used, size - used, form, value);
+}
+
+static int prepare(const struct plumb_form_args *args, void *stream, const char *pin, char *note,
+                   size_t note_size)
+{
+    const cudaStream_t on = static_cast<cudaStream_t>(stream);
+    const char *at = pin;
+    int code = make_streams();
+    long version = 0, branches = 0;
+    forget();
+    if (!code)
+        code = read_groups(&state.groups, args);
+    if (!code && is_scaled(args))
+        code = gather(gathered(args), &state.groups, args, on);
+    if (!code && pin) {
+        int used = 0;
+        if (sscanf(pin, "cublaslt %ld branches %ld algorithms%n", &version, &branches, &used) !=
+                2 ||
+            version != static_cast<long>(cublasLtGetVersion()) || branches < 1 ||
+            branches > branches_most)
+            return -1;
+        at = pin + used;
+        state.branches = static_cast<int>(branches);
+    }
+    char list[8 * control_groups_most] = "";
+    for (int g = 0; !code && g < args->form.groups; g++) {
+        state.chosen[g] = alike(g);
+        if (state.chosen[g] != g)
+            continue;
+        int index = 0;
+        long wanted = -1;
+        char *end = nullptr;
+        if (pin) {
+            wanted = strtol(at, &end, 10);
+            if (end == at)
+                return -1;
+            at = end;
+        }
+        code = choose_for(&index, g, static_cast<int>(wanted), args, on);
+        add_number(list, sizeof(list), " %ld", index);
+    }
+    if (!code && !pin)
+        code = choose_branches(args, on);
+    if (code)
+        return code;
+    snprintf(note, note_size, "cublaslt %zu branches %d algorithms%s", cublasLtGetVersion(),
+             state.branches, list);
+    return 0;
+}
+
+// ---- launching ----
+
+static int launch(const struct plumb_form_args *args, void *stream)
+{
+    const cudaStream_t target = static_cast<cudaStream_t>(stream);
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (!same_form(&state.groups.form, &args->form) || cudaStreamIsCapturing(target, &status))
+        return cudaErrorInvalidValue;
+    if (status != cudaStreamCaptureStatusNone)
+        return queue(args, state.branches, target);
+    for (const struct grouped_graph &graph : state.graphs)
+        if (graph.graph && memcmp(&graph.args, args, sizeof(*args)) == 0)
+            return cudaGraphLaunch(graph.graph, target);
+    struct grouped_graph *slot = &state.graphs[state.next++ % graphs_most];
+    if (slot->graph)
+        cudaGraphExecDestroy(slot->graph);
+    *slot = {*args, nullptr};
+    const int code = record(&slot->graph, args, state.branches);
+    return code ? code : cudaGraphLaunch(slot->graph, target);
+}
+
+static int supports(const struct plumb_form *f)
+{
+    return supports_bf16_groups(f) || supports_scaled_groups(f);
+}
+
+static size_t workspace(const struct plumb_form *f)
+{
+    return branches_most * cublaslt_workspace_bytes + gathered_bytes(f);
+}
+
+static const struct plumb_form_kernel kernel = {
+    .kernel = {.name = KERNEL_NAME,
+               .summary = "a product of cuBLASLt for each group, in a graph",
+               .traits = {.out_type = PLUMB_BF16, .acc_type = PLUMB_FP32}},
+    .supports = supports,
+    .workspace = workspace,
+    .prepare = prepare,
+    .launch = launch,
+};
+PLUMB_FORM_LIBRARY("cuda", kernel)

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// nvcc: -lcublasLt
+// module: cublaslt_nvfp4 -DMODULE_cublaslt_nvfp4
+// module: cublaslt_nvfp4_dual -DMODULE_cublaslt_nvfp4_dual
+//
+// NVFP4 with cuBLASLt on Hopper, which knows no such type there: both operands are decoded to FP16
+// in the workspace (nvfp4/nvfp4.cuh; exactly, in an order of K of their own), one product in FP32
+// follows, and a pass that scales it and, of a dual GEMM, makes its results. This is what a library
+// without NVFP4 offers, and what the kernels that decode inside are held against.
+//
+// All launches are one CUDA graph (controls/graphs.cuh).
+#include "../epilogue.cuh"
+#include "../nvfp4/nvfp4.cuh"
+#include "cublaslt.cuh"
+#include "graphs.cuh"
+
+// Rows of packed codes, and of scales as tiles, to rows of FP16. A thread has 32 elements.
+static __global__ void __launch_bounds__(256)
+    decode_rows(uint4 *to, const uint8_t *codes, const uint8_t *scales, int rows, int k)
+{
+    const int64_t index = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    const int chunks = k / 32, row = (int)(index / chunks), chunk = (int)(index % chunks);
+    if (row >= rows)
+        return;
+    const uint4 packed = *reinterpret_cast<const uint4 *>(codes + index * 16);
+    const int k_tiles = (k + 63) / 64;
+    const uint32_t line = *reinterpret_cast<const uint32_t *>(
+        scales + ((int64_t)(row / 128) * k_tiles + chunk / 2) * nvfp4_tile_bytes + row % 32 * 16 +
+        row % 128 / 32 * 4);
+#pragma unroll
+    for (int word = 0; word < 4; ++word) {
+        uint32_t pairs[4];
+        nvfp4_decode(pairs, (&packed.x)[word],
+                     nvfp4_scale(line, nvfp4_scale_at(chunk % 2 * 2 + word / 2)));
+        to[index * 4 + word] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+    }
+}
+
+// products: rows of n, or of 2 n of which the first half is the gate.
+template <bool dual>
+static __global__ void __launch_bounds__(256)
+    finish_products(const float *products, nvfp4_output out)
+{
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column >= out.n)
+        return;
+    const float scale = nvfp4_unscale * nvfp4_tensor_scale(out);
+    const float *at = products + (int64_t)row * out.n * (dual ? 2 : 1) + column;
+    nvfp4_store(out, row, column, dual ? gated(at[0] * scale, at[out.n] * scale) : at[0] * scale);
+}
+
+// ---- host ----
+
+struct nvfp4_state {
+    struct cublaslt_state products;
+    struct kept_graphs<struct plumb_form_args> graphs;
+};
+
+template <bool dual> struct nvfp4_by_product {
+    static int64_t columns(const struct plumb_problem *p)
+    {
+        return p->n * (dual ? 2 : 1);
+    }
+
+    static struct plumb_problem product_of(const struct plumb_problem *p)
+    {
+        struct plumb_problem product = *p;
+        product.n = columns(p);
+        product.in_type = PLUMB_FP16;
+        product.out_type = PLUMB_FP32;
+        product.epilogue = PLUMB_NO_EPILOGUE;
+        return product;
+    }
+
+    static int supports(const struct plumb_form *form)
+    {
+        const struct plumb_problem *p = &form->problem;
+        const struct plumb_problem product = product_of(p);
+        return nvfp4_supports(form, dual ? PLUMB_DUAL_SILU : PLUMB_NO_EPILOGUE) && p->m <= 65535 &&
+               cublaslt_supports(&product);
+    }
+
+    // The library's own workspace, then products, A, B.
+    static size_t products_bytes(const struct plumb_problem *p)
+    {
+        return static_cast<size_t>(p->m * columns(p) * 4 + 255) / 256 * 256;
+    }
+    static size_t a_bytes(const struct plumb_problem *p)
+    {
+        return static_cast<size_t>(p->m * p->k * 2 + 255) / 256 * 256;
+    }
+    static size_t workspace(const struct plumb_form *form)
+    {
+        const struct plumb_problem *p = &form->problem;
+        return cublaslt_workspace_bytes + products_bytes(p) + a_bytes(p) +
+               static_cast<size_t>(columns(p) * p->k * 2);
+    }
+
+    static struct plumb_args product(const struct plumb_form_args *args)
+    {
+        struct plumb_args one = args->args;
+        const struct plumb_problem *p = &args->form.problem;
+        one.problem = product_of(p);
+        char *at = static_cast<char *>(one.workspace) + cublaslt_workspace_bytes;
+        one.c = at;
+        one.a = at + products_bytes(p);
+        one.b = at + products_bytes(p) + a_bytes(p);
+        one.workspace_bytes = cublaslt_workspace_bytes;
+        one.scale_a = one.scale_b = nullptr;
+        return one;
+    }
+
+    static void decode(const void *to, const void *codes, const void *scales, int64_t rows,
+                       int64_t k, cudaStream_t stream)
+    {
+        const int64_t blocks = (rows * (k / 32) + 255) / 256;
+        decode_rows<<<static_cast<unsigned>(blocks), 256, 0, stream>>>(
+            static_cast<uint4 *>(const_cast<void *>(to)), static_cast<const uint8_t *>(codes),
+            static_cast<const uint8_t *>(scales), static_cast<int>(rows), static_cast<int>(k));
+    }
+
+    static int queue(struct nvfp4_state *s, const struct plumb_form_args *args, cudaStream_t stream)
+    {
+        const struct plumb_problem *p = &args->form.problem;
+        const struct plumb_args one = product(args);
+        const int64_t b_scales = (p->n + 127) / 128 * ((p->k + 63) / 64) * nvfp4_tile_bytes;
+        decode(one.a, args->args.a, args->block_scales_a, p->m, p->k, stream);
+        for (int i = 0; i < (dual ? 2 : 1); i++)
+            decode(static_cast<const char *>(one.b) + i * p->n * p->k * 2,
+                   static_cast<const char *>(args->args.b) + i * p->n * p->k / 2,
+                   static_cast<const char *>(args->block_scales_b) + i * b_scales, p->n, p->k,
+                   stream);
+        const int code = cublaslt_launch(&s->products, &one, stream);
+        if (code)
+            return code;
+        const dim3 blocks(static_cast<unsigned>((p->n + 255) / 256), static_cast<unsigned>(p->m));
+        finish_products<dual>
+            <<<blocks, 256, 0, stream>>>(static_cast<const float *>(one.c), nvfp4_output_of(args));
+        return cudaGetLastError();
+    }
+
+    static int prepare(struct nvfp4_state *s, const struct plumb_form_args *args, void *stream,
+                       const char *pin, char *note, size_t note_size)
+    {
+        const struct plumb_args one = product(args);
+        const int code = s->graphs.begin(); // of an algorithm that may change now
+        return code ? code
+                    : cublaslt_prepare(&s->products, false, choose, &one, stream, pin, note,
+                                       note_size);
+    }
+
+    static int launch(struct nvfp4_state *s, const struct plumb_form_args *args, void *stream)
+    {
+        if (args->args.workspace_bytes < workspace(&args->form))
+            return cudaErrorInvalidValue;
+        return s->graphs.launch(args, stream, [=](cudaStream_t to) { return queue(s, args, to); });
+    }
+};
+
+// The one kernel of a module.
+#define CUBLASLT_NVFP4_LIBRARY(NAME, SUMMARY, DUAL)                                                \
+    using nvfp4 = nvfp4_by_product<DUAL>;                                                          \
+    static struct nvfp4_state state;                                                               \
+    static int prepare(const struct plumb_form_args *args, void *stream, const char *pin,          \
+                       char *note, size_t note_size)                                               \
+    {                                                                                              \
+        return nvfp4::prepare(&state, args, stream, pin, note, note_size);                         \
+    }                                                                                              \
+    static int launch(const struct plumb_form_args *args, void *stream)                            \
+    {                                                                                              \
+        return nvfp4::launch(&state, args, stream);                                                \
+    }                                                                                              \
+    static const struct plumb_form_kernel kernel = {                                               \
+        .kernel = {.name = NAME,                                                                   \
+                   .summary = SUMMARY,                                                             \
+                   .traits = {.in_type = PLUMB_E2M1,                                               \
+                              .out_type = PLUMB_FP16,                                              \
+                              .acc_type = PLUMB_FP32}},                                            \
+        .supports = nvfp4::supports,                                                               \
+        .workspace = nvfp4::workspace,                                                             \
+        .prepare = prepare,                                                                        \
+        .launch = launch,                                                                          \
+    };                                                                                             \
+    PLUMB_FORM_LIBRARY("cuda", kernel)
+
+#if defined MODULE_cublaslt_nvfp4
+// The control of NVFP4 on Hopper: decoded first, then a product of cuBLASLt, then a pass that
+// scales it.
+
+CUBLASLT_NVFP4_LIBRARY("cublaslt_nvfp4", "decoded to FP16, a product of cuBLASLt, a pass", false)
+
+#elif defined MODULE_cublaslt_nvfp4_dual
+// The control of the dual GEMM in NVFP4 on Hopper: decoded first, then one product of cuBLASLt of
+// 2 n columns, then a pass.
+
+CUBLASLT_NVFP4_LIBRARY("cublaslt_nvfp4_dual", "decoded to FP16, a product of cuBLASLt, a pass",
+                       true)
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups in BF16, in one launch: tiles of 128 of a group's rows of B and up to 192 of its rows of
+// A.
+//
+// Measured beside cuBLASLt, a product for each group in a CUDA graph of up to eight branches
+// (baselines/recorded/h200/grouped): 1.03 to 1.06 where each group has 20 tokens or thousands,
+// since memory and power decide there, and 1.15 to 1.64 where groups have some hundred or are
+// skewed; but at the higher clock of single launches 0.93 to 1.03 from a thousand tokens on.
+// Tried and rejected: the tiles of a block fixed by its number, not taken as they come (2 %
+// slower); at most 144, 160 and 176 rows (3, 2 and 1 % slower); both warpgroups at one tile of up
+// to 256 rows, the results held in registers (7 % faster at 192 tokens and K = 7168, 0 to 8 %
+// slower else); bands of 2, 3, 6 and 8 tiles (the same).
+#include "grouped.cuh"
+
+// ---- Groups whose tiles the two consumer warpgroups take in turns (persistent/persistent.cuh,
+// ping-pong): the ring, the main loop and the way out are persistent/persistent.cuh's.
+
+template <class c>
+DEVICE void produce_groups(const grouped_maps &maps, const grouped_params &p,
+                           const block_memory<c> &memory, tile_ring &ring, const int32_t *starts)
+{
+    tile_teller teller = {ring};
+    ring_position at;
+    take_tiles<c>(p, starts, [&](const placed_tile &t, int weight) {
+        teller.tell(t, [](int) {});
+        load_tile(maps, p, memory, at, t, weight, 0, [](int, uint32_t, uint32_t) {});
+    });
+    teller.tell({0, 0, 0, 0, false}, [](int) {});
+    teller.tell({0, 0, 0, -1, false}, [](int) {});
+}
+
+// A consumer warpgroup's way through its tiles, every other one of the block's
+// (persistent/persistent.cuh, ping-pong: it stores one while the other warpgroup multiplies the
+// next).
+template <class c> struct groups_consumer {
+    const grouped_params &p;
+    const CUtensorMap &unused;
+    tile_ring &ring;
+    const uint32_t shared;
+    const int group, warp;
+    ring_position at = {}, slot = {};
+
+    // Of the tile in `slot`, which is then free.
+    template <int width> DEVICE void store(float (&acc)[c::mi][width / 2])
+    {
+        const block_memory<c> memory(shared, p.gemm.stages);
+        const placed_tile t = ring.tiles[slot.stage];
+        warp_arrives(shared_address(&ring.empty[slot.stage]));
+        store_swapped<c, width>(acc, p, unused, memory.staging(warp), t, t.column + warp % 4 * 16);
+    }
+
+    template <int width> DEVICE void sum()
+    {
+        using part = narrowed<c, width>;
+        const block_memory<part> memory(shared, p.gemm.stages);
+        consumer<part> self = {p.gemm, memory, 0, 0, 0, 0, at};
+        float acc[c::mi][width / 2];
+        self.clear(acc); // else the sums of all widths are kept in registers side by side
+        named_barrier(1 + group, 256);
+        self.accumulate(
+            acc, [](int) {}, [&] { named_barrier_arrive(2 - group, 256); });
+        at = self.at;
+        at.skip(p.rest, p.turns, p.gemm.stages);
+        store<width>(acc);
+    }
+
+    // Registers cannot be indexed, so there is code for every width.
+    template <int width = group_step> DEVICE void sum_any(int wanted)
+    {
+        if (width == wanted)
+            sum<width>();
+        else if constexpr (width < c::n)
+            sum_any<width + group_step>(wanted);
+    }
+
+    DEVICE void run()
+    {
+        if (group == 1) {
+            slot.advance(tile_slots);
+            at.skip(p.rest, p.turns, p.gemm.stages);
+            named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
+        }
+        int width;
+#pragma unroll 1
+        for (;;) {
+            barrier_wait(shared_address(&ring.full[slot.stage]), slot.phase);
+            width = (int)uniform(ring.tiles[slot.stage].width);
+            if (width <= 0)
+                break;
+            sum_any(width);
+            slot.skip(2, 0, tile_slots);
+        }
+        named_barrier(1 + group, 256);
+        if (width == 0)
+            named_barrier_arrive(2 - group, 256);
+    }
+};
+
+template <class c>
+__global__ void __launch_bounds__(c::threads, 1)
+    grouped_gemm(const __grid_constant__ grouped_maps maps,
+                 const __grid_constant__ grouped_params p)
+{
+    extern __shared__ __align__(1024) uint8_t shared[];
+    const block_memory<c> memory(shared_address(shared), p.gemm.stages);
+    tile_ring &ring = *reinterpret_cast<tile_ring *>(shared + memory.barriers(p.gemm.stages) +
+                                                     p.gemm.stages * 16);
+    int32_t *const starts = reinterpret_cast<int32_t *>(&ring + 1);
+    begin_groups(maps, p, memory, ring, starts, 1, 4); // the warpgroup's whose turn it is
+    if (threadIdx.x < 128) {
+        registers_give<c::producer_registers>();
+        if (is_producer())
+            produce_groups<c>(maps, p, memory, ring, starts);
+    } else {
+        registers_take<c::consumer_registers>();
+        const int warp = (int)uniform(threadIdx.x / 32) - 4;
+        groups_consumer<c> consumer = {p, maps.weights, ring, memory.base, warp / 4, warp};
+        consumer.run();
+    }
+}
+
+// ---- host ----
+
+template <class c> int supports_groups(const plumb_form *f)
+{
+    return f->scale_vector == 0 && supports_grouping<c>(f);
+}
+
+template <class c>
+int launch_grouped(const plumb_form_args *args, void *stream, int stages, int band)
+{
+    static_assert(c::bm == weight_box);
+    grouped_maps maps = {};
+    if (make_grouped_maps<c>(&maps, args) != cudaSuccess)
+        return cudaErrorInvalidValue;
+    const grouped_params p = make_grouped_params<c>(args, stages, band, INT32_MAX);
+    const int bytes = grouped_bytes<c, tile_ring>(stages, args->form.groups);
+    return launch_groups<c>(grouped_gemm<c>, maps, p, p.taken, bytes, stream);
+}
+
+using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 192, .pingpong = true, .swapped = true}>;
+constexpr int stages = 5, band = 4;
+static_assert(grouped_bytes<shape, tile_ring>(stages, groups_most) <= shape::smem_limit);
+
+static int launch(const plumb_form_args *args, void *stream)
+{
+    return launch_grouped<shape>(args, stream, stages, band);
+}
+
+static const plumb_form_kernel kernel = {
+    .kernel = {.name = "bf16-grouped",
+               .summary = "all groups in one launch, tiles as high as a group's rows",
+               .traits = persistent_traits<shape>(stages, PLUMB_RASTER_N, band)},
+    .supports = supports_groups<shape>,
+    .workspace = grouped_workspace,
+    .launch = launch,
+};
+PLUMB_FORM_LIBRARY("cuda", kernel)

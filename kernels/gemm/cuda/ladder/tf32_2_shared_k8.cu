@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rung 2, shared memory: the block copies slabs of 8 of K with cp.async (no registers between), and
+// the four warps read their fragments from there, so each element of A and B is fetched once per
+// block.
+//
+// Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
+// 14.6 ms, 75.5 TFLOPS, 21 % of cuBLASLt (19 %): 4.1x the rung before.
+#include "ladder.cuh"
+
+static int launch(const plumb_args *args, void *stream)
+{
+    shared_mma<8><<<grid_of(args, mma_tile, mma_tile), mma_threads, 0, (cudaStream_t)stream>>>(
+        operands_of(args));
+    return cudaGetLastError();
+}
+
+static const plumb_kernel kernel = {"tf32-2-shared-k8",
+                                    "mma.sync from shared memory, cp.async, 128x128x8",
+                                    ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 12288, 180,
+                                                  2, PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
+                                    supports_tf32,
+                                    nullptr,
+                                    nullptr,
+                                    launch};
+PLUMB_LIBRARY("cuda", kernel)

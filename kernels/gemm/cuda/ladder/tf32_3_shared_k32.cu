@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rung 3, a deeper slab, 32 of K instead of 8: a quarter of the waits and block-wide barriers, and
+// whole 128-byte lines of each row.
+//
+// Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
+// 7.85 ms, 140 TFLOPS, 39 % of cuBLASLt (30 %): 1.85x. Fragments still cross registers.
+#include "ladder.cuh"
+
+static int launch(const plumb_args *args, void *stream)
+{
+    shared_mma<32><<<grid_of(args, mma_tile, mma_tile), mma_threads, 0, (cudaStream_t)stream>>>(
+        operands_of(args));
+    return cudaGetLastError();
+}
+
+static const plumb_kernel kernel = {"tf32-3-shared-k32",
+                                    "mma.sync from shared memory, cp.async, 128x128x32",
+                                    ladder_traits(mma_tile, mma_tile, 32, 1, mma_threads, 36864,
+                                                  194, 2, PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
+                                    supports_tf32,
+                                    nullptr,
+                                    nullptr,
+                                    launch};
+PLUMB_LIBRARY("cuda", kernel)

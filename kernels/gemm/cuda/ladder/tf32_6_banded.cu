@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rung 6, block order: bands of 8 tile rows are walked column by column, so that the blocks running
+// at one time share rows of A and of B in L2.
+//
+// Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
+// 4.36 ms back to back, 70 % of cuBLASLt (77 %): nothing under the power limit, 6 % (3.74 ms)
+// without it: L2 was not what this rung waits for.
+#include "ladder.cuh"
+
+constexpr int band = 8;
+
+static __global__ void __launch_bounds__(wgmma_threads)
+    banded_tf32(operands o, int rows, int columns)
+{
+    extern __shared__ __align__(1024) uint8_t shared[];
+    const tile t = banded_tile(blockIdx.x, rows, columns, band);
+    double_buffered_tile(o, shared_address(shared), t.row * wgmma_tile, t.column * wgmma_tile);
+}
+
+static int launch(const plumb_args *args, void *stream)
+{
+    const int error = cudaFuncSetAttribute(banded_tf32, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           2 * wgmma_slab);
+    if (error)
+        return error;
+    const dim3 grid = grid_of(args, wgmma_tile, wgmma_tile);
+    banded_tf32<<<grid.x * grid.y, wgmma_threads, 2 * wgmma_slab, (cudaStream_t)stream>>>(
+        operands_of(args), grid.y, grid.x);
+    return cudaGetLastError();
+}
+
+static const plumb_kernel kernel = {
+    "tf32-6-banded",
+    "wgmma, two cp.async buffers, tiles in bands of 8 rows, 128x128x32",
+    ladder_traits(wgmma_tile, wgmma_tile, 32, 2, wgmma_threads, 2 * wgmma_slab, 126, 2,
+                  PLUMB_RASTER_M, band),
+    supports_tf32,
+    nullptr,
+    nullptr,
+    launch};
+PLUMB_LIBRARY("cuda", kernel)

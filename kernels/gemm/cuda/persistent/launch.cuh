@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host side of the persistent and split-K kernels: which problems they can do, tensor maps,
+// parameters.
+#ifndef PLUMB_GEMM_PERSISTENT_LAUNCH_CUH
+#define PLUMB_GEMM_PERSISTENT_LAUNCH_CUH
+
+#include "../resident.cuh"
+#include "../tensor_map.cuh"
+#include "config.cuh"
+
+// ---- What a block loads per slab of a tile, and the loop that loads. Rows outside a matrix cost
+// more to load than rows inside (m = 1 took 48 us with boxes of 64 rows where m = 64 took 35), so
+// they are not asked for: the part of a stage at a matrix's end has a tensor map with a box of its
+// own height, and a part that lies outside altogether is left alone. The stage then keeps old
+// values there, and the rows of C that are computed from them do not exist.
+
+// Parameters of the kernel: one load of an operand is a box of `part` rows, or at the matrix's end
+// (what is left of the last part, in whole swizzle atoms) the edge map's.
+struct gemm_maps {
+    CUtensorMap a, b, c, tail, edge_a, edge_b;
+};
+
+enum class extent { whole, edge, none };
+
+// Rows of a matrix as parts of a stage.
+struct row_parts {
+    int rows, part;
+    __host__ __device__ int edge() const
+    {
+        return (rows % part + 7) / 8 * 8;
+    }
+    // What the part that begins at row `first` holds of the matrix.
+    DEVICE extent extent_at(int first) const
+    {
+        return first + part <= rows ? extent::whole : first < rows ? extent::edge : extent::none;
+    }
+    // Rows that arrive of `count` parts from `first` on.
+    DEVICE int received(int first, int count) const
+    {
+        const int left = rows - first;
+        return left >= count * part ? count * part : left > 0 ? (left + 7) / 8 * 8 : 0;
+    }
+};
+
+template <class c> struct tile_loads {
+    static_assert(c::cn <= 2, "row_ranks");
+    // Where A (or B) is two matrices, a stage has the same rows of both, one below the other; of
+    // two blocks that share them each loads those of one.
+    static constexpr int matrices_a = c::dual && c::swapped ? 2 : 1;
+    static constexpr int matrices_b = c::dual && !c::swapped ? 2 : 1;
+    static constexpr int loads_a = matrices_a == 2 && c::cn == 1 ? 2 : 1; // by this block
+    static constexpr int loads_b = matrices_b == 2 && c::cm == 1 ? 2 : 1;
+    static constexpr int part_a = c::bm / (c::cn * loads_a), part_b = c::bn / (c::cm * loads_b);
+    static_assert(part_a % 8 == 0 && part_b % 8 == 0, "parts are whole swizzle atoms");
+    static_assert(matrices_a * matrices_b == 1 || (c::cm <= 2 && c::cn <= 2), "a matrix each");
+    extent extent_a, extent_b; // of this block's own parts,
+    int row, column;           // which begin here,
+    int next_a, next_b;        // and so many rows on in the second matrix
+    const int rank_m, rank_n;  // of this block in its cluster
+    uint32_t bytes;            // that this block receives per slab, from itself and its peers
+
+    DEVICE tile_loads(const gemm_params &p, const tile &t, int rank_m_, int rank_n_)
+        : next_a(p.out.m), next_b(p.out.n), rank_m(rank_m_), rank_n(rank_n_)
+    {
+        const row_parts a = {p.out.m, part_a}, b = {p.out.n, part_b};
+        const int first_row = (t.row * c::cm + rank_m) * c::c_rows;
+        const int first_column = (t.column * c::cn + rank_n) * c::c_columns;
+        const int own_row = matrices_a == 2 ? 0 : rank_n * part_a;
+        const int own_column = matrices_b == 2 ? 0 : rank_m * part_b;
+        row = first_row + own_row;
+        column = first_column + own_column;
+        extent_a = a.extent_at(row);
+        extent_b = b.extent_at(column);
+        bytes = (matrices_a * a.received(first_row, matrices_a == 2 ? 1 : c::cn) +
+                 matrices_b * b.received(first_column, matrices_b == 2 ? 1 : c::cm)) *
+                (c::boxes * slab_bytes);
+        if (matrices_a == 2 && c::cn == 2)
+            row += rank_n * next_a;
+        if (matrices_b == 2 && c::cm == 2)
+            column += rank_m * next_b;
+    }
+
+    // Loads this block's part of the slab of A, which begins at `stage` of shared memory, for
+    // itself and its cluster's blocks of the same row.
+    DEVICE void load_a(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
+    {
+        constexpr int row_ranks = c::cn == 1 ? 1 : 1 | 1 << c::cm; // ranks, of rank_m = 0
+        if (extent_a != extent::none)
+#pragma unroll
+            for (int i = 0; i < loads_a * c::boxes; ++i)
+                load<(c::cn > 1)>(extent_a == extent::whole ? &maps.a : &maps.edge_a,
+                                  stage + i % c::boxes * c::a_box +
+                                      (rank_n + i / c::boxes) * part_a * slab_bytes,
+                                  slab * c::bk + i % c::boxes * c::box_k,
+                                  row + i / c::boxes * next_a, full, row_ranks << rank_m);
+    }
+    // The same of B, for the blocks of the same column.
+    DEVICE void load_b(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
+    {
+        constexpr int column_ranks = (1 << c::cm) - 1; // ranks, of rank_n = 0
+        if (extent_b != extent::none)
+#pragma unroll
+            for (int i = 0; i < loads_b * c::boxes; ++i)
+                load<(c::cm > 1)>(
+                    extent_b == extent::whole ? &maps.b : &maps.edge_b,
+                    stage + i % c::boxes * c::b_box + (rank_m + i / c::boxes) * part_b * slab_bytes,
+                    slab * c::bk + i % c::boxes * c::box_k, column + i / c::boxes * next_b, full,
+                    column_ranks << (rank_n * c::cm));
+    }
+
+  private:
+    template <bool shares>
+    static DEVICE void load(const CUtensorMap *map, uint32_t shared, int x, int y, uint32_t full,
+                            uint16_t ranks)
+    {
+        if constexpr (shares)
+            tensor_load_multicast(shared, map, x, y, full, ranks);
+        else
+            tensor_load(shared, map, x, y, full);
+    }
+};
+
+// One thread: waits for a free stage, then loads (its part of) both operands' slabs `first` to
+// end - 1 of a tile.
+template <class c>
+DEVICE void load_slabs(const tile_loads<c> &loads, const gemm_maps &maps,
+                       const block_memory<c> &memory, ring_position &at, int stages, int first,
+                       int end)
+{
+#pragma unroll 1
+    for (int slab = first; slab < end; ++slab) {
+        const uint32_t full = memory.full(at.stage);
+        barrier_wait(memory.empty(at.stage), at.phase ^ 1);
+        barrier_arrive_expect(full, loads.bytes);
+        loads.load_a(maps, memory.a(at.stage), slab, full);
+        loads.load_b(maps, memory.b(at.stage), slab, full);
+        at.advance(stages);
+    }
+}
+
+inline int ceil_div(int64_t x, int64_t y)
+{
+    return (int)((x + y - 1) / y);
+}
+
+template <class type, int epilogue = 0> int supports_tn(const plumb_problem *problem)
+{
+    const int64_t limit = INT32_MAX / 2;
+    return problem->in_type == type::dtype && problem->out_type == type::output::dtype &&
+           problem->layout == PLUMB_TN && problem->batch == 1 && problem->epilogue == epilogue &&
+           problem->m > 0 && problem->n > 0 && problem->k > 0 && problem->m < limit &&
+           problem->n < limit && problem->k < limit && problem->k * type::bytes % 16 == 0;
+}
+
+// The maps of an operand's parts. end: where C's rows (columns) end, which is where the operand's
+// do, or the first of its two matrices'.
+inline cudaError_t make_operand_maps(CUtensorMap *whole, CUtensorMap *edge, const matrix &m,
+                                     int64_t end, int part, int slab)
+{
+    const row_parts rows = {(int)end, part};
+    cudaError_t error = make_tensor_map(whole, m, part, slab, true);
+    if (!error && rows.edge())
+        error = make_tensor_map(edge, m, rows.edge(), slab, true);
+    return error;
+}
+
+// The operands as the kernel has them: exchanged, if it computes C^T.
+template <class c> plumb_args oriented(const plumb_args *args)
+{
+    plumb_args o = *args;
+    if (c::swapped) {
+        o.a = args->b;
+        o.b = args->a;
+        o.problem.m = args->problem.n;
+        o.problem.n = args->problem.m;
+    }
+    return o;
+}
+
+// Describes A, B and C for the kernel.
+template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *given)
+{
+    const plumb_args turned = oriented<c>(given), *args = &turned;
+    using output = typename c::output;
+    constexpr int element = sizeof(typename output::type);
+    constexpr int piece = 128 / element, tail = c::c_n % piece;
+    using loads = tile_loads<c>;
+    const plumb_problem &p = args->problem;
+    const int64_t pitch = p.k * c::type::bytes;
+    const matrix a = {args->a, loads::matrices_a * p.m, p.k, pitch, c::type::map};
+    const matrix b = {args->b, loads::matrices_b * p.n, p.k, pitch, c::type::map};
+    const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
+    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, p.m, loads::part_a, c::box_k);
+    if (!error)
+        error = make_operand_maps(&maps->b, &maps->edge_b, b, p.n, loads::part_b, c::box_k);
+    if (error || c::swapped || p.n * element % 16) // such rows of C cannot be stored by TMA
+        return error;
+    if (c::c_n >= piece)
+        error = make_tensor_map(&maps->c, out, 16, piece, true);
+    if (!error && tail)
+        error = make_tensor_map(&maps->tail, out, 16, tail, false);
+    return error;
+}
+
+template <class c> gemm_params make_params(const plumb_args *args, const schedule &s)
+{
+    const plumb_problem problem = oriented<c>(args).problem;
+    gemm_params p = {};
+    p.out.c = args->c;
+    p.out.m = (int)problem.m;
+    p.out.n = (int)problem.n;
+    p.out.direct = args->problem.n * sizeof(typename c::output::type) % 16 != 0;
+    p.scale_a = args->scale_a;
+    p.scale_b = args->scale_b;
+    p.slabs = ceil_div(problem.k, c::bk);
+    p.stages = s.stages;
+    p.grid = make_grid(ceil_div(problem.m, c::c_rows * c::cm),
+                       ceil_div(problem.n, c::c_columns * c::cn), s.raster, s.group);
+    return p;
+}
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One tile per block in BF16, soon begun: tiles of 64 x 64, for outputs of about one wave of them.
+#include "tile_per_block.cuh"
+
+using shape = tiled<bf16, tiling{.tile_m = 64, .tile_n = 64, .boxes = 2}>;
+
+static const plumb_kernel kernel = {"bf16-brief",
+                                    "one tile per block, soon begun, 64x64x128",
+                                    brief_traits<shape>(4, PLUMB_RASTER_M, 4),
+                                    supports_brief<shape>,
+                                    nullptr,
+                                    nullptr,
+                                    launch_brief_row<shape, 4, PLUMB_RASTER_M, 4>};
+PLUMB_LIBRARY("cuda", kernel)

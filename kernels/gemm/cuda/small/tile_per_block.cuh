@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One tile per block and the shortest way to its first byte, for outputs of about one wave of tiles
+// and a short K. The thread that loads sets each stage's barriers up, asks for as many slabs as
+// there are stages, and tells the others afterwards; which tile a block has is its place in the
+// grid. At 512^3 in BF16 the first slab is asked for 0.35 us after the block began and is
+// there after 1.3 us, the product takes 0.8 more and its storing 0.3; the launch itself is the
+// other 3 of 5.6 us (the persistent kernel takes 6.1).
+#ifndef PLUMB_GEMM_SMALL_TILE_PER_BLOCK_CUH
+#define PLUMB_GEMM_SMALL_TILE_PER_BLOCK_CUH
+
+#include "../persistent/persistent.cuh"
+
+// The producer's thread sets the barriers up and loads the first slabs, at most as many as there
+// are stages.
+template <class c>
+DEVICE void brief_begin(const tile_loads<c> &loads, const gemm_maps &maps, const gemm_params &p,
+                        const block_memory<c> &memory)
+{
+    const int count = p.slabs < p.stages ? p.slabs : p.stages;
+#pragma unroll 1
+    for (int stage = 0; stage < p.stages; ++stage) {
+        barrier_init(memory.full(stage), 1);
+        barrier_init(memory.empty(stage), c::consumers);
+    }
+    barrier_init_fence();
+#pragma unroll 1
+    for (int slab = 0; slab < count; ++slab) {
+        barrier_arrive_expect(memory.full(slab), loads.bytes);
+        loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
+        loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
+    }
+}
+
+// Loads the other slabs.
+template <class c>
+DEVICE void brief_produce(const tile_loads<c> &loads, const gemm_maps &maps, const gemm_params &p,
+                          const block_memory<c> &memory)
+{
+    ring_position at;
+    const int count = p.slabs < p.stages ? p.slabs : p.stages;
+    at.skip(count % p.stages, count / p.stages, p.stages);
+    load_slabs(loads, maps, memory, at, p.stages, count, p.slabs);
+}
+
+template <class c>
+__global__ void __launch_bounds__(c::threads, 1)
+    brief_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
+{
+    static_assert(!c::pingpong && !c::promote && !c::scaled && c::blocks == 1, "one plain tile");
+    // In clusters, which ended without meeting, it hung on an H200.
+    static_assert(c::cluster == 1, "no clusters");
+    constexpr int meeting = 32 + 128 * c::consumers;
+    extern __shared__ __align__(1024) uint8_t shared[];
+    const block_memory<c> memory(shared_address(shared), p.stages);
+    const tile t = {(int)(blockIdx.z * gridDim.x + blockIdx.x), (int)blockIdx.y};
+    if (t.row >= p.grid.rows) // the last band may have fewer
+        return;
+    if (threadIdx.x < 128) {
+        const bool producer = is_producer();
+        const tile_loads<c> loads(p, t, 0, 0);
+        if (producer)
+            brief_begin<c>(loads, maps, p, memory);
+        __syncwarp();
+        if (threadIdx.x < 32)
+            named_barrier_arrive(3, meeting);
+        else if (threadIdx.x == 32)
+            tensor_prefetch(&maps.c);
+        if constexpr (c::reallocate)
+            registers_give<c::producer_registers>();
+        if (producer)
+            brief_produce<c>(loads, maps, p, memory);
+        return;
+    }
+    if constexpr (c::reallocate)
+        registers_take<c::consumer_registers>();
+    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
+    const int part_m = group % c::wm, part_n = group / c::wm;
+    consumer<c> self = {p,
+                        memory,
+                        0,
+                        0,
+                        part_m * (c::c_mi * 64u * slab_bytes),
+                        part_n * (uint32_t)(c::n * slab_bytes)};
+    const int row = t.row * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
+    const int column = t.column * c::c_columns + part_n * c::c_n;
+    typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.out};
+    float acc[c::mi][c::n / 2];
+    named_barrier(3, meeting);
+    self.accumulate(acc, [](int) {});
+    const float scale = output_scale<c>(p);
+    if (p.out.direct)
+        c::stager::store_elements(acc, scale, p.out, row, column);
+    else
+        out.put_all_sums(acc, scale, row, column);
+    if (elect())
+        bulk_wait_read<0>();
+}
+
+// ---- host ----
+
+// Rows of tiles in a band, which is done column by column, about `most` of them where there are
+// more than eight columns: up to 0.7 of the time, since blocks that run at once then ask for half
+// as many different rows. With fewer columns a band gains nothing. A block's place in the grid is
+// its tile, for a division before the first load costs small products 2 to 4 %; so the last band
+// has blocks for rows that are not there, as few as can be.
+inline int brief_band(int rows, int columns, int most)
+{
+    if (columns <= 8 || most == 1)
+        return 1;
+    if (rows <= most + 1)
+        return rows;
+    int best = most, least = most;
+    for (int change : {0, -1, 1, -2}) {
+        const int band = most + change, idle = (band - rows % band) % band;
+        if (idle < least) {
+            least = idle;
+            best = band;
+        }
+    }
+    return best;
+}
+
+template <class c> static int launch_brief(const plumb_args *args, void *stream, const schedule &s)
+{
+    gemm_maps maps = {};
+    if (make_maps<c>(&maps, args) != cudaSuccess)
+        return cudaErrorInvalidValue;
+    const gemm_params p = make_params<c>(args, s);
+    cluster_launch launch(c::threads, c::cluster, c::smem_bytes(s.stages), stream);
+    static const int resident = resident_clusters<c>(brief_gemm<c>, &launch.config);
+    if (resident == 0)
+        return cudaErrorInvalidConfiguration;
+    const int band = brief_band(p.grid.rows, p.grid.columns, s.group);
+    launch.config.gridDim = dim3(band, p.grid.columns, ceil_div(p.grid.rows, band));
+    return cudaLaunchKernelEx(&launch.config, brief_gemm<c>, maps, p);
+}
+
+// Some three waves of tiles: what comes in further ones is better kept running by the persistent
+// kernel.
+constexpr int most_brief_tiles = 400;
+
+template <class c> int supports_brief(const plumb_problem *problem)
+{
+    return supports_tn<typename c::type, c::dual>(problem) &&
+           (int64_t)ceil_div(c::swapped ? problem->n : problem->m, c::c_rows) *
+                   ceil_div(c::swapped ? problem->m : problem->n, c::c_columns) <=
+               most_brief_tiles;
+}
+
+template <class c, int stages, int raster, int group>
+int launch_brief_row(const plumb_args *args, void *stream)
+{
+    return launch_brief<c>(args, stream, {raster, group, stages});
+}
+
+template <class c> constexpr plumb_traits brief_traits(int stages, int raster, int group)
+{
+    plumb_traits t = persistent_traits<c>(stages, raster, group);
+    t.persistent = 0;
+    t.overlap = PLUMB_OVERLAP_NONE;
+    return t;
+}
+
+// A row of a kernel table.
+template <class c, int stages, int raster, int group>
+constexpr plumb_kernel brief_row(const char *name)
+{
+    static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
+    return {name,
+            "one tile per block, soon begun",
+            brief_traits<c>(stages, raster, group),
+            supports_brief<c>,
+            nullptr,
+            nullptr,
+            launch_brief_row<c, stages, raster, group>};
+}
+
+#endif

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-//
-// The configuration space in TF32, the large tiles (space.cuh, space_rows.cuh).
-#include "space.cuh"
-#include "space_rows.cuh"
-
-#define R(...) ROW(tf32, __VA_ARGS__),
-static constexpr plumb_kernel rows[] = {PLUMB_SPACE_LARGE(R)};
-PLUMB_TABLE(rows)

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A slab copied word by word lies where the matrix instruction reads it, ragged rows of C are
+// stored whole, and only products are done so for which that was faster.
+#include "kernels/gemm/cuda/odd_k/copies.h"
+#include "tests/helpers/test.h"
+
+#include <string.h>
+
+enum { ROWS = 128, WORDS = 32 };
+
+// As loose_rows has it: warp w of four copies rows w, w + 4, ..., of which every second has the
+// same place among eight.
+static void test_every_word_has_its_place(void **state)
+{
+    static int times[ROWS * WORDS];
+    (void)state;
+    memset(times, 0, sizeof times);
+    for (uint32_t warp = 0; warp < 4; warp++)
+        for (uint32_t lane = 0; lane < WORDS; lane++) {
+            const uint32_t even = loose_place(warp, lane), odd = loose_place(warp + 4, lane) - 512;
+            for (uint32_t j = 0; j < ROWS / 4; j++) {
+                const uint32_t at = j * 512 + (j % 2 ? odd : even), row = warp + 4 * j;
+                // What the instruction takes for chunk lane / 4 of the row (128-byte swizzle: bits
+                // 4 to 6 of the address by its bits 7 to 9).
+                const uint32_t plain = row * 128 + lane * 4;
+                assert_int_equal(at, plain ^ (plain >> 7 & 7) << 4);
+                times[at / 4]++;
+            }
+        }
+    for (int i = 0; i < ROWS * WORDS; i++)
+        assert_int_equal(times[i], 1);
+}
+
+// Ways that there are: of 16, 64 and 128 rows, and of the first two with K in two.
+static void test_only_a_short_k_is_copied_word_by_word(void **state)
+{
+    (void)state;
+    for (int m = 1; m < 2000; m += 1 + m / 9)
+        for (int n = 1; n < 20000; n += 1 + n / 7)
+            for (int k = 1; k < 10000; k += 1 + k / 5) {
+                const struct loose_choice c = loose_choose(m, n, k);
+                if (c.tile_m == 0)
+                    continue;
+                assert_true(c.tile_m == 16 || c.tile_m == 64 || c.tile_m == 128);
+                assert_true(c.split == 1 || (c.split == 2 && c.tile_m <= 64 && m <= c.tile_m));
+                assert_true(c.split == 1 ? k <= 160 : k > 160 && k <= 384 && n >= 4096);
+            }
+    // What was measured, and what lost.
+    assert_int_equal(loose_choose(1009, 1013, 131).tile_m, 128);
+    assert_int_equal(loose_choose(17, 5000, 131).tile_m, 64);
+    assert_int_equal(loose_choose(16, 4096, 3).tile_m, 16);
+    assert_int_equal(loose_choose(16, 4096, 257).split, 2);
+    assert_int_equal(loose_choose(24, 4096, 513).tile_m, 0);
+    assert_int_equal(loose_choose(1009, 1013, 1021).tile_m, 0);
+    assert_int_equal(loose_choose(4096, 7168, 33).tile_m, 0);
+}
+
+// Ways that there are.
+static void test_few_rows_and_a_long_k_are_copied_in_chunks(void **state)
+{
+    (void)state;
+    for (int m = 1; m < 300; m++)
+        for (int n = 1; n < 20000; n += 1 + n / 7)
+            for (int k = 1; k < 10000; k += 1 + k / 5) {
+                const struct shifted_choice c = shifted_choose(m, n, k);
+                if (c.tile_m == 0)
+                    continue;
+                assert_true(m <= c.tile_m && k > 160 && n >= 3000);
+                assert_true(c.tile_n == 64 || (c.tile_n == 128 && c.tile_m >= 64 && n >= 7168));
+                assert_true(c.split == 2 || (c.split == 4 && c.tile_m == 64 && c.tile_n == 64));
+                assert_true(!c.wide || (c.split == 2 && c.tile_m <= 64 && c.tile_n == 64));
+            }
+    // What was measured, and what lost.
+    assert_int_equal(shifted_choose(16, 4096, 4097).tile_m, 16);
+    assert_int_equal(shifted_choose(17, 4096, 7169).wide, 1);
+    assert_int_equal(shifted_choose(32, 7168, 2049).wide, 0);
+    assert_int_equal(shifted_choose(64, 16384, 4099).tile_n, 128);
+    assert_int_equal(shifted_choose(48, 3001, 3001).split, 4);
+    assert_int_equal(shifted_choose(128, 7168, 2049).tile_m, 128);
+    assert_int_equal(shifted_choose(100, 2113, 7183).tile_m, 0);
+    assert_int_equal(shifted_choose(24, 512, 9001).tile_m, 0);
+    assert_int_equal(shifted_choose(1000, 1000, 1001).tile_m, 0);
+}
+
+// Rows copied as chunks of 16 bytes: the words of a slab are found in order, whatever the row's
+// place in its first chunk, and those of the slab after in the first chunk alone.
+static void test_shifted_words_follow_each_other(void **state)
+{
+    (void)state;
+    for (uint32_t row = 0; row < ROWS; row++)
+        for (uint32_t shift = 0; shift < 4; shift++)
+            for (uint32_t word = 0; word < WORDS; word++) {
+                int32_t after = -1;
+                const uint32_t at = shifted_place(row, word, shift, &after);
+                assert_true(at % 4 == 0 && at / 128 == row);
+                assert_int_equal(after * WORDS + at % 128 / 4, shift + word);
+                assert_true(!after || at % 128 < 16);
+            }
+}
+
+// At most three slabs of K, in so many tiles as were measured.
+static void test_a_short_k_is_loaded_at_once(void **state)
+{
+    (void)state;
+    for (int bytes = 2; bytes <= 4; bytes += 2)
+        for (int m = 1; m < 9000; m += 1 + m / 9)
+            for (int n = 1; n < 20000; n += 1 + n / 7)
+                for (int k = 1; k < 400; k += 1 + k / 5) {
+                    const int columns = short_columns(m, n, k, bytes);
+                    if (columns == 0)
+                        continue;
+                    assert_true(columns == 64 || columns == 128);
+                    assert_true(k * bytes <= 384);
+                    const int tiles = (m + 63) / 64 * ((n + 127) / 128);
+                    assert_true(tiles <= 768 || (tiles <= 40000 && k <= 33 && n * bytes % 16 != 0));
+                    assert_true(n * bytes % 16 == 0 || bytes == 2 || columns == 64);
+                }
+    assert_int_equal(short_columns(300, 4096, 7, 4), 64);
+    assert_int_equal(short_columns(2048, 2048, 91, 2), 128);
+    assert_int_equal(short_columns(2000, 3000, 5, 2), 64);
+    assert_int_equal(short_columns(300, 4096, 97, 4), 0);
+    // Ragged rows of C.
+    assert_int_equal(short_columns(1009, 1013, 1, 2), 128);
+    assert_int_equal(short_columns(1009, 1013, 191, 2), 128);
+    assert_int_equal(short_columns(64, 4099, 63, 2), 64);
+    assert_int_equal(short_columns(2001, 3001, 5, 2), 128);
+    assert_int_equal(short_columns(1009, 1013, 33, 4), 64);
+    assert_int_equal(short_columns(1009, 1013, 97, 4), 0);
+    assert_int_equal(short_columns(4001, 5003, 33, 2), 128);
+    assert_int_equal(short_columns(12000, 12001, 33, 2), 128);
+    assert_int_equal(short_columns(4001, 5003, 34, 2), 0);
+    assert_int_equal(short_columns(4001, 5000, 33, 2), 0);
+}
+
+// Blocks of outer.cuh: every element of C in one block's part of one row, whatever its rows begin
+// at (outer_gemm() in outer.cuh), and at least two blocks for each SM where there are so many rows.
+static void test_the_blocks_of_an_outer_product_hold_every_row_once(void **state)
+{
+    static const int edges[] = {16, 17, 300, 517, 1009, 2048, 4001, 6000};
+    (void)state;
+    for (int bytes = 2; bytes <= 4; bytes += 2)
+        for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+            for (int n = 500; n < 9000; n += 1 + n / 5)
+                for (int k = 1; k <= most_outer_k; k += 3) {
+                    const int columns = 16 / bytes, m = edges[i];
+                    const int rows = outer_rows(m, n, k, bytes);
+                    assert_true(rows == 8 || rows == 16 || rows == 32 || rows == 64);
+                    const int chunks = (m + rows * columns - 1) / (rows * columns);
+                    assert_true(chunks * rows * columns >= m);
+                    const int parts = (n + 2 * columns - 2) / columns;
+                    for (int group = 0; group < columns; group++) {
+                        const int off = group * (n % columns) % columns;
+                        // Its first row's vectors lie at multiples of 16 bytes, and reach its end.
+                        assert_int_equal((group * n - off) % columns, 0);
+                        assert_true(parts * columns - off >= n);
+                    }
+                    assert_true(rows == 8 ||
+                                columns * ((n + 128 * columns - 1) / (128 * columns)) * chunks >=
+                                    256);
+                }
+}
+
+// Where it was measured to be faster, and where not.
+static void test_an_outer_product_is_for_a_large_c(void **state)
+{
+    (void)state;
+    assert_true(takes_outer(6000, 6001, 2, 2) && takes_outer(6000, 6001, 16, 2));
+    assert_true(takes_outer(6000, 6001, 2, 4) && takes_outer(8192, 8192, 7, 4));
+    assert_true(takes_outer(8192, 8192, 8, 2) && !takes_outer(8192, 8192, 9, 2));
+    assert_true(!takes_outer(8192, 8192, 8, 4) && !takes_outer(6000, 6001, 17, 2));
+    assert_true(takes_outer(2001, 3001, 9, 2) && !takes_outer(2001, 3001, 11, 2));
+    assert_true(takes_outer(1009, 1013, 1, 2) && !takes_outer(1009, 1013, 2, 2));
+    // Blocks would write little of a row, or there would be few.
+    assert_true(!takes_outer(6000000, 3, 2, 2) && !takes_outer(9, 60000, 2, 4));
+}
+
+// A K of whole 16 bytes too, where slabs of the copy engine are slower.
+static void test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny(void **state)
+{
+    (void)state;
+    assert_true(loads_words(2001, 3001, 32, 2) && !loads_words(2001, 3001, 40, 2));
+    assert_true(loads_words(1000, 1000, 8, 2) && !loads_words(1000, 1000, 16, 2));
+    assert_true(loads_words(300, 4096, 12, 4) && !loads_words(300, 4096, 16, 4));
+    assert_true(!loads_words(1, 3001, 8, 2));
+}
+
+// Each element once, and words at their multiples.
+static void test_a_ragged_row_is_stored_whole(void **state)
+{
+    (void)state;
+    for (int64_t begin = 0; begin < 5; begin++)
+        for (int32_t left = -3; left <= 128; left++) {
+            const struct loose_part part = loose_part_of(begin, left);
+            assert_true(part.head >= 0 && part.head <= 1 && part.tail >= 0 && part.tail <= 1);
+            assert_true(part.words >= 0);
+            assert_int_equal(part.head + 2 * part.words + part.tail, left > 0 ? left : 0);
+            assert_true(part.words == 0 || (begin + part.head) % 2 == 0);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_word_has_its_place),
+        cmocka_unit_test(test_only_a_short_k_is_copied_word_by_word),
+        cmocka_unit_test(test_few_rows_and_a_long_k_are_copied_in_chunks),
+        cmocka_unit_test(test_shifted_words_follow_each_other),
+        cmocka_unit_test(test_a_short_k_is_loaded_at_once),
+        cmocka_unit_test(test_the_blocks_of_an_outer_product_hold_every_row_once),
+        cmocka_unit_test(test_an_outer_product_is_for_a_large_c),
+        cmocka_unit_test(test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny),
+        cmocka_unit_test(test_a_ragged_row_is_stored_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
