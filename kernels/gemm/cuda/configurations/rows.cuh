@@ -214,7 +214,7 @@ template <int i> constexpr auto make_row()
     else
         return persistent_row<c, is.stages, is.raster, is.group>(name);
 }
-using row_type = decltype(make_row<0>());
+using row_type = std::conditional_t<row_at<0>::is.scaled, plumb_form_kernel, plumb_kernel>;
 
 template <size_t i> using row_number = std::integral_constant<int, (int)i>;
 
