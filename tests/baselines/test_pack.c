@@ -107,6 +107,57 @@ static void layout_is_as_documented(void **state)
     free(bytes);
 }
 
+// A pack of so many samples whose times are all `time`, two varints without a zero byte; everything
+// else is constant 0.
+static int unpack_times(struct sample **samples, const char *count, const char *time)
+{
+    unsigned char bytes[64] = {1};
+    size_t size = 1, unpacked = 0;
+    static struct arena arena;
+    struct error err;
+    arena_free(&arena);
+    for (; *count; count++)
+        bytes[size++] = (unsigned char)*count;
+    bytes[size++] = 0; // constant
+    bytes[size++] = 0; // no decimals
+    for (; *time; time++)
+        bytes[size++] = (unsigned char)*time;
+    size += 3 + 2 * 10; // clock and the integers
+    return unpack_samples(samples, &unpacked, bytes, size, &arena, &err);
+}
+
+// A time that no double holds beside its neighbours was written by nobody, and damage in the first
+// column is not hidden by the soundness of those behind it.
+static void a_value_out_of_its_range_is_refused(void **state)
+{
+    static const char two[] = "\x02", most[] = "\x80\x80\x80\x80\x80\x80\x80\x20";
+    static const char more[] = "\x82\x80\x80\x80\x80\x80\x80\x20";
+    struct sample *samples;
+    assert_int_equal(unpack_times(&samples, two, most), 0);
+    assert_true(samples[1].time_ns >= 0x1p53 && samples[1].time_ns <= 0x1p53);
+    assert_int_equal(unpack_times(&samples, two, more), -1);
+    assert_int_equal(unpack_times(&samples, two, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), -1);
+}
+
+static void a_pack_is_as_large_as_it_may_be_and_no_larger(void **state)
+{
+    struct sample *samples = xcalloc(PACK_SAMPLES, sizeof(*samples));
+    for (size_t i = 0; i < PACK_SAMPLES; i++) {
+        // Each field takes the most bytes that it may.
+        samples[i] = (struct sample){.time_ns = i % 2 ? 0x1.fffffffffffffp+1023 : -1e-300,
+                                     .clock_hz = i % 2 ? 9007199254740991.0 : -9007199254740991.0,
+                                     .launches = i % 2 ? UINT32_MAX : 0,
+                                     .pair = i % 2 ? 0 : UINT32_MAX,
+                                     .block = i % 2 ? UINT16_MAX : 0,
+                                     .power_mw = i % 2 ? INT32_MAX : INT32_MIN};
+    }
+    assert_round_trip(samples, PACK_SAMPLES);
+    free(samples);
+    assert_int_equal(unpack_times(&samples, "\x80\x80\x08", "\x02"), 0);
+    assert_true(samples[PACK_SAMPLES - 1].time_ns >= 1 && samples[PACK_SAMPLES - 1].time_ns <= 1);
+    assert_int_equal(unpack_times(&samples, "\x81\x80\x08", "\x02"), -1);
+}
+
 static void realistic_samples_are_small(void **state)
 {
     struct run run;
@@ -189,6 +240,8 @@ int main(void)
         cmocka_unit_test(extremes_round_trip),
         cmocka_unit_test(random_samples_round_trip),
         cmocka_unit_test(layout_is_as_documented),
+        cmocka_unit_test(a_value_out_of_its_range_is_refused),
+        cmocka_unit_test(a_pack_is_as_large_as_it_may_be_and_no_larger),
         cmocka_unit_test(realistic_samples_are_small),
         cmocka_unit_test(truncated_or_longer_bytes_are_refused),
         cmocka_unit_test(mutated_bytes_are_refused_or_sound),

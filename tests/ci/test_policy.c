@@ -260,6 +260,7 @@ static void policy_a_key_given_twice_is_a_slip(void **state)
 static void policy_references_must_exist(void **state)
 {
     refused("[build]\n\tcommand = make\n", "no [device");
+    refused_line("kernel \"x\"", "margin = 1%", "p.cfg: [kernel \"x\"] names no problems");
     refused_line("kernel \"x\"", "problems = large", "there is no [problems \"large\"]");
     refused("[device \"host\"]\n", "no build.command");
 }

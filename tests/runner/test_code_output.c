@@ -109,6 +109,32 @@ static void another_library_counts_where_it_is_named(void **state)
     free(other);
 }
 
+// Of three the second names the third, and the first neither.
+static void a_library_in_the_middle_covers_what_it_names(void **state)
+{
+    char *paths[3], ids[2][3][OBJECT_ID_TEXT], *other = library_plain_with("return 2", "return 3");
+    struct error err;
+    make_two(library_plain, "");
+    library_compile("one/b", "const char *name(void) { return \"./c.so\"; }\n", "");
+    for (size_t turn = 0; turn < 2; turn++) {
+        library_compile("one/c", turn ? other : library_plain, "");
+        shell("rm one/*.c");
+        char *folder = library_path("one"), *real = realpath(folder, NULL);
+        for (size_t i = 0; i < 3; i++)
+            paths[i] = xprintf("%s/%c.so", real, "abc"[i]);
+        if (code_ids(ids[turn], (const char *const *)paths, 3, real, NULL, &err))
+            fail_msg("%s", err.text);
+        for (size_t i = 0; i < 3; i++)
+            free(paths[i]);
+        free(folder);
+        free(real);
+    }
+    assert_string_equal(ids[0][0], ids[1][0]);
+    assert_string_not_equal(ids[0][1], ids[1][1]);
+    assert_string_not_equal(ids[0][2], ids[1][2]);
+    free(other);
+}
+
 // ---- what each may see
 
 // The ids of a.so and b.so in `name`, and where they lie below kept/.
@@ -225,6 +251,7 @@ int main(void)
         cmocka_unit_test(another_library_counts_where_it_is_named),
         cmocka_unit_test(library_sees_nothing_that_its_id_does_not_cover),
         cmocka_unit_test(what_has_one_id_has_one_path),
+        cmocka_unit_test(a_library_in_the_middle_covers_what_it_names),
         cmocka_unit_test(alone_it_is_the_id_of_its_file),
         cmocka_unit_test(more_than_anyone_needs_is_the_builds_fault),
     };

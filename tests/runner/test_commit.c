@@ -20,6 +20,53 @@ static void put_line(const char *directory, const char *name, const char *id)
     free(path);
 }
 
+// ---- what git put there
+
+static bool is_tracked(const char *directory, const char *path)
+{
+    struct repository *repository;
+    struct error err;
+    assert_int_equal(repository_open(&repository, directory, &err), 0);
+    const bool tracked = repository_tracks(repository, path);
+    repository_close(repository);
+    return tracked;
+}
+
+// HEAD, the index, or either: and where HEAD's tree cannot be read, anything may be of it.
+static void what_head_or_the_index_has_is_tracked(void **state)
+{
+    struct helper_repo repo;
+    git_repository *git = NULL;
+    git_index *index = NULL;
+    git_object *tree = NULL;
+    char id[OBJECT_ID_TEXT];
+    helper_repo_create(&repo);
+    assert_true(is_tracked(repo.directory, "kernels/plain.c"));
+    assert_true(is_tracked(repo.directory, "kernels"));
+    assert_false(is_tracked(repo.directory, "kernels/none.c"));
+
+    assert_int_equal(git_repository_open(&git, repo.directory), 0);
+    assert_int_equal(git_repository_index(&index, git), 0);
+    git_index_clear(index);
+    const git_index_entry staged = {.mode = GIT_FILEMODE_BLOB, .path = "staged/file"};
+    assert_int_equal(git_index_add_from_buffer(index, &staged, "", 0), 0);
+    assert_int_equal(git_index_write(index), 0);
+    assert_true(is_tracked(repo.directory, "kernels/plain.c")); // by HEAD alone
+    assert_true(is_tracked(repo.directory, "staged"));          // by the index alone
+    assert_false(is_tracked(repo.directory, "kernels/none.c"));
+
+    assert_int_equal(git_revparse_single(&tree, git, "HEAD^{tree}"), 0);
+    git_oid_tostr(id, sizeof(id), git_object_id(tree));
+    char *object = xprintf("%s/.git/objects/%.2s/%s", repo.directory, id, id + 2);
+    assert_int_equal(unlink(object), 0);
+    assert_true(is_tracked(repo.directory, "kernels/none.c"));
+    free(object);
+    git_object_free(tree);
+    git_index_free(index);
+    git_repository_free(git);
+    helper_repo_remove(&repo);
+}
+
 // ---- opening
 
 static void open_without_repository_says_so(void **state)
@@ -471,6 +518,7 @@ static void remotes_of_forges_say_where_commits_are_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_head_or_the_index_has_is_tracked),
         cmocka_unit_test(open_without_repository_says_so),
         cmocka_unit_test(open_finds_the_root_from_below),
         cmocka_unit_test(open_bare_repository_works),
