@@ -2,6 +2,7 @@
 //
 // Which devices are told apart: by 1 % with three series, and not by what places do.
 #include "model/gate/verdict.h"
+#include "model/robust.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 
@@ -14,6 +15,21 @@ static void one_percent_is_told_by_three_series(void **state)
     assert_true(apart.told);
     assert_true(fabs(apart.log_ratio - 0.0103) < 1e-3);
     assert_true(apart.se < 0.0020);
+}
+
+// What is known of places, 0.3 % as if from eight series, and what these series scatter, each by
+// its degrees of freedom.
+static void error_is_of_the_scatter_and_of_what_was_known(void **state)
+{
+    const double scatters[] = {0, 0.001, 0.004};
+    for (size_t i = 0; i < 3; i++) {
+        const double d = scatters[i];
+        double times[] = {0.01 - d, 0.01, 0.01 + d}, copy[] = {0.01 - d, 0.01, 0.01 + d};
+        const double sd = robust_sd(copy, 3);
+        const double variance = (8 * 0.003 * 0.003 + 2 * sd * sd) / (8 + 2);
+        const double se = apart_of(times, 3).se;
+        assert_true(fabs(se - sqrt(variance / 3)) < 1e-9);
+    }
 }
 
 static void one_series_tells_nothing(void **state)
@@ -60,6 +76,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_percent_is_told_by_three_series),
+        cmocka_unit_test(error_is_of_the_scatter_and_of_what_was_known),
         cmocka_unit_test(one_series_tells_nothing),
         cmocka_unit_test(places_are_not_taken_for_devices),
         cmocka_unit_test(less_than_half_a_percent_is_not_told),

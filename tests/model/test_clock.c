@@ -63,6 +63,27 @@ static void levels_of_processes_do_not_bend_the_slope(void **state)
     arena_free(&arena);
 }
 
+// As a gate takes them: both builds by turns, and processes that come and go.
+static void samples_are_of_their_process_and_build_in_any_order(void **state)
+{
+    static struct sample samples[ROOM], mixed[ROOM];
+    struct arena arena = {0};
+    const size_t count = simulate(samples, -0.5, 0.002, 0.02, 0.2);
+    for (size_t i = 0; i < count; i++) {
+        samples[i].role = samples[i].process % 2 ? ROLE_HEAD : ROLE_BASE;
+        samples[i].process /= 2;
+    }
+    for (size_t i = 0; i < count; i++)
+        mixed[i] = samples[i % 8 * 60 + i / 8];
+    const struct clock_fit apart = clock_fit(samples, count, &arena);
+    const struct clock_fit turns = clock_fit(mixed, count, &arena);
+    assert_true(near(apart.exponent, -0.5, 0.02));
+    assert_true(near(turns.exponent, apart.exponent, 1e-12));
+    assert_true(near(turns.se, apart.se, 1e-12));
+    assert_int_equal(turns.samples, apart.samples);
+    arena_free(&arena);
+}
+
 static void stalls_and_unusable_samples_do_not_bend_the_slope(void **state)
 {
     static struct sample samples[ROOM];
@@ -173,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exponent_is_recovered_within_its_error),
         cmocka_unit_test(levels_of_processes_do_not_bend_the_slope),
+        cmocka_unit_test(samples_are_of_their_process_and_build_in_any_order),
         cmocka_unit_test(stalls_and_unusable_samples_do_not_bend_the_slope),
         cmocka_unit_test(steady_clock_says_nothing),
         cmocka_unit_test(shrinking_weighs_by_precision),
