@@ -7,6 +7,7 @@
 #include "tests/helpers/test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double large_ns = 1e6;
@@ -71,6 +72,41 @@ static void verdict_says_size_interval_evidence_and_effort(void **state)
     stored_free(s);
 }
 
+// Half of the time is 50 % faster, not 69 %: what is kept as a logarithm is said as a share.
+static void the_sentence_has_the_verdicts_numbers(void **state)
+{
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    double size, confidence, low, high;
+    store_duet(s, log(0.5), 48, 4);
+    const struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_FASTER);
+    assert_int_equal(sscanf(strstr(v.sentence, "faster: "),
+                            "faster: %lf %% (%lf %% interval %lf to %lf)", &size, &confidence, &low,
+                            &high),
+                     4);
+    assert_true(fabs(size + 50) < 0.2 && low < -50 && -50 < high);
+    assert_true(fabs(size - 100 * expm1(v.log_ratio.value)) < 0.006);
+    assert_true(fabs(low - 100 * expm1(v.log_ratio.low)) < 0.006);
+    assert_true(fabs(high - 100 * expm1(v.log_ratio.high)) < 0.006);
+    assert_true(fabs(confidence - 100 * v.confidence) < 0.6);
+    stored_free(s);
+}
+
+// Of one process where the policy asks for one: nobody waits for another.
+static void one_process_is_enough_where_it_is_asked_for(void **state)
+{
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    policy.processes = 1;
+    store_duet(s, 0.01, 96, 1);
+    const struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_SLOWER);
+    assert_int_equal(v.processes, 1);
+    assert_non_null(strstr(v.sentence, "96 pairs in 1 process"));
+    stored_free(s);
+}
+
 static void sentence_says_what_the_clock_did(void **state)
 {
     struct stored *s = stored_new();
@@ -90,7 +126,11 @@ static void undecided_sentence_says_why(void **state)
     store_duet(noisy, 0, 40, 1);
     for (size_t i = 0; i < noisy->head.count; i++)
         noisy->head_samples[i].time_ns *= i % 2 ? 1.1 : 0.9;
-    assert_non_null(strstr(stored_judge(noisy, &policy).sentence, "noise hides changes below"));
+    const struct verdict hidden = stored_judge(noisy, &policy);
+    const char *noise = strstr(hidden.sentence, "noise hides changes below ");
+    double below = 0;
+    assert_true(noise && sscanf(noise, "noise hides changes below %lf %%", &below) == 1);
+    assert_true(fabs(below / (100 * expm1(hidden.detectable)) - 1) < 0.06); // two digits
     store_duet(near_margin, 0.0028, 250, 1);
     assert_int_equal(stored_judge(near_margin, &policy).kind, VERDICT_UNDECIDED);
     assert_non_null(
@@ -293,6 +333,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stored_samples_give_the_verdict_reached_while_measuring),
         cmocka_unit_test(verdict_says_size_interval_evidence_and_effort),
+        cmocka_unit_test(the_sentence_has_the_verdicts_numbers),
+        cmocka_unit_test(one_process_is_enough_where_it_is_asked_for),
         cmocka_unit_test(sentence_says_what_the_clock_did),
         cmocka_unit_test(undecided_sentence_says_why),
         cmocka_unit_test(what_is_detectable_goes_by_the_policy_that_judged),
