@@ -17,11 +17,23 @@ struct reader {
     void *context;
 };
 
-// Fields of the row being read; grown in place, kept between rows.
+// Fields of the row being read, one after the other in one text; grown in place, kept between rows.
 struct fields {
-    const char **items;
-    size_t count, room;
+    const char **items; // into the text, once the row is read
+    size_t *begins;
+    size_t count, room, begins_room;
+    char *text;
+    size_t length, text_room;
 };
+
+static void put_text(struct fields *f, const char *text, size_t length)
+{
+    while (f->length + length > f->text_room)
+        f->text = xgrow(f->text, f->text_room, &f->text_room, 1);
+    if (length)
+        memcpy(f->text + f->length, text, length);
+    f->length += length;
+}
 
 static bool at_line_end(const struct reader *r)
 {
@@ -36,11 +48,10 @@ static void skip_line_end(struct reader *r)
     r->line++;
 }
 
-static int read_quoted(struct reader *r, const char **out)
+static int read_quoted(struct reader *r, struct fields *f)
 {
     size_t opened = r->line;
     const char *begin = ++r->at;
-    size_t doubled = 0;
     for (;; r->at++) {
         if (r->at == r->end)
             return error_set(r->err, "%s:%zu: a quoted field is never closed", r->name, opened);
@@ -50,25 +61,19 @@ static int read_quoted(struct reader *r, const char **out)
             continue;
         if (r->at + 1 == r->end || r->at[1] != '"')
             break;
+        put_text(f, begin, (size_t)(r->at + 1 - begin)); // with the first of a pair
         r->at++;
-        doubled++;
+        begin = r->at + 1;
     }
-    size_t length = (size_t)(r->at - begin);
-    char *text = arena_alloc(r->arena, length - doubled + 1);
-    for (size_t from = 0, to = 0; from < length; from++) {
-        text[to++] = begin[from];
-        if (begin[from] == '"')
-            from++; // the second of a pair
-    }
+    put_text(f, begin, (size_t)(r->at - begin));
     r->at++;
-    *out = text;
     return 0;
 }
 
-static int read_field(struct reader *r, const char **out)
+static int read_field(struct reader *r, struct fields *f)
 {
     if (r->at < r->end && *r->at == '"') {
-        if (read_quoted(r, out))
+        if (read_quoted(r, f))
             return -1;
         if (!at_line_end(r) && *r->at != r->separator)
             return error_set(r->err, "%s:%zu: text after a closing quote", r->name, r->line);
@@ -80,30 +85,42 @@ static int read_field(struct reader *r, const char **out)
             return error_set(r->err, "%s:%zu: a quote inside an unquoted field", r->name, r->line);
         r->at++;
     }
-    *out = arena_strndup(r->arena, begin, (size_t)(r->at - begin));
+    put_text(f, begin, (size_t)(r->at - begin));
     return 0;
 }
 
 static int read_row(struct reader *r, struct fields *f)
 {
-    f->count = 0;
+    f->count = f->length = 0;
     for (;;) {
-        f->items = xgrow(f->items, f->count, &f->room, sizeof(*f->items));
-        if (read_field(r, &f->items[f->count++]))
+        f->begins = xgrow(f->begins, f->count, &f->begins_room, sizeof(*f->begins));
+        f->begins[f->count++] = f->length;
+        if (read_field(r, f))
             return -1;
+        put_text(f, "", 1);
         if (at_line_end(r)) {
             skip_line_end(r);
-            return 0;
+            break;
         }
         r->at++; // the comma
     }
+    while (f->room < f->count)
+        f->items = xgrow(f->items, f->room, &f->room, sizeof(*f->items));
+    for (size_t i = 0; i < f->count; i++)
+        f->items[i] = f->text + f->begins[i];
+    return 0;
 }
 
+// A row's pointers and its text behind them.
 static const char **keep(struct arena *arena, const struct fields *f)
 {
-    const char **items = arena_alloc(arena, f->count * sizeof(*items));
-    if (f->count) // an empty file has no fields, not even an array of none
-        memcpy(items, f->items, f->count * sizeof(*items));
+    const size_t pointers = f->count * sizeof(const char *);
+    const char **items = arena_alloc(arena, pointers + f->length);
+    char *text = (char *)items + pointers;
+    if (f->length) // an empty file has no fields, not even an array of none
+        memcpy(text, f->text, f->length);
+    for (size_t i = 0; i < f->count; i++)
+        items[i] = text + f->begins[i];
     return items;
 }
 
@@ -151,10 +168,10 @@ static int number_columns(struct csv *csv, struct reader *r, struct fields *f)
     if (f->count > CSV_COLUMNS)
         return error_set(r->err, "%s:%zu: %zu columns; at most %d are read", r->name, first.line,
                          f->count, CSV_COLUMNS);
-    for (size_t i = 0; i < f->count; i++)
-        f->items[i] = arena_printf(r->arena, "%zu", i + 1);
     csv->columns = f->count;
-    csv->header = keep(r->arena, f);
+    csv->header = arena_alloc(r->arena, f->count * sizeof(*csv->header));
+    for (size_t i = 0; i < f->count; i++)
+        csv->header[i] = arena_printf(r->arena, "%zu", i + 1);
     *r = first;
     return 0;
 }
@@ -257,6 +274,8 @@ static int parse(struct csv *out, const char *text, size_t length, bool header,
         header ? read_header(&csv, &reader, &fields) : number_columns(&csv, &reader, &fields);
     failed = failed || read_rows(&csv, &reader, &fields) ? -1 : 0;
     free(fields.items);
+    free(fields.begins);
+    free(fields.text);
     if (failed)
         arena_free(&csv.arena);
     else
@@ -291,7 +310,7 @@ void csv_free(struct csv *csv)
 int csv_column(const struct csv *csv, const char *name)
 {
     for (size_t i = 0; i < csv->columns; i++) {
-        if (strcmp(csv->header[i], name) == 0)
+        if (csv->header[i][0] == name[0] && strcmp(csv->header[i], name) == 0)
             return (int)i;
     }
     return -1;

@@ -73,6 +73,7 @@ struct gpu {
     const char *name;    // "h200-sxm"
     const char *summary; // one line
     const char *match;   // substring of the driver's device name that selects it, or NULL
+    const char *judged;  // on which times `hopper` was held to it, with which error; NULL: on none
 #define X(figure_name, unit) struct figure figure_name;
     GPU_FIGURES(X)
 #undef X

@@ -82,18 +82,29 @@ static void print_name(struct answer *answer, const char *what, const char *name
     json_clean(row, "summary", summary);
 }
 
+static void say_judged(struct answer *answer, const struct gpu *gpu)
+{
+    if (answer)
+        json_clean(&answer->json, "judged", gpu->judged);
+    else
+        printf("%-16s judged: %s\n", "", gpu->judged ? gpu->judged : "never, on any time");
+}
+
 static int list_gpus(struct answer *answer, struct context *context, const char *name,
                      struct error *err)
 {
     struct gpu_profile profile;
     (void)context;
-    for (size_t i = 0; i < gpu_count && !name; i++)
+    for (size_t i = 0; i < gpu_count && !name; i++) {
         print_name(answer, "gpu", gpus[i]->name, gpus[i]->summary);
+        say_judged(answer, gpus[i]);
+    }
     if (!name)
         return 0;
     if (gpu_option_resolve(&profile, &(struct gpu_option){.name = name}, err))
         return -1;
     print_name(answer, "gpu", profile.gpu.name, profile.gpu.summary);
+    say_judged(answer, &profile.gpu);
     if (answer)
         figures_json(&answer->json, &profile.gpu);
     else
@@ -361,7 +372,8 @@ const struct command command_list = {
     .json = "kernels (kernel, device, in, out, tile_m, tile_n, tile_k, threads, code, "
             "has_device), series "
             "(kernel, problem, device, control, supported), models (model, summary, version), gpus "
-            "(gpu, summary), devices (device, summary, uuid, driver, runtime, profile), reports "
+            "(gpu, summary, judged: NULL if on no time), devices (device, summary, uuid, driver, "
+            "runtime, profile), reports "
             "(report, summary, file), fleet (key, value); a device and a single GPU have figures "
             "(figure, value, unit, "
             "origin, source).",

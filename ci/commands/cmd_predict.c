@@ -16,9 +16,11 @@
 #include "model/predict/ws_pipeline.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum rows_format { FORMAT_DEFAULT, FORMAT_CSV, FORMAT_JSON, FORMAT_TABLE };
 
@@ -227,7 +229,7 @@ static void rows_print_end(const struct rows_printer *p)
 
 struct arguments {
     struct options options;
-    const char *model, *csv, *trace, *svg, *bias;
+    const char *model, *csv, *type, *trace, *svg, *bias;
     struct gpu_option gpu;
     struct gpu_profile profile;
     enum rows_format format;
@@ -322,6 +324,8 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("model", 0, "NAME", "Model [hopper]; `plumb list models`", model),
     GPU_OPTIONS(gpu, take_set),
     OPTION_TEXT("csv", 0, "FILE", "Problems and kernels as CSV, - for standard input", csv),
+    OPTION_TEXT("dtype", 0, "TYPE", "Type of a CSV's problems, e.g. nvfp4, e2m1-fp32:e8m0/16",
+                type),
     OPTION_OWN("format", 0, "csv|json|table", "Output [csv for --csv, else table]", take_format,
                "is no format: csv, json or table"),
     OPTION_FLAG("explain", 0, "Print each prediction's parts instead", explain),
@@ -359,8 +363,8 @@ static int check(void *arguments, struct error *err)
         a->tiles = sides_usual_tiles;
     if (a->sweep && !a->clusters.count)
         a->clusters = sides_usual_clusters;
-    if (a->csv && (a->tiles.count > 1 || a->clusters.count > 1))
-        return error_set(err, "lists of tiles and clusters are for problems given as words");
+    if (a->type && !a->csv)
+        return error_set(err, "--dtype is for the problems of --csv; others name their own");
     return !a->csv == !a->options.words.count
                ? error_set(err, "give problems (MxNxK:TYPE) or --csv FILE, and not both")
                : 0;
@@ -397,6 +401,88 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
     return result;
 }
 
+// ---- many rows at a time, by as many threads as there are processors ----
+
+enum { BLOCK = 4096, THREADS_MOST = 16 };
+
+struct block_row {
+    struct row row;
+    double measured_us;
+    struct prediction prediction;
+};
+
+struct worker {
+    struct block_row *rows;
+    size_t first, count, step;
+    const struct model *model;
+    const struct bias_table *biases;
+};
+
+static void *predict_some(void *argument)
+{
+    const struct worker *w = argument;
+    for (size_t i = w->first; i < w->count; i += w->step) {
+        struct block_row *r = &w->rows[i];
+        r->prediction = row_predict(&r->row, w->model);
+        bias_apply(&r->prediction, w->biases, r->row.kernel, r->row.problem.regime);
+    }
+    return NULL;
+}
+
+// A thread that does not start leaves its rows to this one.
+static void predict_block(struct block_row *rows, size_t count, const struct model *model,
+                          const struct bias_table *biases)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t threads = processors < 1 ? 1 : (size_t)processors;
+    threads = threads > THREADS_MOST ? THREADS_MOST : threads;
+    threads = count < BLOCK ? 1 : threads; // a few are done sooner than a thread begins
+    struct worker workers[THREADS_MOST];
+    pthread_t ids[THREADS_MOST];
+    bool started[THREADS_MOST] = {false};
+    for (size_t t = 0; t < threads; t++)
+        workers[t] = (struct worker){rows, t, count, threads, model, biases};
+    for (size_t t = 1; t < threads; t++)
+        started[t] = pthread_create(&ids[t], NULL, predict_some, &workers[t]) == 0;
+    for (size_t t = 0; t < threads; t++) {
+        if (!started[t])
+            predict_some(&workers[t]);
+    }
+    for (size_t t = 1; t < threads; t++) {
+        if (started[t])
+            pthread_join(ids[t], NULL);
+    }
+}
+
+static int read_block(struct block_row *rows, size_t count, const struct csv *csv, size_t first,
+                      const struct arguments *a, const char *path, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (row_read(&rows[i].row, csv, first + i, path, &a->defaults, err) ||
+            row_measured(&rows[i].measured_us, csv, first + i, path, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int print_block(struct buffer *out, struct rows_printer *printer, struct block_row *rows,
+                       size_t count, size_t first, const struct arguments *a,
+                       const struct model *model, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct block_row *r = &rows[i];
+        const struct predict_input *in = row_input(&r->row);
+        if (a->explain)
+            explain_prediction(out, model, in, &r->prediction, r->measured_us);
+        else
+            rows_print_row(printer, first + i, in, &r->prediction, r->measured_us);
+        print(out);
+        if (first + i == 0 && (a->trace || a->svg) && draw(a, in, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int predict_rows(struct buffer *out, const struct arguments *a, const struct csv *csv,
                         const struct model *model, const struct bias_table *biases,
                         const char *path, struct error *err)
@@ -409,33 +495,45 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
         find_shown(shown, csv);
         printer.shown = shown;
     }
-    for (size_t pass = 0; pass < 2; pass++) { // all rows are read before one is printed
+    struct block_row *rows = xcalloc(BLOCK, sizeof(*rows));
+    int result = 0;
+    for (size_t pass = 0; pass < 2 && result == 0; pass++) { // all are read before one is printed
         if (pass && !a->explain)
             rows_print_header(&printer);
-        for (size_t i = 0; i < csv->count; i++) {
-            struct row row;
-            double measured_us = 0;
-            if (row_read(&row, csv, i, path, &a->defaults, err) ||
-                row_measured(&measured_us, csv, i, path, err))
-                return -1;
-            const struct predict_input *in = row_input(&row);
-            if (pass == 0)
+        for (size_t at = 0; at < csv->count && result == 0; at += BLOCK) {
+            size_t count = csv->count - at < BLOCK ? csv->count - at : BLOCK;
+            result = read_block(rows, count, csv, at, a, path, err);
+            if (pass == 0 || result)
                 continue;
-            struct prediction prediction = row_predict(&row, model);
-            bias_apply(&prediction, biases, row.kernel, row.problem.regime);
-            if (a->explain)
-                explain_prediction(out, model, in, &prediction, measured_us);
-            else
-                rows_print_row(&printer, i, in, &prediction, measured_us);
-            print(out);
-            if (i == 0 && (a->trace || a->svg) && draw(a, in, err))
-                return -1;
+            predict_block(rows, count, model, biases);
+            result = print_block(out, &printer, rows, count, at, a, model, err);
         }
     }
+    free(rows);
+    if (result)
+        return -1;
     if (!a->explain)
         rows_print_end(&printer);
     print(out);
     return 0;
+}
+
+// A CSV as it is, or its problems over tiles, clusters and with a type.
+static int open_csv(struct csv *out, const struct arguments *a, struct error *err)
+{
+    struct csv list;
+    if (rows_open(&list, a->csv, err))
+        return -1;
+    if (!a->type && a->tiles.count <= 1 && a->clusters.count <= 1) {
+        *out = list;
+        return 0;
+    }
+    const int result = rows_refuse_misspelt(&list, a->csv, err) ||
+                               problem_list_rows(out, &list, a->type, &a->tiles, &a->clusters, err)
+                           ? -1
+                           : 0;
+    csv_free(&list);
+    return result;
 }
 
 static int predict(struct arguments *a, struct context *context, struct error *err)
@@ -451,7 +549,7 @@ static int predict(struct arguments *a, struct context *context, struct error *e
     if (measured_profile(&a->profile, &a->gpu, context, &a->options, err))
         return -1;
     a->defaults.input.gpu = &a->profile.gpu;
-    if (a->csv ? rows_open(&csv, a->csv, err)
+    if (a->csv ? open_csv(&csv, a, err)
                : problem_rows(&csv, (const char *const *)a->options.words.items,
                               a->options.words.count, &a->tiles, &a->clusters, &a->defaults.traits,
                               err))

@@ -90,3 +90,91 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
     buffer_free(&text);
     return result;
 }
+
+// ---- a list in a CSV ----
+
+// Columns that the types and the sweep write.
+static bool is_written(const char *column, bool typed)
+{
+    static const char *const sweep[] = {"cta_m", "cta_n", "cta_k", "cluster_m", "cluster_n"};
+    static const char *const types[] = {"in_dtype", "out_dtype", "sf_dtype", "sf_vec_size"};
+    for (size_t i = 0; i < ARRAY_COUNT(sweep); i++) {
+        if (strcmp(column, sweep[i]) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(types) && typed; i++) {
+        if (strcmp(column, types[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+// in_dtype, out_dtype, sf_dtype and sf_vec_size of a type's name, as problems have them.
+static int type_columns(struct buffer *out, const char *type, struct error *err)
+{
+    struct problem p;
+    char *text = xprintf("64x64x64:%s", type);
+    struct error why;
+    const int bad = problem_parse(&p, text, &why);
+    free(text);
+    if (bad)
+        return error_set(err, "--dtype %.40s: no element type (bf16, fp8, nvfp4, fp8-bf16 ...)",
+                         type);
+    buffer_printf(out, ",%s,%s,", dtype_name(p.in), dtype_name(p.out));
+    if (p.scales.vector)
+        buffer_printf(out, "%s,%d", dtype_name(p.scales.type), p.scales.vector);
+    else
+        buffer_puts(out, ",");
+    return 0;
+}
+
+static void put_listed(struct buffer *out, const struct csv *list, size_t row, bool typed,
+                       const char *types, const struct sides *tile, const struct sides *cluster)
+{
+    const char *separator = "";
+    for (size_t c = 0; c < list->columns; c++) {
+        if (is_written(list->header[c], typed))
+            continue;
+        buffer_puts(out, separator);
+        buffer_csv(out, csv_plain(list->rows[row].fields[c]));
+        separator = ",";
+    }
+    buffer_puts(out, types);
+    const int32_t sides[] = {tile->m, tile->n, tile->k, cluster->m, cluster->n};
+    for (size_t i = 0; i < ARRAY_COUNT(sides); i++)
+        sides[i] ? buffer_printf(out, ",%d", sides[i]) : buffer_puts(out, ",");
+    buffer_puts(out, "\n");
+}
+
+int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
+                      const struct sides_list *tiles, const struct sides_list *clusters,
+                      struct error *err)
+{
+    static const struct sides unsaid;
+    struct buffer text = {0}, types = {0};
+    const char *separator = "";
+    int result = type ? type_columns(&types, type, err) : 0;
+    for (size_t c = 0; c < list->columns && result == 0; c++) {
+        if (is_written(list->header[c], type != NULL))
+            continue;
+        buffer_puts(&text, separator);
+        buffer_csv(&text, csv_plain(list->header[c]));
+        separator = ",";
+    }
+    if (type)
+        buffer_puts(&text, ",in_dtype,out_dtype,sf_dtype,sf_vec_size");
+    buffer_puts(&text, ",cta_m,cta_n,cta_k,cluster_m,cluster_n\n");
+    for (size_t i = 0; i < list->count && result == 0; i++) {
+        for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {
+            for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
+                put_listed(&text, list, i, type != NULL, type ? types.bytes : "",
+                           tiles->count ? &tiles->items[t] : &unsaid,
+                           clusters->count ? &clusters->items[c] : &unsaid);
+        }
+    }
+    if (result == 0)
+        result = csv_parse(out, text.bytes, text.length, "the list", err);
+    buffer_free(&text);
+    buffer_free(&types);
+    return result;
+}

@@ -28,4 +28,10 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
                  const struct sides_list *tiles, const struct sides_list *clusters,
                  const struct traits *traits, struct error *err);
 
+// A list of problems (m, n, k, and in_dtype unless `type` stands for it) with every tile and every
+// cluster: the columns of seed 0's results, and what else the list has.
+int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
+                      const struct sides_list *tiles, const struct sides_list *clusters,
+                      struct error *err);
+
 #endif

@@ -792,7 +792,8 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct gpu *gpu = t->gpu;
     bool bulk = t->tensor && !t->simt;
-    double fill_clk = t->simt ? gpu->dram_latency_clk.value : bulk ? t->fit->fill_clk : 0;
+    bool deep = t->simt && b->stages >= 3; // asynchronous copies, as bulk ones are
+    double fill_clk = bulk || deep ? t->fit->fill_clk : t->simt ? gpu->dram_latency_clk.value : 0;
     // The first loads come from L2.
     double nearer_clk = gpu->dram_latency_clk.value - gpu->l2_latency_clk.value;
     if (nearer_clk > 0)
@@ -815,6 +816,13 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
         rate = most(rate, 1 / (hopper_found(t) / l2_rate + (1 - hopper_found(t)) / rate));
     }
     b->store_ns = (store_clk / t->clock + hopper_last_stores(b, t) / rate) * 1e9;
+    if (deep) { // half of the shorter of multiplying and storing meets nothing of the other
+        double all = t->rows * (double)t->in->problem->n * t->bytes_out;
+        double stores_ns = (all - hopper_last_stores(b, t)) / rate * 1e9;
+        double multiply_ns = most(b->limits_ns[HOPPER_MATH], b->limits_ns[HOPPER_ISSUE]);
+        b->overhead_ns += 0.5 * least(stores_ns, multiply_ns);
+        b->clocked_ns += multiply_ns < stores_ns ? 0.5 * multiply_ns : 0;
+    }
     b->transpose_ns = transpose_ns(t);
     add_split(b, t);
     b->time_ns = b->launch_ns + b->fill_ns + b->main_ns + b->overhead_ns + b->store_ns +
@@ -973,9 +981,20 @@ static const char *hopper_library(struct hopper_breakdown *out, const struct pre
 {
     const char *why = "no candidate fits";
     bool found = false;
+    // wgmma reads operands of four bytes along K only; mma.sync reads them as they lie.
+    bool turned = in->problem->in == DTYPE_TF32 && in->problem->layout != LAYOUT_TN;
+    for (size_t i = 0; turned && i < candidate_mma_count(); i++) {
+        struct traits traits;
+        if (!candidate_mma(&traits, in->gpu, in->problem, i))
+            continue;
+        traits = candidate_overlaid(in->traits, &traits);
+        consider(out, &found, in, &traits, false);
+    }
     for (size_t i = 0; i < candidate_count(in->gpu, in->problem); i++) {
         struct traits traits;
         if (!candidate(&traits, in->gpu, in->problem, i))
+            continue;
+        if (in->problem->batch > 1 && traits.split_k != 1) // cuBLASLt's batches are not split
             continue;
         traits = candidate_overlaid(in->traits, &traits);
         const char *refused = consider(out, &found, in, &traits, false);

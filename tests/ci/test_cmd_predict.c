@@ -129,6 +129,73 @@ static void a_launch_is_left_out_by_an_option_or_a_column(void **state)
     free(csv);
 }
 
+// Seed 0: a list of sizes over tiles and clusters, with a type, in one command.
+static void a_list_is_swept_over_tiles_and_clusters_with_a_type(void **state)
+{
+    char *file = temporary("m,n,k\n4096,4096,16384\n4096,7168,257\n"), *text;
+    char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --sweep --dtype "
+                         "e2m1-fp32:e8m0/16 --csv %s",
+                         file);
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    struct csv out;
+    struct error err;
+    assert_int_equal(csv_parse(&out, text, strlen(text), "out", &err), 0);
+    assert_int_equal(out.count, 2 * 8 * 3);
+    bool seen = false;
+    for (size_t i = 0; i < out.count; i++) {
+        if (table_number(&out, i, "k") == 16384 && table_number(&out, i, "cta_m") == 128 &&
+            table_number(&out, i, "cta_n") == 64 && table_number(&out, i, "cluster_m") == 2 &&
+            table_number(&out, i, "cluster_n") == 1)
+            seen = close_to(table_number(&out, i, "predicted_us"), 376.1631394230769, 1e-9);
+    }
+    assert_true(seen); // the document's own example
+    csv_free(&out);
+    free(text);
+    free(line);
+    unlink(file);
+    free(file);
+    assert_int_equal(run(&command_predict, "predict --dtype bf16 64x64x64", &text),
+                     CONCLUDE_FAILED);
+    free(text);
+}
+
+// More rows than one block has are predicted by threads, each as it is alone, in their order.
+static void many_rows_are_predicted_as_each_alone(void **state)
+{
+    struct buffer list = {0};
+    buffer_puts(&list, "m,n,k,in_dtype\n");
+    for (int i = 0; i < 9000; i++)
+        buffer_printf(&list, "%d,4096,1024,bf16\n", 1 + i % 3000);
+    char *file = temporary(list.bytes), *text;
+    char *line = xprintf("predict --gpu h100-sxm --csv %s", file);
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    struct csv out;
+    struct error err;
+    assert_int_equal(csv_parse(&out, text, strlen(text), "out", &err), 0);
+    assert_int_equal(out.count, 9000);
+    for (size_t i = 0; i < out.count; i++) {
+        assert_int_equal((int)table_number(&out, i, "m"), 1 + (int)i % 3000);
+        assert_string_equal(table_text(&out, i, "predicted_us"),
+                            table_text(&out, i % 3000, "predicted_us"));
+    }
+    csv_free(&out);
+    free(text);
+    free(line);
+    unlink(file);
+    free(file);
+    buffer_free(&list);
+}
+
+static void a_table_has_no_empty_columns(void **state)
+{
+    char *text;
+    assert_int_equal(run(&command_predict, "predict --gpu h100-sxm 64x4096x1024:bf16", &text),
+                     CONCLUDE_OK);
+    assert_null(strstr(text, "cta_m"));
+    assert_non_null(strstr(text, "predicted_us"));
+    free(text);
+}
+
 static void what_multiplies_is_a_column(void **state)
 {
     char *file = temporary("m,n,k,in_dtype,cta_m,cta_n,threads,registers,multiply\n"
@@ -372,6 +439,9 @@ int main(void)
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
         cmocka_unit_test(a_regime_is_of_the_text_an_option_or_a_column),
         cmocka_unit_test(a_launch_is_left_out_by_an_option_or_a_column),
+        cmocka_unit_test(a_list_is_swept_over_tiles_and_clusters_with_a_type),
+        cmocka_unit_test(many_rows_are_predicted_as_each_alone),
+        cmocka_unit_test(a_table_has_no_empty_columns),
         cmocka_unit_test(what_multiplies_is_a_column),
         cmocka_unit_test(a_dual_gemm_is_predicted_from_words_and_from_a_column),
         cmocka_unit_test(what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text),

@@ -93,17 +93,34 @@ static bool threads_candidate(struct traits *t, const struct gpu *gpu, const str
     return !(gpu->smem_bytes.value > 0) || t->smem_bytes <= gpu->smem_bytes.value;
 }
 
-bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *p, size_t index)
+static void begin_candidate(struct traits *out, const struct candidate_choice *c,
+                            const struct problem *p)
 {
-    bool threads = by_threads(gpu, p);
-    const struct candidate_choice *c = threads ? &threads_load[index] : &bulk[index];
     *out = (struct traits){.in = p->in, .out = p->out, .acc = DTYPE_FP32};
     out->tile_m = c->m;
     out->tile_n = c->n;
     out->cluster_m = c->cluster_m;
     out->cluster_n = c->cluster_n;
     out->split_k = c->split;
+}
+
+bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *p, size_t index)
+{
+    bool threads = by_threads(gpu, p);
+    begin_candidate(out, threads ? &threads_load[index] : &bulk[index], p);
     return threads ? threads_candidate(out, gpu, p) : bulk_candidate(out, gpu, p);
+}
+
+size_t candidate_mma_count(void)
+{
+    return ARRAY_COUNT(threads_load);
+}
+
+bool candidate_mma(struct traits *out, const struct gpu *gpu, const struct problem *p, size_t index)
+{
+    begin_candidate(out, &threads_load[index], p);
+    out->multiply = MULTIPLY_MMA;
+    return threads_candidate(out, gpu, p);
 }
 
 struct traits candidate_overlaid(const struct traits *stated, const struct traits *otherwise)

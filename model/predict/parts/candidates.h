@@ -12,6 +12,10 @@ size_t candidate_count(const struct gpu *gpu, const struct problem *problem);
 // The index-th; false when this profile has no room for it.
 bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *problem,
                size_t index);
+// Those that mma.sync feeds, on GPUs that have wgmma too.
+size_t candidate_mma_count(void);
+bool candidate_mma(struct traits *out, const struct gpu *gpu, const struct problem *problem,
+                   size_t index);
 // `stated` where it says something, `otherwise` in the rest.
 struct traits candidate_overlaid(const struct traits *stated, const struct traits *otherwise);
 
