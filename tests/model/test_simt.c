@@ -323,6 +323,25 @@ static void batches_of_a_library_are_met(void **state)
     }
 }
 
+// TF32 that lies along N: turned and multiplied by wgmma, or read as it lies by mma.sync.
+static void a_library_turns_operands_only_where_that_is_faster(void **state)
+{
+    const struct gpu *gpu = gpu_find("h100-sxm");
+    const struct traits none = {0};
+    struct problem p = fp32(512, 256, 1024);
+    p.in = DTYPE_TF32;
+    p.layout = LAYOUT_NN;
+    double best = INFINITY;
+    for (size_t i = 0; i < candidate_mma_count(); i++) {
+        struct traits t;
+        if (candidate_mma(&t, gpu, &p, i))
+            best = fmin(best, predict_on(gpu, &p, &t, 0).time_ns);
+    }
+    assert_true(predict_on(gpu, &p, &none, 0).time_ns <= best);
+    p.layout = LAYOUT_TN;
+    assert_true(predict_on(gpu, &p, &none, 0).time_ns < best);
+}
+
 static uint32_t next(uint32_t *seed, uint32_t below)
 {
     *seed = *seed * 1664525 + 1013904223;
@@ -442,6 +461,7 @@ int main(void)
         cmocka_unit_test(all_warps_multiply_where_threads_load),
         cmocka_unit_test(a_library_splits_a_long_k),
         cmocka_unit_test(batches_of_a_library_are_met),
+        cmocka_unit_test(a_library_turns_operands_only_where_that_is_faster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
