@@ -3,6 +3,7 @@
 // A CSV reader (RFC 4180) over text in memory. Whose columns they are is not its business.
 #include "model/csv.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,4 +320,55 @@ int csv_column(const struct csv *csv, const char *name)
 const char *csv_plain(const char *field)
 {
     return field[0] == '\'' && field[1] && strchr("=+-@'\t\r", field[1]) ? field + 1 : field;
+}
+
+// ---- numbers ----
+
+// One to three digits, then threes, up to `end`.
+static bool is_grouped(const char *text, const char *end, char mark)
+{
+    const char *first = memchr(text, mark, (size_t)(end - text));
+    if (!first || first == text || first - text > 3 || text[0] == '0')
+        return false;
+    for (const char *at = first; at < end; at += 4) {
+        if (end - at < 4 || memchr(at + 1, mark, 3) || *at != mark)
+            return false;
+    }
+    return true;
+}
+
+char csv_mark(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    const size_t length = strlen(text);
+    const char *comma = strrchr(text, ','), *point = strrchr(text, '.');
+    if (length == 0 || strspn(text, "0123456789.,") != length || (!comma && !point))
+        return 0;
+    if (comma && point) { // the last one, behind groups of three
+        const char *last = comma > point ? comma : point;
+        return memchr(last + 1, *last, length - (size_t)(last + 1 - text)) == NULL &&
+                       is_grouped(text, last, *last == ',' ? '.' : ',') &&
+                       strchr(text, *last) == last
+                   ? *last
+                   : 0;
+    }
+    const char mark = comma ? ',' : '.', *last = comma ? comma : point;
+    if (strchr(text, mark) != last) // thousands
+        return is_grouped(text, text + length, mark) ? (mark == ',' ? '.' : ',') : 0;
+    return is_grouped(text, text + length, mark) ? '?' : mark;
+}
+
+double csv_number(const char *text, char mark)
+{
+    char plain[64];
+    size_t used = 0;
+    double value;
+    for (; *text && used + 1 < sizeof(plain); text++) {
+        if (*text == mark)
+            plain[used++] = '.';
+        else if (*text != ',' && *text != '.')
+            plain[used++] = *text;
+    }
+    plain[used] = '\0';
+    return *text || parse_double(&value, plain) ? NAN : value;
 }

@@ -43,4 +43,12 @@ int csv_column(const struct csv *csv, const char *name); // index, -1 if there i
 // A field of our own tables without the apostrophe that buffer_csv() puts in front of a formula.
 const char *csv_plain(const char *field);
 
+// Numbers as the language of a machine has them, with a point or a comma.
+//
+// What a number shows of its decimal mark: '.' or ','; '?': a point or a comma that may be either,
+// as in 1,201; 0: nothing, or it is no such number.
+char csv_mark(const char *text);
+// "1,234.5", or "1.234,5" where the mark is a comma; NaN: it is no such number.
+double csv_number(const char *text, char mark);
+
 #endif

@@ -286,21 +286,6 @@ const char *foreign_field(const struct csv *csv, size_t row, const char *column)
     return at < 0 ? "" : csv->rows[row].fields[at];
 }
 
-double foreign_number(const char *text, char mark)
-{
-    char plain[64];
-    size_t used = 0;
-    double value;
-    for (; *text && used + 1 < sizeof(plain); text++) {
-        if (*text == mark)
-            plain[used++] = '.';
-        else if (*text != ',' && *text != '.')
-            plain[used++] = *text;
-    }
-    plain[used] = '\0';
-    return *text || parse_double(&value, plain) ? NAN : value;
-}
-
 double foreign_unit_ns(const char *unit)
 {
     static const struct {

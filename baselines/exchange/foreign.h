@@ -88,8 +88,6 @@ bool foreign_has_heads(const struct import_file *file, const char *first);
 int foreign_table(struct csv *out, struct import *in, const char *first,
                   const struct import_file *file, struct error *err);
 const char *foreign_field(const struct csv *csv, size_t row, const char *column); // "" if missing
-// "1,234.5", or "1.234,5" where the decimal mark is a comma; NaN: it is no such number.
-double foreign_number(const char *text, char mark);
 // What one unit of time (ns, us, ms, s, and ncu's nsecond ...) has in nanoseconds; 0: unknown.
 double foreign_unit_ns(const char *unit);
 

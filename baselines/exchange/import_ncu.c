@@ -27,32 +27,13 @@ struct launch {
 
 // ---- numbers: "1,234.5" or "1.234,5" ----
 
-// What a number shows of the decimal mark: 0: nothing; '?': a point or a comma that may be either;
-// '!': it is none.
-static char mark_of(const char *text)
-{
-    const char *comma = strchr(text, ','), *point = strchr(text, '.');
-    if (text[0] == '\0' || strspn(text, "0123456789.,") != strlen(text))
-        return 0; // what is no such number is another matter
-    if (!comma && !point)
-        return 0;
-    if (comma && point)
-        return strrchr(text, ',') > strrchr(text, '.') ? ',' : '.';
-    const char mark = comma ? ',' : '.', other = comma ? '.' : ',';
-    const char *first = comma ? comma : point, *last = strrchr(text, mark);
-    if (first != last)
-        return other; // thousands
-    // In groups of three, and one to three digits before.
-    return strlen(last + 1) == 3 && last > text && last - text <= 3 && text[0] != '0' ? '?' : mark;
-}
-
 // The file's decimal mark; -1: the file says both, or does not say.
 static int find_mark(char *out, struct import *in, const struct csv *csv, struct error *err)
 {
     char mark = 0, doubt = 0;
     for (size_t row = 0; row < csv->count; row++) {
         for (size_t i = 0; i < csv->columns; i++) {
-            const char found = mark_of(csv->rows[row].fields[i]);
+            const char found = csv_mark(csv->rows[row].fields[i]);
             in->line = csv->rows[row].line;
             if (found == '?') {
                 doubt = '?';
@@ -110,9 +91,9 @@ static void take_metric(struct launch *launch, const char *metric, const char *u
                                             : NAN;
     launch->odd |= scale == 0;
     if (is_time(metric))
-        launch->time_ns = foreign_number(value, launch->mark) * scale;
+        launch->time_ns = csv_number(value, launch->mark) * scale;
     else if (is_clock(metric))
-        launch->clock_hz = foreign_number(value, launch->mark) * scale;
+        launch->clock_hz = csv_number(value, launch->mark) * scale;
 }
 
 static int add_launch(struct import *in, const struct csv *csv, const struct launch *launch,

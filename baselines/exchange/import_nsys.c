@@ -117,7 +117,7 @@ static int read_row(struct import *in, const struct csv *csv, size_t row, int co
     static const char *const grid[] = {"GrdX", "GrdY", "GrdZ"}, *const block[] = {"BlkX", "BlkY",
                                                                                   "BlkZ"};
     struct arena *arena = &in->run.arena;
-    double time_ns = foreign_number(csv->rows[row].fields[column], '.') * unit_ns;
+    double time_ns = csv_number(csv->rows[row].fields[column], '.') * unit_ns;
     const struct group g = {.name = cell(csv, row, "Name"),
                             .grid = shape_of(csv, row, "GridXYZ", grid, arena),
                             .block = shape_of(csv, row, "BlockXYZ", block, arena),

@@ -24,7 +24,7 @@
 
 struct arguments {
     struct options options;
-    const char *csv, *column; // what follows is of the store, without a CSV file
+    const char *csv, *column, *where; // what follows is of the store, without a CSV file
     struct history_wanted wanted;
     const char *epochs; // file; NULL: the repository's
     const char *format; // table, csv or json
@@ -35,6 +35,7 @@ struct arguments {
 struct series_view {
     const char *title;         // file, untrusted text
     const char *column;        // untrusted text
+    const char *why;           // that column
     const char *const *labels; // of each value, untrusted text; NULL: none
     const double *values;
     size_t count, missing;
@@ -583,6 +584,7 @@ static void series_print_table(const struct series_view *view)
                           : "; the level drifts",
            view->alarmed ? "; 1 alarm" : "");
     print_now(view);
+    printf("read: column %s, %s\n", column, view->why);
     free(title);
     free(column);
 }
@@ -673,6 +675,7 @@ static void series_print_json(const struct series_view *view)
     json_bool(whole, "creeps", view->shape.creeps);
     json_bool(whole, "louder", view->shape.louder);
     json_bool(whole, "modes_shift", view->shape.shifts);
+    json_clean(whole, "why", view->why);
     json_level(whole, view);
     answer_end(&answer);
 }
@@ -787,18 +790,24 @@ static int history_csv(const struct arguments *a, const struct format *format, s
     struct series_csv series = {0};
     if (text_file_read(&text, &length, a->csv, err))
         return -1;
-    int failed = series_csv_parse(&series, text, length, name, a->column, err);
+    int failed = series_csv_parse(&series, text, length, name, a->column, a->where, err);
     if (!failed && series.count == series.missing)
         failed = error_set(err, "%s, column %s: no numbers", name, series.column);
     if (!failed) {
         struct series_view view = {.title = name,
                                    .column = series.column,
+                                   .why = series.why,
                                    .labels = series.labels,
                                    .values = series.values,
                                    .count = series.count,
                                    .missing = series.missing};
         changepoints_find(&view.found, series.values, series.count, NULL);
         shape_find(&view.shape, series.values, series.count, &view.found, CONFIDENCE);
+        if (series.tags) {
+            char *tags = plain_line(series.tags);
+            fprintf(stderr, "plumb: %s: %s\n", name, tags);
+            free(tags);
+        }
         if (series.unsorted)
             fprintf(
                 stderr,
@@ -834,6 +843,7 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("csv", 0, "FILE", "Series from a CSV file instead, '-' for standard input", csv),
     OPTION_TEXT("column", 0, "NAME",
                 "Column by name or by number from 1 [the only column of numbers]", column),
+    OPTION_TEXT("where", 0, "NAME=VALUE", "Only rows that say so; more after commas", where),
     OPTION_TEXT("format", 'f', "FORMAT", "table, csv or json [table]", format),
     {0},
 };
@@ -850,12 +860,12 @@ static int check(void *arguments, struct error *err)
                          a->options.words.items[0]);
     if (a->wanted.toolchain && a->wanted.comparisons)
         return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
-    if (a->column && !a->csv)
-        return error_set(err, "--column belongs to --csv FILE");
+    if ((a->column || a->where) && !a->csv)
+        return error_set(err, "--%s belongs to --csv FILE", a->column ? "column" : "where");
     if (a->csv && (w->kernel || w->problem || w->device || w->toolchain || w->comparisons ||
                    w->points || a->epochs || a->accuracy || a->options.policy))
         return error_set(err, "--csv FILE is a series by itself; of the other options it takes "
-                              "--column and --format");
+                              "--column, --where and --format");
     return 0;
 }
 
@@ -885,7 +895,8 @@ const struct command command_history = {
             "within_10, tau, bias_moved, mape_moved); of a CSV file changes (index, earliest, "
             "latest, before, after, size, size_low, size_high, evidence, label, confirmed), then "
             "series, column, values, missing, noise, correlation, inflation, drift, creeps, "
-            "louder, modes_shift, now (level, values, first_level, creep, spread_before, spread, "
+            "louder, modes_shift, why (that column), now (level, values, first_level, creep, "
+            "spread_before, spread, "
             "share_before, share).",
     .shared = SHARED_STORE | SHARED_POLICY,
     .options = own_options,

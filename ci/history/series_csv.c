@@ -23,12 +23,18 @@ static const char *trim(size_t *length, const char *text)
     return text + first;
 }
 
+// A unit in brackets behind a name may be left out: "latency (us)" is latency.
 static bool is_named(const char *name, const char *column)
 {
-    size_t length;
+    size_t length, wanted = strlen(column);
     const char *trimmed = trim(&length, name);
-    return strcmp(name, column) == 0 ||
-           (strlen(column) == length && memcmp(trimmed, column, length) == 0);
+    if (strcmp(name, column) == 0 || (wanted == length && memcmp(trimmed, column, length) == 0))
+        return true;
+    if (wanted >= length || memcmp(trimmed, column, wanted) != 0 ||
+        !strchr(")]", trimmed[length - 1]))
+        return false;
+    const size_t blanks = strspn(trimmed + wanted, " \t");
+    return strchr("([", trimmed[wanted + blanks]) != NULL;
 }
 
 static enum cell read_cell(double *out, const char *text)
@@ -48,6 +54,61 @@ static enum cell read_cell(double *out, const char *text)
             return CELL_MISSING;
     }
     return parse_double(out, trimmed) ? CELL_TEXT : CELL_NUMBER;
+}
+
+// ---- numbers of other languages: 1,201.5 and 1.201,5 ----
+
+// Of a column: as csv_mark(), and '!' where its cells disagree.
+static char column_mark(const struct csv *csv, size_t column)
+{
+    char mark = 0, doubt = 0;
+    for (size_t i = 0; i < csv->count; i++) {
+        const char found = csv_mark(csv->rows[i].fields[column]);
+        if (found == '?')
+            doubt = strchr(csv->rows[i].fields[column], ',') ? '?' : doubt;
+        else if (found && mark && found != mark)
+            return '!';
+        else if (found)
+            mark = found;
+    }
+    return mark ? mark : doubt;
+}
+
+// What the other columns show, where all that do agree; 0: nothing.
+static char file_mark(const struct csv *csv)
+{
+    char mark = 0;
+    for (size_t j = 0; j < csv->columns; j++) {
+        const char found = column_mark(csv, j);
+        if (found != '.' && found != ',')
+            continue;
+        if (mark && found != mark)
+            return 0;
+        mark = found;
+    }
+    return mark;
+}
+
+// Writes such numbers as everything here reads them. *doubtful: the first column, from 1, of which
+// nothing says what its commas are; 0: there is none.
+static void write_plainly(size_t *doubtful, struct csv *csv)
+{
+    const char file = file_mark(csv);
+    *doubtful = 0;
+    for (size_t j = 0; j < csv->columns; j++) {
+        char mark = column_mark(csv, j);
+        mark = mark == '?' ? file : mark;
+        if (column_mark(csv, j) == '?' && !file && !*doubtful)
+            *doubtful = j + 1;
+        for (size_t i = 0; i < csv->count && (mark == '.' || mark == ','); i++) {
+            const char **field = &csv->rows[i].fields[j];
+            char text[NUMBER_TEXT];
+            if (!csv_mark(*field) || (mark == '.' && !strchr(*field, ',')))
+                continue;
+            number_text(text, csv_number(*field, mark));
+            *field = arena_strdup(&csv->arena, text);
+        }
+    }
 }
 
 // Rows from `first` on all hold numbers or nothing in this column, and at least one a number.
@@ -122,15 +183,39 @@ static int find_named(size_t *out, const struct csv *csv, const char *const *nam
                      csv->rows[0].line, column, names[0], csv->columns);
 }
 
-static int find_only(size_t *out, const struct csv *csv, const char *const *names, size_t first,
-                     const char *file, struct error *err)
+// Names of what rows are in the order of, and what is not measured.
+static bool names_axis(const char *name)
 {
-    size_t found = 0, at[2] = {0, 0};
+    static const char *const axes[] = {"date",   "day",      "time",  "timestamp", "build",
+                                       "commit", "run",      "index", "id",        "epoch",
+                                       "night",  "revision", "step",  "#"};
+    for (size_t i = 0; i < ARRAY_COUNT(axes); i++) {
+        size_t length;
+        const char *trimmed = trim(&length, name);
+        if (strlen(axes[i]) == length && strncasecmp(trimmed, axes[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
+// The first column that only counts up, and any that does and is called so.
+static bool is_aside(const struct csv *csv, const char *const *names, size_t column, size_t first)
+{
+    return csv->columns > 1 && (column == 0 || names_axis(names[column])) &&
+           is_axis(csv, column, first);
+}
+
+static int find_only(size_t *out, const char **why, const struct csv *csv, const char *const *names,
+                     size_t first, const char *file, struct error *err)
+{
+    size_t found = 0, aside = 0, at[2] = {0, 0};
     for (size_t j = 0; j < csv->columns; j++) {
-        bool axis = j == 0 && csv->columns > 1 && is_axis(csv, 0, first);
+        const bool axis = is_aside(csv, names, j, first);
+        aside += axis;
         if (!axis && is_numeric(csv, j, first) && found++ < 2)
             at[found - 1] = j;
     }
+    *why = aside ? "the only one of numbers that does not count up" : "the only one of numbers";
     if (found > 1)
         return error_set(err,
                          "%s: %zu columns of numbers ('%.60s', '%.60s', ...); --column says which",
@@ -140,6 +225,8 @@ static int find_only(size_t *out, const struct csv *csv, const char *const *name
     if (found == 0 && csv->columns > 2)
         return error_set(err, "%s: no column of numbers; --column names one to read", file);
     const size_t last = csv->columns - 1;
+    if (found == 0)
+        *why = "no other has numbers";
     *out = found == 1                                                   ? at[0]
            : is_numeric(csv, 0, first) && !has_number(csv, last, first) ? 0
                                                                         : last;
@@ -200,31 +287,156 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
     return 0;
 }
 
-static int choose(struct series_csv *out, const struct csv *csv, const char *file,
-                  const char *column, struct error *err)
+// ---- rows of several things in one file ----
+
+static bool is_unit(const char *text)
 {
+    static const char *const units[] = {"ns", "us",  "ms",  "s",   "sec",    "%",      "bytes",
+                                        "KB", "MB",  "GB",  "KiB", "MiB",    "GiB",    "GB/s",
+                                        "Hz", "MHz", "GHz", "W",   "GFLOPS", "TFLOPS", "cycles"};
+    size_t length;
+    const char *trimmed = trim(&length, text);
+    const bool brackets =
+        length > 2 && strchr("([", trimmed[0]) && strchr(")]", trimmed[length - 1]);
+    for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
+        if (strlen(units[i]) == length - 2 * brackets &&
+            strncasecmp(trimmed + brackets, units[i], length - 2 * brackets) == 0)
+            return true;
+    }
+    return false;
+}
+
+// A row that says units below the names, in columns that hold numbers from there on.
+static bool has_units(const struct csv *csv)
+{
+    bool unit = false;
+    double unused;
+    for (size_t j = 0; j < csv->columns && csv->count > 2; j++) {
+        if (!is_numeric(csv, j, 2))
+            continue;
+        const char *text = csv->rows[1].fields[j];
+        if (read_cell(&unused, text) == CELL_TEXT && !is_unit(text))
+            return false;
+        if (read_cell(&unused, text) == CELL_NUMBER)
+            return false;
+        unit |= is_unit(text);
+    }
+    return unit;
+}
+
+// Keeps the rows in which the column of that name holds that text: "gpu=H100,kernel=gemm".
+static int keep_rows(struct csv *csv, const char *where, size_t first, const char *file,
+                     struct error *err)
+{
+    struct arena arena = {0};
+    char *words = arena_strdup(&arena, where), *rest = words;
+    int status = 0;
+    for (char *word; status == 0 && (word = strsep(&rest, ","));) {
+        char *equals = strchr(word, '=');
+        size_t column, kept = first;
+        if (!equals) {
+            status = error_set(err, "--where: '%.60s' is no NAME=VALUE", word);
+            break;
+        }
+        *equals = '\0';
+        status = find_named(&column, csv, csv->rows[0].fields, word, file, err);
+        for (size_t i = first; status == 0 && i < csv->count; i++) {
+            if (is_named(csv->rows[i].fields[column], equals + 1))
+                csv->rows[kept++] = csv->rows[i];
+        }
+        csv->count = status ? csv->count : kept;
+        if (status == 0 && kept == first)
+            status = error_set(err, "%s: no row has %.60s=%.60s", file, word, equals + 1);
+    }
+    arena_free(&arena);
+    return status;
+}
+
+// A column of words, each of which comes again: what rows are of. Counts them up to three.
+static size_t count_tags(const struct csv *csv, size_t column, size_t first, const char *tags[3])
+{
+    size_t count = 0;
+    for (size_t i = first; i < csv->count; i++) {
+        const char *text = csv->rows[i].fields[column];
+        double unused;
+        size_t k = 0;
+        if (read_cell(&unused, text) != CELL_TEXT || is_when(text))
+            return 0;
+        while (k < count && strcmp(tags[k], text) != 0)
+            k++;
+        if (k == count && count < 3)
+            tags[count++] = text;
+        else if (k == count)
+            return 3;
+    }
+    return 2 * count <= csv->count - first ? count : 0;
+}
+
+// Said of the first such column; NULL: all rows are of one thing, as far as the file says.
+static const char *tell_tags(const struct csv *csv, const char *const *names, size_t column,
+                             size_t first, struct arena *arena)
+{
+    for (size_t j = 0; j < csv->columns; j++) {
+        const char *tags[3];
+        const size_t count = j == column ? 0 : count_tags(csv, j, first, tags);
+        if (count == 2)
+            return arena_printf(arena,
+                                "its rows are of %.40s '%.40s' and '%.40s', and taken as one "
+                                "series; --where '%.40s=%.40s' takes those alone",
+                                names[j], tags[0], tags[1], names[j], tags[0]);
+    }
+    return NULL;
+}
+
+static int refuse_doubt(const struct csv *csv, const char *const *names, size_t column,
+                        const char *file, struct error *err)
+{
+    return error_set(err,
+                     "%s:%zu: nothing in the file says whether the commas of '%.60s' are thousands "
+                     "or decimals; write one number with both marks, or with another number of "
+                     "digits",
+                     file, csv->rows[0].line, names[column]);
+}
+
+static int choose(struct series_csv *out, struct csv *csv, const char *file, const char *column,
+                  const char *where, struct error *err)
+{
+    size_t doubtful, index = 0;
     if (csv->count == 0)
         return error_set(err, "%s: empty; a column of numbers is needed", file);
-    bool header = has_header(csv, column);
+    write_plainly(&doubtful, csv);
+    const bool units = has_units(csv), header = units || has_header(csv, column);
     const char *const *names = header ? csv->rows[0].fields : csv->header;
-    size_t index = 0;
-    if (column ? find_named(&index, csv, names, column, file, err)
-               : find_only(&index, csv, names, header, file, err))
+    const size_t first = (size_t)header + units;
+    if (where && !header)
+        return error_set(err, "%s: --where needs a line that names the columns", file);
+    if (where && keep_rows(csv, where, first, file, err))
         return -1;
+    out->why = "as --column says";
+    if (!column && doubtful && (doubtful > 1 || csv->columns == 1))
+        return refuse_doubt(csv, names, doubtful - 1, file, err);
+    if (column ? find_named(&index, csv, names, column, file, err)
+               : find_only(&index, &out->why, csv, names, first, file, err))
+        return -1;
+    if (doubtful && index == doubtful - 1)
+        return refuse_doubt(csv, names, index, file, err);
     size_t length;
     const char *name = trim(&length, names[index]);
     out->column = arena_strndup(&out->arena, name, length);
-    return fill(out, csv, index, header, file, err);
+    if (units && csv->rows[1].fields[index][0])
+        out->column = arena_printf(&out->arena, "%s (%s)", out->column, csv->rows[1].fields[index]);
+    out->tags = header ? tell_tags(csv, names, index, first, &out->arena) : NULL;
+    return fill(out, csv, index, first, file, err);
 }
 
 int series_csv_parse(struct series_csv *out, const char *text, size_t length, const char *name,
-                     const char *column, struct error *err)
+                     const char *column, const char *where, struct error *err)
 {
     struct csv csv;
     if (csv_parse_bare(&csv, text, length, name, err))
         return -1;
     struct series_csv series = {0};
-    int failed = choose(&series, &csv, name, column, err);
+    int failed = choose(&series, &csv, name, column, where, err);
     csv_free(&csv);
     if (failed)
         arena_free(&series.arena);

@@ -15,7 +15,7 @@ static void reads(const char *text, const char *column, const char *name, size_t
 {
     struct series_csv series;
     struct error err = {""};
-    if (series_csv_parse(&series, text, strlen(text), "f", column, &err))
+    if (series_csv_parse(&series, text, strlen(text), "f", column, NULL, &err))
         print_message("%s\n", err.text);
     assert_string_equal(err.text, "");
     assert_string_equal(series.column, name);
@@ -33,7 +33,7 @@ static void refuses(const char *text, const char *column, const char *message)
 {
     struct series_csv series;
     struct error err = {""};
-    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", column, &err), -1);
+    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", column, NULL, &err), -1);
     if (!strstr(err.text, message))
         print_message("'%s' is not in '%s'\n", message, err.text);
     assert_non_null(strstr(err.text, message));
@@ -69,7 +69,7 @@ static void blanks_around_names_and_labels_are_none_of_them(void **state)
     const char text[] = " commit , time \n c1 , 5\n c2 ,4 \n";
     reads(text, "time", "time", 2, wanted);
     reads(text, " time ", "time", 2, wanted);
-    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", NULL, &err), 0);
+    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", NULL, NULL, &err), 0);
     assert_string_equal(series.labels[1], "c2");
     series_csv_free(&series);
 }
@@ -87,7 +87,7 @@ static void dates_that_do_not_ascend_are_noticed(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct series_csv series;
         struct error err = {""};
-        if (series_csv_parse(&series, cases[i].text, strlen(cases[i].text), "f", "v", &err))
+        if (series_csv_parse(&series, cases[i].text, strlen(cases[i].text), "f", "v", NULL, &err))
             fail_msg("%s", err.text);
         assert_int_equal(series.unsorted, cases[i].line);
         series_csv_free(&series);
@@ -111,8 +111,9 @@ static void bad_input_is_refused_by_line(void **state)
     refuses("", NULL, "f: empty");
     refuses("\n\n\n", NULL, "f: empty");
     refuses("x\n1\nfast\n", NULL, "f:3: 'fast' is not a finite number; a missing one is");
-    refuses("n,ms\n1,5\n2,fast\n3,4\n", NULL, "f:3: 'fast'"); // and n is not taken instead
-    refuses("d;x\n1;2,5\n2;3\n", NULL, "f:2: '2,5' is not a finite number");
+    refuses("n,ms\n1,5\n2,fast\n3,4\n", NULL, "f:3: 'fast'");       // and n is not taken instead
+    refuses("d;x\n1;2,5\n2;3.5\n", NULL, "is not a finite number"); // one language or the other
+    refuses("x\nfast\n1\n2\n", NULL, "f:2: 'fast'");                // no unit
     refuses("1\ninf\n", NULL, "f:2: 'inf'");
     refuses("1\n1e999\n", NULL, "f:2: '1e999'");
     refuses("1\n2 3\n", NULL, "f:2: '2 3'");
@@ -124,11 +125,72 @@ static void bad_input_is_refused_by_line(void **state)
     refuses("a,b,c\nx,y,z\n", NULL, "no column of numbers");
 }
 
+// 1,201.5 and 1.201,5: a column says which it is, or another one of the file does.
+static void numbers_of_other_languages_are_read(void **state)
+{
+    const double wanted[] = {1201.5, 1201.5, 1410}, halves[] = {2.5, 3, 1201.5};
+    const double whole[] = {1201, 1202, 1203};
+    reads("build,latency_us\n1,\"1,201.5\"\n2,\"1,201.5\"\n3,1410\n", NULL, "latency_us", 3,
+          wanted);
+    reads("build;latency_us\n1;1.201,5\n2;1.201,5\n3;1410\n", NULL, "latency_us", 3, wanted);
+    reads("d;x\n1;2,5\n2;3\n3;1.201,5\n", NULL, "x", 3, halves);
+    reads("x,y\n\"1,201\",\"9,999.5\"\n\"1,202\",8.5\n\"1,203\",7.5\n", "x", "x", 3, whole);
+    refuses("d;x\n1;1,201\n2;1,202\n", NULL, "f:1: nothing in the file says whether the commas");
+    refuses("d;x\n1;1,201\n2;1,202\n", "x", "f:1: nothing in the file says whether the commas");
+    // Dates and versions are no such numbers.
+    reads("day,x\n22.11.2026,1201\n23.11.2026,1202\n24.11.2026,1203\n", NULL, "x", 3, whole);
+}
+
+static void units_and_axes_are_no_values(void **state)
+{
+    const double wanted[] = {5, 4, 6};
+    reads("build,latency (us)\n1,5\n2,4\n3,6\n", "latency", "latency (us)", 3, wanted);
+    reads("build,latency [us]\n1,5\n2,4\n3,6\n", NULL, "latency [us]", 3, wanted);
+    reads("build,latency\n,us\n1,5\n2,4\n3,6\n", NULL, "latency (us)", 3, wanted);
+    reads("commit,time_us,date\na,5,20261122\nb,4,20261123\nc,6,20261124\n", NULL, "time_us", 3,
+          wanted);
+    refuses("commit,a,b\nx,5,1\ny,4,2\nz,6,3\n", NULL, "2 columns of numbers ('a', 'b'");
+}
+
+// Rows of several things are said to be, and --where takes those of one.
+static void tags_choose_rows(void **state)
+{
+    static const char text[] = "gpu,kernel,us\nA100,g,5\nH100,g,2\nA100,g,4\nH100,g,3\nA100,g,6\n"
+                               "H100,h,9\n";
+    const double wanted[] = {5, 4, 6}, both[] = {2, 3};
+    struct series_csv series;
+    struct error err = {0};
+    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", NULL, NULL, &err), 0);
+    assert_int_equal(series.count, 6);
+    assert_string_equal(series.why, "the only one of numbers");
+    assert_non_null(strstr(series.tags, "its rows are of gpu 'A100' and 'H100'"));
+    series_csv_free(&series);
+    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", "us", "gpu=A100", &err), 0);
+    assert_int_equal(series.count, 3);
+    assert_null(series.tags);
+    assert_string_equal(series.why, "as --column says");
+    assert_memory_equal(series.values, wanted, sizeof(wanted));
+    series_csv_free(&series);
+    assert_int_equal(
+        series_csv_parse(&series, text, strlen(text), "f", NULL, "gpu=H100,kernel=g", &err), 0);
+    assert_memory_equal(series.values, both, sizeof(both));
+    series_csv_free(&series);
+    static const char *const wrong[][2] = {{"gpu", "is no NAME=VALUE"},
+                                           {"gpu=B200", "no row has gpu=B200"},
+                                           {"cpu=x", "no column 'cpu'"}};
+    for (size_t i = 0; i < ARRAY_COUNT(wrong); i++) {
+        assert_int_equal(
+            series_csv_parse(&series, text, strlen(text), "f", NULL, wrong[i][0], &err), -1);
+        if (!strstr(err.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], err.text);
+    }
+}
+
 static void a_nul_byte_is_refused(void **state)
 {
     struct series_csv series;
     struct error err;
-    assert_int_equal(series_csv_parse(&series, "1\n\0\n", 4, "f", NULL, &err), -1);
+    assert_int_equal(series_csv_parse(&series, "1\n\0\n", 4, "f", NULL, NULL, &err), -1);
 }
 
 static void a_missing_file_is_refused(void **state)
@@ -161,7 +223,7 @@ static void mutated_files_never_crash_the_reader(void **state)
         struct series_csv series;
         struct error err;
         const char *column = game % 4 ? NULL : "time";
-        if (series_csv_parse(&series, copy, length, "f", column, &err) == 0) {
+        if (series_csv_parse(&series, copy, length, "f", column, NULL, &err) == 0) {
             for (size_t i = 0; i < series.count; i++)
                 assert_false(isinf(series.values[i]));
             series_csv_free(&series);
@@ -179,6 +241,9 @@ int main(void)
         cmocka_unit_test(the_only_column_of_numbers_is_found),
         cmocka_unit_test(dates_that_do_not_ascend_are_noticed),
         cmocka_unit_test(bad_input_is_refused_by_line),
+        cmocka_unit_test(numbers_of_other_languages_are_read),
+        cmocka_unit_test(units_and_axes_are_no_values),
+        cmocka_unit_test(tags_choose_rows),
         cmocka_unit_test(a_nul_byte_is_refused),
         cmocka_unit_test(a_missing_file_is_refused),
         cmocka_unit_test(mutated_files_never_crash_the_reader),
