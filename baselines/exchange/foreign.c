@@ -308,6 +308,7 @@ double foreign_unit_ns(const char *unit)
 struct foreign_times {
     struct foreign of; // its texts live in the run's arena
     size_t order, line;
+    const char *problem; // its text, to sort by
     const double *times_ns;
     size_t count;
 };
@@ -355,6 +356,9 @@ size_t foreign_device(struct import *in, const char *kind, const char *uuid, con
         if (strcmp(run->devices[i].uuid, uuid) == 0)
             return i;
     }
+    in->crowded = run->device_count == IMPORT_DEVICES;
+    if (in->crowded)
+        return 0;
     if ((run->device_count & (run->device_count - 1)) == 0) { // room doubles at powers of two
         struct device *more = arena_alloc(&run->arena, (2 * run->device_count + 1) * sizeof(*more));
         for (size_t i = 0; i < run->device_count; i++)
@@ -493,6 +497,9 @@ static void keep(struct import *in, const struct foreign *f, const double *times
                                 .line = in->line,
                                 .times_ns = times_ns,
                                 .count = count};
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &f->problem);
+    t->problem = arena_strdup(arena, problem);
     t->of.name = arena_strdup(arena, f->name);
     t->of.detail = arena_strdup(arena, f->detail ? f->detail : "imported");
     for (size_t i = 0; i < f->label_count; i++) {
@@ -504,6 +511,14 @@ static void keep(struct import *in, const struct foreign *f, const double *times
 int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,
                 struct error *err)
 {
+    if (in->crowded)
+        return import_limit(in, IMPORT_DEVICES + 1, IMPORT_DEVICES, "devices", err);
+    in->sampled += count;
+    in->named += strlen(f->name);
+    if (import_limit(in, in->times_count, IMPORT_RESULTS, "benchmarks", err) ||
+        import_limit(in, in->named, IMPORT_NAMES, "bytes of names", err) ||
+        import_limit(in, in->sampled, IMPORT_TIMES, "times", err))
+        return -1;
     const bool failed = f->state != MEASURED_OK;
     const size_t rows = failed || count == 0 ? 1 : count;
     if (!is_wanted(in, f))
@@ -528,13 +543,9 @@ int foreign_add(struct import *in, struct foreign *f, const double *times_ns, si
 static int by_series(const void *left, const void *right)
 {
     const struct foreign_times *a = left, *b = right;
-    char texts[2][PROBLEM_TEXT];
     int order = strcmp(a->of.kernel, b->of.kernel);
-    if (order == 0) {
-        problem_format(texts[0], &a->of.problem);
-        problem_format(texts[1], &b->of.problem);
-        order = strcmp(texts[0], texts[1]);
-    }
+    if (order == 0)
+        order = strcmp(a->problem, b->problem);
     if (order == 0)
         order = (a->of.device > b->of.device) - (a->of.device < b->of.device);
     return order ? order : (a->order > b->order) - (a->order < b->order);
@@ -597,40 +608,42 @@ static void add_part(struct foreign *f, const char *name)
     settle_name(f, false);
 }
 
-// Every row of that kernel gets the same parts, so that its series are told apart in one way.
-static void name_apart(struct import *in, const struct foreign_times *of, const char *label)
+// Rows of one kernel: where a label tells rows of a series apart, every row of the kernel gets it,
+// so that its series are told apart in one way. False: there is none left.
+static bool tell_kernel_apart(struct foreign_times *times, size_t count)
 {
-    char kernel[FOREIGN_NAME_TEXT];
-    snprintf(kernel, sizeof(kernel), "%s", of->of.kernel);
-    for (size_t i = 0; i < in->times_count; i++) {
-        if (strcmp(in->times[i].of.kernel, kernel) == 0)
-            add_part(&in->times[i].of, label);
-    }
-}
-
-// The first series with rows that a label tells apart; false: there is none left.
-static bool tell_one_apart(struct import *in)
-{
-    for (size_t from = 0, to; from < in->times_count; from = to) {
-        const struct foreign_times *times = &in->times[from];
-        for (to = from + 1; to < in->times_count && same_series(times, &in->times[to]);)
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && same_series(&times[from], &times[to]);)
             to++;
-        for (size_t i = 0; i < times->of.label_count; i++) {
-            const char *label = times->of.label[i].name;
-            if (!label_differs(times, to - from, label))
+        for (size_t i = 0; i < times[from].of.label_count; i++) {
+            const char *label = times[from].of.label[i].name;
+            if (!label_differs(&times[from], to - from, label))
                 continue;
-            name_apart(in, times, label);
+            for (size_t k = 0; k < count; k++)
+                add_part(&times[k].of, label);
             return true;
         }
     }
     return false;
 }
 
+static bool tell_once_apart(struct import *in)
+{
+    bool any = false;
+    for (size_t from = 0, to; from < in->times_count; from = to) {
+        for (to = from + 1; to < in->times_count &&
+                            strcmp(in->times[from].of.kernel, in->times[to].of.kernel) == 0;)
+            to++;
+        any |= tell_kernel_apart(&in->times[from], to - from);
+    }
+    return any;
+}
+
 static void tell_apart(struct import *in)
 {
     do
         qsort(in->times, in->times_count, sizeof(*in->times), by_series);
-    while (tell_one_apart(in));
+    while (tell_once_apart(in));
 }
 
 // Rows of other benchmarks whose names have become the same are left out; the first stays.

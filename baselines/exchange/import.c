@@ -28,6 +28,20 @@ int import_refuse(const struct import *in, const char *what, struct error *err)
     return error_set(err, "%.200s:%zu: %s", in->name, in->line, what);
 }
 
+int import_limit(const struct import *in, size_t count, size_t most, const char *what,
+                 struct error *err)
+{
+    return count <= most ? 0
+                         : error_set(err, "%.200s: more than %zu %s in one file; split it",
+                                     in->name, most, what);
+}
+
+// Of everything but our own exports.
+static int count_handled(struct import *in, struct error *err)
+{
+    return in->whole ? 0 : import_limit(in, ++in->handled, IMPORT_RESULTS, "runs and results", err);
+}
+
 enum { TOLD_MOST = 20 }; // lines; what is beyond is counted alone
 
 int import_leave(struct import *in, size_t rows, const struct error *err)
@@ -64,6 +78,11 @@ static int leave_row(void *context, struct error *err)
 int import_table(struct csv *out, struct import *in, const char *text, size_t length,
                  struct error *err)
 {
+    size_t cells = 1;
+    for (size_t i = 0; i < length; i++)
+        cells += text[i] == ',' || text[i] == '\n';
+    if (import_limit(in, cells, IMPORT_CELLS, "cells", err))
+        return -1;
     return csv_parse_leaving(out, text, length, in->name, leave_row, in, err);
 }
 
@@ -147,7 +166,7 @@ int import_begin(struct import *in, const char *uid, struct error *err)
 {
     int64_t id;
     in->known = false;
-    if (check_run(in, err))
+    if (count_handled(in, err) || check_run(in, err))
         return -1;
     if (statement_get(&id, in->store, err, SQL_FIND_RUN, CELLS(TEXT(uid))))
         return import_blame(in, err);
@@ -181,6 +200,8 @@ int import_result(struct import *in, const struct result *result, struct error *
 {
     bool there;
     assert(in->open);
+    if (count_handled(in, err))
+        return -1;
     if (is_there(&there, in, result, err))
         return import_blame(in, err);
     if (there)

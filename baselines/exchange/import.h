@@ -27,7 +27,25 @@ struct import {
     uint64_t hash;
     struct foreign_times *times;
     size_t times_count, times_room;
+    size_t handled; // runs and results of this file
+    size_t sampled; // times of this file
+    size_t named;   // bytes of names of this file
+    bool crowded;   // the run would have too many devices
+    bool whole;     // an export of ours as JSON: nothing is counted
 };
+
+// What one file may hold, so that a stranger's of 64 MiB takes 256 MiB and 5 s at most. Our own
+// exports as JSON are read line by line, and are not counted.
+enum {
+    IMPORT_RESULTS = 100000, // runs and results together
+    IMPORT_TIMES = 500000,
+    IMPORT_NAMES = 16 << 20, // bytes of benchmarks' names
+    IMPORT_CELLS = 3000000,  // of a table
+    IMPORT_DEVICES = 256     // of a run
+};
+// -1: there are more of `what` than `most`.
+int import_limit(const struct import *in, size_t count, size_t most, const char *what,
+                 struct error *err);
 
 // A file, whole.
 struct import_file {

@@ -39,24 +39,38 @@ static const struct node *part(const struct node *benchmark, const struct node *
     return NULL;
 }
 
-// The values of the parameters of result number `index`: the last one changes first. Texts have
-// quotes of Python.
-static int read_parameters(struct foreign *f, const struct node *params, size_t index,
+// The lists of values of a benchmark's parameters: the last one changes first.
+struct parameters {
+    const struct node **values[16];
+    size_t counts[16], count;
+};
+
+static void list_parameters(struct parameters *out, const struct node *params, struct arena *arena)
+{
+    const struct node *at = params && params->type == NODE_ARRAY ? params->children : NULL;
+    *out = (struct parameters){.count = 0};
+    for (; at && out->count < ARRAY_COUNT(out->values) && at->type == NODE_ARRAY && at->count;
+         at = at->next) {
+        const struct node **values = arena_alloc(arena, at->count * sizeof(*values));
+        size_t count = 0;
+        for (const struct node *value = at->children; value; value = value->next)
+            values[count++] = value;
+        out->values[out->count] = values;
+        out->counts[out->count++] = count;
+    }
+}
+
+// Those of result number `index`. Texts have quotes of Python.
+static int read_parameters(struct foreign *f, const struct parameters *params, size_t index,
                            struct arena *arena)
 {
-    const struct node *lists[16];
-    size_t count = 0, of[16];
-    const struct node *at = params && params->type == NODE_ARRAY ? params->children : NULL;
-    for (; at && count < ARRAY_COUNT(lists) && at->type == NODE_ARRAY && at->count; at = at->next)
-        lists[count++] = at;
-    for (size_t i = count; i > 0; i--) {
-        of[i - 1] = index % lists[i - 1]->count;
-        index /= lists[i - 1]->count;
+    size_t of[16];
+    for (size_t i = params->count; i > 0; i--) {
+        of[i - 1] = index % params->counts[i - 1];
+        index /= params->counts[i - 1];
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct node *value = lists[i]->children;
-        for (size_t k = 0; k < of[i]; k++)
-            value = value->next;
+    for (size_t i = 0; i < params->count; i++) {
+        const struct node *value = params->values[i][of[i]];
         if (value->type != NODE_TEXT && value->type != NODE_NUMBER)
             continue;
         size_t length = strlen(value->text);
@@ -69,8 +83,9 @@ static int read_parameters(struct foreign *f, const struct node *params, size_t 
     return 0;
 }
 
-static int read_value(struct import *in, const struct node *benchmark, const struct node *params,
-                      const struct node *value, size_t index, struct error *err)
+static int read_value(struct import *in, const struct node *benchmark,
+                      const struct parameters *params, const struct node *value, size_t index,
+                      struct error *err)
 {
     struct foreign f = {.name = benchmark->name,
                         .state = value->type == NODE_NULL ? MEASURED_CRASHED : MEASURED_OK,
@@ -90,14 +105,15 @@ static int read_benchmark(struct import *in, const struct node *benchmark,
                           const struct node *columns, struct error *err)
 {
     const struct node *result = part(benchmark, columns, "result");
-    const struct node *params = part(benchmark, columns, "params");
+    struct parameters params;
+    list_parameters(&params, part(benchmark, columns, "params"), &in->run.arena);
     if (benchmark->type == NODE_NUMBER || benchmark->type == NODE_NULL || !result)
-        return read_value(in, benchmark, NULL, benchmark, 0, err);
+        return read_value(in, benchmark, &(struct parameters){.count = 0}, benchmark, 0, err);
     if (result->type != NODE_ARRAY)
-        return read_value(in, benchmark, NULL, result, 0, err);
+        return read_value(in, benchmark, &(struct parameters){.count = 0}, result, 0, err);
     size_t index = 0;
     for (const struct node *at = result->children; at; at = at->next) {
-        if (read_value(in, benchmark, params, at, index++, err))
+        if (read_value(in, benchmark, &params, at, index++, err))
             return -1;
     }
     return 0;

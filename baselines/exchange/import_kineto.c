@@ -121,6 +121,9 @@ static int import_kineto(struct import *in, const struct import_file *file, stru
     struct arena arena = {0}; // the launches are read in an order of their own
     if (!list)
         return error_set(err, "%.200s: not a trace of Kineto: no list of events", in->name);
+    const struct node *devices = node_member(file->json, "deviceProperties");
+    if (devices && import_limit(in, devices->count, IMPORT_DEVICES, "devices", err))
+        return -1;
     if (foreign_begin(in, "kineto", NULL, file, err))
         return -1;
     size_t count;

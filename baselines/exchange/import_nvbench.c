@@ -174,6 +174,8 @@ static int import_nvbench(struct import *in, const struct import_file *whole, st
     const struct node *devices = node_member(file, "devices");
     if (!devices || devices->type != NODE_ARRAY || devices->count == 0)
         return error_set(err, "%.200s: not nvbench's JSON: it lists no devices", in->name);
+    if (import_limit(in, devices->count, IMPORT_DEVICES, "devices", err))
+        return -1;
     const struct node *version =
         node_member(node_member(node_member(file, "meta"), "version"), "json");
     if (node_int(version, "major", 1) > 1)

@@ -1067,6 +1067,7 @@ static int import_json(struct import *in, const struct import_file *file, struct
     const char *text = file->text;
     const char *end = text + file->length;
     int status = 0;
+    in->whole = true;
     for (in->line = 1; status == 0 && text < end; in->line++) {
         char where[IMPORT_WHERE];
         struct arena arena = {0};

@@ -118,6 +118,10 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
         status = detect(&importer, &file, in->name, &why, err);
     if (status == 0 && !importer)
         status = error_set(err, "%.200s: no form is called %.40s", in->name, in->source->format);
+    if (status == 0 && why.text[0] && importer != &importer_json) { // JSON that cannot be read
+        *err = why;
+        status = -1;
+    }
     if (status == 0)
         status = importer->read(in, &file, err);
     arena_free(&arena);

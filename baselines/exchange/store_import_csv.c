@@ -177,6 +177,8 @@ static int begin_run(struct import *in, const struct table *table, size_t from, 
     for (size_t row = from; row < to; row++) {
         in->line = table->csv.rows[row].line;
         device_index(run, table, row);
+        if (import_limit(in, run->device_count, IMPORT_DEVICES, "devices", err))
+            return -1;
         if (read_commit(is_base(table, row) ? &run->base : &run->head, in, table, row, err) ||
             read_toolchain(run, in, table, row, err))
             return -1;

@@ -186,9 +186,9 @@ static int find_named(size_t *out, const struct csv *csv, const char *const *nam
 // Names of what rows are in the order of, and what is not measured.
 static bool names_axis(const char *name)
 {
-    static const char *const axes[] = {"date",   "day",      "time",  "timestamp", "build",
-                                       "commit", "run",      "index", "id",        "epoch",
-                                       "night",  "revision", "step",  "#"};
+    static const char *const axes[] = {"date",     "day",  "time",  "timestamp", "build",
+                                       "commit",   "run",  "index", "id",        "epoch",
+                                       "revision", "step", "#"};
     for (size_t i = 0; i < ARRAY_COUNT(axes); i++) {
         size_t length;
         const char *trimmed = trim(&length, name);

@@ -579,6 +579,36 @@ static void samples_of_nvbench_are_read_beside_it(void **state)
     free(folder);
 }
 
+// As dense as a format allows, and refused before much is made of it.
+static void what_holds_too_much_is_refused(void **state)
+{
+    static const struct {
+        const char *head, *row, *tail, *format, *said;
+        size_t count;
+    } cases[] = {
+        {"{\"context\":{},\"benchmarks\":[0", ",0", "]}", "google", "too many values", 2000000},
+        {"commit,kernel,problem,time_ns\n", ",,,\n", "", "csv", "more than 3000000 cells", 800000},
+        {"{\"results\":[{\"command\":\"x\",\"parameters\":{\"problem\":\"8x8x8\"},\"times\":[1",
+         ",1", "]}]}", "hyperfine", "more than 500000 times", 600000},
+        {"{\"benchmarks\":[],\"devices\":[{}", ",{}", "]}", "nvbench", "more than 256 devices",
+         256}};
+    struct open_store *f = *state;
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const struct import_source source = {
+            .name = "file", .find_commit = find_commit, .format = cases[i].format};
+        struct buffer text = {0};
+        struct error err = {0};
+        buffer_puts(&text, cases[i].head);
+        for (size_t k = 0; k < cases[i].count; k++)
+            buffer_puts(&text, cases[i].row);
+        buffer_puts(&text, cases[i].tail);
+        if (import_from(f->store, text.bytes, text.length, &source, NULL, &err) == 0 ||
+            !strstr(err.text, cases[i].said))
+            fail_msg("%s: %s", cases[i].format, err.text);
+        buffer_free(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -586,6 +616,8 @@ int main(void)
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test_setup_teardown(a_database_of_nsys_is_read_as_its_tables_are,
                                         open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(what_holds_too_much_is_refused, open_store_set_up,
+                                        open_store_tear_down),
         cmocka_unit_test_setup_teardown(samples_of_nvbench_are_read_beside_it, open_store_set_up,
                                         open_store_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_samples_or_are_named, open_store_set_up,
