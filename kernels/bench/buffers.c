@@ -331,7 +331,8 @@ int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error
         noise[count++] = part_of(&b->fresh[i], renewal);
     }
     const struct noise disguise = disguise_of(b, renewal);
-    noise[count++] = part_of(&disguise, renewal);
+    if (renewal->outputs)
+        noise[count++] = part_of(&disguise, renewal);
     b->is_noise |= renewal->inputs != 0;
     if (b->ops->noise(b->device, noise, count, err))
         return -1;

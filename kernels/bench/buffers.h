@@ -84,7 +84,7 @@ int buffers_known(struct buffers *buffers, uint64_t key, struct error *err);
 // What is written before a sample.
 struct renewal {
     uint64_t inputs;  // key of other numbers in A and B: no product stays what it was; 0: they stay
-    uint64_t outputs; // key of what might be a product, in all outputs
+    uint64_t outputs; // key of what might be a product, in all outputs; 0: they stay
     bool whole;       // every number of A and B; otherwise a part in each row, where they are noise
     bool wide, coarse; // enum variant
     uint32_t set;      // the first that is written, and of how many; 0: of all. One after another

@@ -239,27 +239,35 @@ static int take_untold(double *least_ns, struct series *s, uint32_t launches, st
 //                  L2, one launch from 50 us on, and below a batch, of which only the first launch
 //                  finds the L2 clean. The switch is batch_below_ns.
 //     stream       behind a flush that reads twice the L2, launches for 4 ms to bring power and
-//                  clock to where they stay, a run-up, then the timed ones without a pause. Of the
-//                  latter two each set is met once; of the largest operand so many copies are met
-//                  in turn that more than twice the L2 lies between two launches on one.
-//     isolated     the L2 is read full of clean lines, the device rests for 15 us, one launch.
-//     dirty        the L2 is written full, one launch without a pause.
-//     warm         heated as a stream is, one launch on a set, fresh numbers in a part of it
-//     (noise.h), one launch on it. activations  the L2 is read full of other lines, A and C are
-//     read, one launch.
+//                  clock to where they stay, a run-up, then the timed ones without a pause, as
+//                  graphs. Of the latter two each set is met once; of the largest operand so many
+//                  copies are met in turn that more than twice the L2 lies between two launches on
+//                  one.
+//     isolated     the device stands still, the L2 is read full of clean lines, it rests for 15 us,
+//                  one launch.
+//     dirty        the L2 is written full, one launch without a pause; before it the same for 8 ms,
+//                  as in a loop of a benchmark.
+//     warm         heated for 4 ms, one launch on a set, fresh numbers in a part of it
+//                  (noise.h), one launch on it.
+//     activations  the device stands still, the L2 is read full of other lines, then A and C are
+//                  read, one launch.
 // Of the last four a sample holds as many as make it no longer than one of 60 us, at most eight,
 // each on a set of its own, with two events of its own. None of the five has a switch.
 // What heats is the kernel itself, on sets of its own: where power limits, the clock is what its
 // own power makes it, and heated by the base's a head that needs less was 0.9 % slower instead
 // of 3.3 % faster (TF32 at 4096^3 on an H100). Where a regime wants a device at rest, it is left
-// alone before the first pair, for what ran before is remembered: 182 us instead of 157.
+// alone before the first pair, for what ran before is remembered: 182 us instead of 157. And before
+// each sample, for writing and looking is work too: e4m3_promoted with a stage less at
+// 4096x7168x2048 was 1.5 % slower right behind it, and 2.0 to 2.6 % by a stopwatch that
+// writes nothing. Among dirty lines the same change was +2.0 % at once, +0.8 % after
+// ten rounds, +0.6 % after thirty, and +0.5 % by Triton's do_bench.
 static const struct manner manners[REGIMES] = {
     [REGIME_COLD] = {.flush = FLUSH_READ},
     [REGIME_STREAM] = {.flush = FLUSH_READ, .runup = true, .heated = true},
-    [REGIME_ISOLATED] = {.flush = FLUSH_READ, .each = true, .quiet = true},
-    [REGIME_DIRTY] = {.flush = FLUSH_WRITE, .each = true},
+    [REGIME_ISOLATED] = {.flush = FLUSH_READ, .each = true, .quiet = true, .still = true},
+    [REGIME_DIRTY] = {.flush = FLUSH_WRITE, .each = true, .heated = true},
     [REGIME_WARM] = {.flush = FLUSH_NONE, .each = true, .heated = true, .again = true},
-    [REGIME_ACTIVATIONS] = {.flush = FLUSH_READ, .each = true, .touched = true},
+    [REGIME_ACTIVATIONS] = {.flush = FLUSH_READ, .each = true, .touched = true, .still = true},
 };
 
 static int refuse_regime(const struct series *s, struct series_state *state)
@@ -310,6 +318,17 @@ static uint32_t wanted_runup(const struct series *s)
     return half < least ? least : half < RUNUP_MOST ? half : RUNUP_MOST;
 }
 
+// A flush that writes takes about as long as 256 MB take.
+static uint32_t wanted_heats(const struct series *s, double least_ns)
+{
+    const bool flushed = s->manner.flush == FLUSH_WRITE;
+    const double flush_ns = 110e3, heat_ns = (flushed ? 2 : 1) * s->ops->heat_ns;
+    // What is captured and changes where it runs has nowhere else to run.
+    if (!s->manner.heated || (s->captured && !captured_repeats(s->captured)))
+        return 0;
+    return (uint32_t)fmin(ceil(heat_ns / (least_ns + (flushed ? flush_ns : 0))), HEATS_MOST);
+}
+
 // The faster arm's time alone decides how many launches make a sample.
 static int choose_launches(struct series *s, struct error *err)
 {
@@ -320,9 +339,7 @@ static int choose_launches(struct series *s, struct error *err)
     }
     s->launches = wanted_launches(s, least_ns);
     s->runup = wanted_runup(s);
-    // What is captured changes where it runs, and has nowhere else to run.
-    if (s->manner.heated && !s->captured)
-        s->heats = (uint32_t)fmin(ceil(s->ops->heat_ns / least_ns), HEATS_MOST);
+    s->heats = wanted_heats(s, least_ns);
     return 0;
 }
 
@@ -407,12 +424,15 @@ static int open_captured(struct series *s, struct series_state *state, struct er
     s->tolerance = captured_tolerance(s->captured);
     if (choose_launches(s, err))
         return -1;
-    if (s->runup + s->launches > 1) {
-        if (captured_grow(s->captured, s->runup + s->launches, err) ||
-            arm_grow(&s->arms[ROLE_BASE], err) || arm_grow(&s->arms[ROLE_HEAD], err))
+    const uint32_t wanted = s->runup + s->launches + (s->heats ? HEAT_SETS : 0);
+    if (wanted > 1) {
+        if (captured_grow(s->captured, wanted, err) || arm_grow(&s->arms[ROLE_BASE], err) ||
+            arm_grow(&s->arms[ROLE_HEAD], err))
             return -1;
+        const uint32_t sets = captured_sets(s->captured);
+        s->heat_sets = s->heats && sets > HEAT_SETS ? HEAT_SETS : 0;
         if (!captured_repeats(s->captured))
-            fit_launches(s, captured_sets(s->captured));
+            fit_launches(s, sets);
     }
     if (draw_places(s, err))
         return -1;

@@ -21,7 +21,8 @@ struct manner {
     enum flush flush;
     bool each;    // every launch alone, behind a flush of its own
     bool runup;   // launches in one stretch, behind some that are not timed
-    bool quiet;   // the device rests before a launch
+    bool quiet;   // the device rests for a moment before a launch
+    bool still;   // and before the sample, from all that was written for it
     bool touched; // A and C are brought into the cache behind the flush
     bool heated;  // power and clock are settled before
     bool again;   // each launch once on its set, untimed, and then on fresh contents
@@ -57,6 +58,7 @@ struct series {
     struct manner manner; // of its regime
     uint32_t runup, launches, next_pair;
     uint32_t heats, heat_sets; // launches before a sample, and sets of theirs, behind all others
+    struct noise fresh[2];     // what the operands of all others hold, to be looked at
     struct turn turn;
     uint64_t turns;            // begun
     uint32_t looked_at;        // timed launches of each side whose output was looked at

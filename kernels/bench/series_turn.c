@@ -31,10 +31,12 @@
 //     inputs          Who writes to them: on the host it dies. Elsewhere one vector of each line
 //                     that was renewed is looked at: of four, so a single one is found with 1/4,
 //                     a line with 1, and nothing that was not renewed.
-//     heat            What a launch leaves that only heats is looked at by nobody: who does less
-//                     there, where its output is right already, is cooler afterwards, and faster by
-//                     what its clock is higher. Of power-limited kernels that is some percent of a
-//                     stream and of warm; no guard finds it, the other regimes do not have it.
+//     heat            Launches that only heat go over two sets of their own, with other numbers in
+//                     each round; how many they are is drawn for each turn. What the last one left
+//                     on each is digested like all else, so who leaves out one of so many finds
+//                     with 1/24 or less which it may be, and is found else. Of forms, and of what
+//                     is captured, numbers stay from round to round: who keeps what it knows of
+//                     them may idle there, is cooler, and faster by what its clock is higher.
 //     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
 //                     kernel always writes there; between these nobody looks.
 #include "kernels/bench/captured.h"
@@ -46,7 +48,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET, PLACE };
+enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET, PLACE, HEAT, HEATS, BEFORE };
 enum { KNOWN_EVERY = 32, KNOWN_ALONE_EVERY = 2 };
 // Of a large output a part of the chunks is digested, another one each time.
 enum { SMALL_OUTPUT = 1 << 20, CHUNK_ONE_IN = 4 };
@@ -238,6 +240,18 @@ static int renew(struct series *s, enum sample_role role, struct error *err)
     return renew_sets(s, role, 0, 0, err);
 }
 
+// Before the first of the two launches on each warm set. What heats has some of it too.
+static int renew_before(struct series *s, struct error *err)
+{
+    struct buffers *buffers = series_buffers(s, s->turn.role);
+    const uint64_t key = inputs_word(s->turn.key, BEFORE, 0);
+    const uint64_t disguised = buffers->plain ? (uint64_t)s->turn.role : 0;
+    const struct renewal renewal = {.inputs = s->turn.stays ? 0 : key | 1,
+                                    .outputs = inputs_word(key, DISGUISE, disguised),
+                                    .whole = s->turn.whole || s->ops->memory};
+    return s->heat_sets ? buffers_renew(buffers, &renewal, err) : 0;
+}
+
 // Between the two launches on a warm set.
 static int renew_between(void *self, uint32_t set, struct error *err)
 {
@@ -255,6 +269,16 @@ static int renew_ahead(void *self, struct error *err)
     return renew(s, s->turn.role == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD, err);
 }
 
+// Those that heat get other numbers meanwhile. On warm sets all that counts is written between.
+static void keep_fresh(struct series *s, const struct buffers *buffers, uint32_t sets)
+{
+    for (int i = 0; i < 2; i++) {
+        s->fresh[i] = buffers->fresh[i];
+        if (s->fresh[i].count > sets)
+            s->fresh[i].count = sets;
+    }
+}
+
 static struct look look_of(const struct series *s, const struct buffers *buffers, uint32_t sets)
 {
     const uint64_t elements = s->parts.output.count;
@@ -267,10 +291,39 @@ static struct look look_of(const struct series *s, const struct buffers *buffers
                          .key = inputs_word(s->turn.key, DIGEST, 0),
                          .store = s->digests,
                          .first = !s->turn.half,
-                         .inputs = plain && !s->turn.stays ? buffers->fresh : NULL,
+                         .inputs = !plain || s->turn.stays ? NULL
+                                   : s->manner.again       ? buffers->fresh
+                                                           : s->fresh,
                          .scales = {plain ? buffers->args->args.scale_a : NULL,
                                     plain ? buffers->args->args.scale_b : NULL},
                          .scale = 1.0f / INPUTS_FP8_SCALE};
+}
+
+// Other numbers in what no other set has of the sets that heat, one round after another.
+static int renew_heat(void *self, uint32_t round, struct error *err)
+{
+    struct series *s = self;
+    struct buffers *buffers = series_buffers(s, s->turn.role);
+    const struct renewal renewal = {.inputs = inputs_word(s->turn.key, HEAT, round) | 1,
+                                    .set = buffers->sets - s->heat_sets,
+                                    .sets = s->heat_sets};
+    return buffers_renew(buffers, &renewal, err);
+}
+
+// Both sides of a turn alike, and whole rounds, so that they leave the same.
+static struct heat heat_of(struct series *s, struct arm *arm, uint32_t first)
+{
+    const uint64_t less = s->heats ? inputs_word(s->turn.key, HEATS, 0) % (s->heats / 4 + 1) : 0;
+    const uint32_t count = s->heats - (uint32_t)less, sets = s->heat_sets;
+    const bool renewed = !s->captured && s->buffers.plain && !s->turn.stays;
+    return (struct heat){.launch = arm_launch,
+                         .self = arm,
+                         .first = first,
+                         .sets = sets,
+                         .count = sets ? (count + sets - 1) / sets * sets : 0,
+                         .kernels = arm_kernels(arm),
+                         .between = renewed ? renew_heat : NULL,
+                         .between_self = s};
 }
 
 // What is captured stays as it is between two launches on a warm set.
@@ -288,7 +341,7 @@ static int take_captured(struct sample *out, struct series *s, enum sample_role 
                          uint32_t launches, struct error *err)
 {
     enum { HOLD_EVERY = 4 };
-    const uint32_t walked = s->spec.warm ? 1 : captured_sets(s->captured);
+    const uint32_t walked = s->spec.warm ? 1 : captured_sets(s->captured) - s->heat_sets;
     const uint32_t all = s->runup + launches, sets = all < walked ? all : walked;
     struct arm *arm = &s->arms[role];
     const struct batch batch = {.launch = arm_launch,
@@ -296,7 +349,10 @@ static int take_captured(struct sample *out, struct series *s, enum sample_role 
                                 .sets = walked,
                                 .runup = s->runup,
                                 .launches = launches,
+                                .heat = heat_of(s, arm, walked),
                                 .each = s->manner.each,
+                                .stream = s->manner.runup,
+                                .rest_ns = s->manner.still ? s->ops->still_ns : 0,
                                 .quiet = s->manner.quiet,
                                 .between = s->manner.again ? keep_between : NULL,
                                 .kernels = arm_kernels(arm),
@@ -332,12 +388,14 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
     const unsigned variant = s->spec.variant;
     const uint32_t walked = s->spec.warm ? 1 : buffers->sets - s->heat_sets;
     const uint32_t all = s->runup + launches;
-    const uint32_t sets = all < walked ? all : walked;
+    // Sets that heat lie behind the others, and are looked at where none lies between.
+    const uint32_t sets = all < walked ? all : walked + s->heat_sets;
     s->turn.stays = s->turn.known || variant & (VARIANT_OUTPUTS | VARIANT_STILL);
     s->turn.role = role;
-    if (!s->turn.renewed && !manner->again && renew(s, role, err))
+    if (manner->again ? renew_before(s, err) : !s->turn.renewed && renew(s, role, err))
         return -1;
     s->turn.renewed = false;
+    keep_fresh(s, buffers, walked);
     const struct look look = look_of(s, buffers, sets);
     const struct touched touched = {.places = {buffers->inputs[0], buffers->outputs},
                                     .bytes = {s->parts.inputs[0].bytes, s->parts.output.bytes}};
@@ -347,9 +405,10 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
                                 .sets = walked,
                                 .runup = s->runup,
                                 .launches = launches,
-                                .heat = {arm_launch, arm, walked, s->heat_sets,
-                                         s->heat_sets ? s->heats : 0, arm_kernels(arm)},
+                                .heat = heat_of(s, arm, walked),
                                 .each = manner->each,
+                                .stream = manner->runup,
+                                .rest_ns = manner->still ? s->ops->still_ns : 0,
                                 .quiet = manner->quiet,
                                 .touched = manner->touched ? &touched : NULL,
                                 .between = manner->again ? renew_between : NULL,

@@ -108,19 +108,23 @@ struct touched {
 };
 
 // Launches that only bring power and clock to where they stay: `count` of them, on `sets` sets from
-// `first` on, which are no others'. Nobody looks at them.
+// `first` on, which are no others'. With `each` and a flush that writes, each is behind one.
 struct heat {
     int (*launch)(void *self, uint32_t set, void *stream);
     void *self;
     uint32_t first, sets, count;
     uint32_t kernels; // that one queues
+    // Queues what is written before round `round` over the sets, one kernel; NULL: nothing.
+    int (*between)(void *self, uint32_t round, struct error *err);
+    void *between_self;
 };
 
 enum { EACH_MOST = 8 }; // launches of a sample that are timed each alone
 
 // One sample: `runup` launches that are not timed and `launches` that are, launch i of all on
-// buffer set i % sets. Between two stamps are all that are timed, behind one flush; or, with
-// `each`, every one has two stamps and a flush of its own, and the sample's time is their mean.
+// buffer set i % sets. A stream's are launched as graphs are, where a device has such. Between two
+// stamps are all that are timed, behind one flush; or, with `each`, every one has two stamps and a
+// flush of its own, and the sample's time is their mean.
 struct batch {
     // Queues one launch and returns 0, or a code of its own.
     int (*launch)(void *self, uint32_t set, void *stream);
@@ -130,7 +134,9 @@ struct batch {
     uint32_t launches;
     struct heat heat;
     bool each;
-    bool quiet;                    // with `each`: the device rests for a moment behind the flush
+    bool stream;                   // nothing between the run-up and those that are timed
+    double rest_ns;                // with `each`: the device rests before the first flush
+    bool quiet;                    // with `each`: it rests for a moment behind the flush
     const struct touched *touched; // with `each`, behind the flush; NULL: nothing
     // With `each`: every launch is made on its set twice, and only then timed the second time; this
     // queues what is written in between. NULL: nothing of it.
@@ -189,8 +195,9 @@ struct device_ops {
     double stream_ns, heat_ns;
     uint32_t runup_least;
     double each_ns;
-    long rest_ns; // under a second: after so long it does not matter what ran before
-    bool touches; // it can bring A and C into the cache, and B not
+    long rest_ns;    // under a second: after so long it does not matter what ran before
+    double still_ns; // nor, after so long, what was written and looked at for another sample
+    bool touches;    // it can bring A and C into the cache, and B not
 
     // index: NULL for the first. -1 with *no_device set when there is none.
     int (*open)(struct device_base **out, const char *index, bool *no_device, struct error *err);

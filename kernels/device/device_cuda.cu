@@ -79,6 +79,10 @@ static void cuda_close(struct device_base *device)
     struct cuda *cuda = (struct cuda *)device;
     nvml_close(cuda->nvml);
     if (cuda->base.loss == DEVICE_OK && cuda->stream) {
+        for (cudaGraphExec_t graph : cuda->graphs) {
+            if (graph)
+                cudaGraphExecDestroy(graph);
+        }
         for (int i = 0; i < EACH_MOST; i++) {
             if (cuda->start[i])
                 cudaEventDestroy(cuda->start[i]);
@@ -366,6 +370,7 @@ extern "C" const struct device_ops device_cuda = {
     .runup_least = 1,
     .each_ns = 60e3,
     .rest_ns = 250000000,
+    .still_ns = 1e6,
     .touches = true,
     .open = cuda_open,
     .close = cuda_close,

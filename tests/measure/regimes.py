@@ -13,7 +13,8 @@ The other stopwatch needs PyTorch and Triton:
     isolated     the device idles, 256 MB are read, 15 us of spinning, one launch between two events
     dirty        Triton's do_bench, which writes 256 MB before each launch
     warm         as stream, on one set
-    activations  256 MB are read, then A and C, then one launch between two events
+    activations  the device idles while all is queued, 256 MB are read, then A and C, then one
+                 launch between two events
 Both time INSTANCES copies of each library, because where code lies is worth up to 0.4 %.
 """
 import ctypes
@@ -270,10 +271,11 @@ class Stopwatch:
             return self.pairs(kernels, self.alone(prepare, True), 150, True)
         if regime == "activations":
             def prepare(at):
+                self.spin(400)  # else an event is over before the launch behind it is queued
                 self.read()
                 for x in (self.sets[at][0], self.sets[at][2]):
                     x.view(self.torch.int32).sum()
-            return self.pairs(kernels, self.alone(prepare, False), 150, False)
+            return self.pairs(kernels, self.alone(prepare, True), 150, True)
         sets = self.SETS if regime == "stream" else 1
         ratio, base_ms = self.pairs(kernels, self.together(kernels, sets), 60, False)
         return ratio, base_ms / self.TIMED
