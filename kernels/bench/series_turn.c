@@ -36,7 +36,8 @@
 //                     on each is digested like all else, so who leaves out one of so many finds
 //                     with 1/24 or less which it may be, and is found else. Of forms, and of what
 //                     is captured, numbers stay from round to round: who keeps what it knows of
-//                     them may idle there, is cooler, and faster by what its clock is higher.
+//                     them may idle there, is cooler, and faster by what its clock is higher. So may
+//                     who heats a warm set, which nobody looks at.
 //     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
 //                     kernel always writes there; between these nobody looks.
 #include "kernels/bench/captured.h"
@@ -48,7 +49,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET, PLACE, HEAT, HEATS, BEFORE };
+enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET, PLACE, HEAT, HEATS };
 enum { KNOWN_EVERY = 32, KNOWN_ALONE_EVERY = 2 };
 // Of a large output a part of the chunks is digested, another one each time.
 enum { SMALL_OUTPUT = 1 << 20, CHUNK_ONE_IN = 4 };
@@ -240,18 +241,6 @@ static int renew(struct series *s, enum sample_role role, struct error *err)
     return renew_sets(s, role, 0, 0, err);
 }
 
-// Before the first of the two launches on each warm set. What heats has some of it too.
-static int renew_before(struct series *s, struct error *err)
-{
-    struct buffers *buffers = series_buffers(s, s->turn.role);
-    const uint64_t key = inputs_word(s->turn.key, BEFORE, 0);
-    const uint64_t disguised = buffers->plain ? (uint64_t)s->turn.role : 0;
-    const struct renewal renewal = {.inputs = s->turn.stays ? 0 : key | 1,
-                                    .outputs = inputs_word(key, DISGUISE, disguised),
-                                    .whole = s->turn.whole || s->ops->memory};
-    return s->heat_sets ? buffers_renew(buffers, &renewal, err) : 0;
-}
-
 // Between the two launches on a warm set.
 static int renew_between(void *self, uint32_t set, struct error *err)
 {
@@ -315,7 +304,8 @@ static struct heat heat_of(struct series *s, struct arm *arm, uint32_t first)
 {
     const uint64_t less = s->heats ? inputs_word(s->turn.key, HEATS, 0) % (s->heats / 4 + 1) : 0;
     const uint32_t count = s->heats - (uint32_t)less, sets = s->heat_sets;
-    const bool renewed = !s->captured && s->buffers.plain && !s->turn.stays;
+    const bool renewed =
+        !s->captured && s->buffers.plain && !s->turn.stays && !s->manner.again;
     return (struct heat){.launch = arm_launch,
                          .self = arm,
                          .first = first,
@@ -388,11 +378,13 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
     const unsigned variant = s->spec.variant;
     const uint32_t walked = s->spec.warm ? 1 : buffers->sets - s->heat_sets;
     const uint32_t all = s->runup + launches;
-    // Sets that heat lie behind the others, and are looked at where none lies between.
-    const uint32_t sets = all < walked ? all : walked + s->heat_sets;
+    // Sets that heat lie behind the others, and are looked at where none lies between; not where
+    // the operand that they share with others changes after them.
+    const uint32_t heated = all < walked || manner->again ? 0 : s->heat_sets;
+    const uint32_t sets = all < walked ? all : walked + heated;
     s->turn.stays = s->turn.known || variant & (VARIANT_OUTPUTS | VARIANT_STILL);
     s->turn.role = role;
-    if (manner->again ? renew_before(s, err) : !s->turn.renewed && renew(s, role, err))
+    if (!s->turn.renewed && !manner->again && renew(s, role, err))
         return -1;
     s->turn.renewed = false;
     keep_fresh(s, buffers, walked);
