@@ -36,8 +36,8 @@
 //                     on each is digested like all else, so who leaves out one of so many finds
 //                     with 1/24 or less which it may be, and is found else. Of forms, and of what
 //                     is captured, numbers stay from round to round: who keeps what it knows of
-//                     them may idle there, is cooler, and faster by what its clock is higher. So may
-//                     who heats a warm set, which nobody looks at.
+//                     them may idle there, is cooler, and faster by what its clock is higher. So
+//                     may who heats a warm set, which nobody looks at.
 //     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
 //                     kernel always writes there; between these nobody looks.
 #include "kernels/bench/captured.h"
@@ -304,8 +304,7 @@ static struct heat heat_of(struct series *s, struct arm *arm, uint32_t first)
 {
     const uint64_t less = s->heats ? inputs_word(s->turn.key, HEATS, 0) % (s->heats / 4 + 1) : 0;
     const uint32_t count = s->heats - (uint32_t)less, sets = s->heat_sets;
-    const bool renewed =
-        !s->captured && s->buffers.plain && !s->turn.stays && !s->manner.again;
+    const bool renewed = !s->captured && s->buffers.plain && !s->turn.stays && !s->manner.again;
     return (struct heat){.launch = arm_launch,
                          .self = arm,
                          .first = first,

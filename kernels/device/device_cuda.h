@@ -30,7 +30,7 @@ struct cuda {
     cudaStream_t stream;
     cudaEvent_t start[EACH_MOST], stop[EACH_MOST];
     cudaEvent_t told;          // what was timed and found is with the host
-    cudaGraphExec_t graphs[2]; // of a stream's last sample, run-up and timed: the next changes them
+    cudaGraphExec_t graphs[2]; // of a stream's last sample, run-up and timed
     char *flush;
     size_t flush_bytes;
     size_t wide_bytes; // of `flush` in all: what launches that are timed each alone are behind

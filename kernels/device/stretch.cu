@@ -169,7 +169,11 @@ static int begin_held(struct cuda *cuda, enum flush flush, int *code, struct err
     if (prefer_memory(cuda, err) || (!before && queue_flush(cuda, flush, bytes, err)) ||
         (variant_of(cuda) & VARIANT_TWICE && queue_flush(cuda, flush, bytes, err)))
         return -1;
-    if (cuda->batch && (*code = queue_some(cuda, 0, cuda->batch->runup)))
+    if (cuda->batch && queue_heat(cuda, code, err))
+        return -1;
+    if (cuda->batch && !*code)
+        *code = queue_some(cuda, 0, cuda->batch->runup);
+    if (*code)
         return 0;
     queue_hold(cuda, variant_of(cuda) & VARIANT_REST ? REST_NS : 0);
     return before ? queue_flush(cuda, flush, bytes, err) : 0;
@@ -327,12 +331,12 @@ static int take_each(struct cuda *cuda, int *code, struct error *err)
     return 0;
 }
 
-// Some launches of the batch as a graph that can be launched; where the last one had as many
-// kernels, it is changed into this one.
+// Some launches of the batch as a graph that can be launched. It is made from nothing each time:
+// changed from another kernel's, by cudaGraphExecUpdate, one wrote a tile of another product
+// (driver 580.159.04), and there is time while the device heats.
 static int make_graph(cudaGraphExec_t *out, struct cuda *cuda, uint32_t first, uint32_t count,
                       int *code, struct error *err)
 {
-    cudaGraphExecUpdateResultInfo changed;
     cudaGraph_t graph = NULL;
     CUDA_TRY(cuda, cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), err);
     *code = queue_some(cuda, first, count);
@@ -343,18 +347,15 @@ static int make_graph(cudaGraphExec_t *out, struct cuda *cuda, uint32_t first, u
             cudaGraphDestroy(graph);
         return *code ? 0
                      : error_set(err,
-                                 "cuda: launch() cannot be captured as a graph, as regime "
-                                 "stream has it (%s); take another regime for this kernel",
+                                 "cuda: launch() cannot be captured as a graph, as regime stream "
+                                 "has it (%s); take another regime for this kernel",
                                  cudaGetErrorString(ended));
     }
-    if (*out && cudaGraphExecUpdate(*out, graph, &changed) != cudaSuccess) {
-        cudaGetLastError();
+    if (*out)
         cudaGraphExecDestroy(*out);
-        *out = NULL;
-    }
-    const int failed = *out ? 0
-                            : cuda_failed(cuda, cudaGraphInstantiate(out, graph, 0),
-                                          "making a graph of launches", err);
+    *out = NULL;
+    const int failed =
+        cuda_failed(cuda, cudaGraphInstantiate(out, graph, 0), "making a graph of launches", err);
     cudaGraphDestroy(graph);
     return failed;
 }
