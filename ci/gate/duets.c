@@ -26,6 +26,7 @@ struct table {
     double begun_s;
     pthread_mutex_t lock;
     pthread_cond_t changed; // something that another may have waited for
+    bool extended;          // the deadline, for what was clear
     uint32_t stalls;        // how often all waited while something was left
     bool over;
     int status;
@@ -187,6 +188,8 @@ static bool duet_is_void(const struct duet *d)
 // refused four times for want of room is not tried again beside others.
 enum { OPEN_MOST = 64, FIRST_BLOCK = 8, REFUSALS = 4 };
 
+enum { CLEAR = 2 }; // margins
+
 static double player_now(const struct player *p)
 {
     return p->all->now ? p->all->now(p->all->context) : monotonic_s();
@@ -241,11 +244,25 @@ static void player_end_all(struct player *p)
     end_leaving(p);
 }
 
+// What references took is not the gate's time.
+static void give_time(struct player *p, struct duet *d, const struct bench_outcome *outcome,
+                      double elapsed_s)
+{
+    const double more_s = fmin(outcome->reference_s - d->reference_s, elapsed_s);
+    d->reference_s = outcome->reference_s;
+    if (p->all->deadline_s > 0 && more_s > 0)
+        p->all->deadline_s += more_s / (double)units_of(p->all);
+}
+
 static int close_series(struct bench_outcome *out, struct player *p, struct duet *d,
                         struct error *err)
 {
+    const double begun_s = player_now(p);
     leave(p);
-    return back(p, bench_close(out, p->bench, &d->handle, err));
+    if (back(p, bench_close(out, p->bench, &d->handle, err)))
+        return -1;
+    give_time(p, d, out, player_now(p) - begun_s);
+    return 0;
 }
 
 // The child has it open no more, or never had.
@@ -367,8 +384,10 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     if (d->parted && d->judged)
         gate_series_replace_process(&d->gate, p->all->arena);
     d->parted = false;
+    d->reference_s = 0;
     if (open_series(&outcome, p, d, err))
         return -1;
+    give_time(p, d, &outcome, player_now(p) - begun_s);
     d->wall_s += player_now(p) - begun_s;
     if (outcome.refused && p->open > 0) {
         d->place = DUET_WAITS;
@@ -577,6 +596,29 @@ static int give_up(struct player *p, struct error *err)
     return 0;
 }
 
+// An alarm that no further process will refute.
+static bool is_clear(const struct duet *d)
+{
+    if (d->place == DUET_OVER || !d->judged || d->confirm_pairs == 0)
+        return false;
+    const struct interval seen = gate_series_interval(&d->gate);
+    return seen.low > CLEAR * d->gate.policy.margin || seen.high < -CLEAR * d->gate.policy.margin;
+}
+
+// The time is over: more of it, once, where something is clear and wants confirmation alone.
+static bool extend(struct player *p)
+{
+    bool clear = false;
+    const double most_s = p->all->deadline_s - p->table->begun_s;
+    for (size_t i = 0; i < p->all->count; i++)
+        clear |= is_clear(&p->all->items[i]);
+    if (!clear || p->table->extended)
+        return false;
+    p->table->extended = true;
+    p->all->deadline_s = player_now(p) + fmin(reserve_s(p->all, p->start_s), most_s);
+    return true;
+}
+
 // *moved: it did something; else there is nothing left that it could open or play. When the time is
 // over it closes what it has open.
 static int player_move(bool *moved, struct player *p, struct error *err)
@@ -584,7 +626,7 @@ static int player_move(bool *moved, struct player *p, struct error *err)
     struct duet *d = NULL;
     int status = 0;
     *moved = true;
-    if (player_late(p))
+    if (player_late(p) && !extend(p))
         return give_up(p, err);
     if (must_make_way(p))
         status = make_way(p, err);
@@ -811,10 +853,9 @@ static int lose(struct player *p, const char *why, struct error *err)
 static int play(struct player *p, struct error *err)
 {
     for (bool moved = true; !p->table->over;) {
-        const bool late = player_late(p);
         if (player_move(&moved, p, err))
             return -1;
-        if (late)
+        if (player_late(p) && !p->open && !extend(p))
             return 0;
         if (moved || confirm(p))
             tell_all(p);

@@ -10,9 +10,11 @@
 // the other way round, launches per sample as in the first), and in as many of those as the policy
 // wants or it takes.
 //
-// Time. When what is left of it is what the alarms need to be confirmed, the others make way: they
-// are closed, keep their pairs, and go on when all alarms are. And the first process gets half of
-// the time at most, so that what it cannot decide is asked again in another one.
+// Time. What references take is none of it: the deadline moves by as much. When what is left of it
+// is what the alarms need to be confirmed, the others make way: they are closed, keep their pairs,
+// and go on when all alarms are. And the first process gets half of the time at most, so that what
+// it cannot decide is asked again in another one. When the time ends while an alarm far beyond its
+// margin is being confirmed, it goes on for what that takes, once, and for as long again at most.
 //
 // Trouble. A child that dies or hangs does so in the command of one duet, and that one is known.
 // The others are opened again in a fresh child and keep their pairs. Since all share an address
@@ -75,6 +77,7 @@ struct duet {
     struct gate_decision decision;
     bool alarmed;                          // in its first process, confirmed or not
     double wall_s;                         // of its own commands
+    double reference_s;                    // of these, since it was opened last
     double play_s;                         // of those among them that measured
     struct duet_visit visits[VISITS_MOST]; // in the order of time; the first has the first samples
     size_t visit_count;
@@ -108,7 +111,7 @@ struct duets {
     size_t count;
     size_t units;      // equal devices; 0: 1
     size_t open_most;  // at once on each; 0: 64
-    double deadline_s; // on the clock of `now`: no new block after it; 0: none
+    double deadline_s; // on the clock of `now`: no new block after it; 0: none. It moves (Time)
     struct arena *arena;
     void *context;
     double (*now)(void *context); // seconds; NULL: monotonic_s()

@@ -534,6 +534,7 @@ static void put_state(struct bench *bench, const char *record, int64_t id,
     wire_add_double(&line, "error", state->error);
     wire_add_double(&line, "tolerance", state->tolerance);
     wire_add_int(&line, "launches", state->launches);
+    wire_add_double(&line, "reference_s", state->reference_s);
     wire_add_text(&line, "note", state->note);
     wire_add_text(&line, "regime", regime_name(state->regime));
     put(bench, &line);

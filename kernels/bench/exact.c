@@ -10,28 +10,95 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+// What a library says of known inputs takes the host seconds, and series of one problem ask it for
+// the same: it is kept, by library, problem and seed. What was asked for last comes first.
+struct stated {
+    char *library;
+    struct problem problem;
+    uint64_t seed, count;
+    double *values;
+    double largest; // as a magnitude
+    uint32_t users;
+    struct stated *next;
+};
+
+static struct stated *all_stated;
+enum { STATED_KEPT = 12 };
 
 struct exact {
     struct exact_source source;
     struct shared_reference *shared; // of a plain problem's known inputs
     struct reference *plain;         // of others
     struct form_reference *form;
-    double *stated; // of every element
-    double largest; // of them, as a magnitude
+    struct stated *stated;
 };
 
-static int open_stated(struct exact *e, struct buffers *b, uint32_t set, struct error *err)
+static void free_stated(struct stated *s)
 {
-    const uint64_t count = b->parts.output.count;
-    e->stated = xcalloc(count, sizeof(*e->stated));
-    if (arm_reference(e->stated, e->source.arm, b, set, err))
-        return -1;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!isfinite(e->stated[i]))
-            return error_set(err, "reference() says %g of element %llu", e->stated[i],
-                             (unsigned long long)i);
-        e->largest = fmax(e->largest, fabs(e->stated[i]));
+    free(s->library);
+    free(s->values);
+    free(s);
+}
+
+// The latest that nobody has stay.
+static void drop_stated(void)
+{
+    uint32_t kept = 0;
+    for (struct stated **at = &all_stated; *at;) {
+        struct stated *s = *at;
+        if (s->users || ++kept <= STATED_KEPT) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        free_stated(s);
     }
+}
+
+static int compute_stated(struct stated *s, struct arm *arm, struct buffers *b, uint32_t set,
+                          struct error *err)
+{
+    s->count = b->parts.output.count;
+    s->values = xcalloc(s->count, sizeof(*s->values));
+    if (arm_reference(s->values, arm, b, set, err))
+        return -1;
+    for (uint64_t i = 0; i < s->count; i++) {
+        if (!isfinite(s->values[i]))
+            return error_set(err, "reference() says %g of element %llu", s->values[i],
+                             (unsigned long long)i);
+        s->largest = fmax(s->largest, fabs(s->values[i]));
+    }
+    return 0;
+}
+
+// seed: NULL: of inputs that are nobody else's.
+static int open_stated(struct exact *e, struct buffers *b, uint32_t set, const uint64_t *seed,
+                       struct error *err)
+{
+    const struct problem *problem = e->source.problem;
+    const char *library = e->source.arm->path ? e->source.arm->path : "";
+    struct stated **at = &all_stated, *s;
+    while ((s = *at) && (!seed || !s->library || s->seed != *seed ||
+                         strcmp(s->library, library) != 0 || !problem_equal(&s->problem, problem)))
+        at = &s->next;
+    if (s) {
+        *at = s->next;
+    } else {
+        s = xcalloc(1, sizeof(*s));
+        if (compute_stated(s, e->source.arm, b, set, err)) {
+            free_stated(s);
+            return -1;
+        }
+        s->problem = *problem;
+        s->library = seed ? xstrdup(library) : NULL;
+        s->seed = seed ? *seed : 0;
+    }
+    s->next = all_stated;
+    all_stated = s;
+    s->users++;
+    e->stated = s;
     return 0;
 }
 
@@ -44,7 +111,7 @@ int exact_open(struct exact **out, const struct exact_source *source, struct buf
     int status;
     e->source = *source;
     if (p->number_count)
-        status = open_stated(e, b, set, err);
+        status = open_stated(e, b, set, seed, err);
     else if (b->plain && seed)
         status = references_take(&e->shared, source->ops, source->device, p, &b->args[set].args,
                                  *seed, err);
@@ -75,7 +142,10 @@ void exact_free(struct exact *e)
         e->source.ops->reference_free(e->source.device, e->plain);
     if (e->form)
         e->source.ops->form_reference_free(e->source.device, e->form);
-    free(e->stated);
+    if (e->stated) {
+        e->stated->users--;
+        drop_stated();
+    }
     free(e);
 }
 
@@ -85,7 +155,8 @@ static void compare_stated(struct comparison *out, const struct exact *e, const 
     const struct plumb_buffers *s = e->source.stated;
     *out = (struct comparison){0};
     for (uint64_t i = 0; i < b->parts.output.count; i++) {
-        const double got = inputs_load((int)b->parts.output.type, c, i), wanted = e->stated[i];
+        const double got = inputs_load((int)b->parts.output.type, c, i),
+                     wanted = e->stated->values[i];
         // What is exact has no scale: there, equal is no error and anything else is infinite.
         const double scale = got == wanted ? 1 : s->absolute + s->relative * fabs(wanted);
         check_value(out, got, wanted, scale, tolerance, -1, (int64_t)i);
@@ -120,6 +191,6 @@ double exact_allowed(const struct exact *e, double tolerance)
 {
     const struct plumb_buffers *s = e->source.stated;
     if (e->stated) // other contents have other numbers, of about the same size
-        return s->absolute + 2 * s->relative * e->largest;
+        return s->absolute + 2 * s->relative * e->stated->largest;
     return tolerance * check_scale(e->source.problem);
 }

@@ -20,8 +20,8 @@ struct exact_source {
     const struct plumb_buffers *stated; // by that arm
 };
 
-// From the inputs of a set as they are. seed: of these inputs; NULL: they are no plain problem's
-// known ones. The caller frees.
+// From the inputs of a set as they are. seed: of these inputs, which no other ones have: what is
+// known of them is kept for others; NULL: they are nobody else's. The caller frees.
 int exact_open(struct exact **out, const struct exact_source *source, struct buffers *buffers,
                uint32_t set, const uint64_t *seed, struct error *err);
 // Holds the output of a set against it. signs: as device_ops' compare.

@@ -80,15 +80,25 @@ static int series_check(struct series *s, struct series_state *state, struct err
     return stop ? stop : check_arm(s, ROLE_HEAD, state, err);
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 // What the output must be, from the first set. What a library cannot say is its business.
 static int series_find_reference(struct series *s, const uint64_t *seed, struct series_state *state,
                                  struct error *err)
 {
     const enum sample_role says = s->source.arm == &s->arms[ROLE_BASE] ? ROLE_BASE : ROLE_HEAD;
     struct error why;
+    const double begun_s = now_s();
     exact_free(s->reference);
     s->reference = NULL;
-    if (exact_open(&s->reference, &s->source, &s->buffers, 0, seed, &why) == 0) {
+    const int failed = exact_open(&s->reference, &s->source, &s->buffers, 0, seed, &why);
+    s->reference_s += now_s() - begun_s;
+    if (!failed) {
         s->allowed = exact_allowed(s->reference, s->tolerance);
         return 0;
     }
@@ -98,15 +108,19 @@ static int series_find_reference(struct series *s, const uint64_t *seed, struct 
     return -1;
 }
 
-// The numbers of the reference again, with other signs; of a form other numbers, and theirs.
+// The numbers of the reference again, with other signs; of a form other numbers, and theirs. Those
+// of the first, second ... time are the same in all series of a seed, and met once in each.
 static int series_check_anew(struct series *s, struct series_state *state, struct error *err)
 {
-    const uint64_t key = inputs_word(s->spec.seed, CHECK_STREAM, s->turns);
+    const uint64_t key = inputs_word(s->spec.seed, CHECK_STREAM, s->checks++);
+    const uint64_t seed = key >> 1;
+    const bool stated = s->spec.problem.number_count > 0;
     if (!s->buffers.plain)
-        s->buffers.seed = s->apart.seed = key >> 1;
+        s->buffers.seed = s->apart.seed = seed;
     if (series_known(s, key, err))
         return -1;
-    const int stop = s->buffers.plain ? 0 : series_find_reference(s, NULL, state, err);
+    const int stop =
+        s->buffers.plain ? 0 : series_find_reference(s, stated ? &seed : NULL, state, err);
     return stop ? stop : series_check(s, state, err);
 }
 
@@ -502,6 +516,7 @@ static void report(struct series_state *state, const struct series *s)
     state->error = isfinite(error) ? error : 1e300; // the wire carries no infinity
     state->tolerance = s->tolerance;
     state->launches = s->launches;
+    state->reference_s = s->reference_s;
     state->baton_ns = arm_baton_ns(&s->arms[ROLE_HEAD]);
 }
 

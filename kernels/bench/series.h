@@ -36,8 +36,9 @@ struct series_state {
     enum regime regime;
     double error, tolerance;
     uint32_t launches;
-    double baton_ns; // what an empty turn of a library's own process takes; 0: it has none
-    char note[512];  // the kernel's note, or why it is not ok
+    double reference_s; // that references took since it was opened
+    double baton_ns;    // what an empty turn of a library's own process takes; 0: it has none
+    char note[512];     // the kernel's note, or why it is not ok
 };
 
 // Device memory that a series takes at most, but for its workspace: the buffer sets of a batch, and

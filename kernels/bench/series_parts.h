@@ -55,12 +55,14 @@ struct series {
     double allowed; // how far one element may be off, in its own units
     void *digests;  // of the first side of a pair; NULL without base
     double tolerance, error;
+    double reference_s;   // that its references took
     struct manner manner; // of its regime
     uint32_t runup, launches, next_pair;
     uint32_t heats, heat_sets; // launches before a sample, and sets of theirs, behind all others
     struct noise fresh[2];     // what the operands of all others hold, to be looked at
     struct turn turn;
     uint64_t turns;            // begun
+    uint64_t checks;           // of contents that no turn had
     uint32_t looked_at;        // timed launches of each side whose output was looked at
     struct series_state found; // MEASURED_OK while no timed launch was wrong
 };

@@ -640,6 +640,9 @@ static int take_state(void *context, const struct wire_record *record, struct er
     if (wire_text(record, "launches") &&
         wire_int(&launches, record, "launches", 0, UINT32_MAX, err))
         return -1;
+    if (wire_text(record, "reference_s") &&
+        wire_double(&outcome->reference_s, record, "reference_s", 0, 1e6, err))
+        return -1;
     if (!state || measurement_state_parse(&outcome->state, state) ||
         outcome->state == MEASURED_NOT_TAKEN)
         return error_set(err, "'%.40s' is no state", state ? state : "");

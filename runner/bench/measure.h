@@ -82,6 +82,7 @@ struct bench_outcome {
     bool own_fault;
     double max_error, tolerance; // of open and close; 0 if they were not reached; always finite
     uint32_t launches;           // timed together per sample, after open
+    double reference_s;          // that references took, from open on; 0 where it is not told
     char detail[512];            // why not ok, or the kernel's note; sanitised, untrusted
 };
 

@@ -72,9 +72,35 @@ static void large_slowdown_is_decided_when_time_runs_out(void **state)
     assert_true(large.undecided < 0.7 * GATES * SERIES);
 }
 
+// Its confirmation takes longer than the gate has: it goes on for that, and no further.
+static void what_is_clear_is_confirmed_though_the_time_is_over(void **state)
+{
+    static const char *const kernels[] = {"scatter-20-7", NULL};
+    static const struct {
+        double seconds;
+        bool confirmed;
+    } cases[] = {{100, true}, {30, false}};
+    pair_s = 1;
+    start_s = 30;
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct played *p;
+        played_set_up((void **)&p);
+        p->duets.now = clock_of;
+        p->duets.deadline_s = cases[i].seconds;
+        played_all(p, kernels);
+        if (cases[i].confirmed)
+            assert_int_equal(p->items[0].decision.kind, VERDICT_SLOWER);
+        assert_true((p->items[0].decision.processes == 4) == cases[i].confirmed);
+        assert_true(clock_of(p) > cases[i].seconds);
+        assert_true(clock_of(p) < 2 * cases[i].seconds + start_s + 20 * pair_s);
+        played_tear_down((void **)&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_clear_is_confirmed_though_the_time_is_over),
         cmocka_unit_test(large_slowdown_is_decided_when_time_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
