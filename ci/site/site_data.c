@@ -772,8 +772,11 @@ static double found_since(const struct series_history *s)
 static enum verdict_kind kind_of(const struct series_history *s)
 {
     const struct history_now now = history_now(s);
-    if (now.linked && isfinite(now.size.low))
-        return !now.moved ? VERDICT_SAME : now.size.value > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+    if (now.linked && isfinite(now.size.low)) {
+        if (now.moved)
+            return now.size.value > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+        return now.size.high - now.size.low > widest ? VERDICT_UNDECIDED : VERDICT_SAME;
+    }
     double size = s->creep.size.value, found = found_since(s);
     if (s->stored.count == 0)
         return VERDICT_NOT_MEASURED; // known by gates alone, which compare two commits
