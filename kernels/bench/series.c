@@ -108,13 +108,14 @@ static int series_find_reference(struct series *s, const uint64_t *seed, struct 
     return -1;
 }
 
-// The numbers of the reference again, with other signs; of a form other numbers, and theirs. Those
-// of the first, second ... time are the same in all series of a seed, and met once in each.
+// The numbers of the reference again, with other signs; of a form other numbers, and theirs. Where
+// a library says what they are, those of the first, second ... time are the same in all series of a
+// seed, and met once in each.
 static int series_check_anew(struct series *s, struct series_state *state, struct error *err)
 {
-    const uint64_t key = inputs_word(s->spec.seed, CHECK_STREAM, s->checks++);
-    const uint64_t seed = key >> 1;
     const bool stated = s->spec.problem.number_count > 0;
+    const uint64_t at = stated ? s->checks++ : s->turns;
+    const uint64_t key = inputs_word(s->spec.seed, CHECK_STREAM, at), seed = key >> 1;
     if (!s->buffers.plain)
         s->buffers.seed = s->apart.seed = seed;
     if (series_known(s, key, err))
