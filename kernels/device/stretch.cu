@@ -354,10 +354,10 @@ static int make_graph(cudaGraphExec_t *out, struct cuda *cuda, uint32_t first, u
     if (*out)
         cudaGraphExecDestroy(*out);
     *out = NULL;
-    const int failed =
-        cuda_failed(cuda, cudaGraphInstantiate(out, graph, 0), "making a graph of launches", err);
+    const cudaError_t made = cudaGraphInstantiate(out, graph, 0);
     cudaGraphDestroy(graph);
-    return failed;
+    CUDA_TRY(cuda, made, err);
+    return 0;
 }
 
 static int take_stream(struct cuda *cuda, int *code, struct error *err)
