@@ -99,6 +99,47 @@ static void put_shard(const char *name, const char *more)
     free(path);
 }
 
+// A file of each tool that tests/data/import has none of, as small as its form allows.
+static void put_imports(void)
+{
+    static const struct {
+        const char *name, *text;
+    } files[] = {
+        {"import-hyperfine.json", "{\"results\":[{\"command\":\"./g "
+                                  "--fast\",\"median\":0.5,\"times\":[0.5,0.25],\"exit_codes\":"
+                                  "[0,1],\"parameters\":{\"problem\":\"8x8x8:bf16\"}}]}"},
+        {"import-bmf.json",
+         "{\"g/8x8x8:bf16\":{\"latency\":{\"value\":5},\"size\":{\"value\":1}}}"},
+        {"import-data.js",
+         "window.BENCHMARK_DATA = {\"lastUpdate\":1,\"entries\":{\"s\":[{\"commit\":{\"id\":"
+         "\"aaaaaaa\",\"timestamp\":\"2024-05-06T07:08:09+02:00\"},\"benches\":[{\"name\":"
+         "\"f/8/8/8\",\"value\":250,\"unit\":\"us/iter\"}]}]}};"},
+        {"import-asv.json", "{\"version\":2,\"commit_hash\":\"aaaaaaa\",\"date\":1700000000000,"
+                            "\"params\":{\"machine\":"
+                            "\"m\"},\"result_columns\":[\"result\",\"params\"],\"results\":{\"b."
+                            "time_g\":[[1e-3,null],["
+                            "[\"'8x8x8'\",\"'9x8x8'\"],[\"'x'\"]]]}}"},
+        {"import-triton.csv", "M,N,K,cuBLAS (TFLOPS),Triton (ms)\n8.0,8.0,8.0,2.5,0.5\n"},
+        {"import-nsys.csv",
+         "Processing [r] with [s]...\nTime (%),Total Time (ns),Instances,Avg (ns),Med (ns),GridXYZ,"
+         "Name\n5,\"9,000\",1,7.5,7.5,\"4 1 1\",\"void g<float>(int)\"\n\n"},
+        {"import-kineto.json",
+         "{\"deviceProperties\":[{\"id\":0,\"name\":\"G\"}],\"traceEvents\":[{\"cat\":\"kernel\","
+         "\"name\":\"void g<float>(int)\",\"dur\":7.5,\"args\":{\"device\":0,\"grid\":[4,1,1],"
+         "\"block\":[9,1,1]}},{\"cat\":\"cpu_op\",\"name\":\"x\",\"dur\":1}]}"}};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        put(files[i].name, files[i].text, strlen(files[i].text));
+    char *path = xprintf("%s/import-nsys.db", folder);
+    unlink(path);
+    run_sql(path, "PRAGMA page_size = 512; CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value "
+                  "TEXT); CREATE TABLE TARGET_INFO_GPU (id, name, uuid, cuDevice); CREATE TABLE "
+                  "CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, gridX, gridY, gridZ, blockX, "
+                  "blockY, blockZ, demangledName); INSERT INTO StringIds VALUES (1, 'g(int)'); "
+                  "INSERT INTO TARGET_INFO_GPU VALUES (0, 'G', 'd8ee7d6a-55aa', 0); INSERT INTO "
+                  "CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 9, 0, 4, 1, 1, 9, 1, 1, 1)");
+    free(path);
+}
+
 // What a kernel that is no GEMM says of itself.
 static void put_abi(void)
 {
@@ -123,6 +164,7 @@ int main(int argc, char **argv)
         return 1;
     folder = argv[1];
     put_abi();
+    put_imports();
     put_cubin();
     put_samples();
     put_shard("seed.db", "");
