@@ -26,8 +26,9 @@ static bool is_tracked(const char *directory, const char *path)
 {
     struct repository *repository;
     struct error err;
+    bool tracked = false;
     assert_int_equal(repository_open(&repository, directory, &err), 0);
-    const bool tracked = repository_tracks(repository, path);
+    assert_int_equal(repository_tracks(&tracked, repository, path, &err), 0);
     repository_close(repository);
     return tracked;
 }
