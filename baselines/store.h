@@ -188,12 +188,11 @@ struct history_query {
     int64_t until_s;    // only commits of this time or before; 0: no bound
     const char *until; // only commits up to the place of this one, if the store knows it; NULL: all
     bool comparisons;  // also the heads of gates, bisections and studies
-    const char *toolchain;     // NULL: the default; another has a history of its own, without
-                               // `comparisons` and `oldest`
-    int64_t until_key;         // no measurement with a larger key; 0: no bound
-    int64_t from_s;            // only commits of this time or later; 0: no bound
-    bool oldest;               // `limit` keeps the oldest points; without their predictions
-    const char *except_commit; // NULL: none; of the others there may be fewer than `limit`
+    const char *toolchain; // NULL: the default; another has a history of its own, without
+                           // `comparisons` and `oldest`
+    int64_t until_key;     // no measurement with a larger key; 0: no bound
+    int64_t from_s;        // only commits of this time or later; 0: no bound
+    bool oldest;           // `limit` keeps the oldest points; without their predictions
 };
 // Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
 // last, with what was in force at each. Points live in the arena. An unknown series has none.
@@ -215,6 +214,9 @@ struct stored_points {
 };
 int store_points(struct stored_points *out, struct store *store, const struct series *series,
                  const struct history_query *query, struct arena *arena, struct error *err);
+// The id of a point's code.
+int store_code_id(const char **out, struct store *store, int64_t code, struct arena *arena,
+                  struct error *err);
 
 // Spread of the log ratio of one gate's pairs, per run, for the scale of the next gate's test.
 struct pair_scale {

@@ -155,12 +155,6 @@ static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
     return 0;
 }
 
-static bool row_is(sqlite3_stmt *row, int column, const char *text)
-{
-    const char *found = (const char *)sqlite3_column_text(row, column);
-    return found && strcmp(found, text) == 0;
-}
-
 // Newest first, so that LIMIT keeps the newest; or oldest first.
 static int read_points(struct reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
@@ -180,8 +174,7 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
     sqlite3_stmt *row = statement_bind(r->store, query->oldest ? SQL_PAST_OLDEST : which, cells,
                                        ARRAY_COUNT(cells) - (query->toolchain ? 0 : 1));
     while ((status = statement_step(r->store, row, err)) > 0) {
-        const bool left_out = query->except_commit && row_is(row, 0, query->except_commit);
-        if (!left_out && read_point(r, row, err)) {
+        if (read_point(r, row, err)) {
             sqlite3_reset(row);
             return -1;
         }
@@ -281,4 +274,16 @@ done:
     free(predicted);
     free(r.points);
     return status;
+}
+
+int store_code_id(const char **out, struct store *store, int64_t code, struct arena *arena,
+                  struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_PAST_CODE, CELLS(INT(code)));
+    const int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status < 0 ? -1 : store_damaged(store, "a code is missing", err);
+    *out = row_text(row, 0, arena);
+    sqlite3_reset(row);
+    return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "ci/gate/accepting.h"
 #include "ci/gate/explain.h"
+#include "ci/gate/line.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/task_list.h"
@@ -253,34 +254,16 @@ static struct history history_of(const struct stored_points *stored, struct aren
     return history;
 }
 
-// A commit that is measured again changed what it changed: it is held against what was before it.
-static bool is_again(const struct run *run, const struct result *r,
-                     const struct stored_points *stored)
-{
-    return run->kind == RUN_MEASURE && r->head_code[0] && stored->count &&
-           strcmp(stored->newest_code, r->head_code) == 0 &&
-           strcmp(stored->points[stored->count - 1].commit, run->head.id) == 0;
-}
-
+// What it is held against is the code of its first parent; of a commit that is measured again, too.
 static int history_find_of(struct stored_points *out, struct run *run, const struct result *r,
-                           struct store *store, struct error *err)
+                           struct context *context, struct error *err)
 {
     enum { SHOWN = 400 };
     const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
-    struct history_query query = {.limit = SHOWN,
-                                  .except_run = run->id,
-                                  .until = run->head.id,
-                                  .toolchain = run->toolchain[ROLE_HEAD]};
-    struct stored_points before;
-    if (store_points(out, store, &series, &query, &run->arena, err))
+    struct line_past past;
+    if (line_past(&past, run, r, &series, SHOWN, context, err))
         return -1;
-    if (!is_again(run, r, out))
-        return 0;
-    query.except_commit = run->head.id;
-    if (store_points(&before, store, &series, &query, &run->arena, err))
-        return -1;
-    if (before.count && strcmp(before.newest_code, r->head_code) != 0)
-        *out = before;
+    *out = past.points;
     return 0;
 }
 
@@ -289,7 +272,7 @@ int judge_history(struct run *run, struct context *context, struct error *err)
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
         struct stored_points stored;
-        if (history_find_of(&stored, run, r, context->store, err))
+        if (history_find_of(&stored, run, r, context, err))
             return -1;
         r->history = history_of(&stored, &run->arena);
     }
@@ -566,6 +549,15 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
     return 0;
 }
 
+// What is known of its code is news to its line: a branch measured what a merge, a squash or a
+// rebase brings.
+static bool is_news(const struct run *run, const struct result *r, const struct context *context)
+{
+    return linking_alarms(run, r, context) ||
+           (!linking_confirms(run, r, context) && r->history.count && r->head_code[0] &&
+            strcmp(r->history.newest_code, r->head_code) != 0);
+}
+
 static int judge_alone(struct run *run, const struct task *task, struct context *context,
                        struct error *err)
 {
@@ -582,7 +574,7 @@ static int judge_alone(struct run *run, const struct task *task, struct context 
         stand(run, task, standing_of(&input), &input);
     } else if (linked) {
         return judge_link(run, task, &link, context, err);
-    } else if (r->reused && !linking_alarms(run, r, context)) {
+    } else if (r->reused && !is_news(run, r, context)) {
         r->verdict = (struct verdict){.kind = VERDICT_SAME};
         r->verdict.sentence =
             arena_printf(&run->arena, "%s runs machine code that is measured already: %s%s",

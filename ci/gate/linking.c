@@ -13,6 +13,7 @@
 // commit that was never measured is passed over, and so is a code that did not work in this series.
 #include "ci/gate/linking.h"
 #include "ci/gate/accepting.h"
+#include "ci/gate/line.h"
 #include "ci/settings/epochs_line.h"
 
 #include "model/gate/gate.h"
@@ -66,15 +67,17 @@ static int works(bool *out, const struct walker *w, const char *code, struct con
     return status;
 }
 
-// A gate or a bisection of the same two commits is no step of the history, which needs its own. For
-// an alarm it will do.
+// A gate or a bisection of the same two codes is no step of the history, which needs its own; one
+// with a mark is no comparison of neighbours. For an alarm any will do.
 static bool counts(const struct link *link, const struct walker *w)
 {
-    return w->back == 0 || link->back > 0;
+    return w->back == 0 || (w->back == 1 ? link->back == 1 : link->back > 0);
 }
 
-static int linked(bool *out, const struct walker *w, const char *code, const struct commit *base,
-                  const struct commit *head, struct context *context, struct error *err)
+// Codes are what was compared, whichever commits had them then: an amended message, a rebase and a
+// merge bring the same two. Of an earlier commit of the same line it was another change.
+static int linked(bool *out, const struct walker *w, const char *code, const struct run *run,
+                  struct context *context, struct error *err)
 {
     struct link *links;
     struct arena arena = {0};
@@ -85,7 +88,7 @@ static int linked(bool *out, const struct walker *w, const char *code, const str
     for (size_t i = 0; status == 0 && i < count; i++)
         *out |= counts(&links[i], w) && !strcmp(links[i].base_code, code) &&
                 !strcmp(links[i].head_code, w->result->head_code) &&
-                !strcmp(links[i].base.id, base->id) && !strcmp(links[i].head.id, head->id);
+                !line_has(run, links[i].head.id, context);
     arena_free(&arena);
     return status;
 }
@@ -164,7 +167,7 @@ static int step(struct linking *l, struct walker *w, struct run *run, const stru
     w->over = w->back >= marks[ARRAY_COUNT(marks) - 1] && !w->epoch;
     if (!mark || strcmp(code, w->result->head_code) == 0)
         return 0;
-    if (linked(&known, w, code, base, &run->head, context, err))
+    if (linked(&known, w, code, run, context, err))
         return -1;
     if (!known)
         add(l, run, base, w, w->back == 1 ? use_of_change(l) : GATE_FOR_LEVEL, context);
@@ -234,7 +237,7 @@ static int plan_alarms(struct linking *l, struct run *run, struct context *conte
             repository_commit(&base, context->repository,
                               r->history.points[r->history.count - 1].commit, &run->arena, &gone))
             continue;
-        if (linked(&known, &w, r->history.newest_code, &base, &run->head, context, err))
+        if (linked(&known, &w, r->history.newest_code, run, context, err))
             return -1;
         if (!known)
             add(l, run, &base, &w, use_of_change(l), context);
@@ -291,10 +294,11 @@ int linking_find(struct link *out, bool *found, const struct run *run, const str
     if (store_links(&links, &count, context->store, &series, arena, err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        const bool before = links[i].back == 1 || (linking_confirms(run, r, context) &&
-                                                   !strcmp(links[i].base_code, newest));
-        if (before && !strcmp(links[i].head.id, run->head.id) &&
-            !strcmp(links[i].head_code, r->head_code)) {
+        const bool asked = links[i].back == 1 || linking_confirms(run, r, context);
+        const bool before = newest[0]
+                                ? asked && !strcmp(links[i].base_code, newest)
+                                : links[i].back == 1 && !strcmp(links[i].head.id, run->head.id);
+        if (before && !strcmp(links[i].head_code, r->head_code)) {
             *out = links[i];
             *found = true;
         }

@@ -5,6 +5,7 @@
 #include "ci/gate/task_list.h"
 
 #include "ci/gate/built.h"
+#include "ci/gate/line.h"
 #include "ci/gate/linking.h"
 #include "model/gate/gate.h"
 #include "runner/code/plan_file.h"
@@ -79,23 +80,17 @@ static void tell_known(struct measurement *m, struct arena *arena)
 }
 
 // Of times alone a history knows a code that came back, as by a revert, only if it is measured
-// again there.
+// again there. What another branch measured is known.
 static int came_back(bool *out, const struct task *task, struct context *context, struct error *err)
 {
-    struct run *run = task->run;
     const struct result *r = task->result;
     const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
-    const struct history_query query = {.limit = 1,
-                                        .except_run = run->id,
-                                        .until = run->head.id,
-                                        .toolchain = run->toolchain[ROLE_HEAD]};
-    struct stored_points newest;
-    *out = false;
-    if (run->kind != RUN_MEASURE || linking_links(task->device, context))
-        return 0;
-    if (store_points(&newest, context->store, &series, &query, &run->arena, err))
+    enum { LOOKED_AT = 1000 };
+    struct line_past past = {0};
+    const bool asks = task->run->kind == RUN_MEASURE && !linking_links(task->device, context);
+    if (asks && line_past(&past, task->run, r, &series, LOOKED_AT, context, err))
         return -1;
-    *out = newest.count && strcmp(newest.newest_code, r->head_code) != 0;
+    *out = past.returned;
     return 0;
 }
 

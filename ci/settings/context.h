@@ -99,7 +99,8 @@ struct context {
     struct bench *leaving[UNITS_MOST]; // nothing is open in them; context_end_leaving()
     size_t leaving_count;
     const struct report_events *events; // that reports tell beside a run; NULL: none
-    struct arena arena;                 // strings of all of these
+    struct line *line;  // of the commit that was judged last (ci/gate/line.c); NULL: none was
+    struct arena arena; // strings of all of these
 };
 
 #define POLICY_PATH "ci/plumb.cfg"

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a commit is held against follows first parents and codes: on random histories of forks,
+// merges, squashes, rebases and reverts a run says of each commit what its first parents say, held
+// against a search of them all; whatever was measured before, in whichever order, with links, with
+// alarms confirmed by pairs, and by times alone. Builds, store and program are real; the times are
+// told (tests/helpers/told_time.h).
+#include "baselines/link.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_random.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CODES = 4, MOST = 64, STEPS = 14 };
+static const char *const takes[CODES] = {"1", "2", "4", "0.5"};
+static const char *const policies[] = {"silent", "on", "off"};
+static char *directory, *bench;
+static struct plumb_outcome outcome;
+
+struct made {
+    char id[OBJECT_ID_TEXT];
+    int parent, code; // parent: the first; -1: none
+    bool ran;
+};
+
+struct world {
+    struct made commits[MOST];
+    int count;
+    int main, topic; // their tips; topic -1: there is none
+    bool measured[CODES];
+    struct random random;
+    const char *policy;
+};
+
+static void write_policy(const char *name, const char *end)
+{
+    char *path = xprintf("%s/%s.cfg", directory, name);
+    char *text =
+        xprintf("[build]\n\tsandbox = off\n\tinput = kernels\n"
+                "\tcommand = \"cc -shared -fPIC -o \\\"$PLUMB_OUT/simple.so\\\" "
+                "\\\"$PLUMB_SOURCE\\\"/kernels/simple.c\"\n"
+                "[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+                "[kernel \"*\"]\n\tproblems = p\n\tmargin = 4%%\n[gate]\n\tprocesses = 2\n%s",
+                end);
+    helper_write_text(path, text);
+    free(text);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    git_repository *git = NULL;
+    directory = helper_directory();
+    bench = xprintf("%s/bench", directory);
+    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
+    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
+        return -1;
+    git_repository_free(git);
+    free(copy);
+    write_policy("silent", "");
+    write_policy("on", "[history]\n\tlink = on\n");
+    write_policy("off", "[history]\n\tlink = off\n");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(directory);
+    free(directory);
+    free(bench);
+    return 0;
+}
+
+// `second`: another parent, or -1. Commits of one tree differ by their time.
+static int commit(struct world *w, const char *branch, int parent, int second, int code)
+{
+    char *text = xprintf("const char takes[] = \"fake-time=%s\";\n", takes[code]);
+    const struct helper_file file = {"kernels/simple.c", text, 0};
+    const char *parents[] = {parent < 0 ? NULL : w->commits[parent].id,
+                             second < 0 ? NULL : w->commits[second].id};
+    struct made *made = &w->commits[w->count];
+    *made = (struct made){.parent = parent, .code = code};
+    assert_true(w->count < MOST);
+    helper_repo_commit(made->id, directory, branch, parents, (size_t)(parent >= 0) + (second >= 0),
+                       w->count, "step\n", &file, 1);
+    free(text);
+    return w->count++;
+}
+
+static int draw(struct world *w, int count)
+{
+    return (int)(random_uniform(&w->random) * count) % count;
+}
+
+// ---- one step of a history ----
+
+static int rebased(struct world *w, int tip, int root, int onto)
+{
+    if (tip == root)
+        return onto;
+    const int parent = rebased(w, w->commits[tip].parent, root, onto);
+    return commit(w, "topic", parent, -1, w->commits[tip].code);
+}
+
+static int root_of(const struct world *w)
+{
+    for (int at = w->topic; at >= 0; at = w->commits[at].parent) {
+        for (int on = w->main; on >= 0; on = w->commits[on].parent) {
+            if (at == on)
+                return at;
+        }
+    }
+    return -1;
+}
+
+// Returns the commit that is new.
+static int step(struct world *w)
+{
+    const int kind = draw(w, 7);
+    if (w->topic < 0 || kind == 0)
+        return w->topic = commit(w, "topic", w->main, -1, draw(w, CODES));
+    switch (kind) {
+    case 1: // on main
+        return w->main = commit(w, "main", w->main, -1, draw(w, CODES));
+    case 2: // on the branch
+        return w->topic = commit(w, "topic", w->topic, -1, draw(w, CODES));
+    case 3: // merge
+        w->main = commit(w, "main", w->main, w->topic, w->commits[w->topic].code);
+        break;
+    case 4: // squash
+        w->main = commit(w, "main", w->main, -1, w->commits[w->topic].code);
+        break;
+    case 5: // an amended message, or a rebase
+        return w->topic = rebased(w, w->topic, root_of(w), draw(w, 2) ? root_of(w) : w->main);
+    default: { // main goes back to what it had before
+        const int before = w->commits[w->main].parent;
+        return w->main = commit(w, "main", w->main, -1, w->commits[before < 0 ? 0 : before].code);
+    }
+    }
+    w->topic = -1;
+    return w->main;
+}
+
+// ---- what a run says ----
+
+static void plumb(const struct world *w, const char *what, const char *id, const char *more)
+{
+    char *policy = xprintf("%s.cfg", w->policy), *store = xprintf("%s.db", w->policy);
+    const char *argv[] = {what,  id,        "--policy", policy, "--bench",
+                          bench, "--store", store,      more,   NULL};
+    plumb_run(&outcome, directory, argv, 0);
+    free(policy);
+    free(store);
+}
+
+static size_t links_of(const struct world *w)
+{
+    struct store *store;
+    struct error err;
+    struct arena arena = {0};
+    struct series_entry *series;
+    struct link *links;
+    size_t count, found = 0;
+    char *path = xprintf("%s/%s.db", directory, w->policy);
+    assert_int_equal(store_open(&store, path, STORE_READ, &err), 0);
+    assert_int_equal(store_list_series(&series, &count, store, &arena, &err), 0);
+    const struct series one = {series->kernel, &series->problem, series->device_uuid};
+    assert_int_equal(store_links(&links, &found, store, &one, &arena, &err), 0);
+    store_close(store);
+    arena_free(&arena);
+    free(path);
+    return found;
+}
+
+static int before(const struct world *w, int commit)
+{
+    int at = w->commits[commit].parent;
+    while (at >= 0 && !w->measured[w->commits[at].code])
+        at = w->commits[at].parent;
+    return at;
+}
+
+static void show(const struct world *w)
+{
+    for (int i = 0; i < w->count; i++)
+        print_message("%d: %.10s, behind %d, takes %s%s\n", i, w->commits[i].id,
+                      w->commits[i].parent, takes[w->commits[i].code],
+                      w->commits[i].ran ? ", was run" : "");
+}
+
+static void measure(struct world *w, int at)
+{
+    const int base = before(w, at);
+    const double now = atof(takes[w->commits[at].code]);
+    const double then = base < 0 ? now : atof(takes[w->commits[base].code]);
+    plumb(w, "run", w->commits[at].id, NULL);
+    w->commits[at].ran = w->measured[w->commits[at].code] = true;
+    const char *says = now > then ? "SLOWER: 1 slower" : now < then ? "OK: 1 faster" : "OK: ";
+    if (outcome.code == (now > then) && strstr(outcome.output, says))
+        return;
+    show(w);
+    fail_msg("%s: commit %d, held against %d: expected '%s', exit %d:\n%s", w->policy, at, base,
+             says, outcome.code, outcome.output);
+}
+
+static void a_run_holds_each_commit_against_its_first_parent(void **state)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct world w = {.topic = -1, .random = {seed}, .policy = policies[seed % 3]};
+        char *clean = xprintf("cd '%s' && rm -rf *.db *.db-*", directory);
+        assert_int_equal(system(clean), 0);
+        free(clean);
+        w.main = commit(&w, "main", -1, -1, 0);
+        measure(&w, w.main);
+        for (int i = 0; i < STEPS; i++) {
+            const int at = step(&w);
+            if (draw(&w, 3))
+                measure(&w, at);
+        }
+    }
+}
+
+// ---- the ways of a branch to main ----
+
+static void begin(struct world *w, const char *policy, int at)
+{
+    *w = (struct world){.topic = -1, .policy = policy};
+    char *clean = xprintf("cd '%s' && rm -rf *.db *.db-*", directory);
+    assert_int_equal(system(clean), 0);
+    free(clean);
+    w->main = commit(w, "main", -1, -1, 0);
+    measure(w, w->main);
+    w->topic = commit(w, "topic", w->main, -1, at);
+    measure(w, w->topic);
+    assert_int_equal(outcome.code, 1);
+}
+
+static void a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing(void **state)
+{
+    for (size_t p = 0; p < ARRAY_COUNT(policies); p++) {
+        for (int merge = 0; merge < 2; merge++) {
+            struct world w;
+            begin(&w, policies[p], 1);
+            const size_t links = links_of(&w);
+            w.main = commit(&w, "main", w.main, merge ? w.topic : -1, 1);
+            plumb(&w, "run", w.commits[w.main].id, "-n");
+            plumb_said(&outcome, 0, "0 of 1 series");
+            measure(&w, w.main);
+            assert_int_equal(outcome.code, 1);
+            assert_int_equal(links_of(&w), links);
+            const int next = commit(&w, "main", w.main, -1, 1);
+            measure(&w, next); // it did nothing
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing),
+        cmocka_unit_test(a_run_holds_each_commit_against_its_first_parent),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
