@@ -111,6 +111,10 @@ int store_commit_places(struct commit_places *out, struct store *store, struct a
 // The code that a series had in a run; 0: it was not there, or had none.
 int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
                    struct error *err);
+// Which of a link's codes a commit has, by the builds of its tree.
+enum link_at { LINK_AT_OTHER, LINK_AT_BASE, LINK_AT_HEAD, LINK_AT_UNKNOWN };
+int store_link_at(enum link_at *out, struct store *store, int64_t link, const struct commit *commit,
+                  struct error *err);
 // A plain run of the commit found the series with the code of that link's base.
 int store_had_base(bool *out, struct store *store, int64_t link, const char *commit,
                    struct error *err);

@@ -207,6 +207,17 @@ int store_run_code(int64_t *out, struct store *store, int64_t run, const struct 
     return status < 0 ? -1 : 0;
 }
 
+int store_link_at(enum link_at *out, struct store *store, int64_t link, const struct commit *commit,
+                  struct error *err)
+{
+    sqlite3_stmt *row =
+        statement_bind(store, SQL_LINK_AT, CELLS(INT(link), TEXT(commit->id), TEXT(commit->tree)));
+    const int status = statement_step(store, row, err);
+    *out = status > 0 ? (enum link_at)row_int(row, 0) : LINK_AT_UNKNOWN;
+    sqlite3_reset(row);
+    return status < 0 ? -1 : 0;
+}
+
 int store_had_base(bool *out, struct store *store, int64_t link, const char *commit,
                    struct error *err)
 {

@@ -332,6 +332,8 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
             (is_last ? run_known_newest : run_known)(&known, context, &what, false, err))
             return -1;
         known = known || (!anew_of(a) && !is_last && tree_waits(w, what.commit));
+        if (known && !a->options.dry_run && run_known_note(context, &what, err))
+            return -1;
         if (known)
             continue;
         if (a->options.seconds && monotonic_s() >= deadline_s) {

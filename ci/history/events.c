@@ -292,6 +292,8 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
                                             .back = c->back,
                                             .levelled = isfinite(c->left),
                                             .left = c->left,
+                                            .was = c->was,
+                                            .aside = c->aside,
                                             .cause = ATTRIBUTION_KERNEL};
         add_change(f, &change, &(struct timeline_stretch){c->base.id, "", c->at.id}, c->at.id);
         f->found.items[f->found.count - 1].link = c->link;
@@ -444,22 +446,31 @@ static int events_find(struct found_changes *out, const struct history_set *set,
 
 // ---- accepted baselines ----
 
-// Does the level accepted there hold what the event did?
-static bool is_behind(const struct epoch *epoch, const struct event *e, const struct timeline *t)
+// Does the level accepted there hold what the event did? Where a repository knows both commits,
+// ancestry says, and no date.
+static bool is_behind(const struct epoch *epoch, const struct event *e, const struct timeline *t,
+                      const struct repository *repository, struct arena *arena)
 {
     const size_t at = timeline_find(t, epoch->commit);
+    const char *last = t->commits[e->last].id;
+    struct commit named, found;
+    struct error gone;
+    if (repository && repository_commit(&found, repository, last, arena, &gone) == 0)
+        return repository_commit(&named, repository, epoch->commit, arena, &gone) == 0 &&
+               (strcmp(named.id, last) == 0 || repository_descends(repository, named.id, last));
     return at != SIZE_MAX ? at >= e->last : t->commits[e->last].time_s < epoch->when_s;
 }
 
 // The file grows at its end: the first that holds the change is the one that was made for it.
 static const struct epoch *accepting(const struct event *e, const struct event_change *c,
-                                     const struct history_set *set, const struct timeline *t)
+                                     const struct history_set *set, const struct timeline *t,
+                                     const struct repository *repository, struct arena *arena)
 {
     const struct series_entry *s = set->series[c->series].series;
     for (size_t i = 0; i < set->epochs.count; i++) {
         const struct epoch *epoch = &set->epochs.epochs[i];
         if (!epoch->removed && epoch_matches(epoch, s->kernel, &s->problem, s->device_uuid) &&
-            is_behind(epoch, e, t))
+            is_behind(epoch, e, t, repository, arena))
             return epoch;
     }
     return NULL;
@@ -467,7 +478,8 @@ static const struct epoch *accepting(const struct event *e, const struct event_c
 
 // The epoch of the largest change that needs one; NULL: some change that needs one has none.
 static const struct epoch *accepted_with(const struct event *e, const struct history_set *set,
-                                         const struct timeline *t)
+                                         const struct timeline *t,
+                                         const struct repository *repository, struct arena *arena)
 {
     const struct epoch *largest = NULL;
     bool slower = false;
@@ -476,7 +488,7 @@ static const struct epoch *accepted_with(const struct event *e, const struct his
     for (size_t i = 0; i < e->count; i++) {
         if (slower && !(e->changes[i].size.value > 0))
             continue;
-        const struct epoch *epoch = accepting(e, &e->changes[i], set, t);
+        const struct epoch *epoch = accepting(e, &e->changes[i], set, t, repository, arena);
         if (!epoch)
             return NULL;
         largest = largest ? largest : epoch;
@@ -501,7 +513,8 @@ static void add_word(struct event *e, struct event_entry *entries, const struct 
 // decision more than an accepted baseline. All in the arena.
 static void events_decide(struct event *event, const struct stored_event *stored,
                           const struct event_entry *now, const struct history_set *set,
-                          const struct timeline *timeline, struct arena *arena)
+                          const struct timeline *timeline, const struct repository *repository,
+                          struct arena *arena)
 {
     const struct epoch_list *epochs = &set->epochs;
     const size_t known = stored ? stored->entry_count : 0;
@@ -524,7 +537,7 @@ static void events_decide(struct event *event, const struct stored_event *stored
     }
     if (decided || (now->state != EVENT_NEW && now->state != EVENT_CONFIRMED))
         return;
-    const struct epoch *epoch = accepted_with(event, set, timeline);
+    const struct epoch *epoch = accepted_with(event, set, timeline, repository, arena);
     if (epoch)
         add_word(event, entries,
                  &(struct event_entry){EVENT_ACCEPTED, epoch->when_s, epoch->who, epoch->reason});
@@ -566,6 +579,8 @@ static bool meets(const struct remembering *r, const struct stored_event_change 
 {
     const struct timeline *t = &r->events->timeline;
     const size_t first = timeline_find(t, s->first), last = timeline_find(t, s->last);
+    if (c->was && (strcmp(c->was, s->last) == 0 || c->log_evidence == s->log_evidence))
+        return true; // the same links, told at another commit since
     return last != SIZE_MAX && (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
 }
 
@@ -703,6 +718,8 @@ static bool is_undone(const struct remembering *r, const struct event *e,
                       const struct event_change *c)
 {
     double left = c->size.value;
+    if (c->aside)
+        return false;
     if (c->levelled)
         return c->left <= c->size.value / 4;
     for (size_t t = r->index.begin[c->series]; t < r->index.begin[c->series + 1]; t++) {
@@ -742,6 +759,18 @@ static bool was(const struct stored_event *s, enum event_state state)
     return found;
 }
 
+// HEAD does not come after it: its branch is gone, for a change of a branch that is there is found.
+static bool is_abandoned(const struct remembering *r, const struct event *e)
+{
+    const struct repository *repository = r->asked->sources.repository;
+    struct commit head, gone;
+    struct error none;
+    if (!repository || repository_commit(&head, repository, "HEAD", r->arena, &none))
+        return false;
+    return repository_commit(&gone, repository, e->commits[0].id, r->arena, &none) ||
+           (strcmp(head.id, gone.id) != 0 && !repository_descends(repository, head.id, gone.id));
+}
+
 // What the tool says of it now, and why. Once confirmed it stays so.
 static struct event_entry opinion(const struct remembering *r, const struct event *e,
                                   const struct stored_event *s)
@@ -750,7 +779,8 @@ static struct event_entry opinion(const struct remembering *r, const struct even
                                 "found; the evidence over the whole history does not suffice yet"};
     if (e->state == EVENT_WITHDRAWN) {
         entry.state = EVENT_WITHDRAWN;
-        entry.why = "what was measured since, or pruned, does not bear it out";
+        entry.why = is_abandoned(r, e) ? "no branch has its commit any more"
+                                       : "what was measured since, or pruned, does not bear it out";
     } else if (is_fixed(r, e)) {
         entry.state = EVENT_FIXED;
         entry.why = "later changes undo it";
@@ -847,7 +877,7 @@ static void settle(struct remembering *r)
         fprintf(stderr, "plumb: %s; events are not kept\n", refused.text);
     for (size_t i = 0; i < events->list.count; i++)
         events_decide(&events->list.events[i], events->stored[i], &now[i], r->set,
-                      &events->timeline, r->arena);
+                      &events->timeline, r->asked->sources.repository, r->arena);
     free(now);
 }
 

@@ -22,6 +22,8 @@ struct linked_change {
     bool sure;                      // its 99.99 % interval, with what pairs cannot see, has no 0
     bool back;                      // to a code that the series had before: an exact revert
     double left;                    // of it, in the newest code; log ratio, NaN: no link says
+    const char *was; // the commit that it was measured at, where `at` has got its code since; NULL
+    bool aside;      // of a branch that the line of HEAD does not have
 };
 
 // A link that does not fit its loops, and was not measured again yet.

@@ -21,8 +21,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+// HEAD and its first parents, and what any branch or tag has.
+struct line {
+    struct commit *items; // newest first
+    const char **names;   // of them, in their order
+    size_t count;         // 0: there is no repository
+    bool whole;           // the last is a root
+    const char **reached; // ids in their order, once asked
+    size_t reached_count;
+    bool asked;
+};
+
 struct loading {
     struct store *store;
+    struct line line;
     struct history_set *set; // with room for all of `entries`
     const struct history_wanted *wanted;
     const struct series_entry *entries; // set->known of them
@@ -355,8 +367,158 @@ static int judge(struct series_history *s, struct history_kept *kept, struct loa
     return 0;
 }
 
+static int by_name(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+// ---- changes by ancestry ----
+
+// A link is of two codes, and was measured at some commit. What it says is told where the line of
+// HEAD has these codes: a merge, a squash or a rebase brings what a branch measured. What the line
+// has none of stays with its branch for as long as there is one that the line has not taken in, and
+// is no change of anything when no branch and no tag has it.
+
+enum { LINE_MOST = 4096, LOOKED_AT = 1024 };
+
+static void read_line(struct loading *l)
+{
+    struct line *line = &l->line;
+    const struct repository *repository = l->wanted->repository;
+    struct arena *arena = &l->set->arena;
+    struct commit at;
+    struct error edge;
+    if (!repository || repository_commit(&at, repository, "HEAD", arena, &edge))
+        return;
+    line->items = arena_alloc(arena, LINE_MOST * sizeof(*line->items));
+    while (line->count < LINE_MOST) {
+        line->items[line->count++] = at;
+        line->whole = !at.parent[0];
+        if (line->whole || repository_parent(&at, repository, &at, arena, &edge))
+            break;
+    }
+    line->names = arena_alloc(arena, line->count * sizeof(*line->names));
+    for (size_t i = 0; i < line->count; i++)
+        line->names[i] = line->items[i].id;
+    qsort(line->names, line->count, sizeof(*line->names), by_name);
+}
+
+static bool is_named(const char *const *names, size_t count, const char *id)
+{
+    return count && bsearch(&id, names, count, sizeof(*names), by_name);
+}
+
+// Any branch or tag has it. Read once, when it is first asked.
+static bool is_reached(struct loading *l, const char *id)
+{
+    struct line *line = &l->line;
+    const struct commit_selection all = {.range = "ALL"};
+    struct commit_list list;
+    struct error none;
+    if (!line->asked &&
+        repository_select(&list, l->wanted->repository, &all, &l->set->arena, &none) == 0) {
+        line->reached = arena_alloc(&l->set->arena, (list.count + 1) * sizeof(*line->reached));
+        for (size_t i = 0; i < list.count; i++)
+            line->reached[i] = list.items[i].id;
+        line->reached_count = list.count;
+        qsort(line->reached, list.count, sizeof(*line->reached), by_name);
+    }
+    line->asked = true;
+    return is_named(line->reached, line->reached_count, id);
+}
+
+static bool is_in_repository(struct loading *l, const char *id, struct arena *scratch)
+{
+    struct commit found;
+    struct error none;
+    return repository_commit(&found, l->wanted->repository, id, scratch, &none) == 0;
+}
+
+// Where on the line the link's base became its head, newest first: *at < *base; SIZE_MAX: nowhere.
+// *newest: the newest of which the build is known.
+static int find_on_line(size_t *at, size_t *base, size_t *newest, const struct line *line,
+                        struct store *store, int64_t link, struct error *err)
+{
+    size_t head = SIZE_MAX;
+    *at = *base = *newest = SIZE_MAX;
+    for (size_t i = 0; i < line->count && i < LOOKED_AT && *at == SIZE_MAX; i++) {
+        enum link_at has;
+        if (store_link_at(&has, store, link, &line->items[i], err))
+            return -1;
+        if (has == LINK_AT_UNKNOWN)
+            continue;
+        *newest = *newest == SIZE_MAX ? i : *newest;
+        if (has == LINK_AT_BASE && head != SIZE_MAX) {
+            *at = head;
+            *base = i;
+        }
+        head = has == LINK_AT_HEAD ? i : SIZE_MAX;
+    }
+    return 0;
+}
+
+static struct history_commit as_history(const struct commit *commit)
+{
+    struct history_commit out = {.time_s = commit->time_s};
+    text_copy(out.id, sizeof(out.id), commit->id);
+    return out;
+}
+
+// False: it is told elsewhere, or of nothing that there is.
+static int place_change(bool *stays, struct linked_change *c, struct loading *l,
+                        struct store *store, struct arena *arena, struct error *err)
+{
+    const struct line *line = &l->line;
+    size_t at, base, newest;
+    *stays = true;
+    if (is_named(line->names, line->count, c->at.id))
+        return 0;
+    if (!line->whole &&
+        (!is_in_repository(l, c->at.id, arena) ||
+         repository_descends(l->wanted->repository, line->items[line->count - 1].id, c->at.id)))
+        return 0; // further back than the line is known
+    if (find_on_line(&at, &base, &newest, line, store, c->link, err))
+        return -1;
+    if (at != SIZE_MAX) {
+        c->was = arena_strdup(arena, c->at.id);
+        c->at = as_history(&line->items[at]);
+        c->base = as_history(&line->items[base]);
+        return 0;
+    }
+    c->aside = true;
+    c->left = NAN;
+    *stays = is_reached(l, c->at.id) &&
+             (newest == SIZE_MAX ||
+              !repository_descends(l->wanted->repository, line->items[newest].id, c->at.id));
+    return 0;
+}
+
+// All of a series. One of which the repository knows no commit is another's.
+static int place_changes(struct linked_history *linked, struct loading *l, struct store *store,
+                         struct arena *arena, struct error *err)
+{
+    size_t kept = 0;
+    bool ours = false;
+    for (size_t i = 0; l->line.count && i < linked->change_count && !ours; i++)
+        ours = is_in_repository(l, linked->changes[i].at.id, arena);
+    for (size_t i = 0; ours && i < linked->change_count; i++) {
+        struct linked_change c = linked->changes[i];
+        bool stays, twice = false;
+        if (place_change(&stays, &c, l, store, arena, err))
+            return -1;
+        for (size_t k = 0; k < linked->change_count && c.was; k++)
+            twice |=
+                k != i && (k < kept || k > i) && strcmp(linked->changes[k].at.id, c.at.id) == 0;
+        if (stays && !twice)
+            linked->changes[kept++] = c;
+    }
+    linked->change_count = ours ? kept : linked->change_count;
+    return 0;
+}
+
 // The same is said whether it is kept or not.
-static int load_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
+static int read_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
                       struct arena *scratch, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
@@ -383,6 +545,18 @@ static int load_links(struct series_history *s, struct loader *l, const struct s
     if (l->links_count == SAVED_AT_ONCE)
         save(l);
     return 0;
+}
+
+static int load_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
+                      struct arena *scratch, struct error *err)
+{
+    if (read_links(s, l, entry, scratch, err))
+        return -1;
+    struct sharing *sharing = l->sharing;
+    pthread_mutex_lock(&sharing->lock); // the line is read once, and the repository by one
+    const int status = place_changes(&s->linked, l->all, l->store, &l->found, err);
+    pthread_mutex_unlock(&sharing->lock);
+    return status;
 }
 
 static int load_one(struct loader *l, size_t index, struct error *err)
@@ -534,6 +708,7 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     if (l->wanted->repository &&
         epochs_on_line(&set->epochs, l->wanted->repository, "HEAD", &set->arena, err))
         return -1;
+    read_line(l);
     if (store_newest_key(&l->newest_key, l->store, err) ||
         store_list_series(&entries, &set->known, l->store, &set->arena, err))
         return -1;

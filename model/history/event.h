@@ -112,11 +112,13 @@ struct event_change {
     size_t at;            // most likely with this one
     struct interval size; // log ratio
     double log_evidence;
-    bool paired;    // measured side by side, so that it is of the code
-    bool confirmed; // nothing more is needed to believe it
-    bool back;      // to a code that the series had before: an exact revert
-    bool levelled;  // links say how much of it is left
-    double left;    // so much; log ratio
+    bool paired;     // measured side by side, so that it is of the code
+    bool confirmed;  // nothing more is needed to believe it
+    bool back;       // to a code that the series had before: an exact revert
+    bool levelled;   // links say how much of it is left
+    double left;     // so much; log ratio
+    const char *was; // id of the commit that it was told at before, or NULL; borrowed
+    bool aside;      // of a branch that the line does not have: nothing newer undoes it
     enum attribution cause;
     const char *what; // "driver 570.86 -> 580.65", or NULL; borrowed
 };

@@ -259,10 +259,90 @@ static void a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing(void 
     }
 }
 
+// ---- what is told of it ----
+
+static void git(const char *words)
+{
+    char *command = xprintf("cd '%s' && git %s", directory, words);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+static void tells(const struct world *w, const char *what, const char *more, int code,
+                  const char *part)
+{
+    char *store = xprintf("%s.db", w->policy);
+    const char *argv[] = {what, "--repo", ".", "--store", store, more, NULL};
+    plumb_run(&outcome, directory, argv, 0);
+    plumb_said(&outcome, code, part);
+    free(store);
+}
+
+static void tells_one_change_at(const struct world *w, int at)
+{
+    char *line = xprintf("  %.10s  ", w->commits[at].id);
+    tells(w, "history", NULL, 0, ": 1 change\n");
+    plumb_said(&outcome, 0, line);
+    tells(w, "events", "--check", 1, "1 event: 1 confirmed");
+    free(line);
+}
+
+static void a_change_is_told_once_and_where_the_line_has_it(void **state)
+{
+    struct world w;
+    begin(&w, "on", 1);
+    git("symbolic-ref HEAD refs/heads/main");
+    tells_one_change_at(&w, w.topic); // its branch is open
+    const int squashed = w.main = commit(&w, "main", w.main, -1, 1);
+    measure(&w, w.main);
+    tells_one_change_at(&w, squashed);
+    git("branch -q -D topic");
+    const size_t links = links_of(&w);
+    const int amended = commit(&w, "main", w.commits[squashed].parent, -1, 1);
+    measure(&w, amended);
+    assert_int_equal(links_of(&w), links);
+    tells_one_change_at(&w, amended);
+}
+
+static void what_no_branch_has_is_withdrawn_and_not_fixed(void **state)
+{
+    struct world w;
+    begin(&w, "on", 1);
+    git("symbolic-ref HEAD refs/heads/main");
+    tells_one_change_at(&w, w.topic);
+    git("branch -q -D topic");
+    tells(&w, "events", "--check", 0, "1 event: 1 withdrawn");
+    tells(&w, "history", NULL, 0, ": 0 changes");
+}
+
+// An accepted level is of the commits before it, and of no other branch's.
+static void nothing_is_accepted_that_nobody_accepted(void **state)
+{
+    struct world w;
+    char *epoch, *path = xprintf("%s/baselines/epochs.txt", directory);
+    begin(&w, "on", 1);
+    git("symbolic-ref HEAD refs/heads/main");
+    tells_one_change_at(&w, w.topic);
+    w.main = commit(&w, "main", w.main, -1, 2); // later, on main, and accepted there
+    measure(&w, w.main);
+    epoch = xprintf("series = simple * *\ncommit = %s\nlevel = 1.4\nreason = exact\nwho = A\n"
+                    "when = 2026-11-21\n",
+                    w.commits[w.main].id);
+    git("--version >/dev/null && mkdir -p baselines");
+    helper_write_text(path, epoch);
+    tells(&w, "events", "--check", 1, "2 events: 1 confirmed, 1 accepted");
+    git("--version >/dev/null && rm -r baselines");
+    free(epoch);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing),
+        cmocka_unit_test(a_change_is_told_once_and_where_the_line_has_it),
+        cmocka_unit_test(what_no_branch_has_is_withdrawn_and_not_fixed),
+        cmocka_unit_test(nothing_is_accepted_that_nobody_accepted),
         cmocka_unit_test(a_run_holds_each_commit_against_its_first_parent),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
