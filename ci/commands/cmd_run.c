@@ -310,6 +310,20 @@ static void tell_range(const struct waiting *w, struct context *context)
                                  w->last.headline, w->last.head.id, count, text));
 }
 
+// The commit has the code that is known of its tree: its line can be told by it.
+static int note_known(struct context *context, const struct to_build *what, struct error *err)
+{
+    struct build_record record = {0};
+    struct arena arena = {0};
+    bool found = false;
+    int status = store_find_commit_build(&record, &found, context->store, what->commit,
+                                         built_recipe(context, what->toolchain), &arena, err);
+    if (status == 0 && found)
+        status = store_record_build(context->store, what->commit, &record, err);
+    arena_free(&arena);
+    return status;
+}
+
 // All commits by one toolchain.
 static int run_commits(struct waiting *w, struct context *context, const struct arguments *a,
                        double deadline_s, struct error *err)
@@ -332,7 +346,7 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
             (is_last ? run_known_newest : run_known)(&known, context, &what, false, err))
             return -1;
         known = known || (!anew_of(a) && !is_last && tree_waits(w, what.commit));
-        if (known && !a->options.dry_run && run_known_note(context, &what, err))
+        if (known && !a->options.dry_run && note_known(context, &what, err))
             return -1;
         if (known)
             continue;

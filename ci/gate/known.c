@@ -126,19 +126,6 @@ int run_known_newest(bool *known, struct context *context, const struct to_build
     return 0;
 }
 
-int run_known_note(struct context *context, const struct to_build *head, struct error *err)
-{
-    struct build_record record;
-    struct arena arena = {0};
-    bool found = false;
-    int status = store_find_commit_build(&record, &found, context->store, head->commit,
-                                         built_recipe(context, head->toolchain), &arena, err);
-    if (status == 0 && found)
-        status = store_record_build(context->store, head->commit, &record, err);
-    arena_free(&arena);
-    return status;
-}
-
 bool anew_wanted(enum anew anew, const struct run *run, const struct result *result)
 {
     size_t controls = 0;

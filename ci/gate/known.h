@@ -20,9 +20,6 @@ int run_known(bool *known, struct context *context, const struct to_build *head,
 int run_known_newest(bool *known, struct context *context, const struct to_build *head,
                      bool any_driver, struct error *err);
 
-// Keeps that the commit has the code that is known of its tree.
-int run_known_note(struct context *context, const struct to_build *head, struct error *err);
-
 // What is measured even when it is known. ANEW_CONTROLS: the controls, which show what the machine
 // did where nothing is new.
 enum anew { ANEW_NOTHING, ANEW_CONTROLS, ANEW_ALL };
