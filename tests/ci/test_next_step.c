@@ -2,6 +2,7 @@
 //
 // What an undecided series is advised: figures that are worth another run.
 #include "ci/gate/judge.h"
+#include "ci/settings/context.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>
@@ -30,7 +31,8 @@ static void a_budget_that_is_advised_is_a_quarter_larger_at_least(void **state)
                                             .sentence = "k undecided"}};
         struct run run = {.results = &result, .count = 1};
         const struct policy_kernel rule = {.pattern = "loud*", .max_pairs = cases[i].own};
-        struct task task = {.result = &result, .run = &run, .rule = &rule};
+        const struct context_device device = {0};
+        struct task task = {.result = &result, .run = &run, .rule = &rule, .device = &device};
         const struct task_list tasks = {.items = &task, .count = 1};
         say_next_steps(&run, &tasks, &policy);
         if (!strstr(result.verdict.sentence, cases[i].says))
