@@ -231,7 +231,9 @@ static void a_gate_measures_until_the_mix_is_decided(void **state)
          "\tkernel = simple\n\tmargin = 2%\n");
     plumb_said(&outcome, 1, "SLOWER: mix decode by simple: ");
     plumb_run(&outcome, repo.directory,
-              (const char *[]){"accept", "-n", "--reason", "meant", "simple mix:decode", NULL}, 0);
+              (const char *[]){"accept", "-n", "--who", "A <a@b>", "--reason", "meant",
+                               "simple mix:decode", NULL},
+              0);
     plumb_said(&outcome, 0, "series = simple mix:decode ");
     // Not all of it was asked for: that is said.
     plumb_run(&outcome, repo.directory,
