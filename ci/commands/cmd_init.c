@@ -3,9 +3,12 @@
 // plumb init: a policy, the ABI header and a shim for each kernel of a repository that it
 // understands, or for a first kernel where there is none. What it writes builds and gates as it is.
 #include "ci/command.h"
+#include "ci/gate/built.h"
 #include "ci/init/shims.h"
 #include "ci/init/sources.h"
 #include "reports/report.h"
+#include "runner/bench/record.h"
+#include "runner/child/files.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,16 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 extern const unsigned char asset_policy[], asset_kernel_header[];
 extern const size_t asset_policy_size, asset_kernel_header_size;
 
-enum { SHIMS_MAX = 16 };
+enum { SHIMS_MAX = 32 };
 
 struct arguments {
     struct options options;
     const char *form, *arch, *outside;
-    bool print, force;
+    bool print, force, unchecked;
 };
 
 static int take_arch(void *arguments, const char *text)
@@ -44,7 +48,21 @@ static const struct command_option own_options[] = {
                 "Write there, not into the repository: its history is measured as it is", outside),
     OPTION_FLAG("print", 0, "Only print the policy, with every key", print),
     OPTION_FLAG("force", 0, "Replace files that are there", force),
+    OPTION_FLAG("no-check", 0, "Build and launch nothing: what a source does not say is a guess",
+                unchecked),
     {0},
+};
+
+// A function that gets a shim, and what came of trying it.
+enum check { CHECK_NONE, CHECK_UNBUILT, CHECK_BUILDS, CHECK_WRONG, CHECK_RIGHT };
+
+struct candidate {
+    const struct signature *s;
+    const char *kernel; // as plumb calls it
+    struct call call;
+    enum check check;
+    const char *why; // it is not right
+    bool recorded;   // from a record of its launches
 };
 
 // One invocation.
@@ -53,7 +71,10 @@ struct init {
     char *folder; // of plumb_kernel.h and shims/
     enum form form;
     struct sources sources;
-    size_t written;
+    struct candidate candidates[SHIMS_MAX];
+    size_t count;
+    size_t left;   // more of them than there is room for
+    bool launched; // the device is here
     struct arena arena;
 };
 
@@ -164,20 +185,34 @@ static int write_file(const struct init *init, const char *folder, const char *n
     return status;
 }
 
-static int write_shim(struct init *init, const struct signature *s, struct error *err)
+// As kernels are called: in small letters, beginning with a letter or digit.
+static const char *kernel_name(const struct signature *s, struct arena *arena)
 {
-    struct buffer text = {0};
-    char kernel[KERNEL_NAME_TEXT], *name;
     const char *called = s->called ? s->called : s->name;
+    char kernel[KERNEL_NAME_TEXT];
     size_t length = 0;
     for (; called[length] && length + 1 < sizeof(kernel); length++)
         kernel[length] = (char)tolower((unsigned char)called[length]);
     kernel[length] = '\0';
-    const char *plain = kernel + strspn(kernel, "_"); // names begin with a letter or digit
-    shim_write(&text, s, init->form, *plain ? plain : "kernel");
-    name = xprintf("shims/%s.%s", *plain ? plain : "kernel", init->form == FORM_HOST ? "c" : "cu");
-    int status = write_file(init, init->folder, name, text.bytes, text.length, err);
-    init->written += status == 0;
+    const char *plain = kernel + strspn(kernel, "_");
+    return arena_strdup(arena, *plain ? plain : "kernel");
+}
+
+// No part of the policy.
+static bool is_off(const struct candidate *c)
+{
+    return c->check == CHECK_WRONG || c->check == CHECK_UNBUILT;
+}
+
+// What is not right lies beside, under a name that no build takes, for who mends it.
+static int write_shim(struct init *init, const struct candidate *c, struct error *err)
+{
+    struct buffer text = {0};
+    const bool off = is_off(c);
+    shim_write(&text, c->s, init->form, &c->call, c->kernel);
+    char *name = xprintf("shims/%s.%s%s", c->kernel, init->form == FORM_HOST ? "c" : "cu",
+                         off ? ".off" : "");
+    const int status = write_file(init, init->folder, name, text.bytes, text.length, err);
     free(name);
     buffer_free(&text);
     return status;
@@ -215,83 +250,46 @@ static bool is_first(const struct init *init, size_t index)
     return true;
 }
 
-static int write_example(struct init *init, struct signature *s, struct error *err)
+static void add_candidate(struct init *init, const struct signature *s)
+{
+    struct candidate *c = &init->candidates[init->count++];
+    *c = (struct candidate){.s = s, .kernel = kernel_name(s, &init->arena)};
+    c->call = shim_call(init->form);
+    if (s->layout)
+        c->call.layout = s->layout;
+    // A kernel that launches its own code; what a library such as cuBLAS launches has no record.
+    c->recorded = init->form != FORM_HOST && !init->sources.libraries[0];
+}
+
+static int add_example(struct init *init, struct error *err)
 {
     const char *file = init->form == FORM_HOST ? "shims/example.h" : "shims/example.cuh";
+    struct signature *s = arena_alloc(&init->arena, sizeof(*s));
     struct buffer text = {0};
     shim_example(&text, s, init->form, file);
-    int status = write_file(init, init->folder, file, text.bytes, text.length, err);
-    if (status == 0)
-        status = write_shim(init, s, err);
+    const int status = write_file(init, init->folder, file, text.bytes, text.length, err);
     buffer_free(&text);
+    add_candidate(init, s);
     return status;
 }
 
-// The policy has problems of one kind: those of the first kernel.
-static bool like_first(const struct signature *first, const struct signature *s)
-{
-    return !first->name || (strcmp(first->in_type, s->in_type) == 0 &&
-                            (!s->layout || strcmp(first->layout, s->layout) == 0));
-}
-
-static int write_shims(struct init *init, struct signature *first, struct error *err)
+static void find_candidates(struct init *init)
 {
     const struct signature_list *found = &init->sources.found;
-    size_t others = 0;
     name_apart(init);
-    for (size_t i = 0; i < found->count && init->written < SHIMS_MAX; i++) {
+    for (size_t i = 0; i < found->count; i++) {
         const struct signature *s = &found->items[i];
         if (s->callee != wanted(init) || !s->understood)
             continue;
-        if (!is_first(init, i)) {
+        if (!is_first(init, i))
             printf("left out: %.80s of %.120s: another kernel has its name\n", s->name, s->file);
-            continue;
-        }
-        if (!like_first(first, s)) {
-            others++;
-            continue;
-        }
-        if (!first->name)
-            *first = *s;
-        if (write_shim(init, s, err))
-            return -1;
+        else if (init->count == SHIMS_MAX)
+            init->left++;
+        else
+            add_candidate(init, s);
     }
-    if (others)
-        printf("left out: %zu of other element types or layouts than %.80s has\n", others,
-               first->name);
-    if (init->written)
-        return 0;
-    puts(found->count ? "No function here is understood, so a first kernel is written."
-                      : "HEAD has no function that could be a kernel, so a first one is written.");
-    return write_example(init, first, err);
-}
-
-// A source, and the plan of the cubin that the build makes of it.
-static int write_plan(struct init *init, struct signature *first, struct error *err)
-{
-    struct buffer source = {0}, plan = {0};
-    shim_example(&source, first, init->form, "example_gemm.cu");
-    shim_plan(&plan);
-    int status =
-        write_file(init, init->folder, "plans/example_gemm.cu", source.bytes, source.length, err);
-    if (status == 0)
-        status =
-            write_file(init, init->folder, "plans/example_gemm.plan", plan.bytes, plan.length, err);
-    buffer_free(&source);
-    buffer_free(&plan);
-    return status;
-}
-
-static int write_kernels(struct init *init, struct signature *first, struct error *err)
-{
-    if (init->form == FORM_PLAN)
-        return write_plan(init, first, err);
-    tell_others(init);
-    return write_shims(init, first, err) ||
-                   write_file(init, init->folder, "plumb_kernel.h",
-                              (const char *)asset_kernel_header, asset_kernel_header_size, err)
-               ? -1
-               : 0;
+    if (init->left)
+        printf("left out: %zu more; copy a shim for each that you want\n", init->left);
 }
 
 static bool needs_cutlass(const struct init *init)
@@ -299,27 +297,431 @@ static bool needs_cutlass(const struct init *init)
     return init->form == FORM_CUTLASS || (init->form < FORM_CUTLASS && init->sources.names_cutlass);
 }
 
-static int write_policy(const struct init *init, const char *folder, const struct signature *first,
-                        struct error *err)
+static void fill_policy(struct buffer *out, struct init *init, bool outside,
+                        const struct shim_group *groups, size_t count)
 {
-    const struct arguments *a = init->arguments;
     const struct sources *from = &init->sources;
-    struct buffer text = {0};
+    const bool host = init->form == FORM_HOST;
     const struct shim_policy policy = {
         .form = init->form,
-        .arch = a->arch ? a->arch : "90a",
-        .outside = a->outside != NULL,
-        .in_type = first->in_type,
-        .out_type = first->out_type,
-        .layout = first->layout,
+        .arch = init->arguments->arch ? init->arguments->arch : "90a",
+        .outside = outside,
+        .groups = groups,
+        .group_count = count,
         .with_cutlass = needs_cutlass(init),
         .cutlass = from->cutlass,
         .cutlass_below = from->cutlass_below,
         .libraries = from->libraries,
+        .flags = arena_printf(&init->arena, "%s%s", from->folders, from->flags[host ? 0 : 1]),
         .inputs = from->inputs,
         .input_count = from->whole_tree ? 0 : from->input_count,
     };
-    shim_policy_write(&text, &policy);
+    shim_policy_write(out, &policy);
+}
+
+// ---- what a shim does is tried ----
+//
+// A source does not say how its matrices lie, nor a kernel's its grid. So each function is built
+// in all the ways that are open, and the stopwatch opens one after the other, which launches it
+// once and checks every element: the first that is right is kept. All of it lies in a folder that
+// is gone afterwards.
+
+enum { TRIES_MOST = 4 * SHIM_GRIDS, CHECK_SECONDS = 150, TRY_SECONDS = 20 };
+
+struct checking {
+    struct init *init;
+    struct context context;
+    struct built built;
+    struct context_device device;
+    struct bench *bench; // NULL: it has to be started
+    const char *folder;
+    double until_s; // monotonic
+};
+
+// The ways to call a function, likely ones first.
+static size_t ways(struct call out[TRIES_MOST], const struct init *init, const struct candidate *c)
+{
+    static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
+    const bool kernel = c->s->callee == CALLEE_KERNEL;
+    size_t count = 0;
+    if (init->form == FORM_CUTLASS) { // its types say all
+        out[0] = c->call;
+        return 1;
+    }
+    for (size_t grid = 0; grid < (kernel ? SHIM_GRIDS : 1); grid++) {
+        for (size_t l = 0; l < (kernel ? 2 : ARRAY_COUNT(layouts)); l++) {
+            for (int columns = 0; columns < 2; columns++)
+                out[count++] = (struct call){layouts[l], columns, grid};
+        }
+    }
+    return count;
+}
+
+static const char *try_name(size_t candidate, size_t way, struct arena *arena)
+{
+    return arena_printf(arena, "t%zu-%zu", candidate, way);
+}
+
+static int write_tries(struct checking *k, struct error *err)
+{
+    struct init *init = k->init;
+    struct arena *arena = &init->arena;
+    const char *top = arena_printf(arena, "%s/overlay", k->folder);
+    const char *shims = arena_printf(arena, "%s/shims", top);
+    struct call *calls = arena_alloc(arena, TRIES_MOST * sizeof(*calls));
+    const char **names = arena_alloc(arena, TRIES_MOST * sizeof(*names));
+    int status = make_folder(top, err) || make_folder(shims, err) ? -1 : 0;
+    for (size_t i = 0; status == 0 && i < init->count; i++) {
+        struct buffer text = {0};
+        const size_t count = ways(calls, init, &init->candidates[i]);
+        for (size_t w = 0; w < count; w++)
+            names[w] = try_name(i, w, arena);
+        shim_write_tries(&text, init->candidates[i].s, init->form, calls, names, count);
+        status = report_replace_file(
+            arena_printf(arena, "%s/t%zu.%s", shims, i, init->form == FORM_HOST ? "c" : "cu"),
+            text.bytes, text.length, err);
+        buffer_free(&text);
+    }
+    const struct shim_group group = {.name = "main", .in_type = "FP32", .layout = "NN"};
+    struct buffer policy = {0};
+    fill_policy(&policy, init, true, &group, 1);
+    if (status == 0)
+        status = report_replace_file(arena_printf(arena, "%s/plumb.cfg", k->folder), policy.bytes,
+                                     policy.length, err) ||
+                         report_replace_file(arena_printf(arena, "%s/plumb_kernel.h", top),
+                                             (const char *)asset_kernel_header,
+                                             asset_kernel_header_size, err)
+                     ? -1
+                     : 0;
+    buffer_free(&policy);
+    return status;
+}
+
+// The compiler's words on one library, or the loader's.
+static const char *why_unbuilt(const struct checking *k, size_t candidate)
+{
+    const struct built *built = &k->built;
+    const struct candidate *c = &k->init->candidates[candidate];
+    struct arena *arena = &k->init->arena;
+    const char *file = arena_printf(arena, "/t%zu.", candidate);
+    const char *library = arena_printf(arena, "t%zu.so: ", candidate);
+    const struct build_error *first = NULL;
+    if (built->detail && strncmp(built->detail, library, strlen(library)) == 0)
+        return built->detail + strlen(library);
+    for (size_t i = 0; i < built->failure.count && !first; i++) {
+        const struct build_error *e = &built->failure.errors[i];
+        if (strstr(e->file, file) || strstr(e->text, file) || strcmp(e->file, c->s->file) == 0)
+            first = e;
+    }
+    if (first)
+        return arena_printf(arena, "%s:%u: %s",
+                            strstr(first->file, file) ? "the shim" : first->file, first->line,
+                            first->text);
+    return built->detail ? arena_strdup(arena, built->detail) : "no reason is known";
+}
+
+static int start(struct checking *k, struct error *err)
+{
+    return k->bench
+               ? 0
+               : context_bench(&k->bench, &k->context, &k->device, k->built.directories, 1, err);
+}
+
+static void let_go(struct checking *k)
+{
+    bench_stop(k->bench);
+    k->bench = NULL;
+}
+
+// Whether a record of its launches can be made; else it is timed with its host code.
+static bool is_recorded(struct checking *k, const struct bench_series *series)
+{
+    struct bench_outcome outcome;
+    struct error ignored;
+    const char *file = arena_printf(&k->init->arena, "%s/record", k->folder);
+    if (start(k, &ignored))
+        return false;
+    const bool made = record_write(&outcome, file, k->bench, series, &ignored) == 0 &&
+                      outcome.state == MEASURED_OK;
+    if (!made)
+        let_go(k);
+    unlink(file);
+    return made;
+}
+
+// One way of one candidate: 1 when it is right. -1: the device is gone.
+static int try_way(struct checking *k, struct candidate *c, const struct built_kernel *kernel,
+                   const struct call *call, struct error *err)
+{
+    const bool host = k->init->form == FORM_HOST;
+    struct arena *arena = &k->init->arena;
+    struct problem problem;
+    struct bench_outcome outcome;
+    struct bench_handle handle;
+    char text[PROBLEM_TEXT];
+    snprintf(text, sizeof(text), "%s:%s-%s:%s", host ? "128x192x64" : "512x768x256", c->s->in_type,
+             c->s->out_type, call->layout);
+    for (char *at = text; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    if (problem_parse(&problem, text, err) || start(k, err))
+        return -1;
+    const struct bench_series series = {.kernel = kernel->name,
+                                        .problem = &problem,
+                                        .head = kernel->library,
+                                        .seed = bench_draw_seed()};
+    if (bench_open(&outcome, &handle, k->bench, &series, err))
+        return -1;
+    if (outcome.state == MEASURED_OK) {
+        if (bench_close(&outcome, k->bench, &handle, err))
+            return -1;
+        c->recorded = c->recorded && is_recorded(k, &series);
+        c->why = NULL;
+        return 1;
+    }
+    if (!c->why)
+        c->why = arena_printf(arena, "%s", outcome.detail);
+    // After a bad launch the context of a GPU may be of no use.
+    if (outcome.gone || outcome.state != MEASURED_WRONG)
+        let_go(k);
+    return 0;
+}
+
+static int try_candidate(struct checking *k, size_t index, struct error *err)
+{
+    struct candidate *c = &k->init->candidates[index];
+    struct call *calls = arena_alloc(&k->init->arena, TRIES_MOST * sizeof(*calls));
+    const size_t count = ways(calls, k->init, c);
+    const char *device = k->init->form == FORM_HOST ? "host" : "cuda";
+    int right = 0;
+    size_t w = 0;
+    for (; right == 0 && w < count && monotonic_s() < k->until_s; w++) {
+        const char *name = try_name(index, w, &k->init->arena);
+        const struct built_kernel *kernel = built_find(&k->built, name, device);
+        progress_step(&k->context.progress, "%s, way %zu of %zu", c->kernel, w + 1, count);
+        if (!kernel)
+            return error_set(err, "a build without its kernel %s", name);
+        right = try_way(k, c, kernel, &calls[w], err);
+        if (right > 0)
+            c->call = calls[w];
+    }
+    if (right < 0)
+        return -1;
+    c->check = right ? CHECK_RIGHT : w < count ? CHECK_BUILDS : CHECK_WRONG;
+    if (!right)
+        c->why = w < count ? arena_printf(&k->init->arena,
+                                          "not right in %zu of %zu ways, and %d s "
+                                          "were over",
+                                          w, count, CHECK_SECONDS)
+                           : arena_printf(&k->init->arena, "in all %zu ways; the first: %s", count,
+                                          c->why ? c->why : "");
+    return 0;
+}
+
+static int open_checking(struct checking *k, const struct options *options, struct error *err)
+{
+    struct context *context = &k->context;
+    struct commit *head = arena_alloc(&k->init->arena, sizeof(*head));
+    if (context_open(context, options, err) ||
+        repository_commit(head, context->repository, "HEAD", &k->init->arena, err) ||
+        context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
+        context_builder(context, err))
+        return -1;
+    context->policy.timeout_s = TRY_SECONDS;
+    progress_note(&context->progress, "building %zu %s in every way that its source leaves open",
+                  k->init->count, plural(k->init->count, "shim", "shims"));
+    if (built_make(&k->built, context, &(struct to_build){.commit = head}, &k->init->arena, err))
+        return -1;
+    k->device = (struct context_device){.policy = &context->policy.devices[0]};
+    k->until_s = monotonic_s() + CHECK_SECONDS;
+    return 0;
+}
+
+// 1: it was built. What kept all of them from it is no fault of any: a compiler is missing.
+static int sort_built(struct checking *k)
+{
+    struct init *init = k->init;
+    const char *device = init->form == FORM_HOST ? "host" : "cuda";
+    int any = 0;
+    for (size_t i = 0; i < init->count; i++) {
+        struct candidate *c = &init->candidates[i];
+        const bool built = built_find(&k->built, try_name(i, 0, &init->arena), device);
+        c->check = built ? CHECK_BUILDS : CHECK_UNBUILT;
+        c->why = built ? NULL : why_unbuilt(k, i);
+        any |= built;
+    }
+    return any;
+}
+
+static int try_all(struct checking *k, struct error *err)
+{
+    struct init *init = k->init;
+    struct error absent;
+    if (!sort_built(k)) {
+        for (size_t i = 0; i < init->count; i++)
+            init->candidates[i].check = CHECK_NONE;
+        return error_set(err, "none builds: %s", k->built.detail ? k->built.detail : "");
+    }
+    init->launched = start(k, &absent) == 0;
+    for (size_t i = 0; init->launched && i < init->count; i++) {
+        if (init->candidates[i].check == CHECK_BUILDS && try_candidate(k, i, err))
+            return -1;
+    }
+    return 0;
+}
+
+static void tell_check(const struct init *init)
+{
+    static const char *const words[] = {[CHECK_NONE] = "not tried",
+                                        [CHECK_UNBUILT] = "does not build",
+                                        [CHECK_BUILDS] = "builds",
+                                        [CHECK_WRONG] = "wrong",
+                                        [CHECK_RIGHT] = "right"};
+    struct arena arena = {0};
+    bool off = false;
+    for (size_t i = 0; i < init->count; i++) {
+        const struct candidate *c = &init->candidates[i];
+        const bool by_code = c->check == CHECK_RIGHT && !c->recorded && init->form != FORM_HOST;
+        printf("%-14s %.80s of %.120s%s%s%s\n", words[c->check], c->s->name, c->s->file,
+               c->check == CHECK_RIGHT ? shim_call_words(c->s, &c->call, &arena) : "",
+               by_code ? ", with its host code, for its launches cannot be recorded" : "",
+               c->why ? arena_printf(&arena, ": %s", c->why) : "");
+        off = off || is_off(c);
+    }
+    if (off)
+        printf("A shim that is not right ends in .off: call the function in it as your code does, "
+               "and rename it.\n");
+    if (!init->launched)
+        printf("No GPU is here, so nothing was launched: layouts and grids are guesses. Where one "
+               "is, `plumb init --force` tries them.\n");
+    arena_free(&arena);
+}
+
+// What keeps it from being tried is no error: then all are written as they were before.
+static void check_candidates(struct init *init)
+{
+    const struct arguments *a = init->arguments;
+    char folder[] = "/tmp/plumb-init-XXXXXX";
+    struct checking k = {.init = init, .folder = folder};
+    struct error err, ignored;
+    if (a->unchecked || !init->count || !init->sources.committed)
+        return;
+    if (!mkdtemp(folder)) {
+        printf("Nothing was tried: %s: %s\n", folder, strerror(errno));
+        return;
+    }
+    const struct options options = {
+        .repository = a->options.repository,
+        .policy = arena_printf(&init->arena, "%s/plumb.cfg", folder),
+        .store = arena_printf(&init->arena, "%s/store.db", folder),
+        .cache = arena_printf(&init->arena, "%s/cache", folder),
+    };
+    const bool tried = write_tries(&k, &err) == 0 && open_checking(&k, &options, &err) == 0 &&
+                       try_all(&k, &err) == 0;
+    let_go(&k);
+    if (k.context.options)
+        context_close(&k.context);
+    if (tried)
+        tell_check(init);
+    else
+        printf("Not all was tried: %s\n", err.text);
+    (void)files_remove(folder, &ignored);
+}
+
+// ---- what is written ----
+
+static int write_shims(struct init *init, struct error *err)
+{
+    size_t on = 0;
+    for (size_t i = 0; i < init->count; i++) {
+        if (write_shim(init, &init->candidates[i], err))
+            return -1;
+        on += !is_off(&init->candidates[i]);
+    }
+    if (on)
+        return 0;
+    puts(init->count ? "No function here is right yet, so a first kernel is written."
+         : init->sources.found.count ? "No function here is understood, so a first kernel is "
+                                       "written."
+                                     : "HEAD has no function that could be a kernel, so a first "
+                                       "one is written.");
+    init->count = 0; // those are told, and lie beside
+    if (add_example(init, err))
+        return -1;
+    return write_shim(init, &init->candidates[0], err);
+}
+
+// A source, and the plan of the cubin that the build makes of it.
+static int write_plan(struct init *init, struct error *err)
+{
+    struct buffer source = {0}, plan = {0};
+    struct signature *s = arena_alloc(&init->arena, sizeof(*s));
+    shim_example(&source, s, init->form, "example_gemm.cu");
+    shim_plan(&plan);
+    int status =
+        write_file(init, init->folder, "plans/example_gemm.cu", source.bytes, source.length, err);
+    if (status == 0)
+        status =
+            write_file(init, init->folder, "plans/example_gemm.plan", plan.bytes, plan.length, err);
+    add_candidate(init, s);
+    buffer_free(&source);
+    buffer_free(&plan);
+    return status;
+}
+
+static int write_kernels(struct init *init, struct error *err)
+{
+    if (init->form == FORM_PLAN)
+        return write_plan(init, err);
+    tell_others(init);
+    find_candidates(init);
+    check_candidates(init);
+    return write_shims(init, err) ||
+                   write_file(init, init->folder, "plumb_kernel.h",
+                              (const char *)asset_kernel_header, asset_kernel_header_size, err)
+               ? -1
+               : 0;
+}
+
+static bool same_group(const struct shim_group *g, const struct candidate *c)
+{
+    return strcmp(g->in_type, c->s->in_type) == 0 && strcmp(g->out_type, c->s->out_type) == 0 &&
+           strcmp(g->layout, c->call.layout) == 0 && g->recorded == c->recorded;
+}
+
+// Kernels of one type and layout have one set of problems: the first kernel's is "main".
+static size_t group_all(struct shim_group groups[SHIMS_MAX], struct init *init)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < init->count; i++) {
+        const struct candidate *c = &init->candidates[i];
+        size_t g = 0;
+        if (is_off(c))
+            continue;
+        while (g < count && !same_group(&groups[g], c))
+            g++;
+        if (g == count) {
+            const char *how = c->recorded || init->form == FORM_HOST ? "" : "-library";
+            const char *name = arena_printf(&init->arena, "%s-%s-%s%s", c->s->in_type,
+                                            c->s->out_type, c->call.layout, how);
+            groups[count++] = (struct shim_group){
+                .name = g ? name : "main",
+                .in_type = c->s->in_type,
+                .out_type = c->s->out_type,
+                .layout = c->call.layout,
+                .recorded = c->recorded,
+                .kernels = arena_alloc(&init->arena, SHIMS_MAX * sizeof(char *))};
+        }
+        groups[g].kernels[groups[g].kernel_count++] = c->kernel;
+    }
+    return count;
+}
+
+static int write_policy(struct init *init, const char *folder, struct error *err)
+{
+    struct shim_group groups[SHIMS_MAX];
+    struct buffer text = {0};
+    const size_t count = group_all(groups, init);
+    fill_policy(&text, init, init->arguments->outside != NULL, groups, count);
     int status = write_file(init, folder, "plumb.cfg", text.bytes, text.length, err);
     buffer_free(&text);
     return status;
@@ -353,7 +755,6 @@ static int init_all(struct init *init, struct error *err)
 {
     const struct arguments *a = init->arguments;
     struct repository *repository = NULL;
-    struct signature first = {.name = NULL};
     int status = -1;
     if (repository_open(&repository, a->options.repository ? a->options.repository : ".", err))
         return -1;
@@ -371,7 +772,7 @@ static int init_all(struct init *init, struct error *err)
         goto done;
     kernels = xprintf("%s/%s", init->folder, init->form == FORM_PLAN ? "plans" : "shims");
     if (make_folder(top, err) || make_folder(init->folder, err) || make_folder(kernels, err) ||
-        write_kernels(init, &first, err) || write_policy(init, top, &first, err))
+        write_kernels(init, err) || write_policy(init, top, err))
         goto done;
     tell_next(init);
     status = 0;
@@ -402,13 +803,17 @@ const struct command command_init = {
     .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Writes a policy, the kernel header and shims.\v"
-           "Files that are there are kept. "
-           "It reads HEAD's .cu, .cuh and .c files and writes a shim for each function whose "
-           "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
-           "Launchers come before kernels. Where it understands none it writes a first kernel. A "
-           "kernel's grid is a guess; a wrong one gives wrong results, and the gate says so. "
-           "Device kernels of CUTLASS are `using NAME = cutlass::gemm::device::...` lines (Gemm, "
-           "GemmUniversal, GemmUniversalAdapter) outside of functions. "
-           "With --form=plan it writes a first kernel without host code: a plan beside a cubin.",
+    .doc =
+        "Writes a policy, the kernel header and shims.\v"
+        "Files that are there are kept. "
+        "It reads HEAD's .cu, .cuh and .c files and writes a shim for each function whose "
+        "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
+        "Launchers come before kernels. Where it understands none it writes a first kernel. Each "
+        "shim is built in every layout, and for a kernel in every usual grid, and where the "
+        "device is, all are launched until one is right: that is kept, and what never is lies "
+        "beside as NAME.off. Flags and folders of headers come from the CMakeLists.txt, Makefile "
+        "or compile_commands.json of HEAD. "
+        "Device kernels of CUTLASS are `using NAME = cutlass::gemm::device::...` lines (Gemm, "
+        "GemmUniversal, GemmUniversalAdapter) outside of functions. "
+        "With --form=plan it writes a first kernel without host code: a plan beside a cubin.",
 };

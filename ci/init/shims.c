@@ -5,11 +5,12 @@
 #include "ci/init/shims.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const unsigned char asset_policy[], asset_init_shim[], asset_init_cuda[], asset_init_host[],
-    asset_init_plan[], asset_init_cutlass[];
+extern const unsigned char asset_policy[], asset_init_shim[], asset_init_call[], asset_init_cuda[],
+    asset_init_host[], asset_init_plan[], asset_init_cutlass[];
 
 const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column",
                                        "cutlass", "host",    "plan"};
@@ -97,30 +98,73 @@ void shim_plan(struct buffer *out)
 
 // ---- a shim ----
 
-// The value of each argument, row by row; and for column-major C, which is its transpose row by
-// row: (A B)^T = B^T A^T, so m and n change places, and A and B.
-static const char *value_of(enum argument argument, enum form form)
+// The grids that a kernel may want, by the threads of a block and the elements of C that a block
+// makes. Those of the fewest threads come first: a kernel that is right with too many is right
+// with fewer, too.
+static const struct {
+    unsigned x, y, tile_x, tile_y;
+} grids[SHIM_GRIDS / 2] = {{256, 1, 256, 128}, {256, 1, 128, 256}, {128, 1, 128, 128},
+                           {256, 1, 128, 128}, {16, 16, 128, 128}, {512, 1, 128, 128},
+                           {64, 1, 64, 64},    {8, 8, 64, 64},     {128, 1, 64, 64},
+                           {256, 1, 64, 64},   {16, 16, 64, 64},   {512, 1, 64, 64},
+                           {32, 1, 16, 16},    {256, 1, 32, 32},   {8, 32, 32, 32},
+                           {32, 8, 32, 32},    {256, 1, 16, 16},   {16, 16, 16, 16},
+                           {8, 8, 8, 8},       {1024, 1, 32, 32},  {32, 32, 32, 32}};
+
+// Where nothing is tried: one thread for each element of C.
+enum { GRID_USUAL = 17 };
+
+struct call shim_call(enum form form)
 {
-    static const char *const rows[ARGUMENT_KINDS] = {
-        [ARG_M] = "p->m",    [ARG_N] = "p->n",    [ARG_K] = "p->k",
-        [ARG_A] = "args->a", [ARG_B] = "args->b", [ARG_C] = "args->c",
-        [ARG_ALPHA] = "1",   [ARG_BETA] = "0",    [ARG_LDA] = "p->k",
-        [ARG_LDB] = "p->n",  [ARG_LDC] = "p->n",  [ARG_STREAM] = "(cudaStream_t)stream"};
-    static const char *const columns[ARGUMENT_KINDS] = {
-        [ARG_M] = "p->n",    [ARG_N] = "p->m",   [ARG_A] = "args->b",
-        [ARG_B] = "args->a", [ARG_LDA] = "p->n", [ARG_LDB] = "p->k"};
-    if (form == FORM_CUDA_COLUMN && columns[argument])
-        return columns[argument];
-    return form == FORM_CUDA_TN && argument == ARG_LDB ? "p->k" : rows[argument];
+    return (struct call){.layout = form == FORM_CUDA_TN ? "TN" : "NN",
+                         .columns = form == FORM_CUDA_COLUMN,
+                         .grid = (size_t)GRID_USUAL * 2};
 }
 
-static void add_call(struct buffer *out, const struct signature *s, enum form form)
+const char *shim_call_words(const struct signature *s, const struct call *call, struct arena *arena)
+{
+    const bool a_turned = call->columns ? call->layout[0] == 'T' : call->layout[1] != 'N';
+    const bool b_turned = call->columns ? call->layout[1] != 'N' : call->layout[0] == 'T';
+    static const char *const turned[2][2] = {{"", ", B transposed"},
+                                             {", A transposed", ", A and B transposed"}};
+    const char *words = arena_printf(arena, "%s%s", call->columns ? ", as column-major" : "",
+                                     turned[a_turned][b_turned]);
+    const size_t g = call->grid / 2;
+    if (s->callee == CALLEE_KERNEL)
+        words = arena_printf(arena, "%s, in blocks of %ux%u for %ux%u of C%s", words, grids[g].x,
+                             grids[g].y, grids[g].tile_x, grids[g].tile_y,
+                             call->grid % 2 ? ", x along m" : "");
+    return words;
+}
+
+// The value of each argument, row by row; and for column-major C, which is its transpose row by
+// row: (A B)^T = B^T A^T, so m and n change places, and A and B.
+static const char *value_of(enum argument argument, const struct call *call)
+{
+    static const char *const rows[ARGUMENT_KINDS] = {
+        [ARG_M] = "p->m",    [ARG_N] = "p->n",
+        [ARG_K] = "p->k",    [ARG_A] = "args->a",
+        [ARG_B] = "args->b", [ARG_C] = "args->c",
+        [ARG_ALPHA] = "1",   [ARG_BETA] = "0",
+        [ARG_LDC] = "p->n",  [ARG_STREAM] = "(cudaStream_t)stream"};
+    static const char *const columns[ARGUMENT_KINDS] = {
+        [ARG_M] = "p->n", [ARG_N] = "p->m", [ARG_A] = "args->b", [ARG_B] = "args->a"};
+    const char *a_step = call->layout[1] == 'N' ? "p->k" : "p->m"; // of the problem's A and B
+    const char *b_step = call->layout[0] == 'T' ? "p->k" : "p->n";
+    if (argument == ARG_LDA)
+        return call->columns ? b_step : a_step;
+    if (argument == ARG_LDB)
+        return call->columns ? a_step : b_step;
+    return call->columns && columns[argument] ? columns[argument] : rows[argument];
+}
+
+static void add_call(struct buffer *out, const struct signature *s, const struct call *call)
 {
     buffer_printf(out, "    %s%s(\n        ", s->name,
                   s->callee == CALLEE_KERNEL ? "<<<grid, block, 0, (cudaStream_t)stream>>>" : "");
     for (size_t i = 0; i < s->count; i++) {
         const enum argument argument = s->arguments[i];
-        const char *value = value_of(argument, form);
+        const char *value = value_of(argument, call);
         const char *comma = i ? ", " : "";
         if (argument == ARG_A || argument == ARG_B)
             buffer_printf(out, "%s(%s *)%s", comma, s->in_spelled, value);
@@ -143,9 +187,23 @@ static bool takes(const struct signature *s, enum argument argument)
     return false;
 }
 
-static void add_body(struct buffer *out, const struct signature *s, enum form form)
+static void add_grid(struct buffer *out, const struct call *call)
 {
-    const bool host = form == FORM_HOST;
+    const size_t g = call->grid / 2;
+    const bool x_is_m = call->grid % 2;
+    const char *x = x_is_m == call->columns ? "p->n" : "p->m";
+    const char *y = x_is_m == call->columns ? "p->m" : "p->n";
+    buffer_printf(out,
+                  "    // A guess: a block makes %u by %u elements of C. Say it as your own code "
+                  "launches it.\n    const dim3 block(%u, %u);\n"
+                  "    const dim3 grid((unsigned)(%s + %u) / %u, (unsigned)(%s + %u) / %u);\n",
+                  grids[g].tile_x, grids[g].tile_y, grids[g].x, grids[g].y, x, grids[g].tile_x - 1,
+                  grids[g].tile_x, y, grids[g].tile_y - 1, grids[g].tile_y);
+}
+
+static void add_body(struct buffer *out, const struct signature *s, const struct call *call)
+{
+    const bool host = s->callee == CALLEE_HOST;
     if (host || (s->callee == CALLEE_LAUNCHER && !takes(s, ARG_STREAM)))
         buffer_printf(out, "    (void)stream;%s\n",
                       host ? ""
@@ -161,13 +219,8 @@ static void add_body(struct buffer *out, const struct signature *s, enum form fo
                       s->out_spelled);
     }
     if (s->callee == CALLEE_KERNEL)
-        buffer_puts(out,
-                    "    // A guess: one thread for each element of C. Say it as your own code "
-                    "launches it.\n"
-                    "    const dim3 block(16, 16);\n"
-                    "    const dim3 grid((unsigned)(p->n + 15) / 16, (unsigned)(p->m + 15) / "
-                    "16);\n");
-    add_call(out, s, form);
+        add_grid(out, call);
+    add_call(out, s, call);
     buffer_puts(out, host ? "    return 0;\n" : "    return (int)cudaGetLastError();\n");
 }
 
@@ -203,29 +256,84 @@ static const char *const cutlass_arguments[] = {
         "            {{1.0f, 0.0f}, (plumb_gemm::ElementC *)c, stride_c, c, stride_d}};\n",
 };
 
-void shim_write(struct buffer *out, const struct signature *s, enum form form, const char *kernel)
+// What one kernel of a shim is; `which` tells several apart.
+static void add_kernel(struct buffer *out, const struct signature *s, const struct call *call,
+                       const char *kernel, const char *which)
+{
+    struct buffer body = {0};
+    add_body(&body, s, call);
+    const struct word words[] = {{"NAME", s->name},    {"FILE", s->file},       {"IN", s->in_type},
+                                 {"OUT", s->out_type}, {"BODY", body.bytes},    {"KERNEL", kernel},
+                                 {"WHICH", which},     {"LAYOUT", call->layout}};
+    fill(out, asset_init_call, words, ARRAY_COUNT(words));
+    buffer_free(&body);
+}
+
+static void write_cutlass(struct buffer *out, const struct signature *s, const char *kernel)
 {
     const bool adapter = s->device == CUTLASS_ADAPTER;
-    struct buffer body = {0};
-    if (form != FORM_CUTLASS)
-        add_body(&body, s, form);
     const struct word words[] = {
         {"NAME", s->name},
         {"FILE", s->file},
-        {"IN", s->in_type},
-        {"OUT", s->out_type},
-        {"LAYOUT", form == FORM_CUDA_TN ? "TN" : "NN"},
-        {"BODY", form == FORM_CUTLASS ? cutlass_arguments[s->device] : body.bytes},
+        {"BODY", cutlass_arguments[s->device]},
         {"INCLUDE", adapter ? "#include \"cutlass/util/packed_stride.hpp\"\n" : ""},
         {"DEST", adapter ? "D" : "C"},
         {"KERNEL", kernel},
-        {"DEVICE", form == FORM_HOST ? "host" : "cuda"},
     };
-    if (form == FORM_HOST)
+    fill(out, asset_init_cutlass, words, ARRAY_COUNT(words));
+}
+
+static void write_head(struct buffer *out, const struct signature *s)
+{
+    const struct word words[] = {{"NAME", s->name}, {"FILE", s->file}};
+    if (s->callee == CALLEE_HOST)
         buffer_puts(out, "#include <string.h>\n");
-    fill(out, form == FORM_CUTLASS ? asset_init_cutlass : asset_init_shim, words,
-         ARRAY_COUNT(words));
-    buffer_free(&body);
+    fill(out, asset_init_shim, words, ARRAY_COUNT(words));
+}
+
+static const char *device_of(const struct signature *s)
+{
+    return s->callee == CALLEE_HOST ? "host" : "cuda";
+}
+
+void shim_write(struct buffer *out, const struct signature *s, enum form form,
+                const struct call *call, const char *kernel)
+{
+    if (form == FORM_CUTLASS) {
+        write_cutlass(out, s, kernel);
+        return;
+    }
+    write_head(out, s);
+    add_kernel(out, s, call, kernel, "");
+    buffer_printf(out, "PLUMB_LIBRARY(\"%s\", plumb_shim)\n", device_of(s));
+}
+
+void shim_write_tries(struct buffer *out, const struct signature *s, enum form form,
+                      const struct call *calls, const char *const *kernels, size_t count)
+{
+    struct buffer list = {0};
+    if (form == FORM_CUTLASS) {
+        write_cutlass(out, s, kernels[0]);
+        return;
+    }
+    write_head(out, s);
+    for (size_t i = 0; i < count; i++) {
+        char which[24];
+        snprintf(which, sizeof(which), "_%zu", i);
+        add_kernel(out, s, &calls[i], kernels[i], which);
+        buffer_printf(&list, "%splumb_shim_%zu", i ? ", " : "", i);
+    }
+    // C takes no struct that has a name for a constant.
+    buffer_printf(out,
+                  "PLUMB_EXPORT const struct plumb_library *plumb_library(void)\n{\n"
+                  "    static struct plumb_kernel all[%zu];\n"
+                  "    static const struct plumb_library library = {PLUMB_ABI_VERSION, "
+                  "(uint32_t)sizeof(struct plumb_kernel), \"%s\", %zu, all};\n"
+                  "    const struct plumb_kernel each[] = {%s};\n"
+                  "    for (int i = 0; i < %zu; i++)\n        all[i] = each[i];\n"
+                  "    return &library;\n}\n",
+                  count, device_of(s), count, list.bytes, count);
+    buffer_free(&list);
 }
 
 // ---- the policy ----
@@ -295,8 +403,8 @@ static void add_command(struct buffer *out, const struct shim_policy *policy)
                   folder, kind);
     add_compiler(out, policy);
     buffer_printf(
-        out, " -I. -I%s -o \\\"$PLUMB_OUT/$(basename \\\"$1\\\" .%s).so\\\" \\\"$1\\\"%s' -\"\n",
-        folder, kind, policy->libraries);
+        out, " -I. -I%s%s -o \\\"$PLUMB_OUT/$(basename \\\"$1\\\" .%s).so\\\" \\\"$1\\\"%s' -\"\n",
+        folder, policy->flags ? policy->flags : "", kind, policy->libraries);
 }
 
 static void add_inputs(struct buffer *out, const struct shim_policy *policy)
@@ -321,35 +429,58 @@ static void add_lower(struct buffer *out, const char *text)
         buffer_printf(out, "%c", tolower((unsigned char)*text));
 }
 
-// A problem of the commented policy, of this form's size, type and layout.
-static void add_problem(struct buffer *out, const struct shim_policy *policy, const char *line)
+// The problems of a group, of this form's sizes.
+static void add_problems(struct buffer *out, const struct shim_policy *policy,
+                         const struct shim_group *group)
 {
-    const char *shape = policy->form == FORM_HOST ? "256x256x256" : line;
-    buffer_printf(out, "\tproblem = %.*s:", (int)strcspn(shape, ":\n"), shape);
-    add_lower(out, policy->in_type);
-    if (policy->out_type && strcmp(policy->in_type, policy->out_type) != 0) {
-        buffer_puts(out, "-");
-        add_lower(out, policy->out_type);
+    static const char *const sizes[] = {"4096x4096x4096", "4096x7168x2048", "128x7168x2048"};
+    const bool host = policy->form == FORM_HOST;
+    for (size_t i = 0; i < (host || policy->problem ? 1 : ARRAY_COUNT(sizes)); i++) {
+        const char *usual = host ? "256x256x256" : sizes[i];
+        buffer_printf(out, "\tproblem = %s:", policy->problem ? policy->problem : usual);
+        add_lower(out, group->in_type);
+        if (group->out_type && strcmp(group->in_type, group->out_type) != 0) {
+            buffer_puts(out, "-");
+            add_lower(out, group->out_type);
+        }
+        const bool tn = policy->form == FORM_CUDA_TN || policy->form == FORM_PLAN;
+        const char *layout = group->layout ? group->layout : tn ? "TN" : "NN";
+        if (strcmp(layout, "TN") != 0) { // what a problem says without one
+            buffer_puts(out, ":");
+            add_lower(out, layout);
+        }
+        buffer_puts(out, "\n");
     }
-    const bool tn = policy->form == FORM_CUDA_TN || policy->form == FORM_PLAN;
-    const char *layout = policy->layout ? policy->layout : tn ? "TN" : "NN";
-    if (strcmp(layout, "TN") != 0) { // what a problem says without one
-        buffer_puts(out, ":");
-        add_lower(out, layout);
+}
+
+// The groups behind the first, whose kernels have sections of their own.
+static void add_groups(struct buffer *out, const struct shim_policy *policy)
+{
+    for (size_t i = 1; i < policy->group_count; i++) {
+        const struct shim_group *group = &policy->groups[i];
+        buffer_printf(out, "[problems \"%s\"]\n", group->name);
+        add_problems(out, policy, group);
+        for (size_t k = 0; k < group->kernel_count; k++)
+            buffer_printf(out, "[kernel \"%s\"]\n\tproblems = %s\n%s", group->kernels[k],
+                          group->name, group->recorded ? "\ttrust = device-code\n" : "");
+        buffer_puts(out, "\n");
     }
-    buffer_puts(out, "\n");
 }
 
 // Lines of the commented policy that depend on the form, and what stands there instead.
-enum { LINE_INPUT, LINE_COMMAND, LINE_DEVICE, LINE_KIND, LINE_PROBLEM, LINE_RULE, LINES };
-static const char *const lines[LINES] = {"\tinput = ", "\tcommand = ", "[device ",
-                                         "\tkind = ",  "\tproblem = ", "\tproblems = "};
-
-// A kernel that launches its own code; what a library such as cuBLAS launches has no record.
-static bool can_be_recorded(const struct shim_policy *policy)
-{
-    return policy->form != FORM_HOST && !policy->libraries[0];
-}
+enum {
+    LINE_INPUT,
+    LINE_COMMAND,
+    LINE_DEVICE,
+    LINE_KIND,
+    LINE_PROBLEM,
+    LINE_GROUPS,
+    LINE_RULE,
+    LINES
+};
+static const char *const lines[LINES] = {"\tinput = ",   "\tcommand = ", "[device ",
+                                         "\tkind = ",    "\tproblem = ", "# The first section",
+                                         "\tproblems = "};
 
 void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
 {
@@ -361,7 +492,7 @@ void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
         while (i < LINES && strncmp(line, lines[i], strlen(lines[i])) != 0)
             i++;
         const bool first = seen[i]++ == 0;
-        if (i == LINE_RULE && can_be_recorded(policy))
+        if (i == LINE_RULE && policy->groups[0].recorded)
             buffer_puts(out, "\tproblems = main\n\ttrust = device-code\n");
         else if (i == LINE_INPUT && first)
             add_inputs(out, policy);
@@ -371,9 +502,11 @@ void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
             buffer_printf(out, "[device \"%s\"]\n", host ? "cpu" : "gpu");
         else if (i == LINE_KIND)
             buffer_printf(out, "\tkind = %s\n", host ? "host" : "cuda");
-        else if (i == LINE_PROBLEM && (first || !host))
-            add_problem(out, policy, line + strlen(lines[i]));
-        else if (i >= LINE_RULE)
+        else if (i == LINE_PROBLEM && first)
+            add_problems(out, policy, &policy->groups[0]);
+        if (i == LINE_GROUPS && first)
+            add_groups(out, policy);
+        if (i == LINES || i == LINE_GROUPS || (i == LINE_RULE && !policy->groups[0].recorded))
             buffer_add(out, line, length);
         line += length;
     }

@@ -22,27 +22,53 @@ enum form {
 extern const char *const form_names[FORMS]; // as --form takes them
 extern const char *const form_words[FORMS]; // what they mean, one line
 
+// How a function is called: the layout of the problems that it does, whether its C lies column by
+// column (then m and n change places, and A and B), and with which grid a kernel is launched.
+struct call {
+    const char *layout; // as in PLUMB_TN
+    bool columns;
+    size_t grid; // < SHIM_GRIDS; of CALLEE_KERNEL alone
+};
+enum { SHIM_GRIDS = 42 };
+struct call shim_call(enum form form);
+// In words: "as column-major, launched with blocks of 16x16 for 16x16 of C".
+const char *shim_call_words(const struct signature *signature, const struct call *call,
+                            struct arena *arena);
+
 // The first kernel of who has none yet: a source, and what it defines (signature->file: `file`).
 void shim_example(struct buffer *out, struct signature *signature, enum form form,
                   const char *file);
 // kernel: its name for plumb.
 void shim_write(struct buffer *out, const struct signature *signature, enum form form,
-                const char *kernel);
+                const struct call *call, const char *kernel);
+// One library with a kernel for each way to call the function: which of them is right is tried.
+void shim_write_tries(struct buffer *out, const struct signature *signature, enum form form,
+                      const struct call *calls, const char *const *kernels, size_t count);
 
 // The plan of that kernel, for a cubin (FORM_PLAN).
 void shim_plan(struct buffer *out);
 
+// Kernels with problems of one kind.
+struct shim_group {
+    const char *name; // of its set of problems; the first is "main"
+    const char *in_type, *out_type, *layout;
+    bool recorded;        // device code alone is timed
+    const char **kernels; // as plumb calls them
+    size_t kernel_count;
+};
+
 struct shim_policy {
     enum form form;
-    const char *arch;          // of CUDA code, e.g. 90a
-    bool outside;              // shims lie in an overlay, not in ci/
-    const char *in_type;       // of the problems
-    const char *out_type;      // of theirs; NULL: as the other says
-    const char *layout;        // as in PLUMB_TN
+    const char *arch;                // of CUDA code, e.g. 90a
+    bool outside;                    // shims lie in an overlay, not in ci/
+    const struct shim_group *groups; // at least one
+    size_t group_count;
     bool with_cutlass;         // sources name its headers
     const char *cutlass;       // folder in the tree that holds CUTLASS; NULL: $CUTLASS_PATH
     bool cutlass_below;        // that is a submodule: what builds need of it is an input
     const char *libraries;     // to link, such as " -lcublas"
+    const char *flags;         // that the repository's own build gives, such as " -Iinclude"
+    const char *problem;       // instead of the usual sizes, MxNxK; NULL: those
     const char *const *inputs; // none: the whole tree
     size_t input_count;
 };

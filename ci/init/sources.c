@@ -172,15 +172,48 @@ static bool read_parameter(struct parameter *out, struct span span)
     return out->type[0] != '\0';
 }
 
-// d_A and A are both a.
+// Names that people have for sizes, where they do not call them m, n and k.
+static const struct {
+    const char *name;
+    enum argument argument;
+} size_names[] = {{"c_n_rows", ARG_M}, {"a_n_rows", ARG_M}, {"c_rows", ARG_M}, {"a_rows", ARG_M},
+                  {"c_n_cols", ARG_N}, {"b_n_cols", ARG_N}, {"c_cols", ARG_N}, {"b_cols", ARG_N},
+                  {"a_n_cols", ARG_K}, {"b_n_rows", ARG_K}, {"a_cols", ARG_K}, {"b_rows", ARG_K}};
+
+// d_A, dA, dev_A, A_ptr, d_A_ptr, A_d, mat_A, matA and A are all a.
+static const char *bare_name(char out[static 40], const struct parameter *p)
+{
+    static const char *const before[] = {"dev_", "mat_", "mat", "ptr_", "d_", "g_", "p_"},
+                             *const behind[] = {"_ptr", "_dev", "_device", "_d", "_gpu"};
+    const char *name = p->name;
+    for (size_t i = 0; p->pointer && i < ARRAY_COUNT(before); i++) {
+        const size_t length = strlen(before[i]);
+        if (strncasecmp(name, before[i], length) == 0 && name[length])
+            name += length;
+    }
+    if (p->pointer && name[0] == 'd' && isupper((unsigned char)name[1]) && !name[2])
+        name++;
+    text_copy(out, 40, name);
+    for (size_t i = 0; p->pointer && i < ARRAY_COUNT(behind); i++) {
+        if (ends_with(out, behind[i]) && strlen(out) > strlen(behind[i]))
+            out[strlen(out) - strlen(behind[i])] = '\0';
+    }
+    return out;
+}
+
 static enum argument argument_of(const struct parameter *p)
 {
+    char bare[40];
     if (strcmp(p->type, "cudaStream_t") == 0)
         return ARG_STREAM;
-    const char *name = strncmp(p->name, "d_", 2) == 0 ? p->name + 2 : p->name;
+    const char *name = bare_name(bare, p);
     for (int i = 0; i < ARGUMENT_KINDS; i++) {
         if (strcasecmp(name, known[i].name) == 0 && known[i].pointer == p->pointer)
             return (enum argument)i;
+    }
+    for (size_t i = 0; !p->pointer && i < ARRAY_COUNT(size_names); i++) {
+        if (strcasecmp(name, size_names[i].name) == 0)
+            return size_names[i].argument;
     }
     return ARGUMENT_KINDS;
 }
@@ -934,6 +967,173 @@ static void refuse_from(struct signature_list *found, size_t first)
     }
 }
 
+// ---- what the repository's own build says ----
+
+// Flags and folders of headers are read as words: a build file is a program, and running it is the
+// business of who adopts. What changes a kernel (-march, fast math, macros) is taken, what a policy
+// says by itself (the architecture, the language, warnings) is not.
+enum { FLAGS_MOST = 24, FLAG_MOST = 80, HEADER_FOLDERS_MOST = 12 };
+
+struct flags {
+    struct arena *arena;
+    const char **out;
+    size_t count;
+};
+
+static bool is_build_file(const char *path)
+{
+    static const char *const files[] = {"CMakeLists.txt", "Makefile", "makefile", "GNUmakefile",
+                                        "compile_commands.json"};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        if (strcmp(name, files[i]) == 0)
+            return true;
+    }
+    return ends_with(path, ".mk") || ends_with(path, ".cmake");
+}
+
+static bool has_flag(const char *flags, const char *flag)
+{
+    const size_t length = strlen(flag);
+    for (const char *at = flags; (at = strstr(at, flag)); at += length) {
+        if (at > flags && at[-1] == ' ' && (at[length] == ' ' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
+static void add_flag(struct flags *flags, const char *before, const char *flag)
+{
+    if (has_flag(*flags->out, flag) || flags->count == FLAGS_MOST)
+        return;
+    *flags->out = arena_printf(flags->arena, "%s %s%s", *flags->out, before, flag);
+    flags->count++;
+}
+
+static bool begins_with_one_of(const char *text, const char *const *starts)
+{
+    for (; *starts; starts++) {
+        if (strncmp(text, *starts, strlen(*starts)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void take_flag(struct flags *c, struct flags *cuda, const char *word)
+{
+    static const char *const of_c[] = {"-march=",        "-mtune=",     "-mavx",     "-mfma",
+                                       "-msse",          "-ffast-math", "-funroll-", "-fopenmp",
+                                       "-ffp-contract=", "-std=",       NULL};
+    static const char *const of_cuda[] = {"--expt-", "-use_fast_math", "--use_fast_math", "--fmad=",
+                                          "-fmad=",  "-maxrregcount=", "--maxrregcount=", NULL};
+    if (strcmp(word, "OpenMP") == 0)
+        word = "-fopenmp";
+    if (strncmp(word, "-D", 2) == 0 && word[2] && strncmp(word, "-DCMAKE", 7) != 0 &&
+        !isdigit((unsigned char)word[2])) {
+        add_flag(c, "", word);
+        add_flag(cuda, "", word);
+    }
+    if (begins_with_one_of(word, of_c) && strncmp(word, "-std=c++", 8) != 0 &&
+        strncmp(word, "-std=gnu++", 10) != 0)
+        add_flag(c, "", word);
+    if (begins_with_one_of(word, of_cuda))
+        add_flag(cuda, "", word);
+    if (strcmp(word, "-fopenmp") == 0)
+        add_flag(cuda, "-Xcompiler ", word);
+}
+
+static void find_flags(struct sources *out, const char *text, struct arena *arena)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_=.+-";
+    struct flags c = {arena, &out->flags[0], 0}, cuda = {arena, &out->flags[1], 0};
+    for (const char *at = text; *at;) {
+        const size_t length = strspn(at, letters);
+        if (*at == '#') { // a comment, in all of these
+            at += strcspn(at, "\n");
+        } else if (length == 0) {
+            at++;
+        } else {
+            // Of a word that goes on with what a shell or CMake would put in, nothing is known.
+            if (length <= FLAG_MOST && !(at[length] && strchr("${\\/", at[length])))
+                take_flag(&c, &cuda, arena_strndup(arena, at, length));
+            at += length;
+        }
+    }
+}
+
+static bool is_header(const char *path)
+{
+    return ends_with(path, ".h") || ends_with(path, ".hpp") || ends_with(path, ".cuh") ||
+           ends_with(path, ".inc");
+}
+
+// Whether the words of a build name the folder: "-Iinclude", "include_directories(src/include)".
+static bool names_folder(const char *text, const char *folder)
+{
+    const size_t length = strlen(folder);
+    for (const char *at = text; (at = strstr(at, folder)); at++) {
+        const bool begins = at > text && !in_word(at[-1]) && at[-1] != '-' && at[-1] != '.';
+        const bool flag = at > text + 1 && at[-1] == 'I' && at[-2] == '-';
+        if ((begins || flag) && !in_word(at[length]) && at[length] != '.' && at[length] != '/' &&
+            at[length] != '-')
+            return true;
+    }
+    return false;
+}
+
+// Folders of headers that are called so, or that a build file names.
+static void find_folders(struct sources *out, const struct path_list *names, const char *builds,
+                         struct arena *arena)
+{
+    const char *last = "";
+    size_t count = 0;
+    for (size_t i = 0; i < names->count && count < HEADER_FOLDERS_MOST; i++) {
+        const char *path = names->items[i], *slash = strrchr(path, '/');
+        if (!slash || !is_header(path) || strncmp(path, "ci/", 3) == 0 ||
+            strpbrk(path, unquotable) ||
+            (out->cutlass && strncmp(path, out->cutlass, strlen(out->cutlass)) == 0))
+            continue;
+        const char *folder = arena_strndup(arena, path, (size_t)(slash - path));
+        const char *name = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
+        if (strcmp(folder, last) == 0)
+            continue;
+        last = folder;
+        const char *flag = arena_printf(arena, "-I%s", folder);
+        if ((strcmp(name, "include") == 0 || strcmp(name, "inc") == 0 ||
+             names_folder(builds, folder)) &&
+            !has_flag(out->folders, flag)) {
+            out->folders = arena_printf(arena, "%s %s", out->folders, flag);
+            count++;
+        }
+    }
+}
+
+// In the arena: all build files of the commit, one behind the other, as far as they are short.
+static const char *read_builds(const struct repository *repository, const char *commit,
+                               const struct path_list *names, const char *cutlass,
+                               struct arena *arena)
+{
+    enum { BUILDS_MOST = 32, BUILD_MOST = 1 << 18 };
+    const char *all = "";
+    struct error ignored;
+    size_t count = 0;
+    for (size_t i = 0; i < names->count && count < BUILDS_MOST; i++) {
+        char *text;
+        size_t size;
+        const char *path = names->items[i];
+        if (!is_build_file(path) || strncmp(path, "ci/", 3) == 0 ||
+            (cutlass && strncmp(path, cutlass, strlen(cutlass)) == 0) ||
+            repository_read(&text, &size, repository, commit, path, &ignored))
+            continue;
+        if (size < BUILD_MOST)
+            all = arena_printf(arena, "%s%s\n", all, text);
+        free(text);
+        count++;
+    }
+    return all;
+}
+
 int sources_read(struct sources *out, const struct repository *repository, struct arena *arena,
                  struct error *err)
 {
@@ -941,14 +1141,18 @@ int sources_read(struct sources *out, const struct repository *repository, struc
     struct path_list names;
     struct error none;
     bool links[LIBRARIES] = {false};
-    *out = (struct sources){.libraries = ""};
+    *out = (struct sources){.libraries = "", .folders = "", .flags = {"", ""}};
     if (repository_commit(&head, repository, "HEAD", arena, &none))
         return 0; // no commit yet
+    out->committed = true;
     if (repository_names(&names, repository, head.id, NULL, 0, arena, err))
         return -1;
     out->cutlass = find_cutlass(&names, arena);
     if (!out->cutlass)
         find_cutlass_below(out, repository, head.id, names.submodules, arena);
+    const char *builds = read_builds(repository, head.id, &names, out->cutlass, arena);
+    find_flags(out, builds, arena);
+    find_folders(out, &names, builds, arena);
     size_t read = 0;
     for (size_t i = 0; i < names.count && read < SOURCES_MAX; i++) {
         const char *path = names.items[i];

@@ -81,11 +81,14 @@ void cutlass_find(struct signature_list *list, const char *file, const char *tex
 enum { INPUTS_MAX = 24 };
 
 struct sources {
+    bool committed; // there is a HEAD
     struct signature_list found;
     const char *inputs[INPUTS_MAX]; // top folders and files, unless the whole tree is read
     size_t input_count;
     bool whole_tree;
     const char *libraries; // to link, such as " -lcublas"
+    const char *folders;   // of headers, such as " -Iinclude"
+    const char *flags[2];  // that its own build gives to a C compiler, and to nvcc
     bool names_cutlass;    // some include its headers
     const char *cutlass;   // the folder of CUTLASS in the tree, or NULL: not there
     bool cutlass_below;    // it is a submodule

@@ -120,7 +120,8 @@ static void one_shim(enum cutlass_device device, unsigned layouts)
     assert_string_equal(s->in_type, "FP32");
     struct signature in_folder = *s;
     in_folder.file = "mine.cu";
-    shim_write(&shim, &in_folder, FORM_CUTLASS, s->called);
+    const struct call call = shim_call(FORM_CUTLASS);
+    shim_write(&shim, &in_folder, FORM_CUTLASS, &call, s->called);
     const char *library = scratch_in("mine.so"), *path = scratch_in("shim.cu");
     helper_write_text(scratch_in("mine.cu"), text);
     helper_write_text(scratch_in("plumb_kernel.h"), "#include \"kernel.h\"\n");

@@ -92,6 +92,52 @@ static void what_gets_no_shim_is_told(void **state)
     free(words);
 }
 
+// Each function is launched in every layout: kept is what is right, and the others lie beside.
+static void what_is_written_was_tried(void **state)
+{
+    static const char sources[] =
+        "mkdir include && echo 'typedef double real;' >include/real.h\n"
+        "cat >CMakeLists.txt <<'END'\nadd_compile_options(-DOWN) # -DOTHER\nEND\n"
+        "cat >src/all.c <<'END'\n#include \"real.h\"\n"
+        "#define EACH for (int i = 0; i < m; i++) for (int j = 0; j < n; j++)\n"
+        "#define SUM(a, b) for (int l = 0; l < k; l++) sum += (a) * (b)\n"
+        "void rows(int m, int n, int k, const float *a, const float *b, float *c)\n"
+        "{ EACH { float sum = 0; SUM(a[i * k + l], b[l * n + j]); c[i * n + j] = sum; } }\n"
+        "void columns(int m, int n, int k, const float *a, int lda, const float *b, int ldb,\n"
+        "             float *c, int ldc)\n"
+        "{ EACH { float sum = 0; SUM(a[l * lda + i], b[j * ldb + l]); c[j * ldc + i] = sum; } }\n"
+        "void wide(int m, int n, int k, const double *a, const double *b, double *c)\n"
+        "{ EACH { real sum = 0; SUM(a[i * k + l], b[j * k + l]); c[i * n + j] = sum; } }\n"
+        "void wrong(int m, int n, int k, const float *a, const float *b, float *c)\n"
+        "{ for (int i = 0; i < m * n; i++) c[i] = 1; }\n"
+        "void dies(int m, int n, int k, const float *a, const float *b, float *c)\n"
+        "{ *(volatile int *)0 = 1; }\n"
+        "#ifndef OWN\nvoid gone(void) { not C }\n#endif\nEND\n"
+        "cat >src/torn.c <<'END'\n"
+        "void torn(int m, int n, int k, const float *a, const float *b, float *c) { no_type x; }\n"
+        "END\n"
+        "git add . && git commit -q -m all\n";
+    helper_shell(scene, "own", sources);
+    init("right          rows of src/all.c\n");
+    plumb_said(&outcome, 0, "right          columns of src/all.c, as column-major\n");
+    plumb_said(&outcome, 0, "right          wide of src/all.c, B transposed\n");
+    plumb_said(&outcome, 0, "wrong          wrong of src/all.c: in all 8 ways; the first: ");
+    plumb_said(&outcome, 0, "wrong          dies of src/all.c: in all 8 ways; the first: ");
+    plumb_said(&outcome, 0, "does not build torn of src/torn.c: src/torn.c:1: ");
+    plumb_said(&outcome, 0, "/own/ci/shims/dies.c.off\n");
+    helper_shell(scene, "own", "git add ci && git commit -q -m plumb");
+    plumb_run(&outcome, checkout, (const char *const[]){"gate", "--base", "HEAD", NULL}, 0);
+    plumb_said(&outcome, 0, "OK: 3 same");
+    // Untried it is as it was: a guess, and the first gate finds out.
+    plumb_run(&outcome, checkout, (const char *const[]){"init", "--no-check", "--force", NULL}, 0);
+    plumb_said(&outcome, 0, "/own/ci/shims/dies.c\n");
+    helper_shell(scene, "own",
+                 "git rm -q src/torn.c && rm ci/shims/torn.c ci/shims/dies.c && "
+                 "git add ci && git commit -q -m guessed");
+    plumb_run(&outcome, checkout, (const char *const[]){"gate", "--base", "HEAD", NULL}, 0);
+    plumb_said(&outcome, 3, "gives wrong results");
+}
+
 static void bare_repository_has_nothing_to_write_to(void **state)
 {
     helper_shell(scene, "own", tall);
@@ -116,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(cutlass_is_found_in_a_submodule),
         TEST(what_gets_no_shim_is_told),
+        TEST(what_is_written_was_tried),
         TEST(bare_repository_has_nothing_to_write_to),
     };
     return cmocka_run_group_tests(tests, make, discard);

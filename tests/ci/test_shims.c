@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The policy that `plumb init` writes trusts device code alone where a kernel can be recorded.
+// The texts that `plumb init` writes: kernels of several types and layouts have problems of their
+// own, and a function is called as its matrices lie.
 #include "ci/init/shims.h"
 #include "ci/settings/policy.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>
 
-static struct policy written(enum form form, const char *libraries)
+static struct policy written(enum form form, const struct shim_group *groups, size_t count)
 {
     const struct shim_policy plan = {
-        .form = form, .arch = "90a", .in_type = "FP32", .libraries = libraries};
+        .form = form, .arch = "90a", .groups = groups, .group_count = count, .libraries = ""};
     struct buffer text = {0};
     struct policy policy;
     struct error err;
@@ -21,20 +22,122 @@ static struct policy written(enum form form, const char *libraries)
     return policy;
 }
 
-static void cuda_forms_are_timed_from_records(void **state)
+static void what_can_be_recorded_is_timed_from_records(void **state)
 {
     (void)state;
     for (enum form form = FORM_CUDA_NN; form < FORMS; form++) {
-        struct policy own = written(form, ""), linked = written(form, " -lcublas");
-        assert_int_equal(own.kernels[0].device_code, form != FORM_HOST);
-        assert_false(linked.kernels[0].device_code); // cuBLAS launches its own code
-        policy_free(&own);
-        policy_free(&linked);
+        for (int recorded = 0; recorded < 2; recorded++) {
+            const struct shim_group group = {
+                .name = "main", .in_type = "FP32", .recorded = recorded};
+            struct policy policy = written(form, &group, 1);
+            assert_int_equal(policy.kernel_count, 1);
+            assert_int_equal(policy.kernels[0].device_code, recorded);
+            policy_free(&policy);
+        }
     }
+}
+
+static void kernels_of_other_types_have_problems_of_their_own(void **state)
+{
+    const char *first[] = {"plain"}, *others[] = {"half", "sum"};
+    const struct shim_group groups[] = {{"main", "FP32", "FP32", "NN", false, first, 1},
+                                        {"FP16-FP32-TN", "FP16", "FP32", "TN", true, others, 2}};
+    const struct policy_device device = {.name = "gpu", .kind = "cuda"};
+    struct policy policy = written(FORM_CUDA_NN, groups, 2);
+    (void)state;
+    assert_int_equal(policy.set_count, 2);
+    for (size_t i = 0; i < 3; i++) {
+        const char *name = i ? others[i - 1] : "plain";
+        const struct policy_kernel *rule = policy_rule(&policy, name, &device);
+        const struct policy_set *set = policy_set_find(&policy, rule->sets[0]);
+        assert_int_equal(rule->device_code, i > 0);
+        assert_string_equal(set->name, groups[i > 0].name);
+        assert_int_equal(set->count, 3);
+        assert_int_equal(set->problems[0].in, i ? DTYPE_FP16 : DTYPE_FP32);
+        assert_int_equal(set->problems[0].layout, i ? LAYOUT_TN : LAYOUT_NN);
+    }
+    policy_free(&policy);
+}
+
+// lda and ldb are steps of the caller's own A and B, which column by column are our B and A.
+static void steps_follow_the_layout(void **state)
+{
+    static const struct {
+        struct call call;
+        const char *says;
+    } cases[] = {
+        {{"NN", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->k, (int)p->n, (int)p->n"},
+        {{"TN", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->k, (int)p->k, (int)p->n"},
+        {{"NT", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->m, (int)p->n, (int)p->n"},
+        {{"TT", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->m, (int)p->k, (int)p->n"},
+        {{"NN", true, 0}, "(int)p->n, (int)p->m, (int)p->k, (int)p->n, (int)p->k, (int)p->n"},
+        {{"TN", true, 0}, "(int)p->n, (int)p->m, (int)p->k, (int)p->k, (int)p->k, (int)p->n"},
+        {{"NT", true, 0}, "(int)p->n, (int)p->m, (int)p->k, (int)p->n, (int)p->m, (int)p->n"},
+    };
+    const struct signature s = {
+        .callee = CALLEE_HOST,
+        .file = "f.c",
+        .name = "f",
+        .arguments = {ARG_M, ARG_N, ARG_K, ARG_LDA, ARG_LDB, ARG_LDC, ARG_A, ARG_B, ARG_C},
+        .count = 9,
+        .in_type = "FP32",
+        .out_type = "FP32",
+        .in_spelled = "float",
+        .out_spelled = "float"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct buffer text = {0};
+        shim_write(&text, &s, FORM_HOST, &cases[i].call, "f");
+        if (!strstr(text.bytes, cases[i].says))
+            fail_msg("case %zu: %s", i, text.bytes);
+        assert_non_null(strstr(text.bytes, cases[i].call.columns
+                                               ? "(float *)args->b, (float *)args->a,"
+                                               : "(float *)args->a, (float *)args->b,"));
+        buffer_free(&text);
+    }
+}
+
+// One library holds a kernel for each way, and the words say which way it is.
+static void every_way_is_a_kernel_of_its_own(void **state)
+{
+    const struct signature s = {.callee = CALLEE_KERNEL,
+                                .file = "f.cu",
+                                .name = "f",
+                                .arguments = {ARG_M, ARG_N, ARG_K, ARG_A, ARG_B, ARG_C},
+                                .count = 6,
+                                .in_type = "FP32",
+                                .out_type = "FP32",
+                                .in_spelled = "float",
+                                .out_spelled = "float"};
+    const struct call calls[] = {{"NN", false, 0}, {"NT", true, 35}};
+    const char *const names[] = {"one", "two"};
+    struct arena arena = {0};
+    struct buffer text = {0};
+    (void)state;
+    shim_write_tries(&text, &s, FORM_CUDA_NN, calls, names, 2);
+    assert_non_null(strstr(text.bytes, "\"one\""));
+    assert_non_null(strstr(text.bytes, "plumb_supports_1, NULL, NULL, plumb_launch_1"));
+    assert_non_null(strstr(text.bytes, "each[] = {plumb_shim_0, plumb_shim_1}"));
+    assert_non_null(strstr(text.bytes, "block(256, 1);\n    const dim3 grid((unsigned)(p->n + 255) "
+                                       "/ 256, (unsigned)(p->m + 127) / 128);"));
+    assert_non_null(strstr(text.bytes, "block(16, 16);\n    const dim3 grid((unsigned)(p->n + 15) "
+                                       "/ 16, (unsigned)(p->m + 15) / 16);"));
+    assert_string_equal(shim_call_words(&s, &calls[0], &arena),
+                        ", in blocks of 256x1 for 256x128 of C");
+    assert_string_equal(shim_call_words(&s, &calls[1], &arena),
+                        ", as column-major, B transposed, in blocks of 16x16 for 16x16 of C, x "
+                        "along m");
+    buffer_free(&text);
+    arena_free(&arena);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cuda_forms_are_timed_from_records)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_can_be_recorded_is_timed_from_records),
+        cmocka_unit_test(kernels_of_other_types_have_problems_of_their_own),
+        cmocka_unit_test(steps_follow_the_layout),
+        cmocka_unit_test(every_way_is_a_kernel_of_its_own),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

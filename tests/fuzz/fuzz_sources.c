@@ -20,9 +20,10 @@ void fuzz_one(const uint8_t *bytes, size_t size)
         cutlass_find(&list, files[f], text, &arena);
         for (size_t i = 0; i < list.count; i++) {
             struct buffer shim = {0};
+            const enum form form = list.items[i].device ? FORM_CUTLASS : (enum form)(i % FORMS);
+            const struct call call = shim_call(form);
             if (list.items[i].understood)
-                shim_write(&shim, &list.items[i],
-                           list.items[i].device ? FORM_CUTLASS : (enum form)(i % FORMS), "kernel");
+                shim_write(&shim, &list.items[i], form, &call, "kernel");
             if (list.items[i].understood && !strstr(shim.bytes, "PLUMB_LIBRARY("))
                 abort();
             buffer_free(&shim);
