@@ -5,6 +5,7 @@
 // and slower. What has one code id is one file (one folder in .plumb/cache/kept), so it cannot
 // behave in two ways; what differs is seen.
 // Label: measured
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
