@@ -291,7 +291,7 @@ enum { MODELS_MOST = 16, FILES_MOST = 64 };
 
 struct arguments {
     struct options options;
-    const char *csv[FILES_MOST], *fit, *svg, *scurve;
+    const char *csv[FILES_MOST], *fit, *svg, *bars, *scurve;
     struct gpu_option gpu;
     struct gpu_profile profile;
     struct row defaults; // how rows were timed that do not say it
@@ -381,6 +381,7 @@ static const struct command_option own_options[] = {
                "must be a number from 0 to 100000"),
     OPTION_TEXT("fit", 0, "FILE", "Write a bias per kernel and regime of the leading model", fit),
     OPTION_TEXT("svg", 0, "FILE", "S-curve of the leading model, as a figure", svg),
+    OPTION_TEXT("bars", 0, "FILE", "The same as bars from 0, as seed 0 draws it", bars),
     OPTION_TEXT("scurve", 0, "FILE", "S-curve of the leading model, as CSV", scurve),
     OPTION_COUNT("worst", "N", "List the N rows that the leading model is farthest from", worst, 1,
                  1000000),
@@ -455,14 +456,24 @@ static size_t comparable(struct accuracy_row *out, const struct measured_rows *d
     return count;
 }
 
-static int write_curve(const char *path, const struct accuracy_row *rows, size_t count,
-                       const char *title, struct error *err)
+typedef void draw_curve(struct buffer *out, const struct accuracy_row *rows, size_t count,
+                        const char *title);
+
+static void curve_csv(struct buffer *out, const struct accuracy_row *rows, size_t count,
+                      const char *title)
+{
+    (void)title;
+    accuracy_scurve_csv(out, rows, count);
+}
+
+// Writes the curve; a path that is NULL was not asked for.
+static int write_curve(const char *path, draw_curve *draw, const struct accuracy_row *rows,
+                       size_t count, const char *title, struct error *err)
 {
     struct buffer text = {0};
-    if (title)
-        accuracy_scurve_svg(&text, rows, count, title);
-    else
-        accuracy_scurve_csv(&text, rows, count);
+    if (!path)
+        return 0;
+    draw(&text, rows, count, title);
     int result = text_file_write(path, &text, err);
     buffer_free(&text);
     return result;
@@ -483,10 +494,10 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
     }
     char *title = xprintf("predicted / measured, model %s, %zu %s", model->name, count,
                           plural(count, "row", "rows"));
-    if (result == 0 && a->svg)
-        result = write_curve(a->svg, rows, count, title, err);
-    if (result == 0 && a->scurve)
-        result = write_curve(a->scurve, rows, count, NULL, err);
+    if (result == 0 && (write_curve(a->svg, accuracy_scurve_svg, rows, count, title, err) ||
+                        write_curve(a->bars, accuracy_bars_svg, rows, count, title, err) ||
+                        write_curve(a->scurve, curve_csv, rows, count, title, err)))
+        result = -1;
     free(title);
     return result;
 }

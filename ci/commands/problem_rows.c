@@ -93,88 +93,152 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
 
 // ---- a list in a CSV ----
 
-// Columns that the types and the sweep write.
-static bool is_written(const char *column, bool typed)
+// What the types and the sweep write, in the words of seed 0's tables.
+static const char *const sweep_columns[] = {"mma_m", "mma_n",     "cta_m",    "cta_n",
+                                            "cta_k", "cluster_m", "cluster_n"};
+static const char *const type_columns[] = {"in_dtype", "acc_dtype", "out_dtype", "sf_dtype",
+                                           "sf_vec_size"};
+static const char *const major_columns[] = {"a_major", "b_major", "c_major"};
+
+struct list {
+    const struct csv *csv;
+    struct buffer *out;
+    struct problem type; // m, n and k are no matter
+    bool typed, lies;    // it has a type, and its rows say how operands lie
+};
+
+static bool is_one_of(const char *const *columns, size_t count, const char *column)
 {
-    static const char *const sweep[] = {"cta_m", "cta_n", "cta_k", "cluster_m", "cluster_n"};
-    static const char *const types[] = {"in_dtype", "out_dtype", "sf_dtype", "sf_vec_size"};
-    for (size_t i = 0; i < ARRAY_COUNT(sweep); i++) {
-        if (strcmp(column, sweep[i]) == 0)
-            return true;
-    }
-    for (size_t i = 0; i < ARRAY_COUNT(types) && typed; i++) {
-        if (strcmp(column, types[i]) == 0)
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(column, columns[i]) == 0)
             return true;
     }
     return false;
 }
 
-// in_dtype, out_dtype, sf_dtype and sf_vec_size of a type's name, as problems have them.
-static int type_columns(struct buffer *out, const char *type, struct error *err)
+static bool is_written(const struct list *l, const char *column)
 {
-    struct problem p;
-    char *text = xprintf("64x64x64:%s", type);
+    return is_one_of(sweep_columns, ARRAY_COUNT(sweep_columns), column) ||
+           (l->typed && is_one_of(type_columns, ARRAY_COUNT(type_columns), column));
+}
+
+static bool says_how_operands_lie(const struct csv *csv)
+{
+    return csv_column(csv, "layout") >= 0 || csv_column(csv, "a_major") >= 0 ||
+           csv_column(csv, "b_major") >= 0;
+}
+
+// A type's name as the columns have it, which know no more than vectors of scales along K.
+static int read_type(struct list *l, const char *type, struct error *err)
+{
     struct error why;
-    const int bad = problem_parse(&p, text, &why);
+    char *text = xprintf("64x64x64:%s", type);
+    const int bad = problem_parse(&l->type, text, &why);
     free(text);
     if (bad)
         return error_set(err, "--dtype %.40s: no element type (bf16, fp8, nvfp4, fp8-bf16 ...)",
                          type);
-    buffer_printf(out, ",%s,%s,", dtype_name(p.in), dtype_name(p.out));
-    if (p.scales.vector)
-        buffer_printf(out, "%s,%d", dtype_name(p.scales.type), p.scales.vector);
-    else
-        buffer_puts(out, ",");
-    return 0;
+    struct problem plain = {.m = 64, .n = 64, .k = 64, .batch = 1};
+    char all[PROBLEM_TEXT], known[PROBLEM_TEXT];
+    plain.in = l->type.in;
+    plain.out = l->type.out;
+    plain.layout = l->lies ? LAYOUT_TN : l->type.layout;
+    plain.scales = l->type.scales;
+    plain.scales.rows_a = plain.scales.rows_b = plain.scales.vector > 0;
+    problem_format(all, &l->type);
+    problem_format(known, &plain);
+    return strcmp(all, known) ? error_set(err,
+                                          "--dtype %.60s says more than a type and a layout; "
+                                          "put the rest into the list's own columns, or whole "
+                                          "problems into its column problem",
+                                          type)
+                              : 0;
 }
 
-static void put_listed(struct buffer *out, const struct csv *list, size_t row, bool typed,
-                       const char *types, const struct sides *tile, const struct sides *cluster)
+static void put_type(const struct list *l)
+{
+    const struct problem *p = &l->type;
+    buffer_printf(l->out, ",%s,%s,%s,", dtype_name(p->in), dtype_name(DTYPE_FP32),
+                  dtype_name(p->out));
+    if (p->scales.vector)
+        buffer_printf(l->out, "%s,%d", dtype_name(p->scales.type), p->scales.vector);
+    else
+        buffer_puts(l->out, ",");
+    const bool along_m = p->layout == LAYOUT_NT || p->layout == LAYOUT_TT;
+    const bool along_n = p->layout == LAYOUT_NN || p->layout == LAYOUT_NT;
+    if (!l->lies)
+        buffer_printf(l->out, ",%s,%s,n", along_m ? "m" : "k", along_n ? "n" : "k");
+}
+
+static void put_columns(const struct list *l, const char *const *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(l->out, ",%s", columns[i]);
+}
+
+// The list's own fields of a row, or of the header.
+static void put_own(const struct list *l, const char *const *fields)
 {
     const char *separator = "";
-    for (size_t c = 0; c < list->columns; c++) {
-        if (is_written(list->header[c], typed))
+    for (size_t c = 0; c < l->csv->columns; c++) {
+        if (is_written(l, l->csv->header[c]))
             continue;
-        buffer_puts(out, separator);
-        buffer_csv(out, csv_plain(list->rows[row].fields[c]));
+        buffer_puts(l->out, separator);
+        buffer_csv(l->out, csv_plain(fields[c]));
         separator = ",";
     }
-    buffer_puts(out, types);
-    const int32_t sides[] = {tile->m, tile->n, tile->k, cluster->m, cluster->n};
+}
+
+static void put_listed(const struct list *l, size_t row, const struct sides *tile,
+                       const struct sides *cluster)
+{
+    put_own(l, (const char *const *)l->csv->rows[row].fields);
+    if (l->typed)
+        put_type(l);
+    // Two blocks of a cluster multiply together, as the kernels of seed 0 do.
+    const int32_t sides[] = {tile->m * (cluster->m % 2 == 0 && cluster->m ? 2 : 1),
+                             tile->n,
+                             tile->m,
+                             tile->n,
+                             tile->k,
+                             cluster->m,
+                             cluster->n};
     for (size_t i = 0; i < ARRAY_COUNT(sides); i++)
-        sides[i] ? buffer_printf(out, ",%d", sides[i]) : buffer_puts(out, ",");
-    buffer_puts(out, "\n");
+        sides[i] ? buffer_printf(l->out, ",%d", sides[i]) : buffer_puts(l->out, ",");
+    buffer_puts(l->out, "\n");
+}
+
+static void put_list(const struct list *l, const struct sides_list *tiles,
+                     const struct sides_list *clusters)
+{
+    static const struct sides unsaid;
+    put_own(l, (const char *const *)l->csv->header);
+    if (l->typed)
+        put_columns(l, type_columns, ARRAY_COUNT(type_columns));
+    if (l->typed && !l->lies)
+        put_columns(l, major_columns, ARRAY_COUNT(major_columns));
+    put_columns(l, sweep_columns, ARRAY_COUNT(sweep_columns));
+    buffer_puts(l->out, "\n");
+    for (size_t i = 0; i < l->csv->count; i++) {
+        for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {
+            for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
+                put_listed(l, i, tiles->count ? &tiles->items[t] : &unsaid,
+                           clusters->count ? &clusters->items[c] : &unsaid);
+        }
+    }
 }
 
 int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
                       const struct sides_list *tiles, const struct sides_list *clusters,
                       struct error *err)
 {
-    static const struct sides unsaid;
-    struct buffer text = {0}, types = {0};
-    const char *separator = "";
-    int result = type ? type_columns(&types, type, err) : 0;
-    for (size_t c = 0; c < list->columns && result == 0; c++) {
-        if (is_written(list->header[c], type != NULL))
-            continue;
-        buffer_puts(&text, separator);
-        buffer_csv(&text, csv_plain(list->header[c]));
-        separator = ",";
-    }
-    if (type)
-        buffer_puts(&text, ",in_dtype,out_dtype,sf_dtype,sf_vec_size");
-    buffer_puts(&text, ",cta_m,cta_n,cta_k,cluster_m,cluster_n\n");
-    for (size_t i = 0; i < list->count && result == 0; i++) {
-        for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {
-            for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
-                put_listed(&text, list, i, type != NULL, type ? types.bytes : "",
-                           tiles->count ? &tiles->items[t] : &unsaid,
-                           clusters->count ? &clusters->items[c] : &unsaid);
-        }
-    }
-    if (result == 0)
-        result = csv_parse(out, text.bytes, text.length, "the list", err);
+    struct buffer text = {0};
+    struct list l = {.csv = list, .out = &text, .typed = type != NULL};
+    l.lies = says_how_operands_lie(list);
+    if (type && read_type(&l, type, err))
+        return -1;
+    put_list(&l, tiles, clusters);
+    int result = csv_parse(out, text.bytes, text.length, "the list", err);
     buffer_free(&text);
-    buffer_free(&types);
     return result;
 }

@@ -31,7 +31,8 @@ static const char *const read_columns[] = {
     "cluster_m", "cluster_n",  "stages",       "threads",       "persistent", "raster",
     "registers", "smem_bytes", "raster_group", "blocks_per_sm", "split_k",    "overlap",
     "promote_k", "multiply",   "l2_hit_rate",  "clock_mhz",     "regime",     "warm",
-    "launch",    "kernel",     "measured_us",  "runtime_us"};
+    "launch",    "kernel",     "measured_us",  "runtime_us",    "a_major",    "b_major",
+    "c_major",   "acc_dtype"};
 
 enum { COLUMN_NAME = 24 };
 
@@ -208,6 +209,26 @@ static int read_scales(struct block_scales *s, const struct field *f)
     return s->vector > 0 && read_type(&s->type, f, "sf_dtype") ? -1 : 0;
 }
 
+// Seed 0's columns: how the operands lie, and the type of the sums. Both have their own
+// words here (layout; sums are FP32), so a CSV may say either.
+static int read_majors(struct problem *p, const struct field *f)
+{
+    const char *a = field_text(f, "a_major"), *b = field_text(f, "b_major");
+    const char *c = field_text(f, "c_major"), *sums = field_text(f, "acc_dtype");
+    if (a[0] && strcmp(a, "k") && strcmp(a, "m"))
+        return refuse(f, "a_major", "k or m");
+    if (b[0] && strcmp(b, "k") && strcmp(b, "n"))
+        return refuse(f, "b_major", "k or n");
+    if (c[0] && strcmp(c, "n"))
+        return refuse(f, "c_major", "n, as every product here lies");
+    if (sums[0] && strcmp(sums, "fp32"))
+        return refuse(f, "acc_dtype", "fp32, as every sum here is");
+    const bool along_m = a[0] == 'm', along_n = b[0] == 'n';
+    if (a[0] || b[0])
+        p->layout = along_m ? (along_n ? LAYOUT_NT : LAYOUT_TT) : (along_n ? LAYOUT_NN : LAYOUT_TN);
+    return 0;
+}
+
 // The problem in columns of its own.
 static int read_parts(struct problem *p, const struct field *f)
 {
@@ -231,6 +252,8 @@ static int read_parts(struct problem *p, const struct field *f)
         return -1;
     if (p->batch > 65535)
         return refuse(f, "batch", "at most 65535");
+    if (read_majors(p, f))
+        return -1;
     const char *layout = field_text(f, "layout");
     for (int i = 0; i < LAYOUT_COUNT && layout[0]; i++) {
         if (strcasecmp(layout_name((enum layout)i), layout) == 0) {

@@ -12,7 +12,7 @@
 
 #define ROWS_COLUMNS                                                                               \
     "m, n, k, in_dtype, or problem (its text); optional: out_dtype, sf_dtype, sf_vec_size, "       \
-    "layout, batch, epilogue, "                                                                    \
+    "layout (or a_major and b_major), batch, epilogue, "                                           \
     "cta_m, cta_n, cta_k, cluster_m, cluster_n, stages, threads, persistent, raster, "             \
     "raster_group, blocks_per_sm, smem_bytes, registers, split_k, overlap, promote_k, multiply, "  \
     "l2_hit_rate, clock_mhz, regime, warm, launch, kernel, measured_us"

@@ -68,10 +68,103 @@ static void parameters_come_from_measured_times(void **state)
     free(out);
 }
 
+#define A6000 TEST_SOURCE "/baselines/recorded/a6000/"
+
+// Every printed digit is held in test_pipeline; this is the way there from the command line.
+static void table_2_of_seed_1_is_one_command(void **state)
+{
+    struct plumb_outcome *out = xcalloc(1, sizeof(*out));
+    plumb_run(out, "/tmp",
+              (const char *const[]){"optimise", "--machine", A6000 "machine.cfg", "--csv",
+                                    A6000 "table2.csv", NULL},
+              0);
+    static const char *const lines[] = {
+        "256x256x256 tile 128x128x64 depth 3 ticks 8188 wait 6080 predicted_us 8.188 "
+        "measured_us 8.79698 error -6.92 %\n",
+        "1024x1024x512 tile 128x64x64 depth 3 ticks 23736 ",
+        "predicted_us 41.816 measured_us 41.8747",
+        "\n36 measured rows: predicted times are 4.85 % off in the mean, 17.47 % at most\n"};
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++)
+        plumb_said(out, 0, lines[i]);
+    plumb_run(out, "/tmp",
+              (const char *const[]){"optimise", "--machine", A6000 "machine.cfg", "--csv",
+                                    A6000 "table2.csv", "--format", "json", NULL},
+              0);
+    plumb_said(out, 0, "\"mean_error\":0.04845");
+    free(out);
+}
+
+static void tiled(struct plumb_outcome *out, const char *tile, const char *problem)
+{
+    plumb_run(out, "/tmp",
+              (const char *const[]){"optimise", "--machine", A6000 "machine.cfg", "--tile", tile,
+                                    problem, NULL},
+              0);
+}
+
+static void a_given_tile_is_simulated_or_refused(void **state)
+{
+    struct plumb_outcome *out = xcalloc(1, sizeof(*out));
+    tiled(out, "128x64x64", "1024x1024x1024");
+    plumb_said(out, 0, "ticks 41816 wait 394240 predicted_us 41.816\n");
+    tiled(out, "128x100x64", "1024x1024x1024");
+    plumb_said(out, 4, "a tile of 128x100x64 is no multiple of 32");
+    tiled(out, "128x384x64", "1024x1024x1024");
+    plumb_said(out, 4, "does not divide the problem");
+    tiled(out, "128x128", "1024x1024x1024");
+    plumb_said(out, 4, "is no tiling: three sizes");
+    const char *words[] = {"optimise", "--machine", A6000 "machine.cfg", "--tile", "128x128x64",
+                           "--depth",  "4",         "256x256x256",       NULL};
+    plumb_run(out, "/tmp", words, 0);
+    plumb_said(out, 4, "4 stages of a tile of 128x128x64 do not fit; at most 3");
+    words[6] = "1"; // loads wait for the product: 1680 + 4 (1130 + 1000) + 988
+    plumb_run(out, "/tmp", words, 0);
+    plumb_said(out, 0, "depth 1 ticks 11188 ");
+    free(out);
+}
+
+static char *whole(const char *path)
+{
+    char *text = xcalloc(100000, 1);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, 99999, file) > 0);
+    fclose(file);
+    unlink(path);
+    return text;
+}
+
+static void a_given_tile_is_drawn(void **state)
+{
+    struct plumb_outcome *out = xcalloc(1, sizeof(*out));
+    char trace[] = "/tmp/plumb-trace-XXXXXX", svg[] = "/tmp/plumb-svg-XXXXXX";
+    close(mkstemp(trace));
+    close(mkstemp(svg));
+    plumb_run(out, "/tmp",
+              (const char *const[]){"optimise", "--machine", A6000 "machine.cfg", "--tile",
+                                    "128x64x64", "--trace", trace, "--svg", svg, "1024x1024x256",
+                                    NULL},
+              0);
+    plumb_said(out, 0, "ticks 14696 ");
+    char *text = whole(trace);
+    assert_non_null(strstr(text, "\"ts\":1.68,"));                      // us
+    assert_non_null(strstr(text, "\"args\":{\"wave\":2,\"stage\":4}")); // of two waves
+    assert_null(strstr(text, "\"wave\":3"));
+    free(text);
+    text = whole(svg);
+    assert_non_null(strstr(text, "math 4: 4520 to 5520"));
+    assert_non_null(strstr(text, ">6000</text>"));
+    free(text);
+    free(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_tiling_is_printed_for_a_machine_from_a_file),
+        cmocka_unit_test(table_2_of_seed_1_is_one_command),
+        cmocka_unit_test(a_given_tile_is_simulated_or_refused),
+        cmocka_unit_test(a_given_tile_is_drawn),
         cmocka_unit_test(parameters_come_from_measured_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,11 +149,42 @@ static void a_list_is_swept_over_tiles_and_clusters_with_a_type(void **state)
             seen = close_to(table_number(&out, i, "predicted_us"), 376.1631394230769, 1e-9);
     }
     assert_true(seen); // the document's own example
+    static const char *const document[] = {
+        "in_dtype", "acc_dtype", "out_dtype", "sf_dtype", "sf_vec_size", "a_major",   "b_major",
+        "c_major",  "mma_m",     "mma_n",     "cta_m",    "cta_n",       "cluster_m", "cluster_n",
+        "m",        "n",         "k"};
+    for (size_t i = 0; i < ARRAY_COUNT(document); i++)
+        assert_true(table_text(&out, 0, document[i])[0] != '\0');
     csv_free(&out);
     free(text);
     free(line);
     unlink(file);
     free(file);
+}
+
+// Seed 0's columns for what layout says, read and written.
+static void how_operands_lie_is_said_by_their_majors(void **state)
+{
+    static const char *const majors[][3] = {
+        {"k", "k", "tn"}, {"k", "n", "nn"}, {"m", "n", "nt"}, {"m", "k", "tt"}};
+    for (size_t i = 0; i < ARRAY_COUNT(majors); i++) {
+        char *rows = xprintf("m,n,k,in_dtype,a_major,b_major\n512,512,512,bf16,%s,%s\n",
+                             majors[i][0], majors[i][1]);
+        char *file = temporary(rows), *csv = xprintf("--csv %s", file);
+        char *words = xprintf("512x512x512:bf16:%s", majors[i][2]);
+        assert_true(predicted_us(csv) == predicted_us(words));
+        unlink(file);
+        free(file);
+        file = temporary("m,n,k\n512,512,512\n");
+        char *list = xprintf("--dtype bf16:%s --csv %s", majors[i][2], file);
+        assert_true(predicted_us(list) == predicted_us(words));
+        unlink(file);
+        free(file);
+        free(list);
+        free(rows);
+        free(csv);
+        free(words);
+    }
 }
 
 // More rows than one block has are predicted by threads, each as it is alone, in their order.
@@ -288,6 +319,10 @@ static void bad_input_ends_with_4_and_prints_no_rows(void **state)
         "m,n,k,in_dtype,sf_vec_size\n1,2,3,e2m1,16\n",
         "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,nan\n",
         "m,n,k,in_dtype,multiply\n1,2,3,fp16,4\n",
+        "m,n,k,in_dtype,a_major\n1,2,3,fp16,n\n",
+        "m,n,k,in_dtype,b_major\n1,2,3,fp16,m\n",
+        "m,n,k,in_dtype,c_major\n1,2,3,fp16,m\n",
+        "m,n,k,in_dtype,acc_dtype\n1,2,3,fp16,fp16\n",
         "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,1.5\n",
         "m,n,k,in_dtype,clusterm\n1,2,3,fp16,2\n", // misspelt
         "m,n,k,in_dtype,Threads\n1,2,3,fp16,256\n",
@@ -437,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_regime_is_of_the_text_an_option_or_a_column),
         cmocka_unit_test(a_launch_is_left_out_by_an_option_or_a_column),
         cmocka_unit_test(a_list_is_swept_over_tiles_and_clusters_with_a_type),
+        cmocka_unit_test(how_operands_lie_is_said_by_their_majors),
         cmocka_unit_test(many_rows_are_predicted_as_each_alone),
         cmocka_unit_test(a_table_has_no_empty_columns),
         cmocka_unit_test(what_multiplies_is_a_column),

@@ -265,6 +265,45 @@ static void a_bias_goes_with_the_size_and_the_band_with_the_row(void **state)
     bias_table_free(&t);
 }
 
+static size_t count_of(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++)
+        count++;
+    return count;
+}
+
+// Seed 0's figure: a bar a row from 0, the ratio 1 among the lines.
+static void bars_rise_from_0_in_order(void **state)
+{
+    const struct accuracy_row rows[] = {
+        {"x", 30, 10, NULL, 0}, {"y", 10, 10, NULL, 0}, {"z", 5, 10, NULL, 0}};
+    struct buffer text = {0};
+    accuracy_bars_svg(&text, rows, 3, "<model>");
+    assert_int_equal(count_of(text.bytes, "z "), 3); // closed outlines
+    // A height of 320 is a ratio of 3.
+    const char *half = strstr(text.bytes, "v-53.33"), *one = strstr(text.bytes, "v-106.67");
+    const char *three = strstr(text.bytes, "v-320.00");
+    assert_true(half && one && three && half < one && one < three);
+    static const char *const labels[] = {">0<", ">0.5<", ">1<", ">2.5<", ">3<", "&lt;model&gt;"};
+    for (size_t i = 0; i < ARRAY_COUNT(labels); i++)
+        assert_non_null(strstr(text.bytes, labels[i]));
+    free(text.bytes);
+    struct accuracy_row *many = xcalloc(5000, sizeof(*many));
+    for (size_t i = 0; i < 5000; i++)
+        many[i] = (struct accuracy_row){"p", 1 + (double)i, 5000, NULL, 0};
+    text = (struct buffer){0};
+    accuracy_bars_svg(&text, many, 5000, "many"); // as many as have room, the last among them
+    assert_int_equal(count_of(text.bytes, "z "), 640);
+    assert_non_null(strstr(text.bytes, "v-320.00"));
+    free(text.bytes);
+    free(many);
+    text = (struct buffer){0};
+    accuracy_bars_svg(&text, NULL, 0, "none");
+    assert_non_null(strstr(text.bytes, "</svg>"));
+    free(text.bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +313,7 @@ int main(void)
         cmocka_unit_test(kendall_tau_orders_and_ties),
         cmocka_unit_test(best_utilisation_beats_every_other),
         cmocka_unit_test(scurve_is_sorted_and_well_formed),
+        cmocka_unit_test(bars_rise_from_0_in_order),
         cmocka_unit_test(bands_are_held_to_what_was_measured),
         cmocka_unit_test(an_offset_is_found_where_there_is_one),
         cmocka_unit_test(regimes_have_biases_of_their_own),

@@ -4,6 +4,8 @@
 // of configurations stand beside, as what a model has to beat.
 #include "model/predict/parts/accuracy.h"
 
+#include "model/predict/parts/arithmetic.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -215,9 +217,8 @@ static double y_of(double ratio, double range)
     return TOP + HEIGHT * (1 - at) / 2;
 }
 
-static void draw_tick(struct buffer *out, double ratio, double range)
+static void draw_tick(struct buffer *out, double ratio, double y)
 {
-    double y = y_of(ratio, range);
     buffer_printf(out,
                   "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>"
                   "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>\n",
@@ -225,23 +226,39 @@ static void draw_tick(struct buffer *out, double ratio, double range)
                   ratio);
 }
 
+static void draw_caption(struct buffer *out)
+{
+    buffer_printf(out,
+                  "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rows, sorted by predicted / "
+                  "measured</text>\n",
+                  LEFT + WIDTH / 2, TOP + HEIGHT + 24);
+}
+
 static void draw_axes(struct buffer *out, double range)
 {
     static const double below[] = {0.9, 0.8, 0.7, 0.6, 0.5};
     const bool near = range <= 2;
     for (size_t i = 0; i < ARRAY_COUNT(near_ticks) && near; i++)
-        draw_tick(out, near_ticks[i], range);
+        draw_tick(out, near_ticks[i], y_of(near_ticks[i], range));
     for (size_t i = 0; i < ARRAY_COUNT(below) && near; i++)
-        draw_tick(out, below[i], range);
+        draw_tick(out, below[i], y_of(below[i], range));
     for (double ratio = 1; ratio <= range && !near; ratio *= range > 64 ? 4 : 2) {
-        draw_tick(out, ratio, range);
+        draw_tick(out, ratio, y_of(ratio, range));
         if (ratio > 1)
-            draw_tick(out, 1 / ratio, range);
+            draw_tick(out, 1 / ratio, y_of(1 / ratio, range));
     }
+    draw_caption(out);
+}
+
+static void begin_figure(struct buffer *out, const char *title)
+{
     buffer_printf(out,
-                  "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rows, sorted by predicted / "
-                  "measured</text>\n",
-                  LEFT + WIDTH / 2, TOP + HEIGHT + 24);
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                  "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"%d\" y=\"20\" "
+                  "font-size=\"15\">",
+                  LEFT + WIDTH + 16, TOP + HEIGHT + 36, LEFT);
+    buffer_xml(out, title);
+    buffer_puts(out, "</text>\n");
 }
 
 void accuracy_scurve_svg(struct buffer *out, const struct accuracy_row *rows, size_t count,
@@ -253,18 +270,41 @@ void accuracy_scurve_svg(struct buffer *out, const struct accuracy_row *rows, si
            (sorted[count - 1].predicted_ns / sorted[count - 1].measured_ns > range ||
             sorted[0].predicted_ns / sorted[0].measured_ns < 1 / range))
         range *= 2;
-    buffer_printf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-                  "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"%d\" y=\"20\" "
-                  "font-size=\"15\">",
-                  LEFT + WIDTH + 16, TOP + HEIGHT + 36, LEFT);
-    buffer_xml(out, title);
-    buffer_puts(out, "</text>\n");
+    begin_figure(out, title);
     draw_axes(out, range);
     buffer_puts(out, "<polyline fill=\"none\" stroke=\"#4477aa\" stroke-width=\"2\" points=\"");
     for (size_t i = 0; i < count; i++)
         buffer_printf(out, "%.2f,%.2f ", LEFT + WIDTH * ((double)i + 0.5) / (double)count,
                       y_of(sorted[i].predicted_ns / sorted[i].measured_ns, range));
     buffer_puts(out, "\"/>\n</svg>\n");
+    free(sorted);
+}
+
+void accuracy_bars_svg(struct buffer *out, const struct accuracy_row *rows, size_t count,
+                       const char *title)
+{
+    struct accuracy_row *sorted = sorted_by_ratio(rows, count);
+    const size_t bars = count < WIDTH ? count : WIDTH;
+    double top = 0;
+    for (size_t i = 0; i < count; i++)
+        top = most(top, sorted[i].predicted_ns / sorted[i].measured_ns);
+    const double step = round_step(most(top, 1), 10);
+    top = ceil(most(top, 1) / step) * step;
+    begin_figure(out, title);
+    for (int i = 0; i * step <= top * (1 + 1e-9); i++)
+        draw_tick(out, i * step, TOP + HEIGHT * (1 - i * step / top));
+    buffer_puts(out, "<path fill=\"#4477aa\" d=\"");
+    for (size_t i = 0; i < bars; i++) {
+        const struct accuracy_row *row = &sorted[bars < 2 ? 0 : i * (count - 1) / (bars - 1)];
+        double height = HEIGHT * row->predicted_ns / row->measured_ns / top;
+        double wide = (double)WIDTH / (double)bars;
+        buffer_printf(out, "M%.2f %dv-%.2fh%.2fv%.2fz ", LEFT + wide * ((double)i + 0.1),
+                      TOP + HEIGHT, height, wide * 0.8, height);
+    }
+    buffer_puts(out, "\"/>\n");
+    buffer_printf(out, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#555\"/>\n",
+                  LEFT, LEFT + WIDTH, TOP + HEIGHT * (1 - 1 / top), TOP + HEIGHT * (1 - 1 / top));
+    draw_caption(out);
+    buffer_puts(out, "</svg>\n");
     free(sorted);
 }

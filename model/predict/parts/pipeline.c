@@ -181,9 +181,12 @@ static void draw_svg(void *context, const struct event *event)
     int y = TOP + row_of(d, event) * ROW;
     buffer_printf(d->out,
                   "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
-                  "stroke=\"#fff\" stroke-width=\"0.5\"><title>%s %lld: %g to %g</title></rect>\n",
-                  x, y, width, ROW - 8, colours[kind], event->name, (long long)event->stage,
-                  event->start, event->start + event->duration);
+                  "stroke=\"#fff\" stroke-width=\"0.5\"><title>%s",
+                  x, y, width, ROW - 8, colours[kind], event->name);
+    if (event->stage)
+        buffer_printf(d->out, " %lld", (long long)event->stage);
+    buffer_printf(d->out, ": %g to %g</title></rect>\n", event->start,
+                  event->start + event->duration);
     if (width > 24 && event->stage)
         buffer_printf(d->out, "<text x=\"%.2f\" y=\"%d\" text-anchor=\"middle\">%lld</text>\n",
                       x + width / 2, y + 17, (long long)event->stage);
@@ -198,7 +201,7 @@ void pipeline_write_svg(struct buffer *out, const struct pipeline *p,
     buffer_printf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
                   "font-family=\"sans-serif\" font-size=\"12\">\n<title>one wave: ",
-                  LEFT + WIDTH + 12, height);
+                  LEFT + WIDTH + 40, height); // half a label beside the last tick
     buffer_printf(out, "%g ", events->time.wave);
     buffer_xml(out, unit);
     buffer_printf(out, ", MATH waits %g</title>\n", events->time.wait);
@@ -209,10 +212,13 @@ void pipeline_write_svg(struct buffer *out, const struct pipeline *p,
                       : row == 0          ? "DMA A"
                                           : "DMA B");
     each_event(p, events, &d, draw_svg);
-    for (int tick = 0; tick <= 10; tick++) {
-        double x = LEFT + WIDTH * tick / 10.0;
-        buffer_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g%s</text>\n", x,
-                      height - 8, wave * tick / 10, "");
+    const double step = round_step(wave, 10);
+    for (int tick = 0; tick * step <= wave * (1 + 1e-9); tick++) {
+        double x = LEFT + tick * step * d.scale;
+        buffer_printf(out,
+                      "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#888\"/>"
+                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.6g</text>\n",
+                      x, x, height - 28, height - 22, x, height - 8, tick * step);
     }
     buffer_printf(out, "<text x=\"4\" y=\"%d\">", height - 8);
     buffer_xml(out, unit);
