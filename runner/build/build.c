@@ -173,8 +173,8 @@ static void build_source_seen(struct build *build, const struct exported *export
 //
 // A hash over its toolchain, recipe and inputs, each a field with its length.
 
-// 3: what a build left is kept as code_settle() has it.
-enum { KEY_VERSION = 3 };
+// 4: what a build left is kept as code_settle() has it, without debug information of cubins.
+enum { KEY_VERSION = 4 };
 
 // Fields carry their length, so that no two lists of fields read the same.
 static void build_key_field(FILE *to, const char *name, const char *value)

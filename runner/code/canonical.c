@@ -2,9 +2,9 @@
 //
 // The output of a build as it is kept: what a kernel can read of it, and a code id does not say, is
 // the same for all. A library keeps what the loader maps and sections of its own, but no symbols
-// and no debug information; files are copied anew, in the order of their names, without holes,
-// other links, times or rights of their own; folders without files, pipes, sockets and devices are
-// not there.
+// and no debug information, neither of the host nor in its device code; files are copied anew, in
+// the order of their names, without holes, other links, times or rights of their own; folders
+// without files, pipes, sockets and devices are not there.
 #include "model/buffer.h"
 #include "runner/code/code_id.h"
 #include "runner/code/machine_code.h"
@@ -23,6 +23,319 @@
 enum { FILES_MAX = 10000 };
 
 static const struct timespec no_time[2] = {{0, 0}, {0, 0}};
+
+// ---- what counts of a library
+
+bool code_is_library(const struct elf_image *image)
+{
+    const uint64_t table = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_phoff));
+    const uint64_t most = sizeof(Elf64_Ehdr) + image->segment_count * sizeof(Elf64_Phdr);
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *s = &image->segments[i];
+        if (s->type == PT_LOAD && s->offset == 0 && s->file_size >= most &&
+            table <= s->file_size - image->segment_count * sizeof(Elf64_Phdr))
+            return true;
+    }
+    return false;
+}
+
+bool code_reads_section(const struct elf_section *section)
+{
+    static const char *const passed_over[] = {".comment",   ".debug",     ".zdebug",
+                                              ".gnu.debug", ".gnu_debug", ".gnu.build.attributes",
+                                              ".stab"};
+    for (size_t i = 0; i < ARRAY_COUNT(passed_over); i++) {
+        if (strncmp(section->name, passed_over[i], strlen(passed_over[i])) == 0)
+            return false;
+    }
+    return section->bytes && section->size && !(section->flags & SHF_ALLOC) &&
+           section->type != SHT_NULL && section->type != SHT_SYMTAB && section->type != SHT_STRTAB;
+}
+
+size_t code_tail(const struct elf_image *image)
+{
+    uint64_t end = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_shoff)) +
+                   image->section_count * sizeof(Elf64_Shdr);
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *s = &image->segments[i];
+        if (s->type == PT_LOAD && s->offset + s->file_size > end)
+            end = s->offset + s->file_size;
+    }
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct elf_section *s = &image->sections[i];
+        if (s->bytes && s->offset + s->size > end)
+            end = s->offset + s->size;
+    }
+    return (size_t)end;
+}
+
+// ---- the device code in it
+
+static bool inside(const struct elf_section *section, const struct elf_segment *segment)
+{
+    return section->offset >= segment->offset && section->size <= segment->file_size &&
+           section->offset - segment->offset <= segment->file_size - section->size;
+}
+
+// Where the headers that say what is mapped end.
+static uint64_t headers_end(const struct elf_image *image)
+{
+    const uint64_t end = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_phoff)) +
+                         image->segment_count * sizeof(Elf64_Phdr);
+    return end > sizeof(Elf64_Ehdr) ? end : sizeof(Elf64_Ehdr);
+}
+
+// Its device code's section, if it is where no host code can run or change it; else NULL.
+static const struct elf_section *code_fatbin(const struct elf_image *image)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct elf_section *section = &image->sections[i];
+        if (strcmp(section->name, ".nv_fatbin") != 0 || !section->bytes ||
+            section->offset < headers_end(image))
+            continue;
+        for (size_t k = 0; k < image->segment_count; k++) {
+            const struct elf_segment *segment = &image->segments[k];
+            if (segment->type == PT_LOAD && !(segment->flags & (PF_X | PF_W)) &&
+                inside(section, segment))
+                return section;
+        }
+    }
+    return NULL;
+}
+
+// Clears a range of the copy, if it lies within.
+static void blank(unsigned char *bytes, size_t size, uint64_t offset, uint64_t length)
+{
+    if (offset <= size && length <= size - offset)
+        memset(bytes + offset, 0, (size_t)length);
+}
+
+// What no launch needs. A library could read it there.
+static bool is_debug(const struct elf_section *section)
+{
+    static const char *const names[] = {".debug",      ".nv_debug",     ".rel.debug",
+                                        ".rela.debug", ".rel.nv_debug", ".rela.nv_debug"};
+    bool found = false;
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        found |= strncmp(section->name, names[i], strlen(names[i])) == 0;
+    return found && section->bytes && !(section->flags & SHF_ALLOC);
+}
+
+// Notes the digits in the names of its functions and variables.
+static void note_digits(struct nvcc_digits *digits, const struct elf_image *cubin)
+{
+    const struct elf_section *table = elf_symbols(cubin);
+    if (!table || table->link >= cubin->section_count || !cubin->sections[table->link].bytes)
+        return;
+    const struct elf_section *names = &cubin->sections[table->link];
+    size_t at = 0;
+    for (; nvcc_digits_next(&at, names->bytes, (size_t)names->size); at += NVCC_DIGITS)
+        nvcc_digits_number(digits, names->bytes + at);
+}
+
+// Where a cubin's sections come to lie when nothing is left between them.
+struct packing {
+    const struct elf_image *cubin;
+    size_t *order;    // of sections by their place in the file
+    uint64_t *places; // by section
+    uint64_t table, end;
+};
+
+static int by_place(const void *left, const void *right, void *sections)
+{
+    const size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    const struct elf_section *of = sections;
+    if (of[a].offset != of[b].offset)
+        return of[a].offset < of[b].offset ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+// False: they do not fit, since they overlap or ask for more than the rest of the file has.
+static bool find_places(struct packing *p)
+{
+    enum { ALIGN_MOST = 4096 };
+    const struct elf_image *cubin = p->cubin;
+    p->end = sizeof(Elf64_Ehdr);
+    for (size_t i = 0; i < cubin->section_count; i++)
+        p->order[i] = i;
+    qsort_r(p->order, cubin->section_count, sizeof(*p->order), by_place, cubin->sections);
+    for (size_t i = 0; i < cubin->section_count; i++) {
+        const struct elf_section *s = &cubin->sections[p->order[i]];
+        const uint64_t align = s->align ? s->align : 1;
+        if (s->type == SHT_NULL || is_debug(s))
+            continue;
+        if ((align & (align - 1)) || align > ALIGN_MOST)
+            return false;
+        const uint64_t place = (p->end + align - 1) / align * align;
+        p->places[p->order[i]] = place;
+        p->end = place + (s->bytes ? s->size : 0);
+        if (p->end > cubin->size)
+            return false;
+    }
+    p->table = (p->end + 7) / 8 * 8;
+    p->end = p->table + cubin->section_count * sizeof(Elf64_Shdr);
+    return p->end + cubin->segment_count * sizeof(Elf64_Phdr) <= cubin->size;
+}
+
+// Where a segment begins afterwards; 0: what is in it does not stay together.
+static uint64_t place_of(const struct packing *p, const struct elf_segment *segment)
+{
+    const struct elf_image *cubin = p->cubin;
+    uint64_t place = 0;
+    if (segment->type == PT_PHDR || segment->offset == elf_u64(cubin->bytes + 32))
+        return p->end;
+    for (size_t i = 0; i < cubin->section_count; i++) {
+        const struct elf_section *s = &cubin->sections[p->order[i]];
+        const uint64_t in = s->offset - segment->offset;
+        const uint64_t begin = p->places[p->order[i]] - in;
+        if (!p->places[p->order[i]] || s->offset < segment->offset ||
+            (segment->file_size ? !s->bytes || in >= segment->file_size : in > 0))
+            continue;
+        if (place && place != begin)
+            return 0;
+        place = begin;
+    }
+    return place;
+}
+
+static void put_u64(unsigned char *at, uint64_t value)
+{
+    for (size_t i = 0; i < sizeof(value); i++)
+        at[i] = (unsigned char)(value >> (8 * i));
+}
+
+// A cubin of the same sections, without what lies between them; those of debug information are
+// empty. False where that cannot be.
+static bool pack(unsigned char *out, const struct packing *p)
+{
+    const struct elf_image *cubin = p->cubin;
+    const unsigned char *from = cubin->bytes;
+    memcpy(out, from, sizeof(Elf64_Ehdr));
+    put_u64(out + offsetof(Elf64_Ehdr, e_phoff), cubin->segment_count ? p->end : 0);
+    put_u64(out + offsetof(Elf64_Ehdr, e_shoff), p->table);
+    for (size_t i = 0; i < cubin->section_count; i++) {
+        const struct elf_section *s = &cubin->sections[i];
+        unsigned char *header = out + p->table + i * sizeof(Elf64_Shdr);
+        memcpy(header,
+               from + elf_u64(from + offsetof(Elf64_Ehdr, e_shoff)) + i * sizeof(Elf64_Shdr),
+               sizeof(Elf64_Shdr));
+        put_u64(header + offsetof(Elf64_Shdr, sh_offset), p->places[i]);
+        if (is_debug(s))
+            put_u64(header + offsetof(Elf64_Shdr, sh_size), 0);
+        else if (s->bytes)
+            memcpy(out + p->places[i], s->bytes, (size_t)s->size);
+    }
+    for (size_t i = 0; i < cubin->segment_count; i++) {
+        const uint64_t place = place_of(p, &cubin->segments[i]);
+        unsigned char *header = out + p->end + i * sizeof(Elf64_Phdr);
+        memcpy(header,
+               from + elf_u64(from + offsetof(Elf64_Ehdr, e_phoff)) + i * sizeof(Elf64_Phdr),
+               sizeof(Elf64_Phdr));
+        put_u64(header + offsetof(Elf64_Phdr, p_offset), place);
+        if (!place)
+            return false;
+    }
+    return true;
+}
+
+// Where packing cannot be, the contents of debug information are cleared.
+static void blank_cubin(unsigned char *copy, struct nvcc_digits *digits,
+                        const struct fatbin_entry *entry)
+{
+    struct elf_image cubin;
+    if (entry->kind != FATBIN_CUBIN || elf_open(&cubin, entry->bytes, entry->size))
+        return;
+    if (cubin.machine == CUBIN_MACHINE) {
+        struct packing p = {.cubin = &cubin};
+        unsigned char *packed = xcalloc(entry->size, 1);
+        p.order = xcalloc(cubin.section_count, sizeof(*p.order));
+        p.places = xcalloc(cubin.section_count, sizeof(*p.places));
+        const bool fits = find_places(&p) && pack(packed, &p);
+        if (fits)
+            memcpy(copy, packed, entry->size);
+        for (size_t i = 0; !fits && i < cubin.section_count; i++) {
+            if (is_debug(&cubin.sections[i]))
+                blank(copy, entry->size, cubin.sections[i].offset, cubin.sections[i].size);
+        }
+        note_digits(digits, &cubin);
+        free(p.places);
+        free(p.order);
+        free(packed);
+    }
+    elf_close(&cubin);
+}
+
+// The name of the source file, which stands behind what else an entry's header says.
+static void blank_file_name(unsigned char *copy, const struct fatbin_entry *entry)
+{
+    const uint32_t header = entry->header ? elf_u32(entry->header + 4) : 0;
+    const uint32_t at = header ? elf_u32(entry->header + 32) : 0;
+    if (at >= entry->header_size && at <= header)
+        blank(copy, header, at, elf_u32(entry->header + 36));
+}
+
+// Digits as numbers, wherever device code or the host's says them.
+static void number_digits(unsigned char *bytes, size_t size, const struct nvcc_digits *digits)
+{
+    size_t at = 0;
+    for (; digits->count && nvcc_digits_next(&at, bytes, size); at += NVCC_DIGITS) {
+        const int64_t number = nvcc_digits_find(digits, bytes + at);
+        char text[NVCC_DIGITS + 1];
+        if (number < 0)
+            continue;
+        snprintf(text, sizeof(text), "%08x", (unsigned)number);
+        memcpy(bytes + at, text, NVCC_DIGITS);
+    }
+}
+
+// ---- what does not count
+
+static void blank_build_id(unsigned char *copy, const struct elf_image *image)
+{
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct elf_segment *segment = &image->segments[i];
+        if (segment->type != PT_NOTE || segment->offset > image->size ||
+            segment->file_size > image->size - segment->offset)
+            continue;
+        const unsigned char *at = image->bytes + segment->offset;
+        for (uint64_t left = segment->file_size; left >= 16;) {
+            uint64_t name = (elf_u32(at) + 3U) & ~3U, value = (elf_u32(at + 4) + 3U) & ~3U;
+            uint64_t length = 12 + name + value;
+            if (length > left)
+                break;
+            if (name == 4 && memcmp(at + 12, "GNU", 4) == 0 && elf_u32(at + 8) == NT_GNU_BUILD_ID)
+                blank(copy, image->size, (uint64_t)(at - image->bytes) + 16, value);
+            at += length;
+            left -= length;
+        }
+    }
+}
+
+// The ELF header points at the sections, which move with debug information.
+static void blank_header(unsigned char *copy, size_t size)
+{
+    blank(copy, size, offsetof(Elf64_Ehdr, e_shoff), 8);
+    blank(copy, size, offsetof(Elf64_Ehdr, e_shnum), 2);
+    blank(copy, size, offsetof(Elf64_Ehdr, e_shstrndx), 2);
+}
+
+void code_blank(unsigned char *bytes, const struct elf_image *image)
+{
+    const struct elf_section *fatbin = code_fatbin(image);
+    struct nvcc_digits digits = {0};
+    struct fatbin_entry entry;
+    size_t at = 0;
+    while (fatbin && fatbin_next(&entry, &at, fatbin->bytes, (size_t)fatbin->size)) {
+        blank_cubin(bytes + (entry.bytes - image->bytes), &digits, &entry);
+        if (entry.header)
+            blank_file_name(bytes + (entry.header - image->bytes), &entry);
+    }
+    const size_t headers = (size_t)headers_end(image);
+    number_digits(bytes + headers, image->size - headers, &digits);
+    free(digits.items);
+    blank_header(bytes, image->size);
+    blank_build_id(bytes, image);
+}
 
 // ---- libraries
 

@@ -3,12 +3,16 @@
 // The id is the hash of a text of records. For the host part these are the bytes that the loader
 // maps, segment by segment, and their distance from each other: what sections claim is not asked,
 // since only segments decide what runs. Left out are the build id, the ELF header's pointer to the
-// sections (debug information moves them), and the digits that nvcc draws from the source text for
-// names of the device code. Symbols and debug information are not mapped, hence not in it, and what
-// runs cannot read them either (canonical.c). Other sections that are not mapped, and what stands
-// behind all of them, a library may read from its own file: they count.
+// sections (debug information moves them), and in .nv_fatbin the debug information of cubins, the
+// names of source files, and the digits that nvcc draws from the source text for names of device
+// code. code_blank() clears or numbers these (canonical.c), and what is kept and loaded is cleared
+// in the same way: what runs cannot read them either, only how long the device code is, which
+// counts. Symbols and debug information of the host are not mapped, hence not in it, and not in the
+// copy. Other sections that are not mapped, and what stands behind all of them, a library may read
+// from its own file: they count.
 //
-// Of .nv_fatbin only code and what it needs counts.
+// Of a cubin by itself, and of one kernel of it, only code and what it needs counts: device code
+// cannot read more of its cubin than that.
 #include "runner/code/code_id.h"
 
 #include "runner/child/files.h"
@@ -26,17 +30,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-// Names with internal linkage carry eight digits that nvcc draws from the source's path and text:
-// _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
-// digits of a file stand as number 0, the next as 1, and so on: another source text changes the
-// digits alone, another order of names changes the numbers.
-enum { NVCC_DIGITS = 8 };
-
-struct nvcc_digits {
-    char (*items)[NVCC_DIGITS];
-    size_t count, capacity;
-};
 
 // The text of records that an id is the hash of.
 struct code_hash {
@@ -70,58 +63,6 @@ enum { SYMBOLS_MAX = 1 << 18 };
 
 // ---- cubins: names
 
-static bool is_hex(const unsigned char *at, size_t count)
-{
-    size_t digits = 0;
-    while (digits < count &&
-           ((at[digits] >= '0' && at[digits] <= '9') || (at[digits] >= 'a' && at[digits] <= 'f')))
-        digits++;
-    return digits == count;
-}
-
-// The next place in [*at, size) where nvcc's digits may stand; false: there is none.
-static bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size)
-{
-    static const char *const marks[] = {"_GLOBAL__N__", "_INTERNAL_"};
-    for (; *at < size; ++*at) {
-        const unsigned char *here = memchr(bytes + *at, '_', size - *at);
-        if (!here)
-            return false;
-        const size_t left = size - (size_t)(here - bytes);
-        *at = (size_t)(here - bytes);
-        for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
-            const size_t length = strlen(marks[i]);
-            const unsigned char *digits = here + length;
-            if (left <= length + NVCC_DIGITS || memcmp(here, marks[i], length) != 0 ||
-                digits[NVCC_DIGITS] != '_' || !is_hex(digits, NVCC_DIGITS))
-                continue;
-            *at += length;
-            return true;
-        }
-    }
-    return false;
-}
-
-// Their number, -1 when they are not among `digits`.
-static int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at)
-{
-    for (size_t i = 0; i < digits->count; i++) {
-        if (memcmp(digits->items[i], at, NVCC_DIGITS) == 0)
-            return (int64_t)i;
-    }
-    return -1;
-}
-
-static int64_t number_of(struct nvcc_digits *digits, const unsigned char *at)
-{
-    const int64_t found = nvcc_digits_find(digits, at);
-    if (found >= 0)
-        return found;
-    digits->items = xgrow(digits->items, digits->count, &digits->capacity, sizeof(*digits->items));
-    memcpy(digits->items[digits->count], at, NVCC_DIGITS);
-    return (int64_t)digits->count++;
-}
-
 // A name with nvcc's digits as numbers, and where they stand.
 static void put_name(struct code_hash *hash, const char *name)
 {
@@ -133,7 +74,9 @@ static void put_name(struct code_hash *hash, const char *name)
     hash->names_left -= size;
     unsigned char *copy = (unsigned char *)xstrdup(name);
     for (size_t at = 0; nvcc_digits_next(&at, copy, size); at += NVCC_DIGITS) {
-        const int64_t number = number_of(&hash->digits, copy + at);
+        const int64_t number = nvcc_digits_number(&hash->digits, copy + at);
+        if (number < 0)
+            continue;
         code_put(hash->to, "digits", at, (uint64_t)number, 0);
         memset(copy + at, 'x', NVCC_DIGITS);
     }
@@ -391,133 +334,7 @@ static int code_put_cubin(struct code_hash *hash, const unsigned char *bytes, si
 // 2: names of functions and variables count.
 enum { ID_VERSION = 2, NAMES_MAX = 64 << 20 };
 
-// ---- fat binaries
-
-static void hash_fatbin(struct code_hash *hash, const unsigned char *section, size_t size)
-{
-    struct fatbin_entry entry;
-    size_t at = 0;
-    while (fatbin_next(&entry, &at, section, size)) {
-        if (entry.kind == FATBIN_CUBIN) {
-            code_put(hash->to, "cubin", entry.architecture, elf_u32(entry.header + 20),
-                     elf_u64(entry.header + 40) & ~(uint64_t)0xf);
-            if (code_put_cubin(hash, entry.bytes, entry.size, NULL, 0))
-                code_put_bytes(hash->to, "unreadable", entry.bytes, entry.size);
-        } else if (entry.kind == FATBIN_OPAQUE) {
-            code_put_bytes(hash->to, "header", entry.header, entry.header_size);
-            code_put_bytes(hash->to, "opaque", entry.bytes, entry.size);
-        }
-    }
-}
-
 // ---- host code
-
-// Clears a range of the copy, if it lies within.
-static void blank(unsigned char *bytes, size_t size, uint64_t offset, uint64_t length)
-{
-    if (offset <= size && length <= size - offset)
-        memset(bytes + offset, 0, (size_t)length);
-}
-
-static void blank_build_id(unsigned char *copy, const struct elf_image *image)
-{
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const struct elf_segment *segment = &image->segments[i];
-        if (segment->type != PT_NOTE || segment->offset > image->size ||
-            segment->file_size > image->size - segment->offset)
-            continue;
-        const unsigned char *at = image->bytes + segment->offset;
-        for (uint64_t left = segment->file_size; left >= 16;) {
-            uint64_t name = (elf_u32(at) + 3U) & ~3U, value = (elf_u32(at + 4) + 3U) & ~3U;
-            uint64_t length = 12 + name + value;
-            if (length > left)
-                break;
-            if (name == 4 && memcmp(at + 12, "GNU", 4) == 0 && elf_u32(at + 8) == NT_GNU_BUILD_ID)
-                blank(copy, image->size, (uint64_t)(at - image->bytes) + 16, value);
-            at += length;
-            left -= length;
-        }
-    }
-}
-
-// Where the host names the device code's functions: the digits that those have, and no others.
-static void number_nvcc_names(struct code_hash *hash, unsigned char *copy, size_t size)
-{
-    size_t at = 0;
-    for (; hash->digits.count && nvcc_digits_next(&at, copy, size); at += NVCC_DIGITS) {
-        const int64_t number = nvcc_digits_find(&hash->digits, copy + at);
-        if (number < 0)
-            continue;
-        code_put(hash->to, "digits", at, (uint64_t)number, 0);
-        memset(copy + at, 'x', NVCC_DIGITS);
-    }
-}
-
-// The ELF header points at the sections, which move with debug information.
-static void blank_header(unsigned char *copy, size_t size)
-{
-    blank(copy, size, offsetof(Elf64_Ehdr, e_shoff), 8);
-    blank(copy, size, offsetof(Elf64_Ehdr, e_shnum), 2);
-    blank(copy, size, offsetof(Elf64_Ehdr, e_shstrndx), 2);
-}
-
-void code_blank(unsigned char *bytes, const struct elf_image *image)
-{
-    blank_header(bytes, image->size);
-    blank_build_id(bytes, image);
-}
-
-static bool inside(const struct elf_section *section, const struct elf_segment *segment)
-{
-    return section->offset >= segment->offset && section->size <= segment->file_size &&
-           section->offset - segment->offset <= segment->file_size - section->size;
-}
-
-const struct elf_section *code_fatbin(const struct elf_image *image)
-{
-    for (size_t i = 0; i < image->section_count; i++) {
-        const struct elf_section *section = &image->sections[i];
-        if (strcmp(section->name, ".nv_fatbin") != 0 || !section->bytes)
-            continue;
-        for (size_t k = 0; k < image->segment_count; k++) {
-            const struct elf_segment *segment = &image->segments[k];
-            if (segment->type == PT_LOAD && !(segment->flags & (PF_X | PF_W)) &&
-                inside(section, segment))
-                return section;
-        }
-    }
-    return NULL;
-}
-
-bool code_reads_section(const struct elf_section *section)
-{
-    static const char *const passed_over[] = {".comment",   ".debug",     ".zdebug",
-                                              ".gnu.debug", ".gnu_debug", ".gnu.build.attributes",
-                                              ".stab"};
-    for (size_t i = 0; i < ARRAY_COUNT(passed_over); i++) {
-        if (strncmp(section->name, passed_over[i], strlen(passed_over[i])) == 0)
-            return false;
-    }
-    return section->bytes && section->size && !(section->flags & SHF_ALLOC) &&
-           section->type != SHT_NULL && section->type != SHT_SYMTAB && section->type != SHT_STRTAB;
-}
-
-size_t code_tail(const struct elf_image *image)
-{
-    uint64_t end = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_shoff)) +
-                   image->section_count * sizeof(Elf64_Shdr);
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const struct elf_segment *s = &image->segments[i];
-        if (s->type == PT_LOAD && s->offset + s->file_size > end)
-            end = s->offset + s->file_size;
-    }
-    for (size_t i = 0; i < image->section_count; i++) {
-        const struct elf_section *s = &image->sections[i];
-        if (s->bytes && s->offset + s->size > end)
-            end = s->offset + s->size;
-    }
-    return (size_t)end;
-}
 
 // What is not mapped, and is no debug information.
 static void hash_unmapped(FILE *to, const struct elf_image *image)
@@ -540,35 +357,16 @@ static void hash_segments(struct code_hash *hash, const struct elf_image *image,
     unsigned char *copy = xcalloc(file->size, 1);
     memcpy(copy, file->bytes, file->size);
     code_blank(copy, image);
-    const struct elf_section *fatbin = code_fatbin(image);
-    if (fatbin) {
-        hash_fatbin(hash, fatbin->bytes, (size_t)fatbin->size);
-        blank(copy, file->size, fatbin->offset, fatbin->size);
-    }
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct elf_segment *segment = &image->segments[i];
         code_put(hash->to, "segment", segment->type, segment->flags, segment->address);
         code_put(hash->to, "extent", segment->file_size, segment->memory_size, 0);
         if (segment->type != PT_LOAD)
             continue;
-        number_nvcc_names(hash, copy + segment->offset, (size_t)segment->file_size);
         code_put_bytes(hash->to, "bytes", copy + segment->offset, (size_t)segment->file_size);
     }
     hash_unmapped(hash->to, image);
     free(copy);
-}
-
-bool code_is_library(const struct elf_image *image)
-{
-    const uint64_t table = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_phoff));
-    const uint64_t most = sizeof(Elf64_Ehdr) + image->segment_count * sizeof(Elf64_Phdr);
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const struct elf_segment *s = &image->segments[i];
-        if (s->type == PT_LOAD && s->offset == 0 && s->file_size >= most &&
-            table <= s->file_size - image->segment_count * sizeof(Elf64_Phdr))
-            return true;
-    }
-    return false;
 }
 
 // A library, a cubin by itself, or any other file.

@@ -9,10 +9,14 @@
 // trace in the file, and unused code beside a kernel moves its time by up to 0.4 %. Hence the rule
 // of one kernel per module.
 //
-// Host part: all bytes the loader maps, and where; not the build id.
-// CUDA part: for each embedded cubin the code, constants, initialised data and launch attributes of
-// every kernel, and the names of functions and variables; whatever is not a readable cubin
-// (compressed, PTX) is hashed byte for byte. A cubin that is a file counts in the same way.
+// Host part: all bytes the loader maps, and where; not the build id. The device code in it is
+// mapped too, so it counts byte for byte, but for the contents of its debug information, and for
+// nvcc's digits in names: a copy in which these are cleared is what is loaded. How long they are
+// together does count, and where a linker puts the text behind the device code (mold does), its
+// length moves the text: there a comment can give another id, where -lineinfo is compiled in. Where
+// records are timed that costs a build and no measurement: they hold device code alone, and their
+// ids are those of kernels. A cubin that is a file, and a kernel of one: the code, constants,
+// initialised data and launch attributes, and the names of functions and variables.
 //
 // Files come from foreign builds: every offset and size is checked; a file that is no ELF library,
 // or lies about itself, is hashed whole.

@@ -74,13 +74,13 @@ bool elf_symbol(struct elf_symbol *out, const struct elf_image *image,
 // A library that the loader can take, and whose own headers it maps; the id of another file is that
 // of all its bytes.
 bool code_is_library(const struct elf_image *image);
-// Its device code's section, if it is where no host code can run or change it; else NULL.
-const struct elf_section *code_fatbin(const struct elf_image *image);
 // What it may read of its own file though nobody maps it: a section that holds something else than
 // symbols or debug information, and what comes behind all sections, from the byte that is returned.
 bool code_reads_section(const struct elf_section *section);
 size_t code_tail(const struct elf_image *image);
-// Clears what its id leaves out of the bytes that are mapped: the build id, and where sections are.
+// Clears what its id leaves out of the bytes that are mapped, a copy of the image's: the build id,
+// where sections are, debug information and names of source files in its device code. nvcc's digits
+// become numbers there and in the host's names of device code.
 void code_blank(unsigned char *bytes, const struct elf_image *image);
 
 // Unaligned little-endian reads.
@@ -135,5 +135,25 @@ struct cubin_attribute {
 };
 // The attribute at *at, which moves on. False at the end, or where it is none.
 bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_section *section);
+
+// ---- names
+//
+// Names with internal linkage carry eight digits that nvcc draws from the source's path and text:
+// _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
+// digits of a file stand as number 0, the next as 1, and so on: another source text changes the
+// digits alone, another order of names changes the numbers.
+// One library is made from few source texts; what goes beyond the most is taken as it is.
+enum { NVCC_DIGITS = 8, NVCC_DIGITS_MOST = 1024 };
+
+struct nvcc_digits {
+    char (*items)[NVCC_DIGITS];
+    size_t count, capacity;
+};
+// The next place in [*at, size) where such digits may stand; false: there is none.
+bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size);
+// Their number, -1 when they are not among `digits`.
+int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at);
+// The same, and adds them; -1 where there are too many.
+int64_t nvcc_digits_number(struct nvcc_digits *digits, const unsigned char *at);
 
 #endif

@@ -158,7 +158,7 @@ void cubin_make(struct cubin *b, const struct cubin_plan *plan)
     memcpy(texts + second, plan->second ? plan->second : "", used - second);
     size_t strings = add_section(b, ".strtab", "", SHT_STRTAB, 0, texts, used, 0);
     if (plan->debug)
-        add_section(b, ".debug_line", "", SHT_PROGBITS, 0, "lines of source", 15, 0);
+        add_section(b, ".debug_line", "", SHT_PROGBITS, 0, plan->debug, strlen(plan->debug), 0);
     size_t text = b->count + 1;
     uint32_t symbol = plan->debug ? 2 : 1;
     Elf64_Sym symbols[4] = {{0}};
@@ -195,23 +195,28 @@ void cubin_make(struct cubin *b, const struct cubin_plan *plan)
 // A fat binary with one entry. kind 2: cubin, 1: PTX.
 size_t fatbin_make(unsigned char *out, uint16_t kind, const void *payload, size_t size)
 {
+    static const char file[] = "file.cu";
+    enum { HEADER = 64 + sizeof(file) };
     size_t padded = (size + 7) / 8 * 8;
     const uint32_t header[] = {0xba55ed50,
                                0x00100001,
-                               (uint32_t)(64 + padded),
+                               (uint32_t)(HEADER + padded),
                                0,
                                kind | 0x01010000u,
-                               64,
+                               HEADER,
                                (uint32_t)padded,
                                0,
                                0,
                                0,
                                0x00010008,
-                               90};
-    memset(out, 0, 16 + 64 + padded);
+                               90,
+                               64,
+                               sizeof(file) - 1};
+    memset(out, 0, 16 + HEADER + padded);
     memcpy(out, header, sizeof(header));
-    memcpy(out + 16 + 64, payload, size);
-    return 16 + 64 + padded;
+    memcpy(out + 16 + 64, file, sizeof(file));
+    memcpy(out + 16 + HEADER, payload, size);
+    return 16 + HEADER + padded;
 }
 
 // A host library that carries these bytes as nvcc's would, padded to one size so that the host part

@@ -33,7 +33,7 @@ struct cubin_plan {
     const char *kernel; // name
     const char *second; // of another function in the same section; NULL: none
     const char *host;   // text among the host's data; NULL: none
-    bool debug;         // sections and symbols that shift the numbers of the others
+    const char *debug;  // lines of source, of at most 16 bytes, which come before the code; or NULL
     uint32_t registers, threads, shared;
     uint8_t code[64], constant[16];
     uint32_t parameter_count;
@@ -55,7 +55,7 @@ struct cubin {
 
 // Sections and symbols in any order, as tools of other versions might write them.
 void cubin_make(struct cubin *cubin, const struct cubin_plan *plan);
-// A fat binary with one entry, kind 2: cubin, 1: PTX; returns its size.
+// A fat binary with one entry, kind 2: cubin, 1: PTX; of a file.cu. Returns its size.
 size_t fatbin_make(unsigned char *out, uint16_t kind, const void *payload, size_t size);
 // A host library NAME.so that carries these bytes as nvcc's would.
 void library_make(const char *name, const unsigned char *fat, size_t size);

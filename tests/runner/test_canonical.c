@@ -86,6 +86,31 @@ static void what_no_id_says_is_the_same_for_all(void **state)
     assert_equal_copies("holes");
 }
 
+// Host code can read its device code, and so what compilers say of the source in it.
+static void what_device_code_says_of_its_source_is_the_same_for_all(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {"s/lines of source/other of source/",
+                                          "s/file\\.cu/slow.cu/", "s/f266c20c/0badcafe/g"};
+    struct cubin_plan plan = library_usual_cubin;
+    plan.debug = "lines of source";
+    plan.kernel = plan.host = "_ZN40_INTERNAL_f266c20c_6_kan_cu_0123456789ab3addEPf";
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        shell("rm -rf one two && mkdir one two");
+        library_make_cuda("one/a", &plan);
+        char *change = xprintf("rm one/*.c && LC_ALL=C sed '%s' one/a.so >two/a.so && "
+                               "! cmp -s one/a.so two/a.so",
+                               changes[i]);
+        shell(change);
+        free(change);
+        assert_equal_copies(changes[i]);
+        assert_string_equal(library_id("one/a.so"), library_id("first/a.so"));
+        assert_string_equal(library_id("two/a.so"), library_id("first/a.so"));
+        settled("first", "second");
+        shell("diff -r first second && ! grep -q 'lines of\\|file.cu\\|f266c20c' first/a.so");
+    }
+}
+
 static void what_it_may_read_of_itself_counts_and_is_kept(void **state)
 {
     (void)state;
@@ -173,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_id_says_is_the_same_for_all),
+        cmocka_unit_test(what_device_code_says_of_its_source_is_the_same_for_all),
         cmocka_unit_test(what_it_may_read_of_itself_counts_and_is_kept),
         cmocka_unit_test(what_is_kept_loads_and_has_the_id_that_it_had),
         cmocka_unit_test(device_code_is_found_in_what_is_kept),

@@ -78,13 +78,18 @@ static void what_is_no_library_is_hashed_whole(void **state)
     free(path);
 }
 
-static void cuda_id_ignores_debug_sections_and_sees_names(void **state)
+static void cuda_id_ignores_what_debug_sections_say_and_sees_names(void **state)
 {
-    library_make_cuda("usual", &library_usual_cubin);
     struct cubin_plan other = library_usual_cubin;
-    other.debug = true;
+    other.debug = "lines of source";
+    library_make_cuda("usual", &other);
+    other.debug = "other lines";
     library_make_cuda("other", &other);
     assert_string_equal(library_id("usual.so"), library_id("other.so"));
+    other.debug = NULL; // what comes after them lies elsewhere
+    library_make_cuda("without", &other);
+    assert_string_not_equal(library_id("usual.so"), library_id("without.so"));
+    other.debug = "lines of source";
     other.kernel = "_Z3bddPfi"; // the host finds another function under the old name, or none
     library_make_cuda("renamed", &other);
     assert_string_not_equal(library_id("usual.so"), library_id("renamed.so"));
@@ -267,7 +272,7 @@ int main(void)
         cmocka_unit_test(host_id_ignores_comments_paths_and_debug_information),
         cmocka_unit_test(host_id_sees_every_change_that_runs),
         cmocka_unit_test(what_is_no_library_is_hashed_whole),
-        cmocka_unit_test(cuda_id_ignores_debug_sections_and_sees_names),
+        cmocka_unit_test(cuda_id_ignores_what_debug_sections_say_and_sees_names),
         cmocka_unit_test(two_kernels_that_swap_their_names_are_others),
         cmocka_unit_test(digits_of_nvcc_count_only_where_they_are_not_its_own),
         cmocka_unit_test(cuda_id_sees_code_constants_and_launch_attributes),
