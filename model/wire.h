@@ -14,13 +14,14 @@
 //     supports library=PATH kernel=NAME problem=TEXT
 //             supported yes=0|1
 //             These two are all that a bench of kind "none" does: it has no device.
-//     open    id=N kernel=NAME problem=TEXT head=PATH [base=PATH] seed=N [pin=TEXT] [order=0|1]
-//             [regime=WORD] [launches=N] [apart=0|1] [processors=7,23|none]
+//     open    id=N kernel=NAME problem=TEXT head=PATH [base=PATH] seed=N [pin=TEXT] [base_pin=TEXT]
+//             [order=0|1] [regime=WORD] [launches=N] [apart=0|1] [processors=7,23|none]
 //             opened id=N state=STATE role=base|head error=X tolerance=X launches=N note=TEXT
-//                    regime=WORD
+//                    [base_note=TEXT] regime=WORD
 //             Loads (order=1: head first), fills inputs, prepares, checks base and head against the
 //             reference, warms up. Any state but ok: `role` says whose, `note` says why. Several
 //             series may be open; one that has no room beside the others is answered by `fail`.
+//             pin, base_pin: notes of an earlier opened, for prepare() to reproduce.
 //             regime: a word of enum regime, which comes back with each sample; absent, on either
 //             side: cold. One that the device or the kernel has no meaning for is `unsupported`.
 //             launches: timed together per sample, as an earlier process chose; absent: a choice.

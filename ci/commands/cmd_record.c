@@ -4,6 +4,7 @@
 // says what one holds. Needs no repository.
 #include "ci/command.h"
 #include "ci/commands/launch_print.h"
+#include "ci/settings/context.h"
 #include "ci/settings/text_file.h"
 #include "model/record/record.h"
 #include "runner/bench/record.h"
@@ -50,12 +51,6 @@ static int check(void *arguments, struct error *err)
 
 // ---- make ----
 
-static void tell(void *context, const char *text)
-{
-    (void)context;
-    fprintf(stderr, "bench: %s\n", text);
-}
-
 static int tell_made(enum conclusion *out, const struct arguments *a,
                      const struct bench_outcome *outcome)
 {
@@ -73,8 +68,7 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
 {
     char library[PATH_MAX];
     struct problem problem;
-    struct sandbox sandbox;
-    struct bench *bench = NULL;
+    struct library_bench bench;
     struct bench_outcome outcome = {.state = MEASURED_OK};
     if (!realpath(a->file, library))
         return error_set(err, "%s: %s", a->file, strerror(errno));
@@ -84,26 +78,12 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
         const int status = record_of_plan(&outcome, a->output, library, &problem, a->sms, err);
         return status ? -1 : tell_made(out, a, &outcome);
     }
-    if (sandbox_probe(&sandbox, SANDBOX_AUTO, err))
-        return -1;
-    if (!sandbox.active)
-        fprintf(stderr, "plumb: no sandbox: %s\n", sandbox.reason);
-    char *directory = xstrdup(library);
-    *strrchr(directory, '/') = '\0';
-    const char *const directories[] = {directory};
-    const struct bench_plan plan = {.program = a->options.bench,
-                                    .kind = "cuda",
-                                    .sandbox = &sandbox,
-                                    .read_only = directories,
-                                    .read_only_count = 1,
-                                    .note = tell};
+    int status = library_bench_start(&bench, library, a->options.bench, "cuda", err);
     const struct bench_series series = {
-        .kernel = a->kernel, .problem = &problem, .head = library, .pin = a->pin};
-    int status = bench_start(&bench, &plan, err);
+        .kernel = a->kernel, .problem = &problem, .head = library, .pins = {[ROLE_HEAD] = a->pin}};
     if (status == 0)
-        status = record_write(&outcome, a->output, bench, &series, err);
-    bench_stop(bench);
-    free(directory);
+        status = record_write(&outcome, a->output, bench.bench, &series, err);
+    library_bench_stop(&bench);
     return status ? -1 : tell_made(out, a, &outcome);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb select: the tile and group a model would choose for a problem. No GPU is needed.
+// plumb select: the tile and group a model would choose for a problem, for which no GPU is needed;
+// or what the kernels of a library choose that try what is fastest.
 #include "ci/command.h"
 #include "ci/commands/output.h"
+#include "ci/settings/context.h"
 #include "ci/settings/gpu_file.h"
 #include "model/predict/origami.h"
 #include "model/predict/parts/select.h"
@@ -16,6 +18,8 @@ enum { TOP_MOST = 100 };
 struct arguments {
     struct options options;
     const char *model;
+    const char *trial, *kernel,
+        *kind; // a library, one of its kernels, the device that they are for
     struct gpu_option gpu;
     struct origami_search search;
     uint32_t top;
@@ -35,10 +39,15 @@ static const struct command_option own_options[] = {
     OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
     OPTION_FLAG("split-k", 0, "Search splits of K too (origami)", search.split_k),
     OPTION_COUNT("top", "N", "The N best, best first [1] (not origami)", top, 1, TOP_MOST),
+    OPTION_TEXT("trial", 0, "LIBRARY",
+                "What its kernels choose, which prepare() tries on the device", trial),
+    OPTION_TEXT("kernel", 'k', "NAME", "trial: one of them [all]", kernel),
+    OPTION_TEXT("device", 'd', "KIND", "trial: cuda, or host [cuda]", kind),
+    OPTION_TEXT("bench", 0, "FILE", "trial: the bench program [beside plumb]", options.bench),
     OPTION_FORMAT(json),
     {0},
 };
-static const struct arguments usual = {.model = "origami", .top = 1};
+static const struct arguments usual = {.model = "origami", .top = 1, .kind = "cuda"};
 
 static int check(void *arguments, struct error *err)
 {
@@ -141,11 +150,101 @@ static int choose_all(struct answer *answer, const struct arguments *a, const st
     return 0;
 }
 
+// ---- what a library's kernels choose ----
+
+static const char model_alone[] = ", the model alone ";
+
+// A note is the choice, and behind model_alone what a model would take without a trial, where that
+// is something else.
+static void print_trial(struct answer *answer, const char *problem, const char *kernel,
+                        const struct bench_outcome *opened, struct arena *arena)
+{
+    const bool fine = opened->state == MEASURED_OK;
+    const char *alone = strstr(opened->detail, model_alone);
+    const char *choice =
+        alone ? arena_printf(arena, "%.*s", (int)(alone - opened->detail), opened->detail)
+              : opened->detail;
+    alone = alone ? alone + strlen(model_alone) : choice;
+    if (!answer) {
+        if (fine)
+            printf("%s %s takes %s, the model alone %s\n", problem, kernel, choice, alone);
+        else
+            printf("%s %s %s: %s\n", problem, kernel, measurement_state_name(opened->state),
+                   opened->detail);
+        return;
+    }
+    struct json *row = answer_row(answer);
+    json_clean(row, "problem", problem);
+    json_clean(row, "kernel", kernel);
+    json_clean(row, "state", measurement_state_name(opened->state));
+    json_clean(row, "choice", fine ? choice : NULL);
+    json_clean(row, "model_alone", fine ? alone : NULL);
+}
+
+// A kernel that chooses nothing has no note, and no row.
+static int try_kernel(struct answer *answer, struct library_bench *bench, const char *kernel,
+                      const char *text, struct arena *arena, struct error *err)
+{
+    struct bench_outcome outcome, closed;
+    struct bench_handle handle;
+    struct problem problem;
+    bool able = false;
+    if (problem_parse(&problem, text, err) ||
+        bench_supports(&outcome, &able, bench->bench, bench->library, kernel, &problem, err))
+        return -1;
+    const struct bench_series series = {
+        .kernel = kernel, .problem = &problem, .head = bench->library, .seed = bench_draw_seed()};
+    if (outcome.state == MEASURED_OK && !able)
+        return 0;
+    if (outcome.state == MEASURED_OK && bench_open(&outcome, &handle, bench->bench, &series, err))
+        return -1;
+    if (outcome.detail[0])
+        print_trial(answer, text, kernel, &outcome, arena);
+    if (outcome.gone)
+        return error_set(err, "%s on %s: %s", kernel, text, outcome.detail);
+    return outcome.state == MEASURED_OK ? bench_close(&closed, bench->bench, &handle, err) : 0;
+}
+
+static int try_all(struct answer *answer, const struct arguments *a, struct arena *arena,
+                   struct error *err)
+{
+    const struct words *problems = &a->options.words;
+    struct library_bench bench;
+    struct bench_outcome outcome;
+    struct bench_kernel_list kernels = {0};
+    int status = library_bench_start(&bench, a->trial, a->options.bench, a->kind, err);
+    if (status == 0)
+        status = bench_list(&outcome, &kernels, bench.bench, bench.library, arena, err);
+    if (status == 0 && outcome.state != MEASURED_OK)
+        status = error_set(err, "%s: %s", a->trial, outcome.detail);
+    bool known = !a->kernel;
+    for (size_t k = 0; k < kernels.count; k++)
+        known |= a->kernel && strcmp(a->kernel, kernels.items[k].name) == 0;
+    if (status == 0 && !known)
+        status = error_set(err, "%s: %s has no such kernel", a->kernel, a->trial);
+    for (size_t i = 0; i < problems->count && status == 0; i++) {
+        for (size_t k = 0; k < kernels.count && status == 0; k++) {
+            const char *kernel = kernels.items[k].name;
+            if (!a->kernel || strcmp(a->kernel, kernel) == 0)
+                status = try_kernel(answer, &bench, kernel, problems->items[i], arena, err);
+        }
+    }
+    library_bench_stop(&bench);
+    return status;
+}
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
     struct gpu_profile profile;
     (void)out;
+    if (a->trial) {
+        struct answer kept, *answer = answer_if(&kept, a->json, "choices");
+        struct arena arena = {0};
+        const int status = answer_leave(answer, try_all(answer, a, &arena, err));
+        arena_free(&arena);
+        return status;
+    }
     if (measured_profile(&profile, &a->gpu, context, &a->options, err))
         return -1;
     struct answer kept, *answer = answer_if(&kept, a->json, "choices");
@@ -161,7 +260,7 @@ const struct command command_select = {
     .words_most = WORDS_ANY,
     .json = "choices (problem, tile_m, tile_n, tile_k, group, stages, threads, cluster_m, "
             "cluster_n, split_k, stream_k, predicted_us, bound, candidates; or problem and why it "
-            "is infeasible).",
+            "is infeasible; with --trial problem, kernel, state, choice, model_alone).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
@@ -172,5 +271,7 @@ const struct command command_select = {
         "Prints the configuration a model chooses: tile, GROUP_SIZE_M, stages, cluster. A problem "
         "without a type is fp32, as everywhere. Without --gpu the profile is that of the device "
         "which `plumb calibrate` measured last, as the repository's store or --store has it, else "
-        "the H200's; a line on standard error says which.",
+        "the H200's; a line on standard error says which. With --trial LIBRARY the kernels of a "
+        "library are prepared on the device as before they are timed, and each that chooses among "
+        "ways says which it takes, and which its model would take without having tried any.",
 };

@@ -368,9 +368,21 @@ static int open_series(struct bench_outcome *out, struct player *p, struct duet 
         // Placement must not decide.
         .head_first = d->judged && d->gate.processes % 2 == 0,
         .launches = d->launches,
+        .pins = {d->pins[ROLE_BASE], d->pins[ROLE_HEAD]},
     };
     leave(p);
     return back(p, bench_open(out, &d->handle, p->bench, &series, err));
+}
+
+// A kernel that tries what is fastest would choose anew in each process; all are held to the choice
+// of the first, so that their pairs are of one code.
+static void keep_choices(const struct player *p, struct duet *d, const struct bench_outcome *opened)
+{
+    const char *const notes[] = {[ROLE_BASE] = opened->base_note, [ROLE_HEAD] = opened->detail};
+    for (int role = 0; role < 2; role++) {
+        if (!d->pins[role] && notes[role][0])
+            d->pins[role] = arena_strdup(p->all->arena, notes[role]);
+    }
 }
 
 static int open_duet(struct player *p, struct duet *d, struct error *err)
@@ -400,6 +412,7 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
         return player_failed(p, d, &outcome, err);
     d->outcome = outcome; // its note is the kernel's, e.g. the algorithm id
     d->launches = d->launches ? d->launches : outcome.launches;
+    keep_choices(p, d, &outcome);
     d->place = DUET_OPEN;
     p->open++;
     return 0;

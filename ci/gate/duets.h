@@ -89,6 +89,7 @@ struct duet {
     size_t claim;              // the unit, from 1, that confirms it; 0: any may open it
     uint16_t been[UNITS_MOST]; // by unit: the child there that had it last, from 1
     uint32_t launches;         // per sample, as its first process chose
+    const char *pins[2];       // what prepare() chose there, by role; NULL: it said nothing
     size_t fed;                // pairs that the gate has seen
     double block_s;            // device time of its last block
     double outlook;            // verdicts that its next block promises

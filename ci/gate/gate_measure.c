@@ -375,7 +375,10 @@ static bool fill_result(struct session *s, struct task *task, const struct duet 
     const bool by_base = d->outcome.role == ROLE_BASE;
     struct result *result = task->result;
     if (d->outcome.state == MEASURED_OK || d->outcome.state == MEASURED_NOT_TAKEN) {
-        measuring_fill(&result->base, s->m, task, &d->outcome, &d->base_samples);
+        struct bench_outcome base = d->outcome;
+        if (base.state == MEASURED_OK)
+            text_copy(base.detail, sizeof(base.detail), base.base_note);
+        measuring_fill(&result->base, s->m, task, &base, &d->base_samples);
         measuring_fill(&result->head, s->m, task, &d->outcome, &d->head_samples);
         return d->judged;
     }

@@ -350,19 +350,49 @@ static void lost(struct measuring *m, const struct bench_outcome *outcome)
         measuring_fresh(m);
 }
 
+// What prepare() chose when the same code was last timed alone on this device; NULL: nothing. A
+// record has its choice in it.
+static int find_choice(const char **note, const struct measuring *m, const struct task *task,
+                       enum sample_role role, struct error *err)
+{
+    const struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
+    const struct measured_how how = {.plain = true, .driver = task->device->unit.driver};
+    struct measurement known;
+    bool found = false;
+    *note = NULL;
+    if (recording_wanted(task))
+        return 0;
+    if (store_find_measurement(&known, &found, m->context->store, &series,
+                               role == ROLE_BASE ? r->base_code : r->head_code, &how,
+                               &task->run->arena, err))
+        return -1;
+    if (found && known.state == MEASURED_OK && known.detail && known.detail[0])
+        *note = known.detail;
+    return 0;
+}
+
+// A choice that is not to be had any more, as where a library that the kernel calls is another one,
+// is made anew; what it is then is stored.
 static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
                       enum sample_role role, struct error *err)
 {
-    const struct bench_series series = {
+    struct bench_series series = {
         .kernel = task->result->kernel,
         .problem = &task->result->problem,
         .head = recording_file(&m->recording, task, role, &task->run->arena),
         .seed = m->seed,
     };
-    int status = bench_open(out, &m->handle, m->bench, &series, err);
-    if (status == 0)
-        lost(m, out);
-    return status;
+    if (find_choice(&series.pins[ROLE_HEAD], m, task, role, err) ||
+        bench_open(out, &m->handle, m->bench, &series, err))
+        return -1;
+    if (out->state == MEASURED_UNSUPPORTED && !out->gone && series.pins[ROLE_HEAD]) {
+        series.pins[ROLE_HEAD] = NULL;
+        if (bench_open(out, &m->handle, m->bench, &series, err))
+            return -1;
+    }
+    lost(m, out);
+    return 0;
 }
 
 // Cold is said as it always was.

@@ -537,6 +537,41 @@ int context_bench(struct bench **out, struct context *context, const struct cont
     return start_bench(out, bench_start, context, device, directories, directory_count, err);
 }
 
+static void tell(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "bench: %s\n", text);
+}
+
+int library_bench_start(struct library_bench *out, const char *library, const char *program,
+                        const char *kind, struct error *err)
+{
+    *out = (struct library_bench){.library = realpath(library, NULL)};
+    if (!out->library)
+        return error_set(err, "%s: %s", library, strerror(errno));
+    if (sandbox_probe(&out->sandbox, SANDBOX_AUTO, err))
+        return -1;
+    if (!out->sandbox.active)
+        fprintf(stderr, "plumb: no sandbox: %s\n", out->sandbox.reason);
+    out->directory = xstrdup(out->library);
+    *strrchr(out->directory, '/') = '\0';
+    const char *const directories[] = {out->directory};
+    const struct bench_plan plan = {.program = program,
+                                    .kind = kind,
+                                    .sandbox = &out->sandbox,
+                                    .read_only = directories,
+                                    .read_only_count = 1,
+                                    .note = tell};
+    return bench_start(&out->bench, &plan, err);
+}
+
+void library_bench_stop(struct library_bench *bench)
+{
+    bench_stop(bench->bench);
+    free(bench->directory);
+    free(bench->library);
+}
+
 int context_begin_bench(struct bench **out, struct context *context,
                         const struct context_device *device, const char *const *directories,
                         size_t directory_count, struct error *err)

@@ -177,6 +177,18 @@ int context_lister(struct bench **out, struct context *context, const char *cons
 int context_bench(struct bench **out, struct context *context, const struct context_device *device,
                   const char *const *directories, size_t directory_count, struct error *err);
 
+// A bench for one library that a command names, which needs no policy: in the sandbox where there
+// is one, and where there is none that is said. The caller stops it, also when it did not start.
+struct library_bench {
+    struct sandbox sandbox;
+    char *library; // its absolute path
+    char *directory;
+    struct bench *bench;
+};
+int library_bench_start(struct library_bench *out, const char *library, const char *program,
+                        const char *kind, struct error *err);
+void library_bench_stop(struct library_bench *bench);
+
 // The first step of it (bench_begin()): policy and index of the device are enough.
 int context_begin_bench(struct bench **out, struct context *context,
                         const struct context_device *device, const char *const *directories,

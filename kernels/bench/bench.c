@@ -282,7 +282,7 @@ static int bench_time(struct bench *bench, const struct time_options *o)
                                .head = o->head,
                                .base = o->base,
                                .seed = o->seed,
-                               .pin = o->pin,
+                               .pins = {o->pin, o->pin},
                                .head_first = o->head_first,
                                .regime = o->regime,
                                .flush = o->flush,
@@ -499,7 +499,7 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
     struct series_spec spec = {.kernel = wire_text(r, "kernel"),
                                .head = wire_text(r, "head"),
                                .base = wire_text(r, "base"),
-                               .pin = wire_text(r, "pin")};
+                               .pins = {wire_text(r, "base_pin"), wire_text(r, "pin")}};
     const char *problem = wire_text(r, "problem");
     int64_t seed, order = 0, launches = 0, apart = 0;
     if (!spec.kernel || !spec.head || !problem)
@@ -536,6 +536,8 @@ static void put_state(struct bench *bench, const char *record, int64_t id,
     wire_add_int(&line, "launches", state->launches);
     wire_add_double(&line, "reference_s", state->reference_s);
     wire_add_text(&line, "note", state->note);
+    if (state->base_note[0])
+        wire_add_text(&line, "base_note", state->base_note);
     wire_add_text(&line, "regime", regime_name(state->regime));
     put(bench, &line);
 }

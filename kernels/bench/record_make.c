@@ -16,8 +16,9 @@ int record_make(struct record *out, struct bench *bench, const struct series_spe
     struct series_state state = {.state = MEASURED_OK};
     struct record record = {.problem = spec->problem};
     struct parts parts;
-    struct record_request request = {
-        .kernel = &arm.kernel, .form = check_abi_form(&spec->problem), .pin = spec->pin};
+    struct record_request request = {.kernel = &arm.kernel,
+                                     .form = check_abi_form(&spec->problem),
+                                     .pin = spec->pins[ROLE_HEAD]};
     int status = -1;
     if (!bench->ops->record)
         return error_set(err, "bench: record: the device %s makes no records", bench->ops->kind);

@@ -217,14 +217,14 @@ static int prepare(struct series *s, struct series_state *state, struct error *e
 {
     // Records are loaded here, so here is where the order of loading shows.
     if (s->spec.head_first && s->arms[ROLE_HEAD].record) {
-        int stop = prepare_arm(s, ROLE_HEAD, s->spec.pin, state, err);
-        return stop ? stop : prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
+        int stop = prepare_arm(s, ROLE_HEAD, s->spec.pins[ROLE_HEAD], state, err);
+        return stop ? stop : prepare_arm(s, ROLE_BASE, s->spec.pins[ROLE_BASE], state, err);
     }
     const bool identical = s->arms[ROLE_HEAD].copied && !s->spec.base_kernel;
-    int stop = prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
+    int stop = prepare_arm(s, ROLE_BASE, s->spec.pins[ROLE_BASE], state, err);
     if (stop)
         return stop;
-    const char *pin = s->spec.pin;
+    const char *pin = s->spec.pins[ROLE_HEAD];
     if (!pin && identical && s->arms[ROLE_BASE].note[0])
         pin = s->arms[ROLE_BASE].note;
     return prepare_arm(s, ROLE_HEAD, pin, state, err);
@@ -538,8 +538,10 @@ int series_open(struct series **out, struct series_state *state, const struct de
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
     int stop = open_steps(s, &found, err);
     report(&found, s);
-    if (stop == 0)
+    if (stop == 0) {
         snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
+        snprintf(found.base_note, sizeof(found.base_note), "%s", s->arms[ROLE_BASE].note);
+    }
     if (stop) {
         series_free(s);
         s = NULL;

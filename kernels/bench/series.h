@@ -17,7 +17,7 @@ struct series_spec {
     struct problem problem;
     const char *head, *base; // paths; base may be NULL
     uint64_t seed;           // of inputs and of the order inside pairs
-    const char *pin;         // a note of an earlier prepare() to reproduce, or NULL
+    const char *pins[2];     // by role: a note of an earlier prepare() to reproduce, or NULL
     bool head_first;         // order of loading
     enum regime regime;
     enum flush flush;
@@ -36,9 +36,10 @@ struct series_state {
     enum regime regime;
     double error, tolerance;
     uint32_t launches;
-    double reference_s; // that references took since it was opened
-    double baton_ns;    // what an empty turn of a library's own process takes; 0: it has none
-    char note[512];     // the kernel's note, or why it is not ok
+    double reference_s;  // that references took since it was opened
+    double baton_ns;     // what an empty turn of a library's own process takes; 0: it has none
+    char note[512];      // the kernel's note, or why it is not ok
+    char base_note[512]; // the base's, where there is one
 };
 
 // Device memory that a series takes at most, but for its workspace: the buffer sets of a batch, and

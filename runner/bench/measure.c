@@ -632,7 +632,7 @@ static int take_state(void *context, const struct wire_record *record, struct er
     if (strcmp(record->name, answer->record) != 0 || answer->seen)
         return bench_unexpected(record, err);
     const char *state = wire_text(record, "state"), *role = wire_text(record, "role");
-    const char *note = wire_text(record, "note");
+    const char *note = wire_text(record, "note"), *base_note = wire_text(record, "base_note");
     if (wire_int(&seen, record, "id", answer->id, answer->id, err) ||
         take_error(&outcome->max_error, record, "error", err) ||
         take_error(&outcome->tolerance, record, "tolerance", err))
@@ -653,6 +653,7 @@ static int take_state(void *context, const struct wire_record *record, struct er
     outcome->role = role && strcmp(role, "base") == 0 ? ROLE_BASE : ROLE_HEAD;
     outcome->launches = (uint32_t)launches;
     bench_clean(outcome->detail, sizeof(outcome->detail), note ? note : "");
+    bench_clean(outcome->base_note, sizeof(outcome->base_note), base_note ? base_note : "");
     answer->seen = true;
     return 0;
 }
@@ -713,8 +714,10 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     if (series->base)
         wire_add_text(&line, "base", series->base);
     wire_add_int(&line, "seed", (int64_t)((series->seed + series->process) & INT64_MAX));
-    if (series->pin)
-        wire_add_text(&line, "pin", series->pin);
+    if (series->pins[ROLE_HEAD])
+        wire_add_text(&line, "pin", series->pins[ROLE_HEAD]);
+    if (series->base && series->pins[ROLE_BASE])
+        wire_add_text(&line, "base_pin", series->pins[ROLE_BASE]);
     wire_add_int(&line, "order", series->head_first ? 1 : 0);
     wire_add_text(&line, "processors", bench->processors);
     if (series->launches)
@@ -738,6 +741,7 @@ static int blame(struct bench_outcome *out, const struct bench *bench,
     struct bench *fresh;
     alone.head = series->base;
     alone.base = NULL;
+    alone.pins[ROLE_HEAD] = series->pins[ROLE_BASE];
     struct bench_plan plan = bench->plan;
     plan.log_path = NULL; // the dead child's log stays
     if (bench_start(&fresh, &plan, err))

@@ -84,6 +84,7 @@ struct bench_outcome {
     uint32_t launches;           // timed together per sample, after open
     double reference_s;          // that references took, from open on; 0 where it is not told
     char detail[512];            // why not ok, or the kernel's note; sanitised, untrusted
+    char base_note[512];         // the base's, after open; likewise
 };
 
 struct bench_kernel {
@@ -115,14 +116,14 @@ uint64_t bench_draw_seed(void);
 struct bench_series {
     const char *kernel;
     const struct problem *problem;
-    const char *head;  // library
-    const char *base;  // NULL: head alone
-    uint64_t seed;     // what the child draws from; `process` is added
-    uint16_t process;  // which of the processes that it was open in, for its samples: any number
-                       // that is larger each time
-    const char *pin;   // kernel's note to reproduce, NULL if none
-    bool head_first;   // load the head's library first
-    uint32_t launches; // timed together per sample, as an earlier process chose; 0: bench chooses
+    const char *head;    // library
+    const char *base;    // NULL: head alone
+    uint64_t seed;       // what the child draws from; `process` is added
+    uint16_t process;    // which of the processes that it was open in, for its samples: any number
+                         // that is larger each time
+    const char *pins[2]; // by role: the note of an earlier prepare() to reproduce, NULL if none
+    bool head_first;     // load the head's library first
+    uint32_t launches;   // timed together per sample, as an earlier process chose; 0: bench chooses
 };
 // A series that is open in a child, the caller's; it means nothing once that child is gone.
 struct bench_handle {

@@ -71,8 +71,8 @@ static int ask(struct bench_outcome *out, struct telling *t, struct bench *bench
     wire_add_text(&line, "problem", problem);
     wire_add_text(&line, "head", series->head);
     wire_add_int(&line, "seed", 0);
-    if (series->pin)
-        wire_add_text(&line, "pin", series->pin);
+    if (series->pins[ROLE_HEAD])
+        wire_add_text(&line, "pin", series->pins[ROLE_HEAD]);
     if (bench_exchange(out, bench, &line, record_limit_s, take_line, t, err))
         return -1;
     if (out->state == MEASURED_OK && (!t->ended || !t->record.launch_count)) {

@@ -147,6 +147,17 @@ static void launches_per_sample_are_those_of_the_first_process(void **state)
         assert_int_equal(p->items[0].base_samples.items[i].launches, 4);
 }
 
+static void what_prepare_chooses_is_the_choice_of_the_first_process(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"slower-tries", NULL});
+    const struct duet *d = &p->items[0];
+    assert_true(d->visit_count > 1);
+    assert_non_null(strstr(d->pins[ROLE_HEAD], "choice of "));
+    assert_string_equal(d->pins[ROLE_HEAD], d->outcome.detail); // of the last process
+    assert_string_equal(d->pins[ROLE_BASE], d->outcome.base_note);
+}
+
 // ---- room
 
 static void what_has_no_room_waits_for_what_is_open(void **state)
@@ -227,6 +238,7 @@ int main(void)
         TEST(pairs_that_are_faster_than_the_device_can_be_are_void),
         TEST(pairs_that_take_their_time_are_not_void),
         TEST(launches_per_sample_are_those_of_the_first_process),
+        TEST(what_prepare_chooses_is_the_choice_of_the_first_process),
         TEST(what_has_no_room_waits_for_what_is_open),
         TEST(no_more_are_open_than_asked_for),
         TEST(what_is_refused_alone_too_is_broken),

@@ -15,6 +15,7 @@
 //   NAME-NUMBER     the same as NAME: many series of one behaviour
 //   scatter-PERCENT-NUMBER: the head takes PERCENT longer, and a pair's log ratio scatters by 10 %,
 //                   by chance that NUMBER and the block decide
+//   slower-tries    its notes are choices of this process's, unless others are pinned
 //   where           its note is the processors that it was told, and it stays not open
 //   touchy-pairs    dies only when other series are open
 // AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
@@ -130,6 +131,29 @@ static void supports(void)
     put_text("done", NULL);
 }
 
+// A choice of this process's, unless another's is pinned.
+static const char *choice_of(char text[32], const char *pin)
+{
+    snprintf(text, 32, "choice of %ld", (long)getpid());
+    return pin ? pin : text;
+}
+
+static void put_choices(const struct series *series, const struct wire_record *asked)
+{
+    struct wire_line line;
+    char text[32];
+    wire_begin(&line, "opened");
+    wire_add_int(&line, "id", series->id);
+    wire_add_text(&line, "state", "ok");
+    wire_add_double(&line, "error", 1e-6);
+    wire_add_double(&line, "tolerance", 1e-3);
+    wire_add_int(&line, "launches", series->launches);
+    wire_add_text(&line, "note", choice_of(text, wire_text(asked, "pin")));
+    wire_add_text(&line, "base_note", choice_of(text, wire_text(asked, "base_pin")));
+    put(&line);
+    put_text("done", NULL);
+}
+
 static void put_state(const char *name, const struct series *series, enum measurement_state state,
                       double error, const char *note)
 {
@@ -204,7 +228,10 @@ static void open_series(struct bench *bench, const struct wire_record *record)
     else if (strcmp(series->kernel, "wrong") == 0)
         put_state("opened", series, MEASURED_WRONG, NAN, "C[3,4] is nan\x1b[0m");
     else {
-        put_state("opened", series, MEASURED_OK, 1e-6, "algorithm 7");
+        if (strcmp(series->kernel, "slower-tries") == 0)
+            put_choices(series, record);
+        else
+            put_state("opened", series, MEASURED_OK, 1e-6, "algorithm 7");
         bench->count++;
     }
 }

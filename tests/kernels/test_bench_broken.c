@@ -125,17 +125,21 @@ static void one_file_twice_is_two_copies(void **state)
     const struct wire_record *chosen = transcript_find(&t, "opened", 1);
     assert_string_equal(field(chosen, "state"), "ok");
     assert_non_null(strstr(field(chosen, "note"), "choice of this copy at"));
+    assert_string_equal(field(chosen, "base_note"), field(chosen, "note"));
     transcript_free(&t);
 }
 
 static void pin_is_reproduced_or_refused(void **state)
 {
     struct transcript t;
-    bench_play(&t, BENCH_OPEN(1, "chooses", "\tpin=choice 5")
-                       BENCH_OPEN(2, "chooses", "\tpin=other") "quit\n");
+    bench_play(&t,
+               BENCH_OPEN(1, "chooses", "\tpin=choice 5") BENCH_OPEN(2, "chooses", "\tpin=other")
+                   BENCH_OPEN(3, "chooses", "\tbase=%B\tpin=choice 5\tbase_pin=choice 6") "quit\n");
     assert_string_equal(field(transcript_find(&t, "opened", 0), "note"), "choice 5");
     assert_string_equal(field(transcript_find(&t, "opened", 1), "state"), "unsupported");
     assert_non_null(strstr(field(transcript_find(&t, "opened", 1), "note"), "reproduce 'other'"));
+    assert_string_equal(field(transcript_find(&t, "opened", 2), "note"), "choice 5");
+    assert_string_equal(field(transcript_find(&t, "opened", 2), "base_note"), "choice 6");
     transcript_free(&t);
 }
 

@@ -212,6 +212,17 @@ static int prepare_counts(const struct plumb_args *args, void *stream, const cha
     return pin && strncmp(pin, "choice", 6) != 0;
 }
 
+// Another than a model would have, as a selector that tries.
+static int prepare_tries(const struct plumb_args *args, void *stream, const char *pin, char *note,
+                         size_t note_size)
+{
+    (void)args;
+    (void)stream;
+    (void)pin;
+    snprintf(note, note_size, "second, the model alone first");
+    return 0;
+}
+
 // Notes where its matrices are, and reproduces that only there.
 static int prepare_where(const struct plumb_args *args, void *stream, const char *pin, char *note,
                          size_t note_size)
@@ -241,6 +252,7 @@ static const struct plumb_kernel kernels[] = {
     {.name = "unprepared", .supports = any, .prepare = prepare_fails, .launch = right},
     {.name = "once", .supports = any, .prepare = prepare_once, .launch = right},
     {.name = "where", .supports = any, .prepare = prepare_where, .launch = right},
+    {.name = "tries", .supports = any, .prepare = prepare_tries, .launch = right},
     {.name = "chooses", .supports = any, .prepare = prepare_counts, .launch = right},
 };
 
