@@ -42,7 +42,7 @@ static void print_finding(const struct sick_finding *f)
 static int doctor_controls(enum conclusion *out, struct context *context, struct error *err)
 {
     struct sick_finding *found;
-    size_t count, bad = 0;
+    size_t count, judged = 0, bad = 0;
     if (context_open(context, context->options, err) || context_policy(context, "", err) ||
         context_store(context, STORE_WRITE, err) ||
         sick_find(&found, &count, context->store, context->policy.sick, &context->arena, err))
@@ -51,16 +51,19 @@ static int doctor_controls(enum conclusion *out, struct context *context, struct
         const struct sick_finding *f = &found[i];
         const struct device_entry_state state = {
             .out = true, .when_s = (int64_t)time(NULL), .who = "plumb", .why = f->why};
+        if (!f->gpu)
+            continue;
         print_finding(f);
+        judged++;
         bad += f->sick || f->out;
         if (f->sick && store_set_device_state(context->store, f->uuid, &state, err))
             return -1;
     }
-    if (!count)
+    if (!judged)
         puts("OK: the store knows no GPU, or the policy's history.sick is 0");
     else
-        printf("%s: %zu of %zu %s taken out\n", bad ? "SICK" : "OK", bad, count,
-               plural(count, "GPU is", "GPUs are"));
+        printf("%s: %zu of %zu %s taken out\n", bad ? "SICK" : "OK", bad, judged,
+               plural(judged, "GPU is", "GPUs are"));
     *out = bad ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
     return 0;
 }

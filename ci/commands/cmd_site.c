@@ -55,13 +55,17 @@ static int write_site(struct context *context, struct site_data *data, const str
         fprintf(stderr,
                 "plumb: of which repository this store is is not known, so nothing counts as "
                 "accepted; give -C DIR, or --epochs FILE\n");
-    if (has_policy(context) && context_policy(context, "", &unread))
-        fprintf(stderr, "plumb: %s; its addresses are not used\n", unread.text);
+    const struct policy *policy = has_policy(context) ? &context->policy : NULL;
+    if (policy && context_policy(context, "", &unread)) {
+        fprintf(stderr, "plumb: %s; its addresses and owners are not used\n", unread.text);
+        policy = NULL;
+    }
     data->site.commit_url =
         a->commit_url ? a->commit_url : context_commit_url(context, &context->arena);
     data->site.site_url = a->site_url ? a->site_url : context->policy.site_url;
     if (repository_refuse_brought(out, BROUGHT_LINKS, err) ||
-        site_data_load(data, context->store, epochs, context->repository, a->points, keeps, err) ||
+        site_data_load(data, context->store, epochs, context->repository, policy, a->points, keeps,
+                       err) ||
         site_write(&data->site, out, &written, err))
         return -1;
     printf("%s/index.html: %zu series, %zu %s written, %zu unchanged\n", out,

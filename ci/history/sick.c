@@ -135,11 +135,13 @@ int sick_find(struct sick_finding **out, size_t *count, struct store *store, dou
         return -1;
     struct sick_finding *found = arena_alloc(arena, (device_count + 1) * sizeof(*found));
     for (size_t i = 0; margin > 0 && i < device_count; i++) {
-        if (strcmp(devices[i].kind, "cuda") != 0 || strncmp(devices[i].uuid, "away:", 5) == 0 ||
+        if (strncmp(devices[i].uuid, "away:", 5) == 0 ||
             strncmp(devices[i].uuid, "static:", 7) == 0)
             continue;
         struct sick_finding *f = &found[used++];
-        *f = (struct sick_finding){.uuid = devices[i].uuid, .name = devices[i].name};
+        *f = (struct sick_finding){.uuid = devices[i].uuid,
+                                   .name = devices[i].name,
+                                   .gpu = strcmp(devices[i].kind, "cuda") == 0};
         if (judge(f, store, series, series_count, margin, arena, err))
             return -1;
     }

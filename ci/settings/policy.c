@@ -262,6 +262,7 @@ static const struct key {
      0,
      0,
      {"library", "device-code"}},
+    {"kernel", "owner", OWN_KERNEL, TYPE_TEXT, AT(policy_kernel, owner), 0, 0, {0}},
     {"kernel", "margin", OWN_KERNEL, TYPE_FRACTION, AT(policy_kernel, margin), 1e-4, 1, {0}},
     {"kernel", "max-pairs", OWN_KERNEL, TYPE_COUNT, AT(policy_kernel, max_pairs), 16, 1e5, {0}},
     {"kernel", "regime", OWN_KERNEL, TYPE_REGIMES, AT(policy_kernel, regimes), 0, 0, {0}},
@@ -640,7 +641,7 @@ static void set_defaults(struct policy *policy)
     policy->samples = 24;
     policy->timeout_s = 60;
     policy->search_s = 300;
-    policy->sick = 0.05;
+    policy->sick = POLICY_SICK;
     policy->model = "sol";
 }
 
@@ -1154,6 +1155,12 @@ const struct policy_kernel *policy_rule(const struct policy *policy, const char 
             return rule;
     }
     return rule->device_count ? NULL : rule;
+}
+
+const char *policy_kernel_owner(const struct policy *policy, const char *kernel)
+{
+    const struct policy_kernel *rule = first_match(policy, kernel);
+    return rule ? rule->owner : NULL;
 }
 
 bool policy_skips(const struct policy *policy, const char *kernel)

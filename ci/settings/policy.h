@@ -23,7 +23,7 @@
 //     [kernel "GLOB"]    problems = SET (repeated)   device = NAME (repeated)   control = BOOL
 //                        skip = BOOL (these are not measured, and need no problems)
 //                        trust = library|device-code   margin = 0.5%   max-pairs = N
-//                        regime = WORDS
+//                        regime = WORDS   owner = TEXT (who looks after these kernels)
 //                        (the first section whose GLOB matches rules)
 //     [capture "NAME"]   command = SHELL (run in the built commit, with the GPU)   kernel = GLOB or
 //                        range = GLOB (of NVTX ranges)   launch = N   problem = PROBLEM
@@ -54,6 +54,7 @@
 #include "runner/build/build.h"
 
 enum { UNITS_MOST = 16 }; // of a device
+#define POLICY_SICK 0.05  // where the policy does not say it
 
 struct policy_device {
     const char *name;
@@ -79,6 +80,7 @@ struct policy_kernel {
     size_t set_count;
     const char **devices; // none: every device of the library's kind
     size_t device_count;
+    const char *owner; // who looks after these kernels, or NULL
     bool control;
     bool skip;        // listed, but neither measured nor missed
     bool device_code; // timed from a record, without host code of the commit (ci/gate/measuring.h)
@@ -210,6 +212,9 @@ int policy_confine(bool *changed, struct policy *policy, const struct policy *tr
 // The rule of a kernel on a device, or NULL: it is not measured there.
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
                                         const struct policy_device *device);
+
+// Who looks after this kernel, as its section says; NULL: it does not.
+const char *policy_kernel_owner(const struct policy *policy, const char *kernel);
 
 // The policy leaves this kernel out on purpose.
 bool policy_skips(const struct policy *policy, const char *kernel);

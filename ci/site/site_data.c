@@ -8,6 +8,7 @@
 #include "ci/history/events.h"
 #include "ci/history/history.h"
 #include "ci/history/load.h"
+#include "ci/history/sick.h"
 #include "ci/settings/together.h"
 #include "model/base.h"
 #include "model/predict/ws_pipeline.h"
@@ -246,6 +247,7 @@ static void describe_devices(struct site_data *data, struct device *devices, con
         size_t i = site_device_index(&data->site, seen->uuid);
         if (i == SIZE_MAX || devices[i].kind[0])
             continue;
+        data->health[i].void_run = run->self_test.void_run;
         devices[i].kind = arena_strdup(arena, seen->kind);
         devices[i].driver = arena_strdup(arena, seen->driver);
         devices[i].runtime = arena_strdup(arena, seen->runtime);
@@ -857,6 +859,8 @@ static struct device *find_devices(struct site_data *data)
     struct arena *arena = &data->set.arena;
     struct device *devices = arena_alloc(arena, (data->set.count + 1) * sizeof(*devices));
     data->site.devices = devices;
+    data->health = arena_alloc(arena, (data->set.count + 1) * sizeof(*data->health));
+    data->site.health = data->health;
     for (size_t i = 0; i < data->set.count; i++) {
         const struct series_entry *e = data->set.series[i].series;
         if (site_device_index(&data->site, e->device_uuid) == SIZE_MAX)
@@ -864,6 +868,25 @@ static struct device *find_devices(struct site_data *data)
                 (struct device){"", e->device_uuid, e->device_name, "", "", ""};
     }
     return devices;
+}
+
+// Whether each is as it was, by its controls.
+static int ask_controls(struct site_data *data, double margin, struct error *err)
+{
+    struct arena *arena = &data->set.arena;
+    struct sick_finding *found;
+    size_t count;
+    if (sick_find(&found, &count, data->store, margin, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const size_t device = site_device_index(&data->site, found[i].uuid);
+        if (device == SIZE_MAX)
+            continue;
+        const bool sick = found[i].sick || found[i].out;
+        data->health[device].is = sick ? SITE_SICK : found[i].known ? SITE_WELL : SITE_UNJUDGED;
+        data->health[device].why = found[i].why;
+    }
+    return 0;
 }
 
 // ---- events ----
@@ -931,8 +954,8 @@ static void open_readings(struct site_data *data)
 // ---- all ----
 
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   const struct repository *repository, size_t points, bool keeps,
-                   struct error *err)
+                   const struct repository *repository, const struct policy *policy, size_t points,
+                   bool keeps, struct error *err)
 {
     out->points = points;
     out->store = store;
@@ -944,13 +967,16 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     for (size_t i = 0; i < out->set.count; i++) {
         const struct series_history *s = &out->set.series[i];
         fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid), arena);
+        if (policy)
+            series[i].owner = policy_kernel_owner(policy, s->series->kernel);
         if (out->set.judgements)
             series[i].revision =
                 site_mix(series[i].revision, (uint64_t)out->set.judgements[i].marks);
     }
     out->site.series = series;
     out->site.series_count = out->set.count;
-    if (site_fill_runs(out, devices, series, err))
+    if (site_fill_runs(out, devices, series, err) ||
+        ask_controls(out, policy ? policy->sick : POLICY_SICK, err))
         return -1;
     if (fill_events(out, repository, err))
         return -1;

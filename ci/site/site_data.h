@@ -10,6 +10,7 @@
 #include "ci/history/events.h"
 #include "ci/history/history.h"
 #include "ci/history/load.h"
+#include "ci/settings/policy.h"
 #include "reports/site/site.h"
 
 struct site_place { // of the series with this key in the store
@@ -32,6 +33,7 @@ struct site_data {
     struct accuracy_history accuracy;
     struct site_accuracy *figures; // site.accuracy
     struct site_place *places;     // all series by key
+    struct site_health *health;    // site.health
     size_t points;
     struct site_reading *readings; // the first with `store`
     void **contexts;
@@ -39,12 +41,13 @@ struct site_data {
 };
 
 // `out->site` gets its addresses (commit_url, site_url) and names from the caller.
-// points: the newest ones of each series; 0: all. `keeps`: what is judged is kept in the store
-// (opened for writing), and only what is new is judged; needs points 0.
-// `repository` NULL: commits that were never measured are no reasons.
+// `policy` says who looks after a kernel, and how slow a device's controls may be; NULL: nobody,
+// and as where a policy does not say it. points: the newest ones of each series; 0: all. `keeps`:
+// what is judged is kept in the store (opened for writing), and only what is new is judged; needs
+// points 0. `repository` NULL: commits that were never measured are no reasons.
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   const struct repository *repository, size_t points, bool keeps,
-                   struct error *err);
+                   const struct repository *repository, const struct policy *policy, size_t points,
+                   bool keeps, struct error *err);
 
 void site_data_free(struct site_data *data);
 

@@ -131,6 +131,7 @@ struct site_series {
     int64_t since_s;         // its time
     double step;             // its own log ratio, NaN: none
     const char *sentence;    // or NULL
+    const char *owner;       // who looks after the kernel, or NULL
     float spark[SITE_SPARK]; // newest times in any unit, oldest first
     size_t spark_count;
 };
@@ -182,6 +183,14 @@ struct site_event {
     char slug[24];        // of its name, for addresses
 };
 
+// Of a device: whether its controls say that it is as it was.
+enum site_wellness { SITE_UNJUDGED, SITE_WELL, SITE_SICK };
+struct site_health {
+    enum site_wellness is;
+    bool void_run;   // the newest run on it failed its own A/A
+    const char *why; // NULL: nothing of it can tell
+};
+
 struct site {
     const char *repository, *tool_version;
     int64_t made_s;         // time of the newest run: no clock is read, so the same gives the same
@@ -189,6 +198,7 @@ struct site {
     const char *site_url;   // absolute address it will be published at, or NULL (Atom ids, links)
     const struct device *devices;
     size_t device_count;
+    const struct site_health *health; // one per device, or NULL: nobody asked
     const struct site_series *series; // any order
     size_t series_count;
     const struct site_accuracy *accuracy;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// index.html of the site, and the pages of devices: which series are not where they were accepted,
-// grouped by kernel, with the events that touch them; all series; and the sorted curves.
+// index.html of the site, and the pages of devices: the answers of the first screen; which series
+// are not where they were accepted, grouped by kernel, with the events that touch them; all series;
+// and the sorted curves.
 #include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
@@ -190,6 +191,341 @@ static void curves(struct site_page *p, const size_t *series, size_t count)
     markup_end(p->m);
 }
 
+// ---- the first screen's answers -----------------------------------------------------------------
+//
+// What a person who has ten seconds asks: what is slower than accepted, since when, by which
+// commit, and whom to ask; what got faster; and whether the machines are as they were. One line a
+// cause.
+
+enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30, AUTHOR_SHOWN = 40 };
+
+// Series that one commit, or the same lack of one, brought to where they are.
+struct answer {
+    const struct site_event *event; // or NULL
+    size_t worst, count;            // series
+    double size;                    // the worst's, log ratio
+};
+
+static bool has_culprit(const struct event *e, const char *commit)
+{
+    for (size_t i = 0; commit && i < e->culprit_count; i++) {
+        if (strcmp(e->commits[i].id, commit) == 0)
+            return true;
+    }
+    return false;
+}
+
+// By series: the open event that made it slower, rather the one that has the commit of its last
+// step, else the newest.
+static const struct site_event **slower_events(const struct site *site)
+{
+    const struct site_event **of = xcalloc(site->series_count + 1, sizeof(*of));
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        for (size_t k = 0; site_event_is_open(&site->events[i]) && k < e->count; k++) {
+            const size_t series = e->changes[k].series;
+            const char *since = site->series[series].since;
+            const bool better =
+                !of[series] || (!has_culprit(of[series]->event, since) && has_culprit(e, since));
+            if (e->changes[k].size.value > 0 && better)
+                of[series] = &site->events[i];
+        }
+    }
+    return of;
+}
+
+static bool is_regression(const struct site_series *s)
+{
+    return s->kind == VERDICT_BROKEN || (s->kind == VERDICT_SLOWER && !site_is_environment(s));
+}
+
+static bool one_cause(const struct site *site, const struct answer *a,
+                      const struct site_event *event, size_t series)
+{
+    const struct site_series *s = &site->series[a->worst], *other = &site->series[series];
+    if (s->kind != other->kind || a->event != event)
+        return false;
+    return event || strcmp(s->since ? s->since : "", other->since ? other->since : "") == 0;
+}
+
+// Worst first, as `order` is. *more: causes beyond those.
+static size_t slower_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
+                             const struct site_map *map)
+{
+    const struct site *site = map->site;
+    const struct site_event **events = slower_events(site);
+    struct answer *all = xcalloc(site->series_count + 1, sizeof(*all));
+    size_t count = 0;
+    for (size_t i = 0; i < site->series_count; i++) {
+        const size_t index = map->order[i];
+        const struct site_series *s = &site->series[index];
+        const struct site_event *event = s->kind == VERDICT_SLOWER ? events[index] : NULL;
+        size_t k = 0;
+        if (!is_regression(s))
+            continue;
+        while (k < count && !one_cause(site, &all[k], event, index))
+            k++;
+        if (k == count)
+            all[count++] = (struct answer){event, index, 0, s->log_ratio.value};
+        all[k].count++;
+    }
+    const size_t shown = count < ANSWERS_SHOWN ? count : ANSWERS_SHOWN;
+    memcpy(answers, all, shown * sizeof(*all));
+    *more = count - shown;
+    free(all);
+    free(events);
+    return shown;
+}
+
+// What made it faster and is still there; a change whose gain is gone by what links say is not.
+static void count_gains(struct answer *a)
+{
+    const struct event *e = a->event->event;
+    for (size_t k = 0; k < e->count; k++) {
+        const struct event_change *c = &e->changes[k];
+        const double size = c->size.value;
+        if (!(size < 0) || (c->levelled && c->left > size / 2))
+            continue;
+        a->count++;
+        if (a->count == 1 || size < a->size) {
+            a->size = size;
+            a->worst = c->series;
+        }
+    }
+}
+
+static size_t faster_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
+                             const struct site *site)
+{
+    const int64_t begin = site->made_s - FASTER_DAYS * 86400;
+    size_t count = 0;
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        struct answer a = {.event = &site->events[i]};
+        if (e->state == EVENT_DISMISSED || e->state == EVENT_WITHDRAWN || !e->culprit_count ||
+            e->commits[0].time_s < begin)
+            continue;
+        count_gains(&a);
+        if (a.count && count++ < ANSWERS_SHOWN)
+            answers[count - 1] = a;
+    }
+    *more = count > ANSWERS_SHOWN ? count - ANSWERS_SHOWN : 0;
+    return count - *more;
+}
+
+// A name without its address: "A. Author <a@example.org>".
+static void write_person(struct site_page *p, const char *name, const char *why)
+{
+    struct buffer text = {0};
+    char *own = xstrdup(name), *end = strchr(own, '<');
+    if (end && end > own)
+        *end = '\0';
+    for (size_t n = strlen(own); n && own[n - 1] == ' '; n--)
+        own[n - 1] = '\0';
+    clean_line(&text, own, AUTHOR_SHOWN);
+    markup_text(p->m, "; ask ");
+    markup_element(p->m, "strong", NULL, text.bytes ? text.bytes : "");
+    markup_elementf(p->m, "span", "muted small", " (%s)", why);
+    json_clean(&p->json, "ask", name);
+    buffer_free(&text);
+    free(own);
+}
+
+// The commit, its first line and day; and whom to ask: who looks after the kernel, else its author.
+static void write_commit(struct site_page *p, const char *id, const struct event_commit *known,
+                         int64_t time_s, const char *owner)
+{
+    const struct site_commit *of_run = id ? site_find_commit(p->map, id) : NULL;
+    const char *summary = known ? known->summary : of_run ? of_run->summary : NULL;
+    const char *author = known && known->author && *known->author ? known->author
+                         : of_run                                 ? of_run->author
+                                                                  : "";
+    char when[VIEW_TEXT];
+    struct buffer text = {0};
+    view_date(when, time_s);
+    when[10] = '\0';
+    json_clean(&p->json, "since", id);
+    json_int(&p->json, "since_s", time_s);
+    if (id) {
+        clean_line(&text, summary ? summary : "", SITE_SUMMARY);
+        markup_textf(p->m, " since %s by ", when);
+        site_commit_link(p, id);
+        markup_textf(p->m, " %s", text.bytes ? text.bytes : "");
+    }
+    buffer_free(&text);
+    if (owner && *owner)
+        write_person(p, owner, "looks after it");
+    else if (*author)
+        write_person(p, author, "its author");
+}
+
+static void write_answer(struct site_page *p, const struct answer *a, bool slower)
+{
+    const struct site_series *s = &p->map->site->series[a->worst];
+    const struct event *e = a->event ? a->event->event : NULL;
+    const struct event_commit *commit = e && e->culprit_count ? &e->commits[0] : NULL;
+    const enum verdict_kind kind = slower ? s->kind : VERDICT_FASTER;
+    char change[VIEW_TEXT], shape[PROBLEM_TEXT];
+    view_percent(change, expm1(a->size));
+    problem_format(shape, &s->problem);
+    json_newline(&p->json);
+    json_begin(&p->json, NULL, '{');
+    json_clean(&p->json, "kernel", s->kernel);
+    json_clean(&p->json, "problem", shape);
+    json_int(&p->json, "series", (int64_t)a->count);
+    json_number(&p->json, "change", expm1(a->size));
+    json_clean(&p->json, "event", e ? e->name : NULL);
+    markup_start(p->m, "dd");
+    page_tag(p->m, chart_verdict_class(kind, false), view_symbol(kind), verdict_kind_name(kind));
+    if (isfinite(a->size))
+        markup_elementf(p->m, "strong", NULL, " %s%s", a->count > 1 ? "up to " : "", change);
+    markup_text(p->m, " ");
+    site_series_link(p, a->worst, s->kernel);
+    if (a->count > 1)
+        markup_textf(p->m, " and %zu more series,", a->count - 1);
+    else
+        markup_textf(p->m, " %s,", shape);
+    write_commit(p, commit ? commit->id : s->since, commit, commit ? commit->time_s : s->since_s,
+                 s->owner);
+    if (!commit && !s->since)
+        markup_text(p->m, " in small steps, none of which stands out");
+    else if (commit && e->culprit_count > 1)
+        markup_elementf(p->m, "span", "muted small", ", or one of %zu commits beside it",
+                        e->culprit_count - 1);
+    markup_end(p->m);
+    json_end(&p->json, '}');
+}
+
+static void write_answers(struct site_page *p, const char *title, const char *name,
+                          const struct answer *answers, size_t count, size_t more, bool slower)
+{
+    markup_element(p->m, "dt", NULL, title);
+    json_begin(&p->json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        write_answer(p, &answers[i], slower);
+    json_end(&p->json, ']');
+    if (!count)
+        markup_element(p->m, "dd", "muted", "nothing");
+    if (!more)
+        return;
+    markup_start(p->m, "dd");
+    markup_start(p->m, "a");
+    markup_attr(p->m, "href", slower ? "#changed" : "events.html");
+    markup_textf(p->m, "%zu more %s", more, plural(more, "cause", "causes"));
+    markup_end(p->m);
+    markup_end(p->m);
+}
+
+// ---- the machines ----
+
+static bool is_machines(const struct event *e)
+{
+    return e->cause == ATTRIBUTION_ENVIRONMENT || e->cause == ATTRIBUTION_MEMORY ||
+           e->cause == ATTRIBUTION_POWER || e->cause == ATTRIBUTION_BREAK;
+}
+
+// The newest open change of the machine itself, or NULL.
+static const struct site_event *machine_event(const struct site *site, size_t device)
+{
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        if (site_event_is_open(&site->events[i]) && is_machines(e) &&
+            site->series[event_largest(e)->series].device == device)
+            return &site->events[i];
+    }
+    return NULL;
+}
+
+// Ill, changed by itself, not judged, well: in this order people are told.
+enum machine_state { MACHINE_SICK, MACHINE_VOID, MACHINE_MOVED, MACHINE_UNJUDGED, MACHINE_WELL };
+static const struct {
+    const char *class, *sign, *word;
+} machine_tags[] = {{"v-broken", "✕", "sick"},
+                    {"v-broken", "!", "void"},
+                    {"v-environment", "~", "changed"},
+                    {"v-undecided", "?", "not judged"},
+                    {"v-faster", "✓", "well"}};
+
+static enum machine_state machine_state(const struct site *site, size_t device)
+{
+    const struct site_health *h = site->health ? &site->health[device] : NULL;
+    if (h && h->is == SITE_SICK)
+        return MACHINE_SICK;
+    if (h && h->void_run)
+        return MACHINE_VOID;
+    if (machine_event(site, device))
+        return MACHINE_MOVED;
+    return h && h->is == SITE_WELL ? MACHINE_WELL : MACHINE_UNJUDGED;
+}
+
+static void write_machine(struct site_page *p, size_t device, enum machine_state state)
+{
+    const struct site *site = p->map->site;
+    const struct site_health *h = site->health ? &site->health[device] : NULL;
+    const struct site_event *event = machine_event(site, device);
+    markup_start(p->m, "dd");
+    page_tag(p->m, machine_tags[state].class, machine_tags[state].sign, machine_tags[state].word);
+    markup_text(p->m, " ");
+    markup_start(p->m, "a");
+    markup_attrf(p->m, "href", "device/%s.html", p->map->devices[device].slug);
+    markup_text(p->m, site->devices[device].name);
+    markup_end(p->m);
+    if (state == MACHINE_VOID)
+        markup_text(p->m, ": the newest run on it failed its test of itself");
+    else if (state == MACHINE_MOVED) {
+        markup_textf(p->m, ": %s, ",
+                     event->event->what ? event->event->what : "its controls moved");
+        site_event_size(p->m, event->event);
+    } else
+        markup_textf(p->m, ": %s", h && h->why ? h->why : "it has no controls that could tell");
+    markup_end(p->m);
+    json_newline(&p->json);
+    json_begin(&p->json, NULL, '{');
+    json_clean(&p->json, "device", site->devices[device].uuid);
+    json_clean(&p->json, "state", machine_tags[state].word);
+    json_clean(&p->json, "why", h ? h->why : NULL);
+    json_end(&p->json, '}');
+}
+
+static void write_machines(struct site_page *p)
+{
+    const struct site *site = p->map->site;
+    size_t shown = 0;
+    markup_element(p->m, "dt", NULL, plural(site->device_count, "The machine", "The machines"));
+    json_begin(&p->json, "machines", '[');
+    for (int state = MACHINE_SICK; state <= MACHINE_WELL; state++) {
+        for (size_t d = 0; d < site->device_count && shown < ANSWERS_SHOWN; d++) {
+            if (machine_state(site, d) != (enum machine_state)state)
+                continue;
+            write_machine(p, d, (enum machine_state)state);
+            shown++;
+        }
+    }
+    json_end(&p->json, ']');
+    if (shown == site->device_count)
+        return;
+    markup_start(p->m, "dd");
+    markup_start(p->m, "a");
+    markup_attr(p->m, "href", "#devices");
+    markup_textf(p->m, "%zu more, none worse", site->device_count - shown);
+    markup_end(p->m);
+    markup_end(p->m);
+}
+
+static void answers(struct site_page *p)
+{
+    struct answer list[ANSWERS_SHOWN];
+    size_t more, count = slower_answers(list, &more, p->map);
+    if (!p->map->site->series_count)
+        return;
+    markup_open(p->m, "dl", "answers");
+    write_answers(p, "Slower than accepted", "slower", list, count, more, true);
+    count = faster_answers(list, &more, p->map->site);
+    write_answers(p, "Faster in 30 days", "faster", list, count, more, false);
+    write_machines(p);
+    markup_end(p->m);
+}
+
 enum { RUNS_SHOWN = 6 };
 
 static void count_kinds(const struct site_map *map, size_t *regressed, size_t *broken,
@@ -241,6 +577,7 @@ static void write_banner(struct site_page *p)
                     plural(map->kernel_count, "kernel", "kernels"), map->site->device_count,
                     plural(map->site->device_count, "device", "devices"),
                     map->site->made_s ? "; newest run " : "", map->site->made_s ? when : "");
+    answers(p);
     site_counts(p, map->order, count);
     markup_end(p->m);
 }
@@ -248,6 +585,8 @@ static void write_banner(struct site_page *p)
 static void write_devices(struct site_page *p)
 {
     const struct site_map *map = p->map;
+    markup_start(p->m, "section");
+    markup_attr(p->m, "id", "devices");
     site_heading(p->m, "Devices");
     markup_start(p->m, "ul");
     for (size_t d = 0; d < map->site->device_count; d++) {
@@ -260,6 +599,7 @@ static void write_devices(struct site_page *p)
                         map->site->devices[d].uuid);
         markup_end(p->m);
     }
+    markup_end(p->m);
     markup_end(p->m);
 }
 

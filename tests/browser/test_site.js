@@ -73,6 +73,10 @@ runChecks({
   async overview_answers_first_and_filters(open) {
     const page = await open("site/index.html", { width: 1280, height: 800 });
     assert.match(await page.evaluate("document.querySelector('h1').innerText"), /1 of 40 series is broken, 5 slower/);
+    const answers = await page.evaluate("Array.from(document.querySelectorAll('dl.answers > *'), e => [e.tagName, e.innerText, e.getBoundingClientRect().bottom])");
+    assert.deepStrictEqual(answers.filter((a) => a[0] === "DT").map((a) => a[1]), ["Slower than accepted", "Faster in 30 days", "The machines"]);
+    assert.match(answers[2][1], /slower up to \+3\.46 % kernel_12 and 3 more series, since 2025-12-06 by dd98f9a905/);
+    assert.ok(answers.every((a) => a[2] < 560), "all of them are read without scrolling");
     assert.ok(await page.evaluate("document.querySelector('table.findings').getBoundingClientRect().top < innerHeight"));
     await page.evaluate(type("tma_persistent"));
     assert.strictEqual(await page.evaluate(shown + ".length"), 3);

@@ -47,7 +47,7 @@ static size_t one_answer(struct store *store)
     const struct history_wanted plain = {0};
     size_t changes = 0;
     ok(history_load(&all, store, &plain, NULL, &err));
-    ok(site_data_load(&site, store, NULL, NULL, 0, true, &err));
+    ok(site_data_load(&site, store, NULL, NULL, NULL, 0, true, &err));
     assert_int_equal(all.count, site.set.count);
     for (size_t i = 0; i < all.count; i++) {
         struct history_wanted named = {.kernel = all.series[i].series->kernel,
@@ -130,7 +130,7 @@ static void add_link(struct store *store, const struct between *b)
 static const struct site_series *said_of_kernel(struct site_data *site, struct store *store)
 {
     const struct site_series *found = NULL;
-    ok(site_data_load(site, store, NULL, NULL, 0, true, &err));
+    ok(site_data_load(site, store, NULL, NULL, NULL, 0, true, &err));
     for (size_t i = 0; i < site->set.count; i++) {
         const struct site_series *s = &site->site.series[i];
         const struct history_now now = history_now(&site->set.series[i]);

@@ -58,6 +58,7 @@ static void skipped_kernels_have_no_rule_and_need_no_problems(void **state)
     assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
     assert_null(policy_rule(&policy, "gemm-slow-1", &policy.devices[0]));
     assert_true(policy_skips(&policy, "gemm-slow-1"));
+    assert_null(policy_kernel_owner(&policy, "gemm-slow-1"));
     assert_non_null(policy_rule(&policy, "gemm-1", &policy.devices[0]));
     assert_false(policy_skips(&policy, "gemm-1"));
     policy_free(&policy);

@@ -3,6 +3,7 @@
 // GPUs that are sick by their controls: found in made stores, taken out, named and brought back.
 #include "baselines/store_device.h"
 #include "ci/history/sick.h"
+#include "ci/site/site_data.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
@@ -26,6 +27,18 @@ static struct sick_finding judged(struct open_store *f)
     return *found;
 }
 
+// The site says the same.
+static void site_says_sick(struct open_store *f, const char *why)
+{
+    struct site_data data = {0};
+    struct error err;
+    assert_ok(site_data_load(&data, f->store, NULL, NULL, NULL, 0, true, &err), &err);
+    assert_int_equal(data.site.device_count, 1);
+    assert_int_equal(data.site.health[0].is, SITE_SICK);
+    assert_string_equal(data.site.health[0].why, why);
+    site_data_free(&data);
+}
+
 static void two_slow_runs_of_the_controls_are_a_sick_gpu(void **state)
 {
     struct open_store *f = *state;
@@ -38,6 +51,7 @@ static void two_slow_runs_of_the_controls_are_a_sick_gpu(void **state)
     assert_true(found.sick);
     assert_non_null(strstr(found.why, "its 5 controls are +10."));
     assert_non_null(strstr(found.why, "slower in the last two runs"));
+    site_says_sick(f, found.why);
 }
 
 // It is an event, which names the driver.

@@ -74,7 +74,7 @@ static int set_up(void **state)
         add_run(i);
     ok(store_commit_batch(store, &err));
     arena_free(&arena);
-    ok(site_data_load(&data, store, NULL, NULL, 0, true, &err));
+    ok(site_data_load(&data, store, NULL, NULL, NULL, 0, true, &err));
     return 0;
 }
 
@@ -177,7 +177,7 @@ static void short_history_takes_the_newest_runs_verdict(void **state)
     ok(store_begin_run(store, &run, &err));
     ok(store_save_result(store, &run, &r, &err));
     ok(store_finish_run(store, &run, &err));
-    ok(site_data_load(&site, store, NULL, NULL, 0, true, &err));
+    ok(site_data_load(&site, store, NULL, NULL, NULL, 0, true, &err));
     for (size_t i = 0; i < site.site.series_count; i++) {
         const struct site_series *s = &site.site.series[i];
         const bool it = strcmp(s->kernel, "calm") == 0 &&
@@ -215,7 +215,7 @@ static void series_of_gates_alone_is_not_measured(void **state)
     ok(store_begin_run(gates, &run, &err));
     ok(store_save_result(gates, &run, &r, &err));
     ok(store_finish_run(gates, &run, &err));
-    ok(site_data_load(&site, gates, NULL, NULL, 0, true, &err));
+    ok(site_data_load(&site, gates, NULL, NULL, NULL, 0, true, &err));
     assert_int_equal(site.site.series_count, 1);
     assert_int_equal(site.site.series[0].kind, VERDICT_NOT_MEASURED);
     assert_non_null(strstr(site.site.series[0].sentence, "`plumb run`"));
@@ -224,10 +224,32 @@ static void series_of_gates_alone_is_not_measured(void **state)
     arena_free(&arena);
 }
 
+static void the_policy_says_whom_to_ask(void **state)
+{
+    static const char text[] = "[build]\n\tinput = kernels\n\tcommand = make\n"
+                               "[device \"host\"]\n\tkind = host\n"
+                               "[problems \"p\"]\n\tproblem = 64x64x64:fp32\n"
+                               "[kernel \"calm\"]\n\tproblems = p\n\towner = Calm team\n"
+                               "[kernel \"*\"]\n\tproblems = p\n";
+    struct site_data site = {0};
+    struct policy policy;
+    ok(policy_parse(&policy, text, strlen(text), "p.cfg", &err));
+    ok(site_data_load(&site, store, NULL, NULL, &policy, 0, true, &err));
+    assert_true(site.site.series_count > 1);
+    for (size_t i = 0; i < site.site.series_count; i++) {
+        const struct site_series *s = &site.site.series[i];
+        assert_string_equal(s->owner ? s->owner : "",
+                            strcmp(s->kernel, "calm") == 0 ? "Calm team" : "");
+    }
+    site_data_free(&site);
+    policy_free(&policy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(series_of_gates_alone_is_not_measured),
+        cmocka_unit_test(the_policy_says_whom_to_ask),
         cmocka_unit_test(short_history_takes_the_newest_runs_verdict),
         cmocka_unit_test(step_that_was_found_counts_though_the_newest_scatter),
         cmocka_unit_test(every_finished_run_is_there_with_its_times),

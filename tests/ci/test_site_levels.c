@@ -60,7 +60,7 @@ static void long_history_shows_its_extremes_and_its_changes(void **state)
     char before[OBJECT_ID_TEXT], at[OBJECT_ID_TEXT];
     bool has_before = false, has_at = false;
     fill(f);
-    assert_ok(site_data_load(&data, f->store, NULL, NULL, 0, true, &err), &err);
+    assert_ok(site_data_load(&data, f->store, NULL, NULL, NULL, 0, true, &err), &err);
     size_t index = 0;
     while (data.set.series[index].linked.level_count == 0)
         index++;

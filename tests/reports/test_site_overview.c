@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first screen of the site: what is slower than accepted, since when, by which commit and whom
+// to ask; what got faster; whether the machines are as they were.
+#include "tests/helpers/helper_json.h"
+#include "tests/helpers/helper_run.h"
+#include "tests/helpers/helper_site_folder.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What stands between two texts of a page, tags left out; the caller frees.
+static char *between(const char *page, const char *from, const char *to)
+{
+    const char *begin = strstr(page, from), *end = begin ? strstr(begin, to) : NULL;
+    if (!end)
+        fail_msg("the page has no \"%s\" before \"%s\"", from, to);
+    char *text = xcalloc((size_t)(end - begin) + 1, 1), *out = text;
+    bool tag = false;
+    for (const char *c = begin; c < end; c++) {
+        tag = *c == '<' || (tag && c[-1] != '>');
+        if (!tag)
+            *out++ = *c;
+    }
+    return text;
+}
+
+static char *answers_of(struct helper_site *h, const char *folder)
+{
+    site_folder_write(h, folder);
+    char *page = site_folder_read(folder, "index.html"),
+         *json = site_folder_read(folder, "index.json");
+    assert_true(helper_json_is_valid(json));
+    char *text = between(page, "<dl class=\"answers\">", "</dl>");
+    free(page);
+    free(json);
+    return text;
+}
+
+static void expect(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" is not in: %s", part, text);
+}
+
+// Series are copied, so that a test may change them; so are the events' commits.
+static struct site_series *own_series(struct helper_site *h)
+{
+    struct site_series *series = arena_alloc(&h->arena, h->site.series_count * sizeof(*series));
+    memcpy(series, h->site.series, h->site.series_count * sizeof(*series));
+    h->site.series = series;
+    return series;
+}
+
+static struct event *own_event(struct helper_site *h, size_t index)
+{
+    struct site_event *events = arena_alloc(&h->arena, h->site.event_count * sizeof(*events));
+    memcpy(events, h->site.events, h->site.event_count * sizeof(*events));
+    struct event *e = arena_alloc(&h->arena, sizeof(*e));
+    *e = *events[index].event;
+    struct event_commit *commits = arena_alloc(&h->arena, 2 * sizeof(*commits));
+    memcpy(commits, e->commits, e->culprit_count * sizeof(*commits));
+    e->commits = commits;
+    events[index].event = e;
+    h->site.events = events;
+    return e;
+}
+
+static void set_author(struct event *e, struct helper_site *h, const char *author)
+{
+    struct event_commit *commits = arena_alloc(&h->arena, 2 * sizeof(*commits));
+    memcpy(commits, e->commits, e->culprit_count * sizeof(*commits));
+    commits[0].author = author;
+    e->commits = commits;
+}
+
+static void a_regression_has_size_commit_day_and_whom_to_ask(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    struct event *e = own_event(&h, 0);
+    set_author(e, &h, "B. Writer <b.writer@example.org>");
+    char *text = answers_of(&h, *state);
+    expect(text, "up to +3.46 % kernel_12 and 3 more series, since 2025-10-15 by ");
+    expect(text, " kernels: one stage fewer; ask B. Writer (its author)");
+    assert_null(strstr(text, "b.writer@example.org"));
+    expect(text, "broken cublaslt 832x128x4096:bf16-bf16:tn, since 2025-10-15 by ");
+    expect(text, "+1.2"); // of the creep, with its commit
+    free(text);
+    helper_site_free(&h);
+}
+
+static void who_looks_after_a_kernel_is_asked_before_the_author(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    set_author(own_event(&h, 0), &h, "B. Writer");
+    struct site_series *series = own_series(&h);
+    for (size_t i = 0; i < 40; i++)
+        series[i].owner = "<b>Kernel</b> team";
+    char *text = answers_of(&h, *state);
+    expect(text, "ask &lt;b"); // what is behind it would be an address
+    assert_null(strstr(text, "B. Writer"));
+    free(text);
+    helper_site_free(&h);
+}
+
+static void many_causes_are_three_lines_and_a_count(void **state)
+{
+    struct helper_site h;
+    static char ids[20][OBJECT_ID_TEXT];
+    helper_site(&h, 40, 60, false);
+    h.site.event_count = 0;
+    struct site_series *series = own_series(&h);
+    for (size_t i = 0; i < 40; i++) {
+        helper_site_commit_id(ids[i / 2], 1000 + i / 2);
+        series[i].kind = VERDICT_SLOWER;
+        series[i].cause = CAUSE_KERNEL;
+        series[i].log_ratio = interval_about(0.001 * (double)(i + 10), 0.001);
+        series[i].since = ids[i / 2];
+    }
+    char *text = answers_of(&h, *state);
+    expect(text, "up to +5.02 % ");
+    expect(text, " and 1 more series,");
+    expect(text, "17 more causes");
+    expect(text, "Faster in 30 daysnothing");
+    free(text);
+    helper_site_free(&h);
+}
+
+// Nothing is told of what is of the machine, lost again, dismissed or older than 30 days.
+static void what_got_faster_is_of_the_last_30_days_and_still_there(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    struct event *e = own_event(&h, 0);
+    char *text = answers_of(&h, *state);
+    expect(text, "Faster in 30 daysnothing");
+    free(text);
+    h.site.made_s = e->commits[0].time_s + 29 * 86400;
+    text = answers_of(&h, *state);
+    expect(text, "faster −2.08 % tiled 384x128x4096:bf16-bf16:tn, since 2025-10-15 by ");
+    free(text);
+    struct event_change *changes = arena_alloc(&h.arena, e->count * sizeof(*changes));
+    memcpy(changes, e->changes, e->count * sizeof(*changes));
+    e->changes = changes;
+    for (size_t i = 0; i < e->count; i++) {
+        changes[i].levelled = true;
+        changes[i].left = 0;
+    }
+    text = answers_of(&h, *state);
+    expect(text, "Faster in 30 daysnothing");
+    free(text);
+    for (size_t i = 0; i < e->count; i++)
+        changes[i].levelled = false;
+    e->state = EVENT_DISMISSED;
+    text = answers_of(&h, *state);
+    expect(text, "Faster in 30 daysnothing");
+    free(text);
+    e->state = EVENT_ACCEPTED;
+    text = answers_of(&h, *state);
+    expect(text, "faster −2.08 % tiled");
+    free(text);
+    helper_site_free(&h);
+}
+
+static void machines_are_well_sick_void_changed_or_not_judged(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    struct site_health health[2] = {{SITE_WELL, false, "its 3 controls are as they were"},
+                                    {SITE_SICK, false, "its 3 controls are +9.1 % slower"}};
+    h.site.health = health;
+    char *text = answers_of(&h, *state);
+    expect(text, "sick NVIDIA H100 80GB HBM3: its 3 controls are +9.1 % slower");
+    expect(text, "well NVIDIA H200: its 3 controls are as they were");
+    assert_true(strstr(text, "sick") < strstr(text, "well")); // bad news first
+    free(text);
+    health[1] = (struct site_health){SITE_WELL, true, "its 3 controls are as they were"};
+    health[0] = (struct site_health){SITE_UNJUDGED, false, NULL};
+    text = answers_of(&h, *state);
+    expect(text, "void NVIDIA H100 80GB HBM3: the newest run on it failed its test of itself");
+    expect(text, "not judged NVIDIA H200: it has no controls that could tell");
+    free(text);
+    struct event *e = own_event(&h, 0);
+    e->cause = ATTRIBUTION_BREAK;
+    e->what = "driver 570.86 -> 580.65";
+    text = answers_of(&h, *state);
+    expect(text, "changed NVIDIA H200: driver 570.86 -&gt; 580.65, ");
+    free(text);
+    helper_site_free(&h);
+}
+
+static void nothing_measured_has_no_answers(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 0, 0, false);
+    site_folder_write(&h, *state);
+    assert_false(site_folder_has(*state, "index.html", "class=\"answers\""));
+    helper_site_free(&h);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_regression_has_size_commit_day_and_whom_to_ask),
+        TEST(who_looks_after_a_kernel_is_asked_before_the_author),
+        TEST(many_causes_are_three_lines_and_a_count),
+        TEST(what_got_faster_is_of_the_last_30_days_and_still_there),
+        TEST(machines_are_well_sick_void_changed_or_not_judged),
+        TEST(nothing_measured_has_no_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
