@@ -28,6 +28,9 @@
 //     known contents  Two sides that are wrong alike are found by these alone: in one turn of 32,
 //                     by n turns with 1 - (31/32)^n; in every second of a head alone. One set of a
 //                     batch is looked at.
+//     lines           Of operands from 1 MiB on that tensor cores take, seven lines of eight stay.
+//                     Who keeps the product and adds what the eighth makes of it computes more than
+//                     anew (buffers.c). Who multiplies those row by row computes less.
 //     inputs          Who writes to them: on the host it dies. Elsewhere one vector of each line
 //                     that was renewed is looked at: of four, so a single one is found with 1/4,
 //                     a line with 1, and nothing that was not renewed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What A and B of forms hold before a sample: numbers of the size that the known ones have, others
+// What A and B hold before a sample. Of forms: numbers of the size that the known ones have, others
 // in each row than before, and zeros in rows that are no group's. Host memory stands in for the
 // device's.
 #include "kernels/bench/buffers.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Operands above and below the size from which on a part of each row is written.
+// Operands of forms above and below the size from which on a part of each row is written.
 static const char *const forms[] = {
     "600x300x2048:bf16:contiguous4/30",
     "200x130x4096:nvfp4:e4m3/16/tiled:masked3/100/50",
@@ -137,9 +137,62 @@ static void rows_of_no_group_are_zeros(void **state)
     }
 }
 
+// Lines of 64 bytes; of tiles of eight of them, one below the other, those in which one is new.
+struct renewed {
+    double lines, tiles;
+};
+
+static struct renewed renewed_of(const char *text, int operand)
+{
+    enum { LINE = 64, TILE = 8 };
+    struct problem p;
+    struct buffers b = buffers_of(&p, text);
+    const size_t row = (size_t)((double)p.k * dtype_bytes(p.in));
+    const size_t bytes = b.parts.inputs[operand].bytes;
+    unsigned char *before = xcalloc(bytes, 1), *now = b.inputs[operand][0];
+    size_t lines = 0, tiles = 0;
+    renew(&b, 1000);
+    memcpy(before, now, bytes);
+    renew(&b, 2000);
+    for (size_t at = 0; at < bytes; at += LINE)
+        lines += memcmp(before + at, now + at, LINE) != 0;
+    for (size_t top = 0; top + TILE * row <= bytes; top += TILE * row) {
+        for (size_t at = top; at < top + row; at += LINE) {
+            size_t line = 0;
+            while (line < TILE &&
+                   memcmp(before + at + line * row, now + at + line * row, LINE) == 0)
+                line++;
+            tiles += line < TILE;
+        }
+    }
+    free(before);
+    buffers_free(&b);
+    return (struct renewed){(double)lines * LINE / (double)bytes,
+                            (double)tiles * LINE * TILE / (double)bytes};
+}
+
+// Two products of what is new in one operand each, by tiles of tensor cores, cost more than the
+// product anew; by rows a quarter, so that all of what is multiplied by rows is new.
+static void who_keeps_a_product_gains_nothing_by_lines_that_stayed(void **state)
+{
+    static const char *const by_tiles[] = {"520x1040x1024:bf16", "1024x2048x1024:e4m3",
+                                           "512x512x1024:tf32", "256x260x2048:fp16"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(by_tiles); i++) {
+        const struct renewed a = renewed_of(by_tiles[i], 0), b = renewed_of(by_tiles[i], 1);
+        assert_true(a.lines < 0.2 && b.lines < 0.2); // not all of it, else this says nothing
+        if (!(a.tiles + b.tiles > 1.2))
+            fail_msg("%s: %g of the tiles of A and %g of B's are new", by_tiles[i], a.tiles,
+                     b.tiles);
+    }
+    const struct renewed a = renewed_of("512x512x1024:fp32", 0);
+    assert_true(a.lines > 0.9999 && renewed_of("512x512x1024:fp32", 1).lines > 0.9999);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_keeps_a_product_gains_nothing_by_lines_that_stayed),
         cmocka_unit_test(each_row_has_other_numbers_before_each_sample),
         cmocka_unit_test(rows_of_no_group_are_zeros),
     };
