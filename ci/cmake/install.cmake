@@ -46,6 +46,17 @@ if(TARGET plumb_z3_module)
   endif()
 endif()
 
+# The scripts that a CI system calls, and the pages, in folders as here, so that their links lead on.
+set(scripts share/plumbline/ci)
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/ci/nightly ${CMAKE_SOURCE_DIR}/ci/fleet
+  ${CMAKE_SOURCE_DIR}/ci/comment DESTINATION ${scripts})
+foreach(page ci/guide/COMMANDS.md ci/guide/FAQ.md ci/guide/TROUBLESHOOTING.md ci/guide/TUTORIAL.md
+    ci/gate/README.md kernels/CAPTURE.md kernels/PLANS.md model/WORDS.md .github/RUNNERS.md)
+  get_filename_component(folder ${page} DIRECTORY)
+  install(FILES ${CMAKE_SOURCE_DIR}/${page} DESTINATION ${doc}/${folder})
+endforeach()
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/ci/examples DESTINATION ${doc}/ci)
+
 # All that is installed, and no test or kernel: what ci/quickstart builds.
 add_custom_target(installed)
 foreach(part plumb bench plumb_capture pages changelog plumb_z3_module)
