@@ -12,6 +12,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,35 +327,42 @@ static void fill_policy(struct buffer *out, struct init *init, bool outside,
 // once and checks every element: the first that is right is kept. All of it lies in a folder that
 // is gone afterwards.
 
-enum { TRIES_MOST = 4 * SHIM_GRIDS, CHECK_SECONDS = 150, TRY_SECONDS = 20 };
+enum {
+    WAYS_MOST = 4 * SHIM_GRIDS,
+    TRIES_MOST = 2 * WAYS_MOST, // each also with a C that is cleared before
+    CHECK_SECONDS = 180,
+    FUNCTION_SECONDS = 30,
+    TRY_SECONDS = 10
+};
 
 struct checking {
     struct init *init;
     struct context context;
     struct built built;
     struct context_device device;
-    struct bench *bench; // NULL: it has to be started
+    struct bench *bench, *spare; // NULL: it has to be started; the second starts meanwhile
     const char *folder;
+    bool quiet;     // no progress is wanted
     double until_s; // monotonic
 };
 
-// The ways to call a function, likely ones first.
+// The ways to call a function, likely ones first, and then the same with a C that is cleared.
 static size_t ways(struct call out[TRIES_MOST], const struct init *init, const struct candidate *c)
 {
     static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
     const bool kernel = c->s->callee == CALLEE_KERNEL;
-    size_t count = 0;
+    const size_t layout_count = kernel ? 2 : ARRAY_COUNT(layouts);
+    const size_t each = (kernel ? SHIM_GRIDS : 1) * layout_count * 2;
     if (init->form == FORM_CUTLASS) { // its types say all
         out[0] = c->call;
         return 1;
     }
-    for (size_t grid = 0; grid < (kernel ? SHIM_GRIDS : 1); grid++) {
-        for (size_t l = 0; l < (kernel ? 2 : ARRAY_COUNT(layouts)); l++) {
-            for (int columns = 0; columns < 2; columns++)
-                out[count++] = (struct call){layouts[l], columns, grid};
-        }
-    }
-    return count;
+    for (size_t i = 0; i < 2 * each; i++)
+        out[i] = (struct call){.layout = layouts[i / 2 % layout_count],
+                               .columns = i % 2,
+                               .clear = i >= each,
+                               .grid = i % each / (2 * layout_count)};
+    return 2 * each;
 }
 
 static const char *try_name(size_t candidate, size_t way, struct arena *arena)
@@ -420,11 +428,26 @@ static const char *why_unbuilt(const struct checking *k, size_t candidate)
     return built->detail ? arena_strdup(arena, built->detail) : "no reason is known";
 }
 
+// A child takes half a second to start on a GPU, and a launch out of bounds ends it: so the next
+// one starts while this one works.
 static int start(struct checking *k, struct error *err)
 {
-    return k->bench
-               ? 0
-               : context_bench(&k->bench, &k->context, &k->device, k->built.directories, 1, err);
+    struct error ignored;
+    if (k->bench)
+        return 0;
+    k->bench = k->spare;
+    k->spare = NULL;
+    if (!k->bench &&
+        context_begin_bench(&k->bench, &k->context, &k->device, k->built.directories, 1, err))
+        return -1;
+    if (bench_ready(k->bench, err)) {
+        bench_stop(k->bench);
+        k->bench = NULL;
+        return -1;
+    }
+    if (context_begin_bench(&k->spare, &k->context, &k->device, k->built.directories, 1, &ignored))
+        k->spare = NULL;
+    return 0;
 }
 
 static void let_go(struct checking *k)
@@ -449,21 +472,49 @@ static bool is_recorded(struct checking *k, const struct bench_series *series)
     return made;
 }
 
+static int problem_for(struct problem *out, const struct init *init, const struct candidate *c,
+                       const struct call *call, struct error *err)
+{
+    static const char *const sizes[2][2] = {{"512x768x256", "512x512x512"},
+                                            {"128x192x64", "128x128x128"}};
+    char text[PROBLEM_TEXT];
+    snprintf(text, sizeof(text), "%s:%s-%s:%s", sizes[init->form == FORM_HOST][call->square],
+             c->s->in_type, c->s->out_type, call->layout);
+    for (char *at = text; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    return problem_parse(out, text, err);
+}
+
+// How far the ways of one function came.
+struct tried {
+    size_t count;
+    bool reads_c;        // results were NaN, as C is before
+    double nearest;      // the smallest error; 0: none was reached
+    const char *first;   // what came of the first way
+    const char *near_by; // and of the nearest
+};
+
+static void note_failure(struct tried *tried, const struct bench_outcome *outcome,
+                         const struct candidate *c, const struct call *call, struct arena *arena)
+{
+    if (!tried->first)
+        tried->first = arena_strdup(arena, outcome->detail);
+    tried->reads_c |= strstr(outcome->detail, "= nan") || strstr(outcome->detail, "= -nan");
+    if (outcome->max_error > 0 && (!(tried->nearest > 0) || outcome->max_error < tried->nearest)) {
+        tried->nearest = outcome->max_error;
+        tried->near_by = arena_printf(arena, "%s (C = A B%s)", outcome->detail,
+                                      shim_call_words(c->s, call, arena));
+    }
+}
+
 // One way of one candidate: 1 when it is right. -1: the device is gone.
 static int try_way(struct checking *k, struct candidate *c, const struct built_kernel *kernel,
-                   const struct call *call, struct error *err)
+                   const struct call *call, struct tried *tried, struct error *err)
 {
-    const bool host = k->init->form == FORM_HOST;
-    struct arena *arena = &k->init->arena;
     struct problem problem;
     struct bench_outcome outcome;
     struct bench_handle handle;
-    char text[PROBLEM_TEXT];
-    snprintf(text, sizeof(text), "%s:%s-%s:%s", host ? "128x192x64" : "512x768x256", c->s->in_type,
-             c->s->out_type, call->layout);
-    for (char *at = text; *at; at++)
-        *at = (char)tolower((unsigned char)*at);
-    if (problem_parse(&problem, text, err) || start(k, err))
+    if (problem_for(&problem, k->init, c, call, err) || start(k, err))
         return -1;
     const struct bench_series series = {.kernel = kernel->name,
                                         .problem = &problem,
@@ -471,49 +522,64 @@ static int try_way(struct checking *k, struct candidate *c, const struct built_k
                                         .seed = bench_draw_seed()};
     if (bench_open(&outcome, &handle, k->bench, &series, err))
         return -1;
+    tried->count++;
     if (outcome.state == MEASURED_OK) {
         if (bench_close(&outcome, k->bench, &handle, err))
             return -1;
-        c->recorded = c->recorded && is_recorded(k, &series);
-        c->why = NULL;
+        c->recorded = k->init->form != FORM_HOST && is_recorded(k, &series);
+        c->call = *call;
         return 1;
     }
-    if (!c->why)
-        c->why = arena_printf(arena, "%s", outcome.detail);
+    note_failure(tried, &outcome, c, call, &k->init->arena);
     // After a bad launch the context of a GPU may be of no use.
     if (outcome.gone || outcome.state != MEASURED_WRONG)
         let_go(k);
     return 0;
 }
 
-static int try_candidate(struct checking *k, size_t index, struct error *err)
+// All ways, for any sizes or for m = n = k alone. 1: one is right.
+static int try_ways(struct checking *k, size_t index, bool square, double until_s,
+                    struct tried *tried, struct error *err)
 {
     struct candidate *c = &k->init->candidates[index];
     struct call *calls = arena_alloc(&k->init->arena, TRIES_MOST * sizeof(*calls));
     const size_t count = ways(calls, k->init, c);
     const char *device = k->init->form == FORM_HOST ? "host" : "cuda";
     int right = 0;
-    size_t w = 0;
-    for (; right == 0 && w < count && monotonic_s() < k->until_s; w++) {
+    for (size_t w = 0; right == 0 && w < count && monotonic_s() < until_s; w++) {
+        if (calls[w].clear && !tried->reads_c)
+            break;
+        calls[w].square = square;
         const char *name = try_name(index, w, &k->init->arena);
         const struct built_kernel *kernel = built_find(&k->built, name, device);
-        progress_step(&k->context.progress, "%s, way %zu of %zu", c->kernel, w + 1, count);
+        // A child says each launch out of bounds, of which there may be a hundred.
+        k->context.progress.quiet = k->quiet;
+        progress_step(&k->context.progress, "%s, way %zu", c->kernel, tried->count + 1);
+        k->context.progress.quiet = true;
         if (!kernel)
             return error_set(err, "a build without its kernel %s", name);
-        right = try_way(k, c, kernel, &calls[w], err);
-        if (right > 0)
-            c->call = calls[w];
+        right = try_way(k, c, kernel, &calls[w], tried, err);
     }
+    return right;
+}
+
+static int try_candidate(struct checking *k, size_t index, struct error *err)
+{
+    struct candidate *c = &k->init->candidates[index];
+    const double until_s = fmin(k->until_s, monotonic_s() + FUNCTION_SECONDS);
+    struct tried tried = {0};
+    int right = try_ways(k, index, false, until_s, &tried, err);
+    if (right == 0)
+        right = try_ways(k, index, true, until_s, &tried, err);
     if (right < 0)
         return -1;
-    c->check = right ? CHECK_RIGHT : w < count ? CHECK_BUILDS : CHECK_WRONG;
+    c->check = right ? CHECK_RIGHT : CHECK_WRONG;
     if (!right)
-        c->why = w < count ? arena_printf(&k->init->arena,
-                                          "not right in %zu of %zu ways, and %d s "
-                                          "were over",
-                                          w, count, CHECK_SECONDS)
-                           : arena_printf(&k->init->arena, "in all %zu ways; the first: %s", count,
-                                          c->why ? c->why : "");
+        c->why = arena_printf(&k->init->arena, "in %zu ways%s; %s", tried.count,
+                              monotonic_s() < until_s ? "" : ", and the time was over",
+                              tried.near_by ? tried.near_by
+                              : tried.first ? tried.first
+                                            : "none was tried");
     return 0;
 }
 
@@ -618,6 +684,7 @@ static void check_candidates(struct init *init)
     const bool tried = write_tries(&k, &err) == 0 && open_checking(&k, &options, &err) == 0 &&
                        try_all(&k, &err) == 0;
     let_go(&k);
+    bench_stop(k.spare);
     if (k.context.options)
         context_close(&k.context);
     if (tried)
@@ -685,7 +752,8 @@ static int write_kernels(struct init *init, struct error *err)
 static bool same_group(const struct shim_group *g, const struct candidate *c)
 {
     return strcmp(g->in_type, c->s->in_type) == 0 && strcmp(g->out_type, c->s->out_type) == 0 &&
-           strcmp(g->layout, c->call.layout) == 0 && g->recorded == c->recorded;
+           strcmp(g->layout, c->call.layout) == 0 && g->recorded == c->recorded &&
+           g->square == c->call.square;
 }
 
 // Kernels of one type and layout have one set of problems: the first kernel's is "main".
@@ -701,14 +769,16 @@ static size_t group_all(struct shim_group groups[SHIMS_MAX], struct init *init)
             g++;
         if (g == count) {
             const char *how = c->recorded || init->form == FORM_HOST ? "" : "-library";
-            const char *name = arena_printf(&init->arena, "%s-%s-%s%s", c->s->in_type,
-                                            c->s->out_type, c->call.layout, how);
+            const char *name =
+                arena_printf(&init->arena, "%s-%s-%s%s%s", c->s->in_type, c->s->out_type,
+                             c->call.layout, how, c->call.square ? "-square" : "");
             groups[count++] = (struct shim_group){
                 .name = g ? name : "main",
                 .in_type = c->s->in_type,
                 .out_type = c->s->out_type,
                 .layout = c->call.layout,
                 .recorded = c->recorded,
+                .square = c->call.square,
                 .kernels = arena_alloc(&init->arena, SHIMS_MAX * sizeof(char *))};
         }
         groups[g].kernels[groups[g].kernel_count++] = c->kernel;

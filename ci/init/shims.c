@@ -98,27 +98,23 @@ void shim_plan(struct buffer *out)
 
 // ---- a shim ----
 
-// The grids that a kernel may want, by the threads of a block and the elements of C that a block
-// makes. Those of the fewest threads come first: a kernel that is right with too many is right
-// with fewer, too.
+// The grids that kernels have, by the threads of a block and the elements of C that a block makes;
+// common ones first, for each try takes its time.
 static const struct {
     unsigned x, y, tile_x, tile_y;
-} grids[SHIM_GRIDS / 2] = {{256, 1, 256, 128}, {256, 1, 128, 256}, {128, 1, 128, 128},
-                           {256, 1, 128, 128}, {16, 16, 128, 128}, {512, 1, 128, 128},
-                           {64, 1, 64, 64},    {8, 8, 64, 64},     {128, 1, 64, 64},
-                           {256, 1, 64, 64},   {16, 16, 64, 64},   {512, 1, 64, 64},
-                           {32, 1, 16, 16},    {256, 1, 32, 32},   {8, 32, 32, 32},
-                           {32, 8, 32, 32},    {256, 1, 16, 16},   {16, 16, 16, 16},
-                           {8, 8, 8, 8},       {1024, 1, 32, 32},  {32, 32, 32, 32}};
+} grids[SHIM_GRIDS / 2] = {{16, 16, 16, 16},   {32, 32, 32, 32},   {256, 1, 128, 128},
+                           {16, 16, 128, 128}, {256, 1, 64, 64},   {16, 16, 64, 64},
+                           {1024, 1, 32, 32},  {256, 1, 32, 32},   {64, 1, 64, 64},
+                           {8, 8, 64, 64},     {128, 1, 128, 128}, {256, 1, 256, 128},
+                           {256, 1, 128, 256}, {128, 1, 64, 64},   {512, 1, 64, 64},
+                           {512, 1, 128, 128}, {8, 32, 32, 32},    {32, 8, 32, 32},
+                           {32, 1, 16, 16},    {256, 1, 16, 16},   {8, 8, 8, 8}};
 
-// Where nothing is tried: one thread for each element of C.
-enum { GRID_USUAL = 17 };
-
+// Where nothing is tried the grid is the first: one thread for each element of C.
 struct call shim_call(enum form form)
 {
     return (struct call){.layout = form == FORM_CUDA_TN ? "TN" : "NN",
-                         .columns = form == FORM_CUDA_COLUMN,
-                         .grid = (size_t)GRID_USUAL * 2};
+                         .columns = form == FORM_CUDA_COLUMN};
 }
 
 const char *shim_call_words(const struct signature *s, const struct call *call, struct arena *arena)
@@ -134,7 +130,9 @@ const char *shim_call_words(const struct signature *s, const struct call *call, 
         words = arena_printf(arena, "%s, in blocks of %ux%u for %ux%u of C%s", words, grids[g].x,
                              grids[g].y, grids[g].tile_x, grids[g].tile_y,
                              call->grid % 2 ? ", x along m" : "");
-    return words;
+    return arena_printf(arena, "%s%s%s", words,
+                        call->clear ? ", C cleared before, for it is read" : "",
+                        call->square ? ", for m = n = k alone" : "");
 }
 
 // The value of each argument, row by row; and for column-major C, which is its transpose row by
@@ -208,9 +206,9 @@ static void add_body(struct buffer *out, const struct signature *s, const struct
         buffer_printf(out, "    (void)stream;%s\n",
                       host ? ""
                            : " // the default stream waits for the stopwatch's, and it for that");
-    if (takes(s, ARG_BETA)) {
+    if (takes(s, ARG_BETA) || call->clear) {
         buffer_puts(out,
-                    "    // beta is 0, but 0 times the NaN that C holds before is NaN. This is "
+                    "    // C is read, and 0 times the NaN that it holds before is NaN. This is "
                     "timed too.\n");
         buffer_printf(out,
                       host ? "    memset(args->c, 0, (size_t)(p->m * p->n) * sizeof(%s));\n"
@@ -288,6 +286,10 @@ static void write_head(struct buffer *out, const struct signature *s)
     const struct word words[] = {{"NAME", s->name}, {"FILE", s->file}};
     if (s->callee == CALLEE_HOST)
         buffer_puts(out, "#include <string.h>\n");
+    if (s->waits) // a launch that waits cannot be timed; the stopwatch waits itself
+        buffer_puts(out, "#include <cuda_runtime.h>\n"
+                         "#define cudaDeviceSynchronize() cudaSuccess\n"
+                         "#define cudaStreamSynchronize(stream) cudaSuccess\n");
     fill(out, asset_init_shim, words, ARRAY_COUNT(words));
 }
 
@@ -435,9 +437,8 @@ static void add_problems(struct buffer *out, const struct shim_policy *policy,
 {
     static const char *const sizes[] = {"4096x4096x4096", "4096x7168x2048", "128x7168x2048"};
     const bool host = policy->form == FORM_HOST;
-    for (size_t i = 0; i < (host || policy->problem ? 1 : ARRAY_COUNT(sizes)); i++) {
-        const char *usual = host ? "256x256x256" : sizes[i];
-        buffer_printf(out, "\tproblem = %s:", policy->problem ? policy->problem : usual);
+    for (size_t i = 0; i < (host || group->square ? 1 : ARRAY_COUNT(sizes)); i++) {
+        buffer_printf(out, "\tproblem = %s:", host ? "256x256x256" : sizes[i]);
         add_lower(out, group->in_type);
         if (group->out_type && strcmp(group->in_type, group->out_type) != 0) {
             buffer_puts(out, "-");

@@ -27,6 +27,8 @@ extern const char *const form_words[FORMS]; // what they mean, one line
 struct call {
     const char *layout; // as in PLUMB_TN
     bool columns;
+    bool clear;  // C is set to 0 before, for the function reads it
+    bool square; // it is right where m = n = k alone
     size_t grid; // < SHIM_GRIDS; of CALLEE_KERNEL alone
 };
 enum { SHIM_GRIDS = 42 };
@@ -53,6 +55,7 @@ struct shim_group {
     const char *name; // of its set of problems; the first is "main"
     const char *in_type, *out_type, *layout;
     bool recorded;        // device code alone is timed
+    bool square;          // right where m = n = k alone
     const char **kernels; // as plumb calls them
     size_t kernel_count;
 };
@@ -68,7 +71,6 @@ struct shim_policy {
     bool cutlass_below;        // that is a submodule: what builds need of it is an input
     const char *libraries;     // to link, such as " -lcublas"
     const char *flags;         // that the repository's own build gives, such as " -Iinclude"
-    const char *problem;       // instead of the usual sizes, MxNxK; NULL: those
     const char *const *inputs; // none: the whole tree
     size_t input_count;
 };

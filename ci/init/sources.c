@@ -607,6 +607,7 @@ static void add(struct signature_list *list, const struct definition *d, const c
         s.callee = CALLEE_KERNEL;
     else if (cuda && span_has(d->body, "<<<"))
         s.callee = CALLEE_LAUNCHER;
+    s.waits = s.callee == CALLEE_LAUNCHER && span_has(d->body, "Synchronize");
     s.name = arena_strndup(arena, d->name.at, (size_t)(d->name.end - d->name.at));
     s.understood = (!span_has(d->before, "template") ||
                     read_template(&s, &aliases, d->before, plain, d->name, arena)) &&

@@ -50,6 +50,7 @@ struct signature {
     const char *called; // for plumb, before it is made a kernel's name; NULL: as it is named
     bool understood;    // else only the above is known: it may be a matrix product, or not
     bool unnameable;    // its path could not be written in a shim; `why` says so
+    bool waits;         // a launcher that waits for the device
     const char *why;    // it is not understood, as what comes first of it; else NULL
     enum argument arguments[PARAMETERS_MAX];
     size_t count;

@@ -108,6 +108,11 @@ static void what_is_written_was_tried(void **state)
         "{ EACH { float sum = 0; SUM(a[l * lda + i], b[j * ldb + l]); c[j * ldc + i] = sum; } }\n"
         "void wide(int m, int n, int k, const double *a, const double *b, double *c)\n"
         "{ EACH { real sum = 0; SUM(a[i * k + l], b[j * k + l]); c[i * n + j] = sum; } }\n"
+        "void square(int m, int n, int k, const float *a, const float *b, float *c)\n"
+        "{ EACH { float sum = 0; SUM(a[i * m + l], b[l * m + j]); c[i * m + j] = sum; } }\n"
+        "void adds(int m, int n, int k, const float *a, const float *b, float *c)\n"
+        "{ EACH { float sum = 0; SUM(a[i * k + l], b[l * n + j]); c[i * n + j] = sum + 0 * c[i * n "
+        "+ j]; } }\n"
         "void wrong(int m, int n, int k, const float *a, const float *b, float *c)\n"
         "{ for (int i = 0; i < m * n; i++) c[i] = 1; }\n"
         "void dies(int m, int n, int k, const float *a, const float *b, float *c)\n"
@@ -121,13 +126,15 @@ static void what_is_written_was_tried(void **state)
     init("right          rows of src/all.c\n");
     plumb_said(&outcome, 0, "right          columns of src/all.c, as column-major\n");
     plumb_said(&outcome, 0, "right          wide of src/all.c, B transposed\n");
-    plumb_said(&outcome, 0, "wrong          wrong of src/all.c: in all 8 ways; the first: ");
-    plumb_said(&outcome, 0, "wrong          dies of src/all.c: in all 8 ways; the first: ");
+    plumb_said(&outcome, 0, "right          square of src/all.c, for m = n = k alone\n");
+    plumb_said(&outcome, 0, "right          adds of src/all.c, C cleared before, for it is read\n");
+    plumb_said(&outcome, 0, "wrong          wrong of src/all.c: in 16 ways; ");
+    plumb_said(&outcome, 0, "wrong          dies of src/all.c: in 16 ways; the process died");
     plumb_said(&outcome, 0, "does not build torn of src/torn.c: src/torn.c:1: ");
     plumb_said(&outcome, 0, "/own/ci/shims/dies.c.off\n");
     helper_shell(scene, "own", "git add ci && git commit -q -m plumb");
     plumb_run(&outcome, checkout, (const char *const[]){"gate", "--base", "HEAD", NULL}, 0);
-    plumb_said(&outcome, 0, "OK: 3 same");
+    plumb_said(&outcome, 0, "OK: 5 same");
     // Untried it is as it was: a guess, and the first gate finds out.
     plumb_run(&outcome, checkout, (const char *const[]){"init", "--no-check", "--force", NULL}, 0);
     plumb_said(&outcome, 0, "/own/ci/shims/dies.c\n");

@@ -40,8 +40,9 @@ static void what_can_be_recorded_is_timed_from_records(void **state)
 static void kernels_of_other_types_have_problems_of_their_own(void **state)
 {
     const char *first[] = {"plain"}, *others[] = {"half", "sum"};
-    const struct shim_group groups[] = {{"main", "FP32", "FP32", "NN", false, first, 1},
-                                        {"FP16-FP32-TN", "FP16", "FP32", "TN", true, others, 2}};
+    const struct shim_group groups[] = {
+        {"main", "FP32", "FP32", "NN", false, false, first, 1},
+        {"FP16-FP32-TN", "FP16", "FP32", "TN", true, true, others, 2}};
     const struct policy_device device = {.name = "gpu", .kind = "cuda"};
     struct policy policy = written(FORM_CUDA_NN, groups, 2);
     (void)state;
@@ -52,7 +53,7 @@ static void kernels_of_other_types_have_problems_of_their_own(void **state)
         const struct policy_set *set = policy_set_find(&policy, rule->sets[0]);
         assert_int_equal(rule->device_code, i > 0);
         assert_string_equal(set->name, groups[i > 0].name);
-        assert_int_equal(set->count, 3);
+        assert_int_equal(set->count, i ? 1 : 3); // m = n = k alone
         assert_int_equal(set->problems[0].in, i ? DTYPE_FP16 : DTYPE_FP32);
         assert_int_equal(set->problems[0].layout, i ? LAYOUT_TN : LAYOUT_NN);
     }
@@ -66,13 +67,20 @@ static void steps_follow_the_layout(void **state)
         struct call call;
         const char *says;
     } cases[] = {
-        {{"NN", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->k, (int)p->n, (int)p->n"},
-        {{"TN", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->k, (int)p->k, (int)p->n"},
-        {{"NT", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->m, (int)p->n, (int)p->n"},
-        {{"TT", false, 0}, "(int)p->m, (int)p->n, (int)p->k, (int)p->m, (int)p->k, (int)p->n"},
-        {{"NN", true, 0}, "(int)p->n, (int)p->m, (int)p->k, (int)p->n, (int)p->k, (int)p->n"},
-        {{"TN", true, 0}, "(int)p->n, (int)p->m, (int)p->k, (int)p->k, (int)p->k, (int)p->n"},
-        {{"NT", true, 0}, "(int)p->n, (int)p->m, (int)p->k, (int)p->n, (int)p->m, (int)p->n"},
+        {{.layout = "NN", .columns = false},
+         "(int)p->m, (int)p->n, (int)p->k, (int)p->k, (int)p->n, (int)p->n"},
+        {{.layout = "TN", .columns = false},
+         "(int)p->m, (int)p->n, (int)p->k, (int)p->k, (int)p->k, (int)p->n"},
+        {{.layout = "NT", .columns = false},
+         "(int)p->m, (int)p->n, (int)p->k, (int)p->m, (int)p->n, (int)p->n"},
+        {{.layout = "TT", .columns = false},
+         "(int)p->m, (int)p->n, (int)p->k, (int)p->m, (int)p->k, (int)p->n"},
+        {{.layout = "NN", .columns = true},
+         "(int)p->n, (int)p->m, (int)p->k, (int)p->n, (int)p->k, (int)p->n"},
+        {{.layout = "TN", .columns = true},
+         "(int)p->n, (int)p->m, (int)p->k, (int)p->k, (int)p->k, (int)p->n"},
+        {{.layout = "NT", .columns = true},
+         "(int)p->n, (int)p->m, (int)p->k, (int)p->n, (int)p->m, (int)p->n"},
     };
     const struct signature s = {
         .callee = CALLEE_HOST,
@@ -109,7 +117,8 @@ static void every_way_is_a_kernel_of_its_own(void **state)
                                 .out_type = "FP32",
                                 .in_spelled = "float",
                                 .out_spelled = "float"};
-    const struct call calls[] = {{"NN", false, 0}, {"NT", true, 35}};
+    const struct call calls[] = {{.layout = "NN", .grid = 4},
+                                 {.layout = "NT", .columns = true, .clear = true, .grid = 1}};
     const char *const names[] = {"one", "two"};
     struct arena arena = {0};
     struct buffer text = {0};
@@ -118,15 +127,15 @@ static void every_way_is_a_kernel_of_its_own(void **state)
     assert_non_null(strstr(text.bytes, "\"one\""));
     assert_non_null(strstr(text.bytes, "plumb_supports_1, NULL, NULL, plumb_launch_1"));
     assert_non_null(strstr(text.bytes, "each[] = {plumb_shim_0, plumb_shim_1}"));
-    assert_non_null(strstr(text.bytes, "block(256, 1);\n    const dim3 grid((unsigned)(p->n + 255) "
-                                       "/ 256, (unsigned)(p->m + 127) / 128);"));
+    assert_non_null(strstr(text.bytes, "block(256, 1);\n    const dim3 grid((unsigned)(p->n + 127) "
+                                       "/ 128, (unsigned)(p->m + 127) / 128);"));
     assert_non_null(strstr(text.bytes, "block(16, 16);\n    const dim3 grid((unsigned)(p->n + 15) "
                                        "/ 16, (unsigned)(p->m + 15) / 16);"));
     assert_string_equal(shim_call_words(&s, &calls[0], &arena),
-                        ", in blocks of 256x1 for 256x128 of C");
+                        ", in blocks of 256x1 for 128x128 of C");
     assert_string_equal(shim_call_words(&s, &calls[1], &arena),
                         ", as column-major, B transposed, in blocks of 16x16 for 16x16 of C, x "
-                        "along m");
+                        "along m, C cleared before, for it is read");
     buffer_free(&text);
     arena_free(&arena);
 }
