@@ -7,13 +7,18 @@
 // module: select_e4m3_scaled   -DTYPE=e4m3 -DTABLE=e4m3_scaled -DNAME="select-e4m3-scaled" -DSCALED
 // module: select_bf16_dual     -DTYPE=bf16 -DTABLE=bf16_dual -DNAME="select-bf16-dual"
 //
-// Selector kernels: one name, a table of configurations with their costs (rows.cuh), and per
-// problem the one that the cost model (configurations/cost.h) ranks first, with no trial run. A K
-// that no configuration takes is padded first (odd_k/padding.cuh), or read as it is: at m = 1
+// Selector kernels: one name, a table of configurations with their costs (rows.cuh), and a choice
+// for each problem. The cost model (cost.h) ranks the configurations. Where prepare() finds the
+// operands in the device's memory it tries the first of the ranking on them (../trial.cuh) and
+// keeps the fastest; where it may not, as in the process that records, the first of the ranking is
+// the choice. A pin decides without either, so that a record, a replay and a later run have the
+// code of the run that the note is of.
+//
+// A K that no configuration takes is padded first (odd_k/padding.cuh), or read as it is: at m = 1
 // (odd_k/gemv.cuh), where K is short (odd_k/short_k.cuh; odd_k/tiny_k.cuh, whatever K's multiple),
 // and in TF32 where rows are few (odd_k/copy_words.cuh, odd_k/copy_chunks.cuh). About 100 tiles of
 // BF16 with rows in the middle of sectors have a way of their own
-// (small/tile_per_block_clusters.cuh).
+// (small/tile_per_block_clusters.cuh). Such a way is the first choice, and padding is tried too.
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +28,7 @@
 #include "../odd_k/short_k.cuh"
 #include "../odd_k/tiny_k.cuh"
 #include "../small/tile_per_block_clusters.cuh"
+#include "../trial.cuh"
 #include "cost.h"
 #include "rows.cuh"
 
@@ -50,55 +56,96 @@ static plumb_cost_device this_device()
     return d;
 }
 
-// What a row is asked about, and of both what a plain product's row has.
+// What a row is asked about, what it is launched with, and of both what a plain product's has.
 #ifdef SCALED
 using question = plumb_form;
+using arguments = plumb_form_args;
 static const plumb_problem &problem_of(const question &form)
 {
     return form.problem;
+}
+static const question &question_of(const arguments *args)
+{
+    return args->form;
 }
 static const plumb_kernel &kernel_of(const row_type &row)
 {
     return row.kernel;
 }
+static const plumb_args *plain_of(const arguments *args)
+{
+    return &args->args;
+}
 #else
 using question = plumb_problem;
+using arguments = plumb_args;
 static const plumb_problem &problem_of(const question &problem)
 {
     return problem;
+}
+static const question &question_of(const arguments *args)
+{
+    return args->problem;
 }
 static const plumb_kernel &kernel_of(const row_type &row)
 {
     return row;
 }
+static const plumb_args *plain_of(const arguments *args)
+{
+    return args;
+}
 #endif
 
-// The cheapest candidate, NULL if none can do it.
-static const candidate *select_candidate(const question &asked)
+// One way to do a problem: a candidate, or what takes a K of any length as it is.
+struct way_to {
+    const char *name;
+    const candidate *row;
+    int (*as_is)(const plumb_args *args, void *stream);
+    double us; // by the model
+};
+
+constexpr int ranked_most = 8;
+
+struct ways {
+    way_to all[ranked_most];
+    int count;
+};
+
+static way_to way_of(const candidate &c, double cycles)
+{
+    return {kernel_of(c.row).name, &c, nullptr, cycles / plumb_cost_h200.hz * 1e6};
+}
+
+// The candidates behind the first `from` ways, the cheapest first.
+static void rank(ways *out, const question &asked)
 {
     static const plumb_cost_device device = this_device();
-    const candidate *best = nullptr;
-    double least = INFINITY;
+    const int from = out->count;
     for (const candidate &c : candidates) {
         if (!c.row.supports(&asked))
             continue;
         const double cycles =
             plumb_cost_cycles(&kernel_of(c.row).traits, &c.cost, &problem_of(asked), &device);
-        if (cycles < least) {
-            least = cycles;
-            best = &c;
-        }
+        const way_to way = way_of(c, cycles);
+        int at = out->count;
+        if (!(cycles < INFINITY) || (at == ranked_most && way.us >= out->all[at - 1].us))
+            continue;
+        if (at == ranked_most)
+            --at;
+        else
+            ++out->count;
+        for (; at > from && out->all[at - 1].us > way.us; --at)
+            out->all[at] = out->all[at - 1];
+        out->all[at] = way;
     }
-    return best;
 }
 
-// Writes the choice into the note; a pinned note must be the same choice.
-static int note_choice(const char *name, const char *pin, char *note, size_t note_size)
+// Whether the choice stands in the note: a name, and what the model alone would take.
+static bool is_noted(const char *note, const char *name)
 {
-    if (!name || (pin && strcmp(pin, name)))
-        return cudaErrorInvalidValue;
-    snprintf(note, note_size, "%s", name);
-    return 0;
+    const size_t length = strlen(name);
+    return strncmp(note, name, length) == 0 && (!note[length] || note[length] == ',');
 }
 
 // Its traits say only what all candidates share.
@@ -114,25 +161,22 @@ static constexpr plumb_traits selector_traits()
 
 #ifdef SCALED
 
-static int prepare(const plumb_form_args *args, void *, const char *pin, char *note, size_t size)
+static ways ways_to(const question &form)
 {
-    const candidate *c = select_candidate(args->form);
-    return note_choice(c ? c->row.kernel.name : nullptr, pin, note, size);
+    ways all = {};
+    rank(&all, form);
+    return all;
 }
 
-static int launch(const plumb_form_args *args, void *stream)
+static const question &rows_are_asked(const question &form)
 {
-    const candidate *c = select_candidate(args->form);
-    return c ? c->row.launch(args, stream) : (int)cudaErrorInvalidValue;
+    return form;
 }
 
-static const plumb_form_kernel kernel = {
-    {NAME, "picks a configuration by a cost model, block scales", selector_traits()},
-    supports_scaled<supports_tn<TYPE>>,
-    nullptr,
-    prepare,
-    launch};
-PLUMB_FORM_LIBRARY("cuda", kernel)
+static int launch_way(const way_to &way, const arguments *args, void *stream)
+{
+    return way.row->row.launch(args, stream);
+}
 
 #else
 
@@ -175,48 +219,159 @@ template <class type> static const ragged_way *find_way(const plumb_problem &pro
 
 static constexpr bool is_dual = row_at<0>::is.dual;
 
+static question rows_are_asked(const question &problem)
+{
+    return padded<TYPE>(problem);
+}
+
+static ways ways_to(const question &problem)
+{
+    ways all = {};
+    if (takes_ragged_row<TYPE>(problem)) {
+        all.all[all.count++] = {"gemv-ragged", nullptr, launch_ragged_row<TYPE>, 0};
+        return all;
+    }
+    if (const ragged_way *way = find_way<TYPE>(problem))
+        all.all[all.count++] = {way->name, nullptr, way->launch, 0};
+    rank(&all, padded<TYPE>(problem));
+    return all;
+}
+
+static int launch_way(const way_to &way, const arguments *args, void *stream)
+{
+    if (way.as_is)
+        return way.as_is(args, stream);
+    plumb_args inner;
+    const int code = pad_operands<TYPE>(&inner, args, (cudaStream_t)stream);
+    return code ? code : way.row->row.launch(&inner, stream);
+}
+
+#endif
+
+// Whether the operands are in the device's memory. Where a kernel is recorded they are numbers
+// that nothing lies at.
+static bool is_in_memory(const plumb_args *args)
+{
+    const void *operands[] = {args->a, args->b, args->c};
+    for (const void *operand : operands) {
+        cudaPointerAttributes at;
+        if (cudaPointerGetAttributes(&at, operand) != cudaSuccess) {
+            cudaGetLastError();
+            return false;
+        }
+        if (at.type != cudaMemoryTypeDevice && at.type != cudaMemoryTypeManaged)
+            return false;
+    }
+    return true;
+}
+
+// What prepare() chose, the newest in the place of the oldest.
+struct choice {
+    question asked;
+    way_to way;
+};
+static choice choices[256];
+static unsigned chosen;
+
+static const way_to *find_choice(const question &asked)
+{
+    for (const choice &c : choices)
+        if (c.way.name && memcmp(&c.asked, &asked, sizeof asked) == 0)
+            return &c.way;
+    return nullptr;
+}
+
+// The pinned way, in `best`. Any candidate that can do the problem may be pinned.
+static int take_pin(way_to *best, const ways &known, const question &asked, const char *pin)
+{
+    for (int i = 0; i < known.count; ++i)
+        if (is_noted(pin, known.all[i].name)) {
+            *best = known.all[i];
+            return 0;
+        }
+    const question rows_asked = rows_are_asked(asked);
+    for (const candidate &c : candidates)
+        if (is_noted(pin, kernel_of(c.row).name) && c.row.supports(&rows_asked)) {
+            *best = way_of(c, 0);
+            return 0;
+        }
+    return cudaErrorInvalidValue;
+}
+
+static int prepare(const arguments *args, void *stream, const char *pin, char *note, size_t size)
+{
+    const question &asked = question_of(args);
+    const ways known = ways_to(asked);
+    if (known.count == 0)
+        return cudaErrorInvalidValue;
+    way_to best = known.all[0];
+    int code = 0;
+    if (pin) {
+        code = take_pin(&best, known, asked, pin);
+    } else if (known.count > 1 && is_in_memory(plain_of(args))) {
+        int fastest = 0;
+        code = try_out(&fastest, {known.count, known.all[known.count - 1].us, 20e3, 0.99},
+                       (cudaStream_t)stream,
+                       [&](int i) { return launch_way(known.all[i], args, stream); });
+        best = known.all[fastest];
+    }
+    if (code)
+        return code;
+    way_to *kept = const_cast<way_to *>(find_choice(asked));
+    if (!kept) {
+        choice &c = choices[chosen++ % (sizeof choices / sizeof *choices)];
+        c.asked = asked;
+        kept = &c.way;
+    }
+    *kept = best;
+    snprintf(note, size, best.name == known.all[0].name ? "%s" : "%s, the model alone %s",
+             best.name, known.all[0].name);
+    return 0;
+}
+
+static int launch(const arguments *args, void *stream)
+{
+    const way_to *way = find_choice(question_of(args));
+    if (way)
+        return launch_way(*way, args, stream);
+    const ways known = ways_to(question_of(args));
+    return known.count ? launch_way(known.all[0], args, stream) : (int)cudaErrorInvalidValue;
+}
+
+#ifdef SCALED
+
+static const plumb_form_kernel kernel = {
+    {NAME, "tries the first of a cost model's ranking, block scales", selector_traits()},
+    supports_scaled<supports_tn<TYPE>>,
+    nullptr,
+    prepare,
+    launch};
+PLUMB_FORM_LIBRARY("cuda", kernel)
+
+#else
+
 static int supports(const plumb_problem *problem)
 {
     const plumb_problem p = padded<TYPE>(*problem);
-    return supports_tn < TYPE, is_dual ? PLUMB_DUAL_SILU : PLUMB_NO_EPILOGUE > (&p);
+    return supports_tn < TYPE, is_dual ? (int)PLUMB_DUAL_SILU : (int)PLUMB_NO_EPILOGUE > (&p);
 }
 
+// What the candidate that needs most of it needs, since any may be pinned.
 static size_t workspace(const plumb_problem *problem)
 {
-    if (takes_ragged_row<TYPE>(*problem) || find_way<TYPE>(*problem))
+    if (takes_ragged_row<TYPE>(*problem))
         return 0;
     const plumb_problem p = padded<TYPE>(*problem);
-    const candidate *c = select_candidate(p);
-    return padding_bytes<TYPE>(*problem) + (c && c->row.workspace ? c->row.workspace(&p) : 0);
-}
-
-static int prepare(const plumb_args *args, void *, const char *pin, char *note, size_t note_size)
-{
-    const candidate *c = select_candidate(padded<TYPE>(args->problem));
-    const ragged_way *way = find_way<TYPE>(args->problem);
-    const char *name = takes_ragged_row<TYPE>(args->problem) ? "gemv-ragged"
-                       : way                                 ? way->name
-                       : c                                   ? c->row.name
-                                                             : nullptr;
-    return note_choice(name, pin, note, note_size);
-}
-
-static int launch(const plumb_args *args, void *stream)
-{
-    if (takes_ragged_row<TYPE>(args->problem))
-        return launch_ragged_row<TYPE>(args, stream);
-    if (const ragged_way *way = find_way<TYPE>(args->problem))
-        return way->launch(args, stream);
-    plumb_args inner;
-    const int code = pad_operands<TYPE>(&inner, args, (cudaStream_t)stream);
-    if (code)
-        return code;
-    const candidate *c = select_candidate(inner.problem);
-    return c ? c->row.launch(&inner, stream) : (int)cudaErrorInvalidValue;
+    size_t most = 0;
+    for (const candidate &c : candidates) {
+        const size_t bytes = c.row.workspace && c.row.supports(&p) ? c.row.workspace(&p) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return padding_bytes<TYPE>(*problem) + most;
 }
 
 static const plumb_kernel kernel = {NAME,
-                                    "picks a configuration by a cost model, no trial runs",
+                                    "tries the first of a cost model's ranking",
                                     selector_traits(),
                                     supports,
                                     workspace,

@@ -14,6 +14,7 @@
 #include <cuda_runtime.h>
 
 #include "../../../kernel.h"
+#include "../trial.cuh"
 
 // ---- One problem as cuBLASLt is asked to do it: descriptors, algorithms, the call.
 //
@@ -156,7 +157,7 @@ static int set_scales(struct choice *c, const struct plumb_args *args)
                                                  &args->scale_a, sizeof(args->scale_a));
 }
 
-constexpr int timing_rounds = 4;
+constexpr double trial_us = 1e6; // of the device's time
 
 static struct choice *find_choice(struct cublaslt_state *s, const struct plumb_problem *p)
 {
@@ -167,62 +168,29 @@ static struct choice *find_choice(struct cublaslt_state *s, const struct plumb_p
     return nullptr;
 }
 
-// Every algorithm once per round, each after its own flush of the L2 through the workspace; the
-// fastest of its rounds counts. Returns the winner's index, -1 if none runs.
-static int fastest(const struct cublaslt_state *s, struct choice *c,
-                   const cublasLtMatmulHeuristicResult_t *results, int count,
-                   const struct plumb_args *args, cudaStream_t stream)
-{
-    cudaEvent_t start, stop;
-    float least_ms[algorithms_max];
-    int best = -1;
-    cudaEventCreate(&start);
-    cudaEventCreate(&stop);
-    for (int i = 0; i < count; i++)
-        least_ms[i] = 1e30f;
-    for (int round = 0; round <= timing_rounds; round++) { // round 0 loads the code
-        for (int i = 0; i < count; i++) {
-            float ms = 0;
-            c->algorithm = results[i].algo;
-            cudaMemsetAsync(args->workspace, 0, args->workspace_bytes, stream);
-            cudaEventRecord(start, stream);
-            const int code = run(s, c, args, stream);
-            cudaEventRecord(stop, stream);
-            if (cudaEventSynchronize(stop) != cudaSuccess)
-                goto done;
-            cudaEventElapsedTime(&ms, start, stop);
-            if (!code && round > 0 && ms < least_ms[i])
-                least_ms[i] = ms;
-        }
-    }
-    for (int i = 0; i < count; i++) {
-        if (least_ms[i] < 1e30f && (best < 0 || least_ms[i] < least_ms[best]))
-            best = i;
-    }
-done:
-    cudaEventDestroy(start);
-    cudaEventDestroy(stop);
-    return best;
-}
-
-static int choose_of(const struct cublaslt_state *s, struct choice *c,
+// Tries them all. Sets *best to the fastest's index, which is the choice.
+static int choose_of(int *best, const struct cublaslt_state *s, struct choice *c,
                      const cublasLtMatmulHeuristicResult_t *results, int count,
                      const struct plumb_args *args, cudaStream_t stream)
 {
-    const int best = fastest(s, c, results, count, args, stream);
-    if (best < 0)
+    *best = 0;
+    if (count == 0)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    c->algorithm = results[best].algo;
-    return 0;
+    const int code = try_out(best, {count, 0, trial_us, 1}, stream, [&](int i) {
+        c->algorithm = results[i].algo;
+        return run(s, c, args, stream);
+    });
+    c->algorithm = results[*best].algo;
+    return code;
 }
 
 static int choose(const struct cublaslt_state *s, struct choice *c, const struct plumb_args *args,
                   cudaStream_t stream)
 {
     cublasLtMatmulHeuristicResult_t results[algorithms_max];
-    int count = 0;
+    int count = 0, best;
     const int code = ask_heuristics(results, &count, algorithms_max, s, c, args);
-    return code ? code : choose_of(s, c, results, count, args, stream);
+    return code ? code : choose_of(&best, s, c, results, count, args, stream);
 }
 
 static int32_t config(const cublasLtMatmulAlgo_t *algorithm,

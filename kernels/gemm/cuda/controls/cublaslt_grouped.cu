@@ -251,10 +251,12 @@ static int choose_for(int *index, int g, int wanted, const struct plumb_form_arg
         code = ask_heuristics(results, &count, algorithms_max, &library, c, &one);
     if (code)
         return code;
-    *index = wanted >= 0 ? wanted : fastest(&library, c, results, count, &one, stream);
-    if (*index < 0 || *index >= count)
+    if (wanted < 0)
+        return choose_of(index, &library, c, results, count, &one, stream);
+    if (wanted >= count)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    c->algorithm = results[*index].algo;
+    *index = wanted;
+    c->algorithm = results[wanted].algo;
     return 0;
 }
 

@@ -166,7 +166,7 @@ static int choose_widely(const struct cublaslt_state *s, struct choice *c,
                          const struct plumb_args *args, cudaStream_t stream)
 {
     cublasLtMatmulHeuristicResult_t results[algorithms_max];
-    int count = 0;
+    int count = 0, best;
     int code = ask_heuristics(results, &count, algorithms_max - finalists, s, c, args);
     struct candidates list = {
         static_cast<struct candidate *>(calloc(candidates_max, sizeof(struct candidate))), 0};
@@ -180,7 +180,7 @@ static int choose_widely(const struct cublaslt_state *s, struct choice *c,
     for (int i = 0; i < timed && i < finalists; i++)
         results[count++].algo = list.items[i].algorithm;
     free(list.items);
-    return choose_of(s, c, results, count, args, stream);
+    return choose_of(&best, s, c, results, count, args, stream);
 }
 
 #if defined MODULE_cublaslt_wide
