@@ -36,7 +36,6 @@ ROW("64x128-w1x1-k2-s7-m8-promote-split",            0,     0,        0,      0)
 ROW("64x128-w1x1-k4-s6-m8-promote-split",          475,  5851,     1330,   7353)
 ROW("128x64-w2x1-k2-s6-m8-promote-split",          437,  5352,     2751,   6758)
 ROW("128x96-w2x1-k2-s5-m8-promote-split",          518,  5990,     4396,   7353)
-ROW("64x128-w1x1-c1x1-s8-e2-m8-promote-stream",    510,  1420,     2470,  12371)
 ROW("128x112-w2x1-c2x1-s6-e2-m8-promote-stream",   640,  1531,     6992,  14993)
 ROW("gemv-promote",                               3144,  1087,       13,   7888)
 
