@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct stored_fields *const all_fields[] = {&measurement_fields, &prediction_fields,
-                                                         &verdict_fields,     &study_fields,
-                                                         &self_test_fields,   &link_fields};
+static const struct stored_fields *const all_fields[] = {
+    &measurement_fields, &prediction_fields, &verdict_fields, &study_fields,
+    &self_test_fields,   &link_fields,       &metric_fields};
 
 static struct cell real_cell(double value)
 {

@@ -97,6 +97,17 @@ int store_last_run(int64_t *run_id, struct store *store, int kind, struct error 
 int store_commit_run(int64_t *run_id, struct store *store, const char *commit,
                      const char *toolchain, struct error *err);
 
+// What a metric of the policy was at a commit, by the default toolchain; by name, subject and
+// device, each in the order of the runs that found it. In the arena.
+struct metric_value {
+    const char *name, *subject, *device, *what, *unit;
+    char commit[OBJECT_ID_TEXT];
+    double value, margin, least;
+    bool higher, noisy;
+};
+int store_metric_values(struct metric_value **out, size_t *count, struct store *store,
+                        struct arena *arena, struct error *err);
+
 struct run_entry {
     int64_t id;
     char uid[STORE_UID_TEXT];

@@ -105,6 +105,80 @@ static int load_unbuilt(struct run *run, struct store *store, struct error *err)
     return status < 0 ? -1 : 0;
 }
 
+// ---- metrics: figures beside the times ----
+
+static bool metric_sound(const struct metric_result *m)
+{
+    return m->name[0] && m->what[0] && m->subject[0] && isfinite(m->margin) && isfinite(m->least);
+}
+
+static int save_metrics(struct store *store, const struct run *run, struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < run->metric_count; i++) {
+        struct cell cells[FIELD_CELLS] = {INT(run->id)};
+        size_t count = 1;
+        if (!metric_sound(&run->metrics[i]))
+            return error_set(err, "a metric has a name, a subject, a margin and what it is of");
+        status = fields_cells(cells, &count, store, &metric_fields, &run->metrics[i], err)
+                     ? -1
+                     : statement_run(store, err, SQL_PUT_METRIC, cells, count);
+    }
+    return status;
+}
+
+static int read_metric(void *item, const struct row_list *list, struct error *err)
+{
+    struct metric_result *m = item;
+    if (fields_load(m, &metric_fields, list->store, list->row, 1, list->arena, err))
+        return -1;
+    return metric_sound(m) ? 0 : store_damaged(list->store, "a metric", err);
+}
+
+static int load_metrics(struct run *run, struct store *store, struct error *err)
+{
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LOAD_METRICS, CELLS(INT(run->id))),
+                            .arena = &run->arena};
+    if (statement_list(&list, sizeof(*run->metrics), read_metric, err))
+        return -1;
+    run->metrics = list.items;
+    run->metric_count = list.count;
+    return 0;
+}
+
+static int read_value(void *item, const struct row_list *list, struct error *err)
+{
+    sqlite3_stmt *row = list->row;
+    struct metric_value v = {.value = row_real(row, 1),
+                             .name = row_text(row, 2, list->arena),
+                             .subject = row_text(row, 3, list->arena),
+                             .device = row_text(row, 4, list->arena),
+                             .what = row_text(row, 5, list->arena),
+                             .unit = row_text(row, 6, list->arena),
+                             .margin = row_real(row, 7),
+                             .least = row_real(row, 8),
+                             .higher = row_int(row, 9) == 1,
+                             .noisy = row_int(row, 10) == 1};
+    if (!row_copy(v.commit, sizeof(v.commit), row, 0) ||
+        !(v.value >= 0 && v.value <= METRIC_MOST && v.margin >= 0 && v.least >= 0))
+        return store_damaged(list->store, "a metric's value", err);
+    *(struct metric_value *)item = v;
+    return 0;
+}
+
+int store_metric_values(struct metric_value **out, size_t *count, struct store *store,
+                        struct arena *arena, struct error *err)
+{
+    struct row_list list = {
+        .store = store, .row = statement_bind(store, SQL_ALL_METRICS, NULL, 0), .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_value, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}
+
 // ---- studies: what a device's gates were worth when they were counted ----
 
 bool study_sound(const struct study_result *s)
@@ -536,7 +610,7 @@ int save_finish(struct store *store, const struct run *run, int64_t finished_s, 
     if (statement_run(
             store, err, SQL_FINISH_RUN,
             CELLS(INT(run->id), INT(finished_s), INT(run->conclusion), TEXT(run->headline))) ||
-        save_unbuilt(store, run, err))
+        save_unbuilt(store, run, err) || save_metrics(store, run, err))
         return -1;
     if (t->series == 0 && !t->void_run)
         return 0;
@@ -845,7 +919,7 @@ int store_load_run(struct run *out, struct store *store, int64_t run_id, struct 
     struct run run = {.id = run_id};
     if (load_header(&run, store, err) || load_devices(&run, store, err) ||
         load_results(&run, store, err) || load_study(&run, store, err) ||
-        load_unbuilt(&run, store, err)) {
+        load_unbuilt(&run, store, err) || load_metrics(&run, store, err)) {
         run_free(&run);
         return -1;
     }

@@ -19,6 +19,9 @@ static const struct stored_field verdict_items[] = {VERDICT_FIELDS(F)};
 #define F(...) FIELD_ITEM(study_result, __VA_ARGS__)
 static const struct stored_field study_items[] = {STUDY_FIELDS(F)};
 #undef F
+#define F(...) FIELD_ITEM(metric_result, __VA_ARGS__)
+static const struct stored_field metric_items[] = {METRIC_FIELDS(F)};
+#undef F
 #define F(...) FIELD_ITEM(self_test, __VA_ARGS__)
 static const struct stored_field self_test_items[] = {SELF_TEST_FIELDS(F)};
 #undef F
@@ -29,6 +32,7 @@ const struct stored_fields prediction_fields = {"predictions", prediction_items,
                                                 ARRAY_COUNT(prediction_items)};
 const struct stored_fields verdict_fields = {"verdicts", verdict_items, ARRAY_COUNT(verdict_items)};
 const struct stored_fields study_fields = {"studies", study_items, ARRAY_COUNT(study_items)};
+const struct stored_fields metric_fields = {"metrics", metric_items, ARRAY_COUNT(metric_items)};
 const struct stored_fields self_test_fields = {"self_tests", self_test_items,
                                                ARRAY_COUNT(self_test_items)};
 _Static_assert(ARRAY_COUNT(verdict_items) <= FIELDS_MOST, "raise FIELDS_MOST");

@@ -63,7 +63,16 @@ struct field_range {
 #define FIELD_SPANS                                                                                \
     {                                                                                              \
         0, SAMPLE_TIME_NS                                                                          \
-    } // nanoseconds
+    }                    // nanoseconds
+#define METRIC_MOST 1e18 // of whatever is counted
+#define FIELD_SIZES                                                                                \
+    {                                                                                              \
+        0, METRIC_MOST                                                                             \
+    }
+#define FIELD_FLAGS                                                                                \
+    {                                                                                              \
+        0, 1                                                                                       \
+    }
 #define FIELD_CLOCKS                                                                               \
     {                                                                                              \
         0, SAMPLE_CLOCK_HZ                                                                         \
@@ -75,7 +84,8 @@ struct field_range {
     F(tolerance, "tolerance", REAL, tolerance, "", FIELD_ANY, 1)                                   \
     F(regime, "regime", SHARED, regime, "", FIELD_ANY, 1)                                          \
     F(detail, "detail", SHARED, detail, "", FIELD_ANY, 1)                                          \
-    F(seed, "seed", SEED, seed, "", FIELD_ANY, 1)
+    F(seed, "seed", SEED, seed, "", FIELD_ANY, 1)                                                  \
+    F(memory_bytes, "memory_bytes", ZERO, memory_bytes, "B", FIELD_SPANS, 28)
 
 // Its parts are a list, and stand beside them.
 #define PREDICTION_FIELDS(F)                                                                       \
@@ -125,6 +135,21 @@ struct field_range {
     F(worst_log_evidence, "worst_log_evidence", ZERO, worst_log_evidence, "", FIELD_ANY, 1)        \
     F(void_run, "void", FLAG, void_run, "", FIELD_ANY, 1)
 
+#define METRIC_FIELDS(F)                                                                           \
+    F(name, "name", TEXT, name, "", FIELD_ANY, 27)                                                 \
+    F(what, "what", TEXT, what, "", FIELD_ANY, 27)                                                 \
+    F(subject, "subject", TEXT, subject, "", FIELD_ANY, 27)                                        \
+    F(device, "device", TEXT, device, "", FIELD_ANY, 27)                                           \
+    F(unit, "unit", TEXT, unit, "", FIELD_ANY, 27)                                                 \
+    F(base, "base", REAL, base, "", FIELD_SIZES, 27)                                               \
+    F(head, "head", REAL, head, "", FIELD_SIZES, 27)                                               \
+    F(margin, "margin", REAL, margin, "", FIELD_SIZES, 27)                                         \
+    F(least, "least", REAL, least, "", FIELD_SIZES, 27)                                            \
+    F(higher, "higher", FLAG, higher, "", FIELD_FLAGS, 27)                                         \
+    F(noisy, "noisy", FLAG, noisy, "", FIELD_FLAGS, 27)                                            \
+    F(kind, "kind", KIND, kind, "", FIELD_ANY, 27)                                                 \
+    F(sentence, "sentence", TEXT, sentence, "", FIELD_ANY, 27)
+
 // ---- the same as data ----
 
 struct stored_field {
@@ -145,7 +170,7 @@ struct stored_fields {
 enum { FIELDS_MOST = 32 }; // of one thing
 
 extern const struct stored_fields measurement_fields, prediction_fields, verdict_fields,
-    study_fields, self_test_fields;
+    study_fields, self_test_fields, metric_fields;
 
 // Words: whether the type is one, and the value of a name (-1: none).
 bool field_is_word(enum field_type type);

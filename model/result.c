@@ -197,6 +197,13 @@ bool toolchain_name_sound(const char *name)
     return length && !name[length] && length < TOOLCHAIN_NAME_TEXT && name[0] != '-';
 }
 
+const char *metric_word(enum verdict_kind kind)
+{
+    return kind == VERDICT_SLOWER   ? "worse"
+           : kind == VERDICT_FASTER ? "better"
+                                    : verdict_kind_name(kind);
+}
+
 const char *run_toolchain(const struct run *run, enum sample_role role)
 {
     return run->toolchain[role] ? run->toolchain[role] : TOOLCHAIN_DEFAULT;

@@ -103,6 +103,9 @@ struct measurement {
     const char *detail; // why it is not ok, or the kernel's note (algorithm id); untrusted text
     const char *regime; // e.g. "cold, read flush, back to back"
     uint64_t seed;      // of the inputs
+    // What it takes at most beside its operands: the workspace that it wants, and on the host the
+    // memory of the process that holds the library alone. 0: not known.
+    double memory_bytes;
 };
 // Trimmed mean (10 % each side) of the included samples' times; 0 if there are none.
 double measurement_time_ns(const struct measurement *measurement);
@@ -272,6 +275,25 @@ struct mix_result {
     const char *sentence;
 };
 
+// A figure of a build or of a kernel beside its time, which the policy asks for by [metric "NAME"]
+// (ci/settings/metric.h): base against head, or in a plain run the commit's past against it.
+struct metric_result {
+    const char *name;       // the policy's
+    const char *what;       // which figure: "registers"
+    const char *subject;    // kernel, "KERNEL PROBLEM", a library's file name, or "build"
+    const char *device;     // UUID of what is measured on one; else ""
+    const char *unit;       // "B", "s" or ""
+    double base, head;      // NaN: not known
+    double margin;          // relative change from which on it counts
+    double least;           // and in its own unit: below it none does
+    bool higher;            // is better
+    bool noisy;             // it scatters: one value decides nothing
+    enum verdict_kind kind; // slower: worse beyond the margin; faster: better; new: no base
+    const char *sentence;
+};
+// "worse", "better", or the verdict's own word.
+const char *metric_word(enum verdict_kind kind);
+
 // What a study found of one series: gates of a build with itself (every alarm is false), or of two
 // that differ by work put in on purpose, one of them taken as the base. Means are over the gates
 // that had a time; NaN when none had.
@@ -311,6 +333,8 @@ struct run {
     size_t study_count;
     struct mix_result *mixes; // in the policy's order
     size_t mix_count;
+    struct metric_result *metrics; // in the policy's order, then by subject
+    size_t metric_count;
     struct self_test self_test;
     enum conclusion conclusion;
     const char *headline; // the last line printed: which and why

@@ -408,14 +408,25 @@ void view_slow(char out[VIEW_TEXT], const struct view *view)
     snprintf(out, VIEW_TEXT, "%.24s, %.24s %%", mean, p95);
 }
 
-void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
-              const struct mix_result *mix)
+static void metric_value(char out[VIEW_TEXT], double value, const char *unit)
 {
-    const bool known = mix->kind != VERDICT_NOT_MEASURED;
-    const struct interval relative = known ? interval_relative(mix->log_ratio) : interval_none;
-    view_percent(change, relative.value);
-    view_interval(interval, relative);
-    snprintf(margin, VIEW_TEXT, mix->margin > 0 ? "%g %%" : "-", 100 * mix->margin);
+    const bool whole = fabs(value - round(value)) < 1e-9;
+    if (!isfinite(value))
+        snprintf(out, VIEW_TEXT, "-");
+    else
+        snprintf(out, VIEW_TEXT, whole ? "%.0f%s%.8s" : "%.3g%s%.8s", value, *unit ? " " : "",
+                 unit);
+}
+
+void view_metric(char values[2][VIEW_TEXT], char margin[VIEW_TEXT],
+                 const struct metric_result *metric)
+{
+    char unit[VIEW_TEXT];
+    snprintf(unit, sizeof(unit), "%s",
+             strspn(metric->unit, "Bs") == strlen(metric->unit) ? metric->unit : "");
+    metric_value(values[ROLE_BASE], metric->base, unit);
+    metric_value(values[ROLE_HEAD], metric->head, unit);
+    snprintf(margin, VIEW_TEXT, "%g %%", 100 * metric->margin);
 }
 
 void view_clock(char out[VIEW_TEXT], double clock_hz)

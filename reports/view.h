@@ -76,11 +76,12 @@ void view_time(char out[VIEW_TEXT], double time_ns); // "182.4 µs"; "-" for NaN
 const char *view_unit(double time_ns, double *factor);
 void view_percent(char out[VIEW_TEXT], double relative);           // "+3.21 %"
 void view_interval(char out[VIEW_TEXT], struct interval relative); // its bounds; "-" for NaN
-// The change of a mix's weighted time, its interval, and its margin; "-" for what there is not.
 // Mean and 95th percentile, "+1.20, +3.51 %" or "-": what launches that are slow now and then do.
 void view_slow(char out[VIEW_TEXT], const struct view *view);
-void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
-              const struct mix_result *mix);
+// A metric's values, by enum sample_role, with its unit, and what counts as the same; "-" for what
+// there is not.
+void view_metric(char values[2][VIEW_TEXT], char margin[VIEW_TEXT],
+                 const struct metric_result *metric);
 void view_clock(char out[VIEW_TEXT], double clock_hz);   // "1.583 GHz"
 void view_date(char out[VIEW_TEXT], int64_t time_s);     // "2026-11-21 03:04 UTC"
 void view_short_id(char out[VIEW_TEXT], const char *id); // first 10 digits

@@ -91,6 +91,19 @@ static void put_unbuilt(struct json *json, const char *name, const struct build_
     free(errors);
 }
 
+static void put_metrics(struct json *json, const struct run *run)
+{
+    if (!run->metric_count)
+        return;
+    json_begin(json, "metrics", '[');
+    for (size_t i = 0; i < run->metric_count; i++) {
+        json_begin(json, NULL, '{');
+        fields_json(json, &metric_fields, &run->metrics[i], export_text);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
 static void put_run(FILE *file, const struct run *run, const char *uid)
 {
     struct export_line line;
@@ -117,6 +130,7 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
     json_end(json, '}');
     put_unbuilt(json, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
     put_unbuilt(json, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
+    put_metrics(json, run);
     json_int(json, "conclusion", run->conclusion);
     export_text(json, "headline", run->headline);
     export_end(&line, file);
@@ -844,6 +858,30 @@ static bool read_unbuilt(struct run *run, enum sample_role role, const struct no
     return unbuilt_errors_parse(f, node_text(node, "errors", ""), &run->arena);
 }
 
+// Texts that are kept with the run.
+static bool read_metric(struct metric_result *out, const struct node *node, struct arena *arena)
+{
+    if (node->type != NODE_OBJECT || fields_read(out, &metric_fields, node))
+        return false;
+    const char **texts[] = {&out->name,   &out->what, &out->subject,
+                            &out->device, &out->unit, &out->sentence};
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
+        *texts[i] = arena_strdup(arena, *texts[i]);
+    return true;
+}
+
+static bool read_metrics(struct run *run, const struct node *list)
+{
+    const size_t count = list && list->type == NODE_ARRAY ? list->count : 0;
+    const struct node *node = count ? list->children : NULL;
+    run->metrics = arena_alloc(&run->arena, (count + 1) * sizeof(*run->metrics));
+    for (; node; node = node->next) {
+        if (!read_metric(&run->metrics[run->metric_count++], node, &run->arena))
+            return false;
+    }
+    return true;
+}
+
 static void read_devices(struct run *run, const struct node *list)
 {
     size_t count = list && list->type == NODE_ARRAY ? list->count : 0;
@@ -903,7 +941,8 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     sound = sound && read_toolchain(&run, ROLE_BASE, node_text(node, "base_toolchain", NULL)) &&
             read_toolchain(&run, ROLE_HEAD, node_text(node, "head_toolchain", NULL));
     sound = sound && read_unbuilt(&run, ROLE_BASE, node_member(node, "base_unbuilt")) &&
-            read_unbuilt(&run, ROLE_HEAD, node_member(node, "head_unbuilt"));
+            read_unbuilt(&run, ROLE_HEAD, node_member(node, "head_unbuilt")) &&
+            read_metrics(&run, node_member(node, "metrics"));
     read_devices(&run, node_member(node, "devices"));
     in->run = run;
     if (!sound || !devices_sound(&run))

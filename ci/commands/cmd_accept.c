@@ -3,8 +3,10 @@
 // plumb accept: writes accepted changes of baseline as epochs into a file of the repository, where
 // a pull request shows them to a reviewer. Nothing else is changed; the store is only read.
 #include "ci/command.h"
+#include "ci/gate/metrics.h"
 #include "ci/gate/mixes.h"
 #include "ci/history/epochs_file.h"
+#include "ci/settings/metric.h"
 #include "ci/settings/store_option.h"
 
 #include <math.h>
@@ -99,7 +101,7 @@ static bool wanted(const struct arguments *a, struct arena *arena, const struct 
     return (int)a->options.words.count == 0;
 }
 
-static bool wanted_mix(const struct arguments *a, struct arena *arena, const char *series)
+static bool wanted_text(const struct arguments *a, struct arena *arena, const char *series)
 {
     const size_t kernel = strcspn(series, " "), problem = strcspn(series + kernel + 1, " ");
     const char *names[] = {arena_strndup(arena, series, kernel),
@@ -127,7 +129,20 @@ static void mixes_from_run(struct epoch_list *out, const struct arguments *a, st
         const struct mix_result *mix = &run->mixes[i];
         epoch.series = mix_series(run, mix, arena);
         epoch.level = mix->log_ratio.value;
-        if (mix->kind == VERDICT_SLOWER && mix->margin > 0 && wanted_mix(a, arena, epoch.series))
+        if (mix->kind == VERDICT_SLOWER && mix->margin > 0 && wanted_text(a, arena, epoch.series))
+            add_epoch(out, &epoch);
+    }
+}
+
+// Metrics that failed it.
+static void metrics_from_run(struct epoch_list *out, const struct arguments *a, struct arena *arena,
+                             const struct run *run, struct epoch epoch)
+{
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        epoch.series = metric_epoch_series(m->subject, m->name, m->device, arena);
+        epoch.level = metric_worse_by(m->base, m->head, m->higher);
+        if (m->kind == VERDICT_SLOWER && wanted_text(a, arena, epoch.series))
             add_epoch(out, &epoch);
     }
 }
@@ -161,7 +176,9 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
         epoch.level = epoch.removed ? 0 : r->verdict.log_ratio.value;
         add_epoch(out, &epoch);
     }
+    epoch.removed = false;
     mixes_from_run(out, a, &context->arena, &run, epoch);
+    metrics_from_run(out, a, &context->arena, &run, epoch);
     run_free(&run);
     return out->count ? 0
                       : error_set(err,
@@ -184,7 +201,7 @@ static void tell_unknown(const struct arguments *a, struct context *context)
         const char *words = a->options.words.items[i];
         const struct epoch pattern = {.series = whole_pattern(&context->arena, words)};
         size_t k = 0;
-        if (strstr(pattern.series, " mix:"))
+        if (strstr(pattern.series, " mix:") || strstr(pattern.series, " metric:"))
             continue; // no series, and known where its policy is
         while (k < count &&
                !epoch_matches(&pattern, known[k].kernel, &known[k].problem, known[k].device_uuid))
@@ -289,7 +306,7 @@ const struct command command_accept = {
            "reviewed.\v"
            "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
            "the gate found slower, faster or gone is accepted. A mix has mix:NAME in its problem's "
-           "place. Commit the file with the change: the "
+           "place, a metric metric:NAME. Commit the file with the change: the "
            "gate then says accepted instead of slower (gate.accept in the policy), and the events "
            "that led to the accepted state are accepted too (`plumb events`).",
 };

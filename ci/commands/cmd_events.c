@@ -7,6 +7,8 @@
 #include "ci/commands/output.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/events.h"
+#include "ci/history/metric_history.h"
+#include "ci/settings/metric.h"
 #include "ci/settings/plain.h"
 #include "ci/settings/store_option.h"
 #include "reports/text/clean.h"
@@ -42,6 +44,116 @@ static double percent(double log_ratio)
     return 100 * expm1(log_ratio);
 }
 
+// ---- metrics: events of figures beside time ----
+
+static const struct metric_change *change_of(const struct metric_history *h,
+                                             const struct metric_event *e, size_t i)
+{
+    return &h->changes[e->first + i];
+}
+
+static const struct commit *commit_of(const struct metric_history *h, const struct metric_event *e)
+{
+    return &h->line[change_of(h, e, 0)->at];
+}
+
+// The first change for the worse, else the first.
+static const char *metric_sentence(const struct metric_history *h, const struct metric_event *e,
+                                   struct arena *arena)
+{
+    size_t first = e->count;
+    while (first > 0 && change_of(h, e, e->count - first)->kind != VERDICT_SLOWER)
+        first--;
+    const struct metric_change *c = change_of(h, e, first ? e->count - first : 0);
+    const char *text = metric_change_text(h, c, arena);
+    return e->count == 1 ? text : arena_printf(arena, "%s and %zu more", text, e->count - 1);
+}
+
+static bool metric_is_open(const struct metric_history *h, const struct metric_event *e)
+{
+    bool open = false;
+    for (size_t i = 0; i < e->count; i++)
+        open |= change_of(h, e, i)->kind == VERDICT_SLOWER &&
+                change_of(h, e, i)->state == EVENT_CONFIRMED;
+    return open;
+}
+
+static void metric_row(const struct metric_history *h, const struct metric_event *e,
+                       struct arena *arena)
+{
+    char date[16];
+    const struct commit *at = commit_of(h, e);
+    printf("%-9s %-22s %-10s %-11s %s", event_state_name(e->state), e->name,
+           date_of(date, at->time_s), "metric", safe(metric_sentence(h, e, arena), arena));
+    if (at->summary[0])
+        printf("; %s", safe(at->summary, arena));
+    putchar('\n');
+}
+
+static void metric_print_one(const struct metric_history *h, const struct metric_event *e)
+{
+    struct arena arena = {0};
+    char date[16];
+    const struct commit *at = commit_of(h, e);
+    printf("%s: %s, cause metric\n  %.10s  %s  %s (%s)\n%zu %s:\n", e->name,
+           event_state_name(e->state), at->id, date_of(date, at->time_s), safe(at->summary, &arena),
+           safe(at->author, &arena), e->count, plural(e->count, "change", "changes"));
+    for (size_t i = 0; i < e->count; i++) {
+        const struct metric_change *c = change_of(h, e, i);
+        printf("  %s%s%s", safe(metric_change_text(h, c, &arena), &arena),
+               c->state == EVENT_CONFIRMED ? "" : "  ",
+               c->state == EVENT_CONFIRMED ? "" : event_state_name(c->state));
+        printf("%s%s\n", c->why ? " by " : "", safe(c->why, &arena));
+    }
+    arena_free(&arena);
+}
+
+static double size_of(const struct metric_change *c)
+{
+    return c->before > 0 && c->after > 0 ? log(c->after / c->before) : NAN;
+}
+
+static void metric_json(struct json *json, const struct metric_history *h,
+                        const struct metric_event *e)
+{
+    struct arena arena = {0};
+    const struct commit *at = commit_of(h, e);
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_clean(json, "event", e->name);
+    json_clean(json, "state", event_state_name(e->state));
+    json_clean(json, "cause", "metric");
+    json_clean(json, "what", NULL);
+    json_clean(json, "sentence", metric_sentence(h, e, &arena));
+    json_begin(json, "commits", '[');
+    json_begin(json, NULL, '{');
+    json_clean(json, "id", at->id);
+    json_time(json, "time_s", at->time_s);
+    json_clean(json, "summary", at->summary);
+    json_clean(json, "author", at->author);
+    json_end(json, '}');
+    json_end(json, ']');
+    json_begin(json, "changes", '[');
+    for (size_t i = 0; i < e->count; i++) {
+        const struct metric_change *c = change_of(h, e, i);
+        const struct metric_value *of = h->series[c->series].of;
+        json_begin(json, NULL, '{');
+        json_clean(json, "metric", of->name);
+        json_clean(json, "subject", of->subject);
+        json_clean(json, "device", of->device);
+        json_number(json, "before", c->before);
+        json_number(json, "after", c->after);
+        json_clean(json, "kind", metric_word(c->kind));
+        json_clean(json, "state", event_state_name(c->state));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_begin(json, "entries", '[');
+    json_end(json, ']');
+    json_end(json, '}');
+    arena_free(&arena);
+}
+
 // ---- table ----
 
 static void print_row(const struct event *e, const struct history_set *set, struct arena *arena)
@@ -60,8 +172,8 @@ static void print_row(const struct event *e, const struct history_set *set, stru
 }
 
 // One line each; those in `state` only (EVENT_STATES: all).
-static void events_print_table(const struct events *events, const struct history_set *set,
-                               enum event_state state)
+static void events_print_table(const struct events *events, const struct metric_history *metrics,
+                               const struct history_set *set, enum event_state state)
 {
     struct arena arena = {0};
     size_t counts[EVENT_STATES] = {0};
@@ -71,7 +183,14 @@ static void events_print_table(const struct events *events, const struct history
         if (state == EVENT_STATES || e->state == state)
             print_row(e, set, &arena);
     }
-    printf("%zu %s", events->list.count, plural(events->list.count, "event", "events"));
+    for (size_t i = 0; i < metrics->event_count; i++) {
+        const struct metric_event *e = &metrics->events[i];
+        counts[e->state]++;
+        if (state == EVENT_STATES || e->state == state)
+            metric_row(metrics, e, &arena);
+    }
+    const size_t all = events->list.count + metrics->event_count;
+    printf("%zu %s", all, plural(all, "event", "events"));
     const char *before = ": ";
     for (int i = 0; i < EVENT_STATES; i++) {
         if (counts[i])
@@ -191,8 +310,8 @@ static void json_event(struct json *json, const struct event *e, const struct hi
     arena_free(&arena);
 }
 
-static void events_print_json(const struct events *events, const struct history_set *set,
-                              enum event_state state)
+static void events_print_json(const struct events *events, const struct metric_history *metrics,
+                              const struct history_set *set, enum event_state state)
 {
     struct buffer out = {0};
     struct json json = {.out = &out};
@@ -201,6 +320,10 @@ static void events_print_json(const struct events *events, const struct history_
     for (size_t i = 0; i < events->list.count; i++) {
         if (state == EVENT_STATES || events->list.events[i].state == state)
             json_event(&json, &events->list.events[i], set);
+    }
+    for (size_t i = 0; i < metrics->event_count; i++) {
+        if (state == EVENT_STATES || metrics->events[i].state == state)
+            metric_json(&json, metrics, &metrics->events[i]);
     }
     json_end(&json, ']');
     json_end(&json, '}');
@@ -248,15 +371,41 @@ static void csv_event(const struct event *e, const struct history_set *set)
     }
 }
 
+// A metric has its name in a problem's place.
+static void metric_csv(const struct metric_history *h, const struct metric_event *e)
+{
+    struct arena arena = {0};
+    for (size_t i = 0; i < e->count; i++) {
+        const struct metric_change *c = change_of(h, e, i);
+        const struct metric_value *of = h->series[c->series].of;
+        csv_text(e->name);
+        csv_text(event_state_name(c->state));
+        csv_text("metric");
+        csv_text(metric_change_text(h, c, &arena));
+        csv_text(commit_of(h, e)->id);
+        printf("%zu,", c->commits);
+        csv_text(of->subject);
+        csv_text(of->name);
+        csv_text(of->device);
+        csv_number(size_of(c));
+        printf(",,,0,%d\n", c->state == EVENT_CONFIRMED);
+    }
+    arena_free(&arena);
+}
+
 // A row for each series of an event: its likeliest commit, and how many it may have been.
-static void events_print_csv(const struct events *events, const struct history_set *set,
-                             enum event_state state)
+static void events_print_csv(const struct events *events, const struct metric_history *metrics,
+                             const struct history_set *set, enum event_state state)
 {
     puts("event,state,cause,what,commit,commits,kernel,problem,device,log_ratio,low,high,evidence,"
          "paired,confirmed");
     for (size_t i = 0; i < events->list.count; i++) {
         if (state == EVENT_STATES || events->list.events[i].state == state)
             csv_event(&events->list.events[i], set);
+    }
+    for (size_t i = 0; i < metrics->event_count; i++) {
+        if (state == EVENT_STATES || metrics->events[i].state == state)
+            metric_csv(metrics, &metrics->events[i]);
     }
 }
 
@@ -347,8 +496,34 @@ static int format_epochs(char **out, const struct event *e, const struct history
     return 0;
 }
 
+// What a metric became is accepted from its commit on.
+static int format_metrics(char **out, const struct metric_event *e, const struct metric_history *h,
+                          const struct epoch_list *known, const struct epoch_decision *decision,
+                          struct arena *arena, struct error *err)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        const struct metric_change *c = change_of(h, e, i);
+        const struct metric_value *of = h->series[c->series].of;
+        struct epoch epoch = {.series =
+                                  metric_epoch_series(of->subject, of->name, of->device, arena),
+                              .level = metric_worse_by(c->before, c->after, of->higher),
+                              .reason = decision->reason,
+                              .who = decision->who,
+                              .when_s = decision->when_s};
+        char *block;
+        text_copy(epoch.commit, sizeof(epoch.commit), commit_of(h, e)->id);
+        if (epoch_known(known, &epoch))
+            continue;
+        if (epoch_format(&block, &epoch, arena, err))
+            return -1;
+        *out = arena_printf(arena, "%s\n%s", *out, block);
+    }
+    return 0;
+}
+
 static int decide(const struct arguments *a, struct context *context, const struct events *events,
-                  const struct history_set *set, const char *before, struct error *err)
+                  const struct metric_history *metrics, const struct history_set *set,
+                  const char *before, struct error *err)
 {
     struct arena *arena = &context->arena;
     struct epoch_decision decision = {
@@ -360,14 +535,18 @@ static int decide(const struct arguments *a, struct context *context, const stru
     if (epochs_who(&decision.who, a->who, context, err))
         return -1;
     for (size_t i = 1; i < a->options.words.count; i++) {
-        const struct event *e = events_named(events, a->options.words.items[i], err);
-        if (!e)
+        const char *name = a->options.words.items[i];
+        const struct event *e = events_named(events, name, err);
+        const struct metric_event *metric = e ? NULL : metric_history_event(metrics, name);
+        if (!e && !metric)
             return -1;
-        decision.event = e->name;
+        decision.event = e ? e->name : metric->name;
         if (epoch_decision_format(&block, &decision, arena, err))
             return -1;
         added = arena_printf(arena, "%s\n%s", added, block);
-        if (a->action == ACTION_ACCEPT && format_epochs(&added, e, set, &decision, arena, err))
+        if (a->action == ACTION_ACCEPT &&
+            (e ? format_epochs(&added, e, set, &decision, arena, err)
+               : format_metrics(&added, metric, metrics, &set->epochs, &decision, arena, err)))
             return -1;
     }
     if (!a->dry_run && epochs_add(path, before, added, err))
@@ -380,30 +559,44 @@ static int decide(const struct arguments *a, struct context *context, const stru
 // ---- all ----
 
 static void print(const struct arguments *a, const struct events *events,
-                  const struct history_set *set)
+                  const struct metric_history *metrics, const struct history_set *set)
 {
     (strcmp(a->format, "json") == 0  ? events_print_json
      : strcmp(a->format, "csv") == 0 ? events_print_csv
-                                     : events_print_table)(events, set, a->state);
+                                     : events_print_table)(events, metrics, set, a->state);
 }
 
 static int show(const struct arguments *a, const struct events *events,
-                const struct history_set *set, struct error *err)
+                const struct metric_history *metrics, const struct history_set *set,
+                struct error *err)
 {
     const struct words *names = &a->options.words;
+    const bool table = strcmp(a->format, "table") == 0;
     struct event *named = xcalloc(names->count, sizeof(*named));
-    const struct events shown = {.list = {named, names->count - 1}};
+    struct metric_event *beside = xcalloc(names->count, sizeof(*beside));
+    struct events shown = {.list = {named, 0}};
+    struct metric_history shown_metrics = *metrics;
     int status = 0;
+    shown_metrics.events = beside;
+    shown_metrics.event_count = 0;
     for (size_t i = 1; status == 0 && i < names->count; i++) {
         const struct event *e = events_named(events, names->items[i], err);
-        status = e ? 0 : -1;
+        const struct metric_event *metric =
+            e ? NULL : metric_history_event(metrics, names->items[i]);
         if (e)
-            named[i - 1] = *e;
+            named[shown.list.count++] = *e;
+        else if (metric)
+            beside[shown_metrics.event_count++] = *metric;
+        else
+            status = -1;
     }
-    if (status == 0 && strcmp(a->format, "table") != 0)
-        print(a, &shown, set);
-    for (size_t i = 0; status == 0 && strcmp(a->format, "table") == 0 && i < shown.list.count; i++)
+    if (status == 0 && !table)
+        print(a, &shown, &shown_metrics, set);
+    for (size_t i = 0; status == 0 && table && i < shown.list.count; i++)
         events_print_one(&named[i], set);
+    for (size_t i = 0; status == 0 && table && i < shown_metrics.event_count; i++)
+        metric_print_one(metrics, &beside[i]);
+    free(beside);
     free(named);
     return status;
 }
@@ -424,7 +617,7 @@ static bool is_slowdown(const struct event *e)
 
 // The last line, as that of a run, where there is one to say. What is no table stays what it is.
 static enum conclusion conclude(const struct arguments *a, const struct events *events,
-                                struct arena *arena)
+                                const struct metric_history *metrics, struct arena *arena)
 {
     enum { NAMED = 3 };
     size_t count = 0;
@@ -434,7 +627,19 @@ static enum conclusion conclude(const struct arguments *a, const struct events *
         if (is_slowdown(e) && count++ < NAMED)
             names = arena_printf(arena, "%s %s", names, e->name);
     }
-    if (count && strcmp(a->format, "table") == 0)
+    const size_t slower = count;
+    for (size_t i = 0; i < metrics->event_count; i++) {
+        if (metric_is_open(metrics, &metrics->events[i]) && count++ < NAMED)
+            names = arena_printf(arena, "%s %s", names, metrics->events[i].name);
+    }
+    if (count && !slower && strcmp(a->format, "table") == 0)
+        output_line(arena_printf(arena,
+                                 "WORSE: %zu %s open:%s%s; fix it, or say that it is meant: "
+                                 "plumb events accept%s --reason TEXT",
+                                 count,
+                                 plural(count, "event of metrics is", "events of metrics are"),
+                                 names, count > NAMED ? " ..." : "", names));
+    if (slower && strcmp(a->format, "table") == 0)
         output_line(arena_printf(arena,
                                  "SLOWER: %zu %s open:%s%s; fix it, or say that it is meant: "
                                  "plumb events accept%s --reason TEXT",
@@ -444,13 +649,14 @@ static enum conclusion conclude(const struct arguments *a, const struct events *
 }
 
 static int act(const struct arguments *a, struct context *context, const struct events *events,
-               const struct history_set *set, const char *before, struct error *err)
+               const struct metric_history *metrics, const struct history_set *set,
+               const char *before, struct error *err)
 {
     if (a->action == ACTION_SHOW)
-        return show(a, events, set, err);
+        return show(a, events, metrics, set, err);
     if (a->action != ACTION_LIST)
-        return decide(a, context, events, set, before, err);
-    print(a, events, set);
+        return decide(a, context, events, metrics, set, before, err);
+    print(a, events, metrics, set);
     return 0;
 }
 
@@ -461,6 +667,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     struct history_set set = {0};
     struct epoch_list known;
     struct events events;
+    struct metric_history metrics;
     char *before;
     // A store that is named needs no repository, but is told more with one.
     if ((context_open(context, &a->options, err) && !a->options.store) ||
@@ -478,9 +685,12 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     if (status == 0)
         status = events_load(&events, &set, context->store, &asked, &context->arena, err);
     if (status == 0)
-        status = act(a, context, &events, &set, before, err);
+        status = metric_history_load(&metrics, context->store, context->repository, &set.epochs,
+                                     &context->arena, err);
+    if (status == 0)
+        status = act(a, context, &events, &metrics, &set, before, err);
     if (status == 0 && a->fails)
-        *out = conclude(a, &events, &context->arena);
+        *out = conclude(a, &events, &metrics, &context->arena);
     history_free(&set);
     return status;
 }
@@ -513,7 +723,10 @@ const struct command command_events = {
         "dismissed (a person says so). What was reported stays, with the date of each state.\n\n"
         "With --check it ends with 1 while an event of the code that made a series slower is new "
         "or "
-        "confirmed and the newest code still is slower by it, and names those.\n\n"
+        "confirmed and the newest code still is slower by it, and names those; also while a metric "
+        "of "
+        "the policy is worse and nobody accepted it. What metrics changed by at one commit is an "
+        "event whose name ends in -metrics; its changes have metric, subject, before and after.\n\n"
         "accept, dismiss and fixed write into the file of epochs, to be committed and reviewed; "
         "accept makes the level of every series that is touched the new baseline.",
 };

@@ -6,7 +6,9 @@
 #include "ci/commands/output.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/load.h"
+#include "ci/history/metric_history.h"
 #include "ci/history/series_csv.h"
+#include "ci/settings/metric.h"
 #include "ci/settings/plain.h"
 #include "ci/settings/store_option.h"
 #include "ci/settings/text_file.h"
@@ -16,6 +18,7 @@
 #include "model/history/shape.h"
 #include "reports/text/clean.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,7 +195,7 @@ static bool is_too_short(const struct series_history *s)
 }
 
 // Prints to standard output. CSV and JSON need a set with levels.
-static void history_print_table(const struct history_set *set)
+static void history_print_series(const struct history_set *set)
 {
     size_t quiet = 0, shorts = 0;
     for (size_t i = 0; i < set->count; i++) {
@@ -304,7 +307,7 @@ static void csv_series(const struct series_history *s, const struct linked_level
     cell(s->epoch ? s->epoch->commit : NULL, '\n');
 }
 
-static void history_print_csv(const struct history_set *set)
+static void history_print_rows(const struct history_set *set)
 {
     puts("kernel,problem,device,kind,commit,time_s,earliest,latest,commits,log_ratio,low,high,"
          "evidence,cause,what");
@@ -430,7 +433,149 @@ static void json_series(struct json *json, const struct series_history *s,
     json_end(json, '}');
 }
 
-static void history_print_json(const struct history_set *set)
+// ---- metrics: figures beside time ----
+
+// --kernel is asked of the subject, or of its kernel where a problem stands behind it.
+static bool shows(const struct metric_series *s, const struct history_wanted *w)
+{
+    char kernel[KERNEL_NAME_TEXT];
+    snprintf(kernel, sizeof(kernel), "%.*s", (int)strcspn(s->of->subject, " "), s->of->subject);
+    return !w->problem && !w->device && !w->toolchain &&
+           (!w->kernel || fnmatch(w->kernel, kernel, 0) == 0);
+}
+
+static void table_metric(const struct metric_history *h, size_t index)
+{
+    struct arena arena = {0};
+    const struct metric_series *s = &h->series[index];
+    char *subject = plain_line(s->of->subject);
+    printf("%s of %s: %zu %s, now %s: %zu %s\n", s->of->name, subject, s->count,
+           plural(s->count, "commit", "commits"),
+           metric_value_text(s->points[s->count - 1].value, s->of->unit, &arena), s->changes,
+           plural(s->changes, "change", "changes"));
+    free(subject);
+    for (size_t i = h->change_count; i > 0; i--) {
+        const struct metric_change *c = &h->changes[i - 1];
+        const struct commit *at = &h->line[c->at];
+        char date[16], where[40] = "this commit";
+        if (c->series != index)
+            continue;
+        if (c->commits > 1)
+            snprintf(where, sizeof(where), "one of %zu commits", c->commits);
+        char *text = plain_line(metric_change_text(h, c, &arena));
+        printf("  %s  %-10.10s %s  [%s]%s%s\n", date_of(date, at->time_s), at->id, text, where,
+               c->state == EVENT_CONFIRMED ? "" : "  ",
+               c->state == EVENT_CONFIRMED ? "" : event_state_name(c->state));
+        free(text);
+    }
+    arena_free(&arena);
+}
+
+static void metrics_print_table(const struct metric_history *h, const struct history_wanted *w)
+{
+    size_t shown = 0, quiet = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (!shows(&h->series[i], w))
+            continue;
+        shown++;
+        quiet += !h->series[i].changes;
+        if (h->series[i].changes || h->count <= 3)
+            table_metric(h, i);
+    }
+    if (shown)
+        printf("%zu %s, %zu of them without a change\n", shown, plural(shown, "metric", "metrics"),
+               quiet);
+}
+
+static void csv_metric(const struct metric_value *of, const char *kind, const struct commit *at)
+{
+    cell(of->subject, ',');
+    cell(of->name, ',');
+    cell(of->device, ',');
+    printf("%s,%s,", kind, at->id);
+    if (at->time_s > 0)
+        printf("%lld", (long long)at->time_s);
+    putchar(',');
+}
+
+// A metric has its name in a problem's place, and its values in that of sizes.
+static void metrics_print_csv(const struct metric_history *h, const struct history_wanted *w)
+{
+    struct arena arena = {0};
+    for (size_t i = 0; i < h->count; i++) {
+        const struct metric_series *s = &h->series[i];
+        for (size_t k = 0; shows(s, w) && k < s->count; k++) {
+            csv_metric(s->of, "metric", &h->line[s->points[k].at]);
+            fputs(",,1,,,,,,", stdout);
+            number(s->points[k].value, '\n');
+        }
+    }
+    for (size_t i = 0; i < h->change_count; i++) {
+        const struct metric_change *c = &h->changes[i];
+        if (!shows(&h->series[c->series], w))
+            continue;
+        csv_metric(h->series[c->series].of, "metric-change", &h->line[c->at]);
+        printf(",%s,%zu,", h->line[c->at].id, c->commits);
+        number(c->before > 0 && c->after > 0 ? log(c->after / c->before) : NAN, ',');
+        fputs(",,,", stdout);
+        cell(event_state_name(c->state), ',');
+        cell(metric_change_text(h, c, &arena), '\n');
+    }
+    arena_free(&arena);
+}
+
+static void json_metric(struct json *json, const struct metric_history *h, size_t index)
+{
+    const struct metric_series *s = &h->series[index];
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_clean(json, "metric", s->of->name);
+    json_clean(json, "what", s->of->what);
+    json_clean(json, "subject", s->of->subject);
+    json_clean(json, "device", s->of->device);
+    json_clean(json, "unit", s->of->unit);
+    json_begin(json, "values", '[');
+    for (size_t k = 0; k < s->count; k++) {
+        json_begin(json, NULL, '{');
+        json_clean(json, "commit", h->line[s->points[k].at].id);
+        json_number(json, "value", s->points[k].value);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_begin(json, "changes", '[');
+    for (size_t i = h->change_count; i > 0; i--) {
+        const struct metric_change *c = &h->changes[i - 1];
+        if (c->series != index)
+            continue;
+        json_begin(json, NULL, '{');
+        json_place(json, "commit", h->line[c->at].id, h->line[c->at].time_s);
+        json_int(json, "commits", (int64_t)c->commits);
+        json_number(json, "before", c->before);
+        json_number(json, "after", c->after);
+        json_clean(json, "kind", metric_word(c->kind));
+        json_clean(json, "state", event_state_name(c->state));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
+static void history_print_table(const struct history_set *set, const struct metric_history *metrics,
+                                const struct history_wanted *wanted)
+{
+    history_print_series(set);
+    metrics_print_table(metrics, wanted);
+}
+
+static void history_print_csv(const struct history_set *set, const struct metric_history *metrics,
+                              const struct history_wanted *wanted)
+{
+    history_print_rows(set);
+    metrics_print_csv(metrics, wanted);
+}
+
+static void history_print_json(const struct history_set *set, const struct metric_history *metrics,
+                               const struct history_wanted *wanted)
 {
     struct buffer out = {0};
     struct json json = {.out = &out};
@@ -438,6 +583,12 @@ static void history_print_json(const struct history_set *set)
     json_begin(&json, "series", '[');
     for (size_t i = 0; i < set->count; i++)
         json_series(&json, &set->series[i], &set->levels[i]);
+    json_end(&json, ']');
+    json_begin(&json, "metrics", '[');
+    for (size_t i = 0; i < metrics->count; i++) {
+        if (shows(&metrics->series[i], wanted))
+            json_metric(&json, metrics, i);
+    }
     json_end(&json, ']');
     json_end(&json, '}');
     puts(out.bytes);
@@ -684,23 +835,25 @@ static void series_print_json(const struct series_view *view)
 
 static const struct format {
     const char *name;
-    void (*series)(const struct history_set *set);
+    void (*series)(const struct history_set *set, const struct metric_history *metrics,
+                   const struct history_wanted *wanted);
     void (*accuracy)(const struct accuracy_history *accuracy);
     void (*column)(const struct series_view *view);
 } formats[] = {{"table", history_print_table, accuracy_history_print_table, series_print_table},
                {"csv", history_print_csv, accuracy_history_print_csv, series_print_csv},
                {"json", history_print_json, accuracy_history_print_json, series_print_json}};
 
-static int print(const struct history_set *set, const struct accuracy_history *accuracy,
+static int print(const struct history_set *set, const struct metric_history *metrics,
+                 const struct history_wanted *wanted, const struct accuracy_history *accuracy,
                  const struct format *format, const char *path, struct error *err)
 {
-    if (set->count == 0 && !(accuracy && accuracy->count))
+    if (set->count == 0 && !(accuracy && accuracy->count) && !(metrics->count && wanted->kernel))
         return set->known ? error_set(err, "%s: none of its %zu series matches", path, set->known)
                           : error_set(err, "%s: no series yet; `plumb run` measures some", path);
     if (accuracy)
         format->accuracy(accuracy);
     else
-        format->series(set);
+        format->series(set, metrics, wanted);
     return 0;
 }
 
@@ -750,6 +903,7 @@ static int history_store(struct context *context, const struct arguments *a,
     struct accuracy_history collected = {0}, *accuracy = a->accuracy ? &collected : NULL;
     struct history_wanted wanted = a->wanted;
     struct history_set set = {0};
+    struct metric_history metrics;
     if (wanted.toolchain && strcmp(wanted.toolchain, TOOLCHAIN_DEFAULT) == 0)
         wanted.toolchain = NULL;
     int status = store_option_open_kept(context, context->options,
@@ -776,7 +930,10 @@ static int history_store(struct context *context, const struct arguments *a,
                       "compiles to the same bytes as by another is measured once",
                       store_path(context->store), set.known, wanted.toolchain);
     if (status == 0)
-        status = print(&set, accuracy, format, store_path(context->store), err);
+        status = metric_history_load(&metrics, context->store, context->repository, &set.epochs,
+                                     &context->arena, err);
+    if (status == 0)
+        status = print(&set, &metrics, &wanted, accuracy, format, store_path(context->store), err);
     history_free(&set);
     accuracy_history_free(&collected);
     return status;
@@ -890,7 +1047,9 @@ const struct command command_history = {
             "commits, index, log_ratio with low and high, evidence, confirmed, cause, what), "
             "breaks (commit, what, device, log_ratio), linked (links, loops, misclosure, trouble, "
             "changes (commit, base, log_ratio, evidence, fits), newest, levels (commit, mark, "
-            "tried, level)), now (commit, log_ratio, evidence, moved, accepted, reason)); with "
+            "tried, level)), now (commit, log_ratio, evidence, moved, accepted, reason)), metrics "
+            "(metric, what, subject, device, unit, values (commit, value), changes (commit, "
+            "commits, before, after, kind, state)); with "
             "--accuracy accuracy (model, kernel, dtype, device, commit, time_s, rows, mape, bias, "
             "within_10, tau, bias_moved, mape_moved); of a CSV file changes (index, earliest, "
             "latest, before, after, size, size_low, size_high, evidence, label, confirmed), then "

@@ -278,6 +278,17 @@ static void print_verdicts(const struct run *run, bool accepted)
     }
 }
 
+static void print_metrics(const struct run *run)
+{
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        char prefix[24];
+        snprintf(prefix, sizeof(prefix), "%-13s", metric_word(m->kind));
+        if (m->kind != VERDICT_SAME && m->kind != VERDICT_NEW)
+            print_coloured(colour_of(m->kind), prefix, m->sentence, 0);
+    }
+}
+
 // How the times came about, of each kernel: a library's host code ran beside the stopwatch.
 static void print_timed(const struct run *run)
 {
@@ -349,6 +360,7 @@ int output_run(struct answer *answer, const struct run *run, const struct contex
     print_unbuilt(run);
     print_verdicts(run, true);
     print_verdicts(run, false);
+    print_metrics(run);
     print_timed(run);
     annotate(run);
     fflush(stdout);

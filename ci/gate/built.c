@@ -7,10 +7,12 @@
 #include "ci/gate/capturing.h"
 #include "ci/settings/context.h"
 #include "runner/build/build.h"
+#include "runner/child/files.h"
 #include "runner/child/log.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -465,6 +467,29 @@ int built_make(struct built *out, struct context *context, const struct to_build
         return -1;
     *out = built;
     return 0;
+}
+
+int built_timed(double *seconds, char key[OBJECT_ID_TEXT], struct context *context,
+                const struct to_build *what, struct error *err)
+{
+    struct arena arena = {0};
+    struct build build = {0};
+    const struct recipe recipe = with_devices(context, &arena);
+    struct builder builder = builder_of(context, what);
+    struct error unremoved;
+    int status = build_key(key, &builder, context->repository, what->commit->id, &recipe, err);
+    if (seconds && status == 0) {
+        builder.cache = arena_printf(&arena, "%s/timed-%ld", context->state, (long)getpid());
+        progress_note(&context->progress, "building %.10s from nothing, for its time",
+                      what->commit->id);
+        status = build_commit(&build, &builder, context->repository, what->commit->id, NULL,
+                              &recipe, &arena, err);
+        *seconds = status == 0 && build.state == BUILD_OK ? build.cpu_s : NAN;
+        if (files_remove(builder.cache, &unremoved))
+            progress_note(&context->progress, "%s", unremoved.text);
+    }
+    arena_free(&arena);
+    return status;
 }
 
 const struct built_kernel *built_find(const struct built *built, const char *name,

@@ -57,6 +57,12 @@ int built_make(struct built *out, struct context *context, const struct to_build
 int built_kept(bool *found, struct context *context, const struct to_build *what,
                struct error *err);
 
+// What a build reads and is made by, as a key that equal builds share; and unless `seconds` is NULL
+// the commit is built from nothing, for its time alone, and nothing of it is kept: processor time
+// of all its processes, NaN where it does not build now.
+int built_timed(double *seconds, char key[OBJECT_ID_TEXT], struct context *context,
+                const struct to_build *what, struct error *err);
+
 // Puts the toolchain of each build into the run; `base` may be NULL.
 void built_tell(struct run *run, const struct built *base, const struct built *head);
 

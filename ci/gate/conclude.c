@@ -6,6 +6,7 @@
 
 #include "ci/gate/built.h"
 #include "ci/gate/measuring.h"
+#include "ci/gate/metrics.h"
 #include "ci/gate/mixes.h"
 #include "ci/gate/part.h"
 #include "ci/settings/policy.h"
@@ -46,7 +47,16 @@ static const char *tally(struct run *run)
             text = arena_printf(&run->arena, "%s%s%zu %s", text, *text ? ", " : "", counts[kind],
                                 verdict_kind_name(kind));
     }
-    return *text ? text : "no series";
+    static const enum verdict_kind told[] = {VERDICT_SLOWER, VERDICT_ACCEPTED};
+    text = *text ? text : "no series";
+    for (size_t i = 0; i < ARRAY_COUNT(told); i++) {
+        const struct metric_result *first;
+        const size_t metrics = metrics_of_kind(&first, run, told[i]);
+        if (metrics)
+            text = arena_printf(&run->arena, "%s, %zu %s %s", text, metrics,
+                                plural(metrics, "metric", "metrics"), metric_word(told[i]));
+    }
+    return text;
 }
 
 // The end of the first `most` words of a text, its own end where it has no more.
@@ -151,12 +161,22 @@ static void conclude_open(struct run *run, const struct policy_gate *gate,
         conclude(run, CONCLUDE_UNDECIDED, HEADLINE_UNJUDGED, which, away);
 }
 
+// The times are no worse, as far as is known; a figure beside them is.
+static void conclude_metric(struct run *run, const struct metric_result *worse, const char *away)
+{
+    run->conclusion = CONCLUDE_REGRESSION;
+    run->headline =
+        within_words(run, arena_printf(&run->arena, "WORSE: %s%s%s: %s", mixes_text(run),
+                                       tally(run), away, metric_short(worse, &run->arena)));
+}
+
 void conclude_run(struct run *run, const struct policy_gate *gate, const char *away)
 {
     const struct result *broken = worst(run, VERDICT_BROKEN, true);
     const struct result *slower = worst(run, VERDICT_SLOWER, true);
     const struct result *undecided = worst(run, VERDICT_UNDECIDED, false);
     const struct result *which;
+    const struct metric_result *metric;
     if (broken)
         conclude(run, CONCLUDE_BROKEN, "BROKEN", broken, away);
     else if (run->self_test.void_run)
@@ -167,6 +187,8 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
         conclude(run, CONCLUDE_REGRESSION, "SLOWER", slower, away);
     else if (mixes_judged(run, VERDICT_SLOWER))
         conclude(run, CONCLUDE_REGRESSION, "SLOWER", NULL, away);
+    else if (metrics_of_kind(&metric, run, VERDICT_SLOWER))
+        conclude_metric(run, metric, away);
     else if (undecided && !gate->undecided_passes)
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", undecided, away);
     else if (mixes_judged(run, VERDICT_UNDECIDED) && !gate->undecided_passes)
@@ -388,19 +410,4 @@ int run_leave_part(struct run *run, struct context *context, const struct part *
     run->finished_s = (int64_t)time(NULL);
     conclude_part(run, part->number, part->count);
     return finish(run, context->store, false, err);
-}
-
-void run_tell_cost(const struct run *run, const struct measuring *measuring, double wall_s)
-{
-    double kernels_s = 0;
-    size_t measured = 0;
-    for (size_t i = 0; i < run->count; i++) {
-        measured += run->results[i].verdict.pairs > 0;
-        kernels_s += run->results[i].verdict.gpu_s;
-    }
-    if (measured)
-        progress_note(&measuring->context->progress,
-                      "%zu series side by side in %u %s, %.1f s, of it %.1f s of kernels", measured,
-                      measuring->processes, plural(measuring->processes, "process", "processes"),
-                      wall_s, kernels_s);
 }

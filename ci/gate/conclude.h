@@ -55,7 +55,4 @@ int run_leave(struct run *run, struct context *context, const struct built *head
 int run_leave_part(struct run *run, struct context *context, const struct part *part,
                    struct error *err);
 
-// Says what the measuring cost.
-void run_tell_cost(const struct run *run, const struct measuring *measuring, double wall_s);
-
 #endif

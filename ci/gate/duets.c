@@ -262,6 +262,9 @@ static int close_series(struct bench_outcome *out, struct player *p, struct duet
     if (back(p, bench_close(out, p->bench, &d->handle, err)))
         return -1;
     give_time(p, d, out, player_now(p) - begun_s);
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++)
+        d->outcome.memory_bytes[role] =
+            fmax(d->outcome.memory_bytes[role], out->memory_bytes[role]);
     return 0;
 }
 

@@ -408,6 +408,10 @@ void measuring_fill(struct measurement *out, struct measuring *m, const struct t
                     const struct bench_outcome *outcome, const struct sample_list *samples)
 {
     measurement_fill(out, outcome, samples, &task->run->arena);
+    // What was open alone was the head of its bench, whichever side it is here.
+    const bool base = out == &task->result->base && outcome->memory_bytes[ROLE_BASE] > 0;
+    out->memory_bytes =
+        out->state == MEASURED_OK ? outcome->memory_bytes[base ? ROLE_BASE : ROLE_HEAD] : 0;
     out->seed = m->seed;
     out->regime = outcome->own_fault ? task_failure_regime(m->context) : how_timed(task);
 }
@@ -435,8 +439,10 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
         if (outcome.state == MEASURED_OK && bench_close(&outcome, m->bench, &m->handle, err))
             goto done;
         lost(m, &outcome);
+        const double bytes = outcome.memory_bytes[ROLE_HEAD];
         if (outcome.state == MEASURED_OK)
             outcome = opened; // its note is the kernel's, e.g. the algorithm id
+        outcome.memory_bytes[ROLE_HEAD] = fmax(outcome.memory_bytes[ROLE_HEAD], bytes);
     }
     const double least_ns = least_time_ns(&task->device->gpu, &r->problem);
     for (size_t i = 0; i < samples.count; i++) {

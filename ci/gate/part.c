@@ -372,6 +372,9 @@ static void join_results(struct joining *j, struct run *piece)
     struct run *run = j->run;
     memcpy(run->results + run->count, piece->results, piece->count * sizeof(*run->results));
     run->count += piece->count;
+    memcpy(run->metrics + run->metric_count, piece->metrics,
+           piece->metric_count * sizeof(*run->metrics));
+    run->metric_count += piece->metric_count;
     for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
         if (!run->unbuilt[role].reason)
             run->unbuilt[role] = piece->unbuilt[role];
@@ -414,12 +417,14 @@ static void make_room(struct joining *j, const struct pieces *pieces)
 {
     struct run *run = j->run;
     struct context *context = j->context;
-    size_t results = 1, devices = 1;
+    size_t results = 1, devices = 1, metrics = 1;
     for (uint32_t i = 0; i < pieces->count; i++) {
         results += pieces->items[i].run.count;
         devices += pieces->items[i].run.device_count;
+        metrics += pieces->items[i].run.metric_count;
     }
     run->results = arena_alloc(&run->arena, results * sizeof(*run->results));
+    run->metrics = arena_alloc(&run->arena, metrics * sizeof(*run->metrics));
     run->devices = arena_alloc(&run->arena, devices * sizeof(*run->devices));
     context->devices = arena_alloc(&context->arena, devices * sizeof(*context->devices));
 }

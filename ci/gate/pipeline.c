@@ -11,8 +11,8 @@
 //   measurement       gate_measure.c, many series side by side (duets.c plays them); measuring.c,
 //                     the series of a plain run
 //   prediction        judge.c, as all that follows; why is explain.c's; what the change itself
-//                     accepts accepting.c, what it costs a mix of problems mixes.c, the last line
-//                     conclude.c
+//                     accepts accepting.c, what it costs a mix of problems mixes.c, what the policy
+//                     asks for beside time metrics.c, the last line conclude.c
 //   store             conclude.c, how a run begins and ends; results go there as they are measured
 //   reports           the command, from the same struct run that the store gives back
 //
@@ -31,6 +31,7 @@
 #include "ci/gate/judge.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/measuring.h"
+#include "ci/gate/metrics.h"
 #include "ci/gate/mixes.h"
 #include "ci/gate/part.h"
 #include "model/gate/study.h"
@@ -45,6 +46,7 @@ static int gate_conclude(struct run *run, struct context *context, const struct 
     release_alarms(run);
     accepting_apply(run, accepted, &context->policy.gate);
     mixes_find(run, &context->policy);
+    metrics_accept(run, accepted);
     if (run_leave(run, context, head, joined, err))
         return -1;
     return run->id ? linking_save(context, run, NULL, err) : 0;
@@ -53,6 +55,22 @@ static int gate_conclude(struct run *run, struct context *context, const struct 
 static bool same_build(const struct to_build *a, const struct to_build *b)
 {
     return strcmp(a->commit->id, b->commit->id) == 0 && a->toolchain == b->toolchain;
+}
+
+// What measuring cost.
+static void tell_cost(const struct run *run, const struct measuring *measuring, double wall_s)
+{
+    double kernels_s = 0;
+    size_t measured = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        measured += run->results[i].verdict.pairs > 0;
+        kernels_s += run->results[i].verdict.gpu_s;
+    }
+    if (measured)
+        progress_note(&measuring->context->progress,
+                      "%zu series side by side in %u %s, %.1f s, of it %.1f s of kernels", measured,
+                      measuring->processes, plural(measuring->processes, "process", "processes"),
+                      wall_s, kernels_s);
 }
 
 int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
@@ -94,7 +112,10 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
         judge_gate(run, &tasks, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
     explain_alarms(run, &tasks, context, &base_built, &head_built);
-    run_tell_cost(run, &measuring, wall_s);
+    tell_cost(run, &measuring, wall_s);
+    const struct to_build *const to[] = {base, head};
+    if (metrics_find(run, context, &base_built, &head_built, to, part, err))
+        goto done;
     status = part->count ? run_leave_part(run, context, part, err)
                          : gate_conclude(run, context, &head_built, &accepted, NULL, err);
 done:
@@ -179,7 +200,11 @@ int pipeline_judge(struct measured *measured, struct context *context, struct er
         return 0;
     if (predicting_fill(run, &measured->tasks, context, err) || judge_history(run, context, err))
         return -1;
-    if (judge_run(run, &measured->tasks, context, err))
+    const struct to_build head = {.commit = &measured->built.commit,
+                                  .toolchain = measured->built.toolchain};
+    const struct to_build *const to[] = {NULL, &head};
+    if (judge_run(run, &measured->tasks, context, err) ||
+        metrics_find(run, context, NULL, &measured->built, to, NULL, err))
         return -1;
     return run_leave(run, context, &measured->built, NULL, err);
 }

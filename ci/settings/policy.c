@@ -4,6 +4,7 @@
 // read, checked against itself, and asked.
 #include "ci/settings/policy.h"
 
+#include "ci/settings/metric.h"
 #include "model/config.h"
 #include "model/gate/gate.h"
 #include "model/result.h"
@@ -11,6 +12,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +113,7 @@ enum owner {
     OWN_LIBRARY,
     OWN_MIX,
     OWN_CAPTURE,
+    OWN_METRIC,
     OWN_NOTHING
 };
 
@@ -167,6 +170,15 @@ static void *policy_owner(struct policy *p, enum owner owner, const char *name)
             capture->launch = 1;
         return capture;
     }
+    if (owner == OWN_METRIC) {
+        struct policy_metric *metric =
+            named_item(p, &p->metrics, &p->metric_count, sizeof(*p->metrics), name, &made);
+        if (made) {
+            metric->margin = metric->least = -1;
+            metric->builds = 3;
+        }
+        return metric;
+    }
     if (owner == OWN_LIBRARY)
         return named_item(p, &p->libraries, &p->library_count, sizeof(*p->libraries), name, &made);
     if (owner == OWN_DEVICE) {
@@ -179,6 +191,21 @@ static void *policy_owner(struct policy *p, enum owner owner, const char *name)
         return device;
     }
     return p;
+}
+
+double metric_margin(const struct policy_metric *metric)
+{
+    return metric->margin >= 0 ? metric->margin : metric->metric->margin;
+}
+
+double metric_least(const struct policy_metric *metric)
+{
+    // Who names a margin alone means that margin, where the figure is the same at every look.
+    const bool steady =
+        metric->metric->of == METRIC_OF_LIBRARY || metric->metric->of == METRIC_OF_CODE;
+    return metric->least >= 0              ? metric->least
+           : steady && metric->margin >= 0 ? 0
+                                           : metric->metric->least;
 }
 
 // ---- keys ----
@@ -195,6 +222,7 @@ enum type {
     TYPE_BYTES,
     TYPE_SEED,
     TYPE_FRACTION, // "0.3%", "0.3 %" or 0.003
+    TYPE_AMOUNT,   // 1.5, or a whole number with k, m or g
     TYPE_BOOL,
     TYPE_CHOICE, // bool: false for the first word, true for the second
     TYPE_WORD,   // the word itself, one of two
@@ -282,6 +310,20 @@ static const struct key {
     {"mix", "problem", OWN_MIX, TYPE_PARTS, 0, 0, 0, {0}},
     {"mix", "kernel", OWN_MIX, TYPE_TEXT, AT(policy_mix, kernel), 0, 0, {0}},
     {"mix", "margin", OWN_MIX, TYPE_FRACTION, AT(policy_mix, margin), 1e-4, 1, {0}},
+    {"metric", "", OWN_METRIC, TYPE_HEADER, 0, 0, 0, {0}},
+    {"metric", "what", OWN_METRIC, TYPE_TEXT, AT(policy_metric, what), 0, 0, {0}},
+    {"metric", "margin", OWN_METRIC, TYPE_FRACTION, AT(policy_metric, margin), 0, 10, {0}},
+    {"metric", "least", OWN_METRIC, TYPE_AMOUNT, AT(policy_metric, least), 0, 1e15, {0}},
+    {"metric",
+     "better",
+     OWN_METRIC,
+     TYPE_CHOICE,
+     AT(policy_metric, higher),
+     0,
+     0,
+     {"lower", "higher"}},
+    {"metric", "kernel", OWN_METRIC, TYPE_TEXT, AT(policy_metric, kernel), 0, 0, {0}},
+    {"metric", "builds", OWN_METRIC, TYPE_COUNT, AT(policy_metric, builds), 1, 9, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"gate", "regime", OWN_POLICY, TYPE_REGIMES, AT(policy, gate.regimes), 0, 0, {0}},
     {"gate", "margin", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.margin), 1e-4, 1, {0}},
@@ -378,6 +420,22 @@ static int read_fraction(double *out, const struct reading *r, struct error *err
     snprintf(why, sizeof(why), "needs a number from %g%% to %g%%, such as 0.3%%", r->key->min * 100,
              r->key->max * 100);
     if (fraction_parse(&value, r->entry->value) || !(value >= r->key->min && value <= r->key->max))
+        return refuse(r, err, why);
+    *out = value;
+    return 0;
+}
+
+static int read_amount(double *out, const struct reading *r, struct error *err)
+{
+    char why[80];
+    int64_t whole;
+    double value = NAN;
+    if (r->entry->value && config_int(&whole, r->entry->value) == 0)
+        value = (double)whole;
+    else if (!r->entry->value || parse_double(&value, r->entry->value))
+        value = NAN;
+    snprintf(why, sizeof(why), "needs a number from %g to %g", r->key->min, r->key->max);
+    if (!(value >= r->key->min && value <= r->key->max))
         return refuse(r, err, why);
     *out = value;
     return 0;
@@ -529,6 +587,8 @@ static int read_value(void *field, const struct reading *r, struct error *err)
         return 0;
     case TYPE_FRACTION:
         return read_fraction(field, r, err);
+    case TYPE_AMOUNT:
+        return read_amount(field, r, err);
     case TYPE_BOOL:
         return config_bool(field, r->entry->value) ? refuse(r, err, "needs true or false") : 0;
     case TYPE_CHOICE:
@@ -565,11 +625,11 @@ static int unknown(const struct reading *r, struct error *err)
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++)
         section_known |= strcmp(keys[i].section, e->section) == 0;
     if (!section_known)
-        return error_set(
-            err,
-            "%s:%u: unknown section [%.40s]; there are build, toolchain, device, "
-            "problems, kernel, capture, library, mix, gate, measure, history, report and fleet",
-            r->label, e->line, e->section);
+        return error_set(err,
+                         "%s:%u: unknown section [%.40s]; there are build, toolchain, device, "
+                         "problems, kernel, capture, library, mix, metric, gate, measure, history, "
+                         "report and fleet",
+                         r->label, e->line, e->section);
     return error_set(err,
                      "%s:%u: unknown key %.40s in [%.40s]; `plumb init --print` shows all keys",
                      r->label, e->line, e->key, e->section);
@@ -702,6 +762,29 @@ static int check_toolchains(const struct policy *p, struct error *err)
     return 0;
 }
 
+// What each metric is, by its words.
+static int find_metrics(struct policy *p, struct error *err)
+{
+    for (size_t i = 0; i < p->metric_count; i++) {
+        struct policy_metric *m = &p->metrics[i];
+        const char *what = m->what ? m->what : m->name;
+        m->metric = metric_find(what);
+        if (strlen(m->name) > 60 || strpbrk(m->name, " \t:*?"))
+            return error_set(err,
+                             "%s: [metric \"%.60s\"]: its name is a word of at most 60 letters",
+                             p->label, m->name);
+        if (!m->metric)
+            return error_set(err, "%s: [metric \"%.60s\"]: what = %.40s is no metric; there are %s",
+                             p->label, m->name, what, metric_words(&p->arena));
+        if (m->metric->of == METRIC_OF_BUILD && m->kernel)
+            return error_set(err,
+                             "%s: [metric \"%.60s\"]: %s is of a whole build, and of no kernel; "
+                             "leave `kernel` out",
+                             p->label, m->name, what);
+    }
+    return 0;
+}
+
 // ---- captures ----
 
 static int refuse_capture(const struct policy *p, const struct policy_capture *c, const char *why,
@@ -815,8 +898,8 @@ int policy_parse(struct policy *out, const char *text, size_t size, const char *
         if (policy_read_entry(&policy, &config.entries[i], label, err))
             goto done;
     }
-    if (add_captures(&policy, err) || check_toolchains(&policy, err) ||
-        check_references(&policy, err))
+    if (add_captures(&policy, err) || find_metrics(&policy, err) ||
+        check_toolchains(&policy, err) || check_references(&policy, err))
         goto done;
     *out = policy;
     status = 0;
@@ -1055,6 +1138,20 @@ static void join_mixes(struct policy *policy, const struct policy *trusted)
     }
 }
 
+// Of a metric that both name: as `trusted` has it, with the smaller of both allowances.
+static void join_metrics(struct policy *policy, const struct policy *trusted)
+{
+    for (size_t i = 0; i < trusted->metric_count; i++) {
+        struct policy_metric *metric = policy_owner(policy, OWN_METRIC, trusted->metrics[i].name);
+        const struct policy_metric ours = *metric;
+        *metric = trusted->metrics[i];
+        if (ours.metric != metric->metric || ours.higher != metric->higher)
+            continue;
+        metric->margin = fmin(metric_margin(&ours), metric_margin(metric));
+        metric->least = fmin(metric_least(&ours), metric_least(metric));
+    }
+}
+
 // What is captured of a program that both name: as `trusted` has it.
 static void join_captures(struct policy *policy, const struct policy *trusted)
 {
@@ -1098,6 +1195,7 @@ static int join(struct policy *policy, const struct policy *trusted, struct erro
     join_libraries(policy, trusted);
     join_captures(policy, trusted);
     join_mixes(policy, trusted);
+    join_metrics(policy, trusted);
     join_gates(&policy->gate, &trusted->gate);
     return 0;
 }

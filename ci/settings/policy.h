@@ -29,6 +29,10 @@
 //                        range = GLOB (of NVTX ranges)   launch = N   problem = PROBLEM
 //                        tolerance = 0.1%   limit = BYTES   margin = 0.5%   regime = WORDS
 //     [mix "NAME"]       problem = WEIGHT MxNxK:TYPE... (repeated)   kernel = GLOB   margin = 0.2%
+//     [metric "NAME"]    what = WORD (ci/settings/metric.h; without: NAME)   margin = 1%
+//                        least = N (in its own unit: a smaller change does not count)
+//                        better = lower|higher   kernel = GLOB   builds = N (of each commit, at
+//                        most, where builds are timed)
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
 //                        static = auto|off   static-alone = pass|fail   accept = head|base
@@ -102,6 +106,17 @@ struct policy_mix {
     double margin;      // 0: it does not judge
 };
 
+struct metric; // metric.h
+struct policy_metric {
+    const char *name;
+    const char *what; // NULL: its name
+    const struct metric *metric;
+    const char *kernel;   // fnmatch of kernels; NULL: all
+    double margin, least; // below 0: the metric's own
+    bool higher;          // is better
+    uint32_t builds;      // of each commit at most
+};
+
 struct policy_toolchain {
     const char *name;      // letters, digits and ._+- alone
     const char **settings; // NAME=VALUE
@@ -173,6 +188,8 @@ struct policy {
     size_t library_count;
     struct policy_mix *mixes;
     size_t mix_count;
+    struct policy_metric *metrics;
+    size_t metric_count;
     struct policy_gate gate;
     struct policy_fleet fleet;
     uint32_t samples;       // per solo measurement
@@ -200,12 +217,12 @@ void policy_free(struct policy *policy);
 // What a change may not choose, by going back to an older policy or by bringing its own: of this
 // policy and of `trusted`, the trusted branch's newest, the stricter one counts. Sandbox, accept,
 // undecided, removed and static: as either says. Variables and containers: as `trusted` has them.
-// Problems, devices, kernels and mixes: those of both; a kernel or library is left out where both
-// leave it out; device code alone is trusted where either says so. Margins: those of `trusted`, or
-// smaller ones. Seconds, pairs, processes and self-tests: the most. How to build stays as it is.
-// `trusted` NULL, for there is none: no variable, no container, and a sandbox unless it says
-// nothing of one. *changed: something of this policy no longer counts as it stands. `trusted` has
-// to live as long. -1: there are too many sections.
+// Problems, devices, kernels, mixes and metrics: those of both; a kernel or library is left out
+// where both leave it out; device code alone is trusted where either says so. Margins: those of
+// `trusted`, or smaller ones. Seconds, pairs, processes and self-tests: the most. How to build
+// stays as it is. `trusted` NULL, for there is none: no variable, no container, and a sandbox
+// unless it says nothing of one. *changed: something of this policy no longer counts as it stands.
+// `trusted` has to live as long. -1: there are too many sections.
 int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
                    struct error *err);
 
@@ -234,6 +251,10 @@ enum { REGIME_DEFAULT = REGIME_COLD };
 size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy,
                       const struct policy_kernel *rule, const struct policy_set *set,
                       const struct problem *problem);
+
+// From which change on a metric counts: relative, and in its own unit.
+double metric_margin(const struct policy_metric *metric);
+double metric_least(const struct policy_metric *metric);
 
 // The gate's figures with the kernel's own on top.
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);

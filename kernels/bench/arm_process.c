@@ -387,6 +387,25 @@ void arm_process_end(struct arm_process *p)
     free(p);
 }
 
+// Of /proc/PID/status, in bytes; 0: it is not there.
+static double status_bytes(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at ? 1024 * strtod(at + strlen(name), NULL) : 0;
+}
+
+double arm_process_memory_bytes(const struct arm_process *p)
+{
+    char path[40], text[4096];
+    snprintf(path, sizeof(path), "/proc/%ld/status", (long)p->pid);
+    FILE *file = fopen(path, "r");
+    const size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    return fmax(status_bytes(text, "\nVmHWM:") - status_bytes(text, "\nRssShmem:"), 0);
+}
+
 int arm_process_reference(struct arm_process *p, const struct plumb_form_args *args, double *output)
 {
     struct arm_page *page = p->page;

@@ -64,6 +64,9 @@ struct arm_rest {
 
 struct arm_rest arm_process_rest(struct arm_process *process);
 
+// The most memory that it had of its own, without what it shares with bench; 0: not known.
+double arm_process_memory_bytes(const struct arm_process *process);
+
 // Median of an empty turn, ns.
 double arm_process_baton_ns(const struct arm_process *process);
 

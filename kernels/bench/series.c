@@ -510,6 +510,13 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
            (double)parts.output.count * sizeof(double);
 }
 
+// What a side takes at most beside its operands; 0: not known.
+static double arm_memory_bytes(const struct arm *arm, const struct plumb_form *form)
+{
+    const double own = arm->process ? arm_process_memory_bytes(arm->process) : 0;
+    return own + (double)arm_workspace_bytes(arm, form);
+}
+
 static void report(struct series_state *state, const struct series *s)
 {
     state->regime = s->spec.regime;
@@ -518,6 +525,10 @@ static void report(struct series_state *state, const struct series *s)
     state->tolerance = s->tolerance;
     state->launches = s->launches;
     state->reference_s = s->reference_s;
+    const struct plumb_form form = check_abi_form(&s->spec.problem);
+    // One that was refused is asked for nothing.
+    for (int role = ROLE_BASE; state->state == MEASURED_OK && role <= ROLE_HEAD; role++)
+        state->memory_bytes[role] = arm_memory_bytes(&s->arms[role], &form);
     state->baton_ns = arm_baton_ns(&s->arms[ROLE_HEAD]);
 }
 

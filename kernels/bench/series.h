@@ -36,10 +36,11 @@ struct series_state {
     enum regime regime;
     double error, tolerance;
     uint32_t launches;
-    double reference_s;  // that references took since it was opened
-    double baton_ns;     // what an empty turn of a library's own process takes; 0: it has none
-    char note[512];      // the kernel's note, or why it is not ok
-    char base_note[512]; // the base's, where there is one
+    double reference_s;     // that references took since it was opened
+    double memory_bytes[2]; // that each side took at most beside the operands; by enum sample_role
+    double baton_ns;        // what an empty turn of a library's own process takes; 0: it has none
+    char note[512];         // the kernel's note, or why it is not ok
+    char base_note[512];    // the base's, where there is one
 };
 
 // Device memory that a series takes at most, but for its workspace: the buffer sets of a batch, and

@@ -133,6 +133,31 @@ static void put_lacks(struct buffer *out, const struct run *run)
     }
 }
 
+static const char *metric_level(enum verdict_kind kind)
+{
+    return kind == VERDICT_SLOWER                               ? "error"
+           : kind == VERDICT_FASTER || kind == VERDICT_ACCEPTED ? "notice"
+                                                                : NULL;
+}
+
+static void put_metrics(struct buffer *out, const struct run *run)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        const char *level = metric_level(m->kind);
+        if (!level || shown++ >= SHOWN)
+            continue;
+        buffer_printf(out, "::%s title=", level);
+        put_escaped(out, m->name, true);
+        buffer_printf(out, " %s::", metric_word(m->kind));
+        put_escaped(out, m->sentence, false);
+        buffer_puts(out, "\n");
+    }
+    if (shown > SHOWN)
+        buffer_printf(out, "::notice title=plumb::%zu more metrics in the report\n", shown - SHOWN);
+}
+
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     static const char *const levels[] = {"error", "warning", "notice"};
@@ -153,6 +178,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
             buffer_printf(out, "::notice title=plumb::%zu more of level %s %s in the report\n",
                           count - SHOWN, levels[l], plural((uint64_t)(count - SHOWN), "is", "are"));
     }
+    put_metrics(out, run);
     free(views);
 }
 

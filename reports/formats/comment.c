@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS_SHOWN = 2, MIXES_SHOWN = 20, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
+enum { KINDS_SHOWN = 2, MIXES_SHOWN = 20, METRICS_SHOWN = 10, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
 
 // Kernels by verdict, the worst first; more than two kinds would be no headline.
 static void put_counts(struct buffer *out, const struct change *lines, size_t count)
@@ -53,6 +53,28 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
     }
 }
 
+// Those that moved; the worst of them fail the gate.
+static void put_metrics(struct buffer *out, const struct run *run)
+{
+    size_t shown = 0, more = 0;
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        if (m->kind == VERDICT_SAME || m->kind == VERDICT_NEW)
+            continue;
+        if (shown == METRICS_SHOWN) {
+            more++;
+            continue;
+        }
+        buffer_printf(out, "%s%s ", shown++ ? "\n" : "", view_symbol(m->kind));
+        markdown_text(out, m->sentence, WORDS_LIMIT);
+        buffer_puts(out, "\n");
+    }
+    if (more)
+        buffer_printf(out, "\nand %zu more %s\n", more, plural(more, "metric", "metrics"));
+    if (shown)
+        buffer_puts(out, "\n");
+}
+
 static void put_foot(struct buffer *out, const struct run *run,
                      const struct report_context *context)
 {
@@ -90,6 +112,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     put_headline(out, run, lines, count);
     changes_lacks(out, run, "", WORDS_LIMIT);
     put_unbuilt(out, run);
+    put_metrics(out, run);
     if (count)
         changes_table(out, lines, count);
     changes_next(out, run, lines, count);

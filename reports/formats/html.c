@@ -145,6 +145,61 @@ static void write_banner(const struct html *html)
     buffer_free(&headline);
 }
 
+// ---- metrics
+// -------------------------------------------------------------------------------------
+
+static void write_metric(struct markup *m, const struct metric_result *metric)
+{
+    static const char *const classes[VERDICT_KINDS] = {
+        [VERDICT_SLOWER] = "slower", [VERDICT_FASTER] = "faster", [VERDICT_ACCEPTED] = "accepted"};
+    const char *class = classes[metric->kind];
+    char values[2][VIEW_TEXT], margin[VIEW_TEXT], change[VIEW_TEXT];
+    view_metric(values, margin, metric);
+    view_percent(change, metric->base > 0 ? metric->head / metric->base - 1 : NAN);
+    page_row_begin(m, NULL);
+    page_cell(m, "verdict", "nowrap", NAN, true);
+    page_tag(m, class ? class : "same", view_symbol(metric->kind), metric_word(metric->kind));
+    markup_end(m);
+    page_text_cell(m, "metric", "nowrap", NAN, metric->name);
+    page_text_cell(m, "of", "mono wrap", NAN, metric->subject);
+    page_text_cell(m, "base", "right nowrap", NAN, values[ROLE_BASE]);
+    page_text_cell(m, "head", "right nowrap", NAN, values[ROLE_HEAD]);
+    page_text_cell(m, "change", "right nowrap", NAN, change);
+    page_text_cell(m, "margin", "right nowrap", NAN, margin);
+    markup_end(m);
+}
+
+// Figures beside time, those that moved first.
+static void write_metrics(const struct html *html)
+{
+    static const char *const titles[] = {"Base", "Head", "Change", "Margin"};
+    const struct run *run = html->run;
+    struct markup *m = html->m;
+    if (!run->metric_count)
+        return;
+    markup_start(m, "section");
+    markup_attr(m, "aria-labelledby", "metrics");
+    markup_start(m, "h2");
+    markup_attr(m, "id", "metrics");
+    markup_text(m, "Beside time");
+    markup_end(m);
+    page_table_begin(m, "cards", "Figures of builds and kernels beside their time");
+    page_table_head(m, "Verdict", PAGE_SORT_NONE, NULL);
+    page_table_head(m, "Metric", PAGE_SORT_NONE, NULL);
+    page_table_head(m, "Of", PAGE_SORT_NONE, NULL);
+    for (size_t i = 0; i < ARRAY_COUNT(titles); i++)
+        page_table_head(m, titles[i], PAGE_SORT_NONE, "right");
+    page_table_body(m);
+    for (int same = 0; same <= 1; same++) {
+        for (size_t i = 0; i < run->metric_count; i++) {
+            if ((run->metrics[i].kind == VERDICT_SAME) == same)
+                write_metric(m, &run->metrics[i]);
+        }
+    }
+    page_table_end(m);
+    markup_end(m);
+}
+
 // ---- what changed -------------------------------------------------------------------------------
 
 // One kernel's series with the same verdict: kernel level comes before shape level.
@@ -1273,6 +1328,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     write_banner(&html);
     write_unbuilt(&html);
     write_findings(&html);
+    write_metrics(&html);
     write_events(&html);
     write_table(&html);
     write_curves(&html);

@@ -183,6 +183,26 @@ static void put_mixes(struct json *j, const struct run *run)
     json_end(j, ']');
 }
 
+static void put_metrics(struct json *j, const struct run *run)
+{
+    json_begin(j, "metrics", '[');
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        json_newline(j);
+        json_begin(j, NULL, '{');
+        for (size_t f = 0; f < metric_fields.count; f++) {
+            const struct stored_field *field = &metric_fields.items[f];
+            if (field->type == FIELD_KIND)
+                json_clean(j, field->name, metric_word(m->kind));
+            else
+                field_json(j, field, m, json_clean);
+        }
+        json_number(j, "change", m->base > 0 ? m->head / m->base - 1 : NAN);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
@@ -214,6 +234,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     put_unbuilt(&j, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
     put_self_test(&j, &run->self_test);
     put_mixes(&j, run);
+    put_metrics(&j, run);
     put_devices(&j, run);
     json_begin(&j, "results", '[');
     for (size_t i = 0; i < run->count; i++)

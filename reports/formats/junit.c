@@ -360,6 +360,21 @@ static void add_mixes(struct asides *asides, const struct run *run)
     }
 }
 
+static void add_metrics(struct asides *asides, const struct run *run)
+{
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        struct aside *a = add_aside(
+            asides, "metrics", m->subject,
+            m->kind == VERDICT_SLOWER                                         ? "failure"
+            : m->kind == VERDICT_NOT_MEASURED || m->kind == VERDICT_UNDECIDED ? "skipped"
+                                                                              : "system-out",
+            metric_word(m->kind));
+        buffer_printf(&a->class, "metric.%s", m->name);
+        buffer_puts(&a->message, m->sentence);
+    }
+}
+
 // All of it in one line.
 static void write_event_text(struct buffer *out, const struct report_event *e)
 {
@@ -432,9 +447,11 @@ static void find_asides(struct asides *out, const struct run *run, const struct 
                         const struct report_events *events)
 {
     enum { OTHERS = 5 };
-    *out = (struct asides){
-        .items = xcalloc(OTHERS + run->mix_count + events->count, sizeof(*out->items))};
+    *out = (struct asides){.items =
+                               xcalloc(OTHERS + run->mix_count + run->metric_count + events->count,
+                                       sizeof(*out->items))};
     add_mixes(out, run);
+    add_metrics(out, run);
     add_events(out, events);
     const size_t before = out->count;
     add_self_test(out, &run->self_test);

@@ -10,6 +10,7 @@
 #include "reports/view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,17 @@ static void put_verdict(struct buffer *out, const struct run *run)
     buffer_puts(out, "\n\n");
 }
 
+// The change of a mix's weighted time, its interval, and its margin; "-" for what there is not.
+static void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
+                     const struct mix_result *mix)
+{
+    const bool known = mix->kind != VERDICT_NOT_MEASURED;
+    const struct interval relative = known ? interval_relative(mix->log_ratio) : interval_none;
+    view_percent(change, relative.value);
+    view_interval(interval, relative);
+    snprintf(margin, VIEW_TEXT, mix->margin > 0 ? "%g %%" : "-", 100 * mix->margin);
+}
+
 static void put_mixes(struct buffer *out, const struct run *run)
 {
     if (!run->mix_count)
@@ -119,6 +131,37 @@ static void put_mixes(struct buffer *out, const struct run *run)
         view_mix(change, interval, margin, mix);
         buffer_printf(out, " | %s %s | %s |\n", change, interval, margin);
     }
+    buffer_puts(out, "\n");
+}
+
+static void put_metric(struct buffer *out, const struct metric_result *m)
+{
+    char values[2][VIEW_TEXT], margin[VIEW_TEXT];
+    view_metric(values, margin, m);
+    buffer_printf(out, "| %s %s | ", view_symbol(m->kind), metric_word(m->kind));
+    markdown_text(out, m->name, NAME_LIMIT);
+    buffer_puts(out, " | ");
+    markdown_text(out, m->subject, NAME_LIMIT);
+    buffer_printf(out, " | %s | %s | %s |\n", values[ROLE_BASE], values[ROLE_HEAD], margin);
+}
+
+// Those that moved come first, and are enough where there are many.
+static void put_metrics(struct buffer *out, const struct run *run)
+{
+    size_t shown = 0;
+    if (!run->metric_count)
+        return;
+    buffer_puts(out, "| | metric | of | base | head | margin |\n|---|---|---|--:|--:|--:|\n");
+    for (int same = 0; same <= 1; same++) {
+        for (size_t i = 0; i < run->metric_count && shown < CHANGED_SHOWN; i++) {
+            if ((run->metrics[i].kind == VERDICT_SAME) == same) {
+                put_metric(out, &run->metrics[i]);
+                shown++;
+            }
+        }
+    }
+    if (shown < run->metric_count)
+        buffer_printf(out, "\nand %zu more, all in results.json", run->metric_count - shown);
     buffer_puts(out, "\n");
 }
 
@@ -329,6 +372,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     put_verdict(out, run);
     changes_lacks(out, run, "> ", SENTENCE_LIMIT);
     put_mixes(out, run);
+    put_metrics(out, run);
     put_unbuilt(out, run, ROLE_HEAD);
     put_unbuilt(out, run, ROLE_BASE);
     put_events(out, context);

@@ -643,6 +643,12 @@ static int take_state(void *context, const struct wire_record *record, struct er
     if (wire_text(record, "reference_s") &&
         wire_double(&outcome->reference_s, record, "reference_s", 0, 1e6, err))
         return -1;
+    static const char *const bytes[] = {"base_bytes", "head_bytes"};
+    for (int i = ROLE_BASE; i <= ROLE_HEAD; i++) {
+        if (wire_text(record, bytes[i]) &&
+            wire_double(&outcome->memory_bytes[i], record, bytes[i], 0, 1e18, err))
+            return -1;
+    }
     if (!state || measurement_state_parse(&outcome->state, state) ||
         outcome->state == MEASURED_NOT_TAKEN)
         return error_set(err, "'%.40s' is no state", state ? state : "");

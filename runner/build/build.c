@@ -826,6 +826,7 @@ static void judge(struct build *build, const struct work *work, const struct pro
     process_describe(ending, sizeof(ending), result);
     build->log = arena_strdup(arena, log);
     build->seconds = result->wall_s;
+    build->cpu_s = result->cpu_s;
     build->reason = "";
     if (result->end == PROCESS_TIMED_OUT) {
         build->state = BUILD_TIMEOUT;
@@ -958,13 +959,14 @@ static int keep(struct build *build, const struct work *work, struct arena *aren
         error_set(err, "%s: cannot keep the build: %s", final, strerror(errno));
         goto done;
     }
-    double seconds = build->seconds;
+    const double seconds = build->seconds, cpu_s = build->cpu_s;
     if (!build_cache_load(build, cache, build->key, work->recipe->outputs, arena)) {
         error_set(err, "%s: the build vanished; is the cache shared or the disk full?", final);
         goto done;
     }
     build->cached = false;
     build->seconds = seconds;
+    build->cpu_s = cpu_s;
     result = 0;
 done:
     free(final);

@@ -156,6 +156,7 @@ struct build {
     const char *log;    // the end of the log, at most 16 KiB: hostile text
     const char *reason; // one line: "exit status 2", "no file matches *.so"; "" when ok
     double seconds;     // it took, also when it was cached
+    double cpu_s;       // processor time of all its processes; 0 when it was cached
 };
 
 struct builder {
