@@ -220,18 +220,22 @@ static int check_journal(const char *path, struct error *err)
     struct stat info = {0};
     char *real = realpath(path, NULL), *journal = xprintf("%s-journal", real ? real : path);
     int file = open(journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool unseen = file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
     bool bad = file < 0 ? errno != ENOENT : fstat(file, &info) || !S_ISREG(info.st_mode);
     if (!bad && info.st_size >= (off_t)sizeof(end))
         bad = pread(file, end, sizeof(end), info.st_size - (off_t)sizeof(end)) != sizeof(end) ||
               memcmp(end, mark, sizeof(mark)) == 0;
     if (file >= 0)
         close(file);
-    const int status =
-        bad ? error_set(err,
-                        "store %s: %s is no journal of plumb's, and undoing it could delete other "
-                        "files; look at where the store comes from, and remove the journal",
-                        path, journal)
-            : 0;
+    int status = 0;
+    if (unseen)
+        status = error_set(err, "store %s: %s: %s", path, journal, strerror(errno));
+    else if (bad)
+        status =
+            error_set(err,
+                      "store %s: %s is no journal of plumb's, and undoing it could delete "
+                      "other files; look at where the store comes from, and remove the journal",
+                      path, journal);
     free(journal);
     free(real);
     return status;

@@ -795,8 +795,18 @@ static bool ended_from_outside(const struct process_result *result)
     return result->end == PROCESS_SIGNALLED && (result->code == SIGKILL || result->code == SIGTERM);
 }
 
+// Where a log has no room either, it does not say so.
+static bool is_full(const char *folder)
+{
+    enum { LEAST_BYTES = 1 << 20 };
+    struct statvfs disk;
+    return statvfs(folder, &disk) == 0 &&
+           ((double)disk.f_bavail * (double)disk.f_frsize < LEAST_BYTES ||
+            (disk.f_files > 0 && disk.f_favail == 0));
+}
+
 // Failures of this machine, not of the commit: they must not be kept.
-static bool ran_out(const struct process_result *result, const char *log)
+static bool ran_out(const struct process_result *result, const char *log, const char *folder)
 {
     static const char *const signs[] = {"No space left on device",
                                         "Disk quota exceeded",
@@ -815,7 +825,7 @@ static bool ran_out(const struct process_result *result, const char *log)
         if (strstr(log, signs[i]))
             return true;
     }
-    return false;
+    return is_full(folder);
 }
 
 // A command that failed may have left some of its libraries: they are as good as they were.
@@ -832,7 +842,7 @@ static void judge(struct build *build, const struct work *work, const struct pro
         build->state = BUILD_TIMEOUT;
         build->reason = arena_strdup(arena, ending);
     } else if (result->end != PROCESS_EXITED || result->code != 0) {
-        build->state = ran_out(result, log) ? BUILD_STARVED : BUILD_FAILED;
+        build->state = ran_out(result, log, work->directory) ? BUILD_STARVED : BUILD_FAILED;
         build->reason =
             arena_printf(arena, "%s%s", ending,
                          build->state == BUILD_STARVED && result->end != PROCESS_EXCEEDED
