@@ -9,6 +9,7 @@
 #include "reports/report.h"
 #include "runner/bench/record.h"
 #include "runner/child/files.h"
+#include "runner/child/log.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -74,8 +75,9 @@ struct init {
     struct sources sources;
     struct candidate candidates[SHIMS_MAX];
     size_t count;
-    size_t left;   // more of them than there is room for
-    bool launched; // the device is here
+    size_t left;            // more of them than there is room for
+    bool launched;          // the device is here
+    const char *unrecorded; // why launches could not be recorded; NULL: all could
     struct arena arena;
 };
 
@@ -405,27 +407,45 @@ static int write_tries(struct checking *k, struct error *err)
     return status;
 }
 
+// The lines of the log that name the source, or else the shim: errors of other shims say nothing of
+// this one. Caller frees.
+static char *lines_of(const char *log, const char *shim, const char *source)
+{
+    struct buffer found = {0};
+    for (int which = 0; which < 2 && !found.length; which++) {
+        for (const char *line = log; *line;) {
+            const size_t length = strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n');
+            const char *named = strstr(line, which ? shim : source);
+            if (named && named < line + length)
+                buffer_add(&found, line, length);
+            line += length;
+        }
+    }
+    return found.bytes ? found.bytes : xstrdup("");
+}
+
 // The compiler's words on one library, or the loader's.
 static const char *why_unbuilt(const struct checking *k, size_t candidate)
 {
+    enum { LOG_MOST = 4 << 20 };
     const struct built *built = &k->built;
     const struct candidate *c = &k->init->candidates[candidate];
     struct arena *arena = &k->init->arena;
     const char *file = arena_printf(arena, "/t%zu.", candidate);
     const char *library = arena_printf(arena, "t%zu.so: ", candidate);
-    const struct build_error *first = NULL;
+    struct build_error errors[BUILD_ERRORS];
     if (built->detail && strncmp(built->detail, library, strlen(library)) == 0)
         return built->detail + strlen(library);
-    for (size_t i = 0; i < built->failure.count && !first; i++) {
-        const struct build_error *e = &built->failure.errors[i];
-        if (strstr(e->file, file) || strstr(e->text, file) || strcmp(e->file, c->s->file) == 0)
-            first = e;
-    }
-    if (first)
-        return arena_printf(arena, "%s:%u: %s",
-                            strstr(first->file, file) ? "the shim" : first->file, first->line,
-                            first->text);
-    return built->detail ? arena_strdup(arena, built->detail) : "no reason is known";
+    char *whole = log_tail(built->failure.log ? built->failure.log : "", LOG_MOST);
+    char *own = lines_of(whole, file, c->s->file);
+    const size_t count = build_errors_find(errors, own, arena);
+    free(own);
+    free(whole);
+    if (!count)
+        return "its compiler said nothing";
+    return errors[0].file[0] && !strstr(errors[0].file, file)
+               ? arena_printf(arena, "%s:%u: %s", errors[0].file, errors[0].line, errors[0].text)
+               : errors[0].text;
 }
 
 // A child takes half a second to start on a GPU, and a launch out of bounds ends it: so the next
@@ -466,8 +486,10 @@ static bool is_recorded(struct checking *k, const struct bench_series *series)
         return false;
     const bool made = record_write(&outcome, file, k->bench, series, &ignored) == 0 &&
                       outcome.state == MEASURED_OK;
-    if (!made)
+    if (!made) {
+        k->init->unrecorded = arena_strdup(&k->init->arena, outcome.detail);
         let_go(k);
+    }
     unlink(file);
     return made;
 }
@@ -649,13 +671,15 @@ static void tell_check(const struct init *init)
         const bool by_code = c->check == CHECK_RIGHT && !c->recorded && init->form != FORM_HOST;
         printf("%-14s %.80s of %.120s%s%s%s\n", words[c->check], c->s->name, c->s->file,
                c->check == CHECK_RIGHT ? shim_call_words(c->s, &c->call, &arena) : "",
-               by_code ? ", with its host code, for its launches cannot be recorded" : "",
+               by_code ? ", with its host code" : "",
                c->why ? arena_printf(&arena, ": %s", c->why) : "");
         off = off || is_off(c);
     }
     if (off)
         printf("A shim that is not right ends in .off: call the function in it as your code does, "
                "and rename it.\n");
+    if (init->unrecorded)
+        printf("What is timed with its host code cannot be recorded: %s.\n", init->unrecorded);
     if (!init->launched)
         printf("No GPU is here, so nothing was launched: layouts and grids are guesses. Where one "
                "is, `plumb init --force` tries them.\n");

@@ -286,6 +286,8 @@ static void write_head(struct buffer *out, const struct signature *s)
     const struct word words[] = {{"NAME", s->name}, {"FILE", s->file}};
     if (s->callee == CALLEE_HOST)
         buffer_puts(out, "#include <string.h>\n");
+    else // which sources often take for granted
+        buffer_puts(out, "#include <stdint.h>\n#include <stdio.h>\n");
     if (s->waits) // a launch that waits cannot be timed; the stopwatch waits itself
         buffer_puts(out, "#include <cuda_runtime.h>\n"
                          "#define cudaDeviceSynchronize() cudaSuccess\n"
