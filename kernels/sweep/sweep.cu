@@ -23,8 +23,709 @@
 // order, of cuBLASLt's three best and the fastest kernels alone, whose first samples are forgotten.
 // A sample is one cold launch, never a batch. All outputs are checked first. A kernel that hangs
 // ends the process with code 9 after 8 s; SWEEP_SKIP names a file of kernels to leave out.
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../gemm/cuda/controls/cublaslt.cuh"
 #include "../gemm/cuda/resident.cuh"
-#include "timing.cuh"
+
+extern "C" {
+#include "kernels/bench/group_places.h"
+#include "kernels/bench/module.h"
+#include "kernels/bench/parts.h"
+#include "kernels/device/call.h"
+#include "kernels/device/check.h"
+#include "kernels/device/inputs.h"
+#include "model/robust.h"
+}
+
+// ---- the field ----
+//
+// Where kernels are tried: a device of bench's (kernels/device), its memory for the largest
+// problem, one problem at a time in it with its inputs and its reference, and one checked launch.
+
+constexpr size_t behind_bytes = 4096; // of each matrix
+constexpr uint64_t seed = 1;          // of the inputs
+
+struct field {
+    const device_ops *ops;
+    device_base *device;
+    void *a, *b, *c, *workspace;
+    float *scale;    // of FP8, of both tensors
+    void *scales[2]; // block scales of A and B
+    int32_t *groups; // where each begins, then how many rows it has
+    size_t workspace_bytes;
+    problem at;                     // the problem whose inputs are in place
+    reference *reference;           // its result, of a plain problem,
+    form_reference *form_reference; // or of another form
+};
+
+[[noreturn]] static void give_up(const error &err)
+{
+    fprintf(stderr, "sweep: %s\n", err.text);
+    exit(4);
+}
+
+// ---- kernels that hang or fail ----
+
+constexpr unsigned patience_s = 8;
+static char running[512]; // for the signal's handler
+
+static void hung(int)
+{
+    (void)!write(STDERR_FILENO, "HANG ", 5);
+    (void)!write(STDERR_FILENO, running, strlen(running));
+    _exit(9);
+}
+
+// How messages name a problem.
+static std::string name_of(const problem &p)
+{
+    char text[PROBLEM_TEXT];
+    problem_format(text, &p);
+    return p.groups.kind
+               ? std::string(text)
+               : std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+}
+
+// From here until it is done the process waits for this kernel at most 8 s. One that hangs or fails
+// ends it with code 9 after a line "HANG|FAIL NAME PROBLEM", so that whoever runs it can leave the
+// kernel out (SWEEP_SKIP) and begin again.
+static void wait_for(const field &f, const char *name)
+{
+    snprintf(running, sizeof running, "%s %s\n", name, name_of(f.at).c_str());
+    signal(SIGALRM, hung);
+    alarm(patience_s);
+}
+
+static void is_done(int failed, const error &err)
+{
+    alarm(0);
+    if (!failed)
+        return;
+    fprintf(stderr, "FAIL %.*s %s\n", (int)strcspn(running, "\n"), running, err.text);
+    fflush(nullptr);
+    _exit(9);
+}
+
+// ---- memory ----
+
+// The input of a problem with this use.
+static part input_of(const problem &p, part_use use)
+{
+    parts all;
+    parts_of(&all, &p);
+    return *std::find_if(all.inputs, all.inputs + all.input_count,
+                         [&](const part &x) { return x.use == use; });
+}
+
+static part output_of(const problem &p)
+{
+    parts all;
+    parts_of(&all, &p);
+    return all.output;
+}
+
+// The block scales of A (which 0) and B (1).
+static part scales_of(const problem &p, int which)
+{
+    return input_of(p, which ? PART_SCALES_B : PART_SCALES_A);
+}
+
+// A plain product of layout TN.
+static problem product(long m, long n, long k, dtype in, dtype out)
+{
+    problem p = {};
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.in = in;
+    p.out = out;
+    p.batch = 1;
+    return p;
+}
+
+static size_t workspace_of(const plumb_form_kernel &kernel, const problem &p)
+{
+    const plumb_form asked = check_abi_form(&p);
+    return call_workspace(&kernel, &asked);
+}
+
+static bool supports(const plumb_form_kernel &kernel, const problem &p)
+{
+    const plumb_form asked = check_abi_form(&p);
+    return call_supports(&kernel, &asked);
+}
+
+static void *allocate(const field &f, size_t bytes)
+{
+    void *memory;
+    error err;
+    if (f.ops->alloc(&memory, f.device, bytes, &err) ||
+        f.ops->set(f.device, memory, 0x5a, bytes, &err))
+        give_up(err);
+    return memory;
+}
+
+static field open_device()
+{
+    field f = {};
+    const char *index;
+    bool no_device;
+    error err;
+    f.ops = device_find("cuda", &index);
+    if (f.ops->open(&f.device, index, &no_device, &err) || f.ops->wake(f.device, &err))
+        give_up(err);
+    return f;
+}
+
+// Memory for each of the problems with any of the kernels, and workspace for at least `least`.
+static field open_field(const std::vector<problem> &problems,
+                        const std::vector<plumb_form_kernel> &kernels, size_t least)
+{
+    field f = open_device();
+    size_t a = 0, b = 0, c = 0, scales[2] = {};
+    f.workspace_bytes = least;
+    for (const problem &p : problems) {
+        a = std::max(a, input_of(p, PART_A).bytes);
+        b = std::max(b, input_of(p, PART_B).bytes);
+        c = std::max(c, output_of(p).bytes);
+        for (int i = 0; i < 2 && p.scales.vector; ++i)
+            scales[i] = std::max(scales[i], scales_of(p, i).bytes);
+        for (const plumb_form_kernel &kernel : kernels)
+            if (supports(kernel, p))
+                f.workspace_bytes = std::max(f.workspace_bytes, workspace_of(kernel, p));
+    }
+    f.a = allocate(f, a + behind_bytes);
+    f.b = allocate(f, b + behind_bytes);
+    f.c = allocate(f, c + behind_bytes);
+    f.workspace = allocate(f, f.workspace_bytes);
+    for (int i = 0; i < 2; ++i)
+        f.scales[i] = allocate(f, scales[i] + behind_bytes);
+    f.groups = (int32_t *)allocate(f, sizeof(group_places));
+    f.scale = (float *)allocate(f, sizeof(float));
+    error err;
+    const float scale = 1 / INPUTS_FP8_SCALE;
+    if (f.ops->write(f.device, f.scale, &scale, sizeof scale, &err))
+        give_up(err);
+    return f;
+}
+
+static plumb_form_args args_of(const field &f)
+{
+    const bool blocks = f.at.scales.vector > 0;
+    plumb_form_args args = {};
+    args.form = check_abi_form(&f.at);
+    args.args.problem = args.form.problem;
+    args.args.a = f.a;
+    args.args.b = f.b;
+    args.args.c = f.c;
+    args.args.scale_a = args.args.scale_b = f.at.in == DTYPE_E4M3 && !blocks ? f.scale : nullptr;
+    args.block_scales_a = blocks ? f.scales[0] : nullptr;
+    args.block_scales_b = blocks ? f.scales[1] : nullptr;
+    args.group_first = f.at.groups.kind ? f.groups : nullptr;
+    args.group_rows = f.at.groups.kind ? f.groups + GROUPS_MOST : nullptr;
+    args.args.workspace = f.workspace;
+    args.args.workspace_bytes = f.workspace_bytes;
+    return args;
+}
+
+// Fills the block scales of the problem in place; NaN behind them.
+static void place_scales(const field &f)
+{
+    error err;
+    for (int i = 0; i < 2 && f.at.scales.vector; ++i) {
+        const part scales = scales_of(f.at, i);
+        inputs_recipe recipe = {};
+        recipe.type = (int)scales.type;
+        recipe.which = MATRIX_A + 2 + i;
+        recipe.seed = seed;
+        recipe.scale = scales.scale;
+        recipe.contents = scales.contents;
+        if (f.ops->fill(f.device, f.scales[i], &recipe, scales.count, &err) ||
+            f.ops->set(f.device, (char *)f.scales[i] + scales.bytes, 0xff, behind_bytes, &err))
+            give_up(err);
+    }
+}
+
+// Tells the device where the groups of the problem in place lie, and clears A's other rows.
+static void place_groups(const field &f)
+{
+    group_places places;
+    error err;
+    if (!f.at.groups.kind)
+        return;
+    group_places_of(&places, &f.at);
+    static_assert(sizeof places == 2 * GROUPS_MOST * sizeof(int32_t), "one after the other");
+    if (f.ops->write(f.device, f.groups, &places, sizeof places, &err) ||
+        group_places_clear(f.ops, f.device, f.a, input_of(f.at, PART_A).bytes, &f.at, &err))
+        give_up(err);
+}
+
+// Computes the reference of the problem in place.
+static int refer(field &f, error *err)
+{
+    const plumb_form_args args = args_of(f);
+    if (!f.at.scales.vector && !f.at.groups.kind)
+        return f.ops->reference(&f.reference, f.device, &f.at, &args.args, &seed, err);
+    return f.ops->form_reference(&f.form_reference, f.device, &f.at, &args, nullptr, err);
+}
+
+// Holds the outputs against it.
+static int compare(comparison *out, const field &f, error *err)
+{
+    const inputs_signs none = {0, 0, (uint64_t)f.at.m, (uint64_t)f.at.n};
+    const double tolerance = check_tolerance(&f.at);
+    if (f.form_reference)
+        return f.ops->form_compare(out, f.device, f.form_reference, f.c, tolerance, err);
+    return f.ops->compare(out, f.device, f.reference, f.c, &none, tolerance, err);
+}
+
+// Puts a problem's inputs in place and computes its reference. What lies behind them is NaN in
+// every type.
+static void place(field &f, const problem &p)
+{
+    error err;
+    if (f.reference)
+        f.ops->reference_free(f.device, f.reference);
+    if (f.form_reference)
+        f.ops->form_reference_free(f.device, f.form_reference);
+    f.reference = nullptr;
+    f.form_reference = nullptr;
+    f.at = p;
+    const size_t a = input_of(p, PART_A).bytes, b = input_of(p, PART_B).bytes;
+    inputs_recipe of_a = {}, of_b;
+    of_a.type = (int)p.in;
+    of_a.which = MATRIX_A;
+    of_a.seed = seed;
+    of_a.scale = 1;
+    of_a.contents = p.scales.vector ? INPUTS_PLAIN : INPUTS_NORMAL;
+    of_b = of_a;
+    of_b.which = MATRIX_B;
+    if (f.ops->fill(f.device, f.a, &of_a, input_of(p, PART_A).count, &err) ||
+        f.ops->fill(f.device, f.b, &of_b, input_of(p, PART_B).count, &err) ||
+        f.ops->set(f.device, (char *)f.a + a, 0xff, behind_bytes, &err) ||
+        f.ops->set(f.device, (char *)f.b + b, 0xff, behind_bytes, &err) ||
+        (place_scales(f), place_groups(f), refer(f, &err)))
+        give_up(err);
+}
+
+// ---- one launch ----
+
+static bool is_wrong(const field &f, const char *name, const char *why)
+{
+    fprintf(stderr, "WRONG %s %s: %s\n", name, name_of(f.at).c_str(), why);
+    return false;
+}
+
+// Launches into poisoned memory (zeros in rows that are no group's); all outputs are held against
+// the reference, and nothing behind them may change. loud: says so when they are right, too.
+static bool launch_checked(const field &f, const plumb_form_kernel &kernel, bool loud)
+{
+    const plumb_form_args args = args_of(f);
+    const size_t bytes = output_of(f.at).bytes;
+    unsigned char behind[256];
+    comparison found = {};
+    char text[128];
+    error err;
+    if (f.ops->set(f.device, f.c, 0xff, bytes + sizeof behind, &err) ||
+        group_places_clear(f.ops, f.device, f.c, bytes, &f.at, &err))
+        give_up(err);
+    wait_for(f, kernel.kernel.name);
+    const int code = call_launch(&kernel, &args, f.ops->stream(f.device));
+    is_done(f.ops->sync(f.device, &err), err);
+    snprintf(text, sizeof text, "launch error %d", code);
+    if (code)
+        return is_wrong(f, kernel.kernel.name, text);
+    if (f.ops->read(f.device, behind, (char *)f.c + bytes, sizeof behind, &err) ||
+        compare(&found, f, &err))
+        give_up(err);
+    for (const unsigned char byte : behind)
+        if (byte != 0xff)
+            return is_wrong(f, kernel.kernel.name, "wrote behind C");
+    snprintf(text, sizeof text, "%llu of %llu wrong, worst %.2e", (unsigned long long)found.wrong,
+             (unsigned long long)output_of(f.at).count, found.error);
+    if (found.wrong)
+        return is_wrong(f, kernel.kernel.name, text);
+    if (loud)
+        fprintf(stderr, "ok %s: %s\n", kernel.kernel.name, text);
+    return true;
+}
+
+static bool prepared(const field &f, const plumb_form_kernel &kernel)
+{
+    const plumb_form_args args = args_of(f);
+    char note[512] = "";
+    if (!call_prepares(&kernel, &args.form))
+        return true;
+    const int code =
+        call_prepare(&kernel, &args, f.ops->stream(f.device), nullptr, note, sizeof note);
+    fprintf(stderr, "%d,%ld,%ld,%ld,%s: %d %s\n", (int)f.at.in, (long)f.at.m, (long)f.at.n,
+            (long)f.at.k, kernel.kernel.name, code, note);
+    return code == 0;
+}
+
+// ---- the arms of a comparison ----
+//
+// The kernels under test and cuBLASLt's algorithms, and a sample of one on bench's stopwatch.
+
+struct arm {
+    std::string name;
+    const plumb_form_kernel *kernel; // NULL: cuBLASLt
+    choice matmul;                   // its problem and algorithm
+    bool exact;                      // FP8 without fast accumulation
+    std::vector<double> us, ghz;
+    double guess; // us
+};
+
+static cublaslt_state library;
+
+struct launching {
+    const arm *of;
+    plumb_form_args args;
+};
+
+static int launch_arm(void *self, uint32_t, void *stream)
+{
+    launching *l = static_cast<launching *>(self);
+    if (l->of->kernel)
+        return call_launch(l->of->kernel, &l->args, stream);
+    l->args.args.workspace_bytes = cublaslt_workspace_bytes;
+    return run(&library, &l->of->matmul, &l->args.args, static_cast<cudaStream_t>(stream));
+}
+
+// A first launch, untimed: it loads the code, which a sample's must not (it is queued while the
+// stream is held).
+static void settle(const field &f, const arm &of)
+{
+    launching self = {&of, args_of(f)};
+    error err = {};
+    wait_for(f, of.name.c_str());
+    const int code = launch_arm(&self, 0, f.ops->stream(f.device));
+    snprintf(err.text, sizeof err.text, "launch error %d", code);
+    is_done(code || f.ops->sync(f.device, &err), err);
+}
+
+// cuBLASLt's algorithms for the problem in place, as its heuristics order them; none where it does
+// not do the problem.
+static std::vector<arm> blas_arms(const field &f, bool fast, const char *name)
+{
+    choice matmul = {};
+    cublasLtMatmulHeuristicResult_t results[algorithms_max];
+    int found = 0;
+    plumb_args args = args_of(f).args;
+    args.workspace_bytes = cublaslt_workspace_bytes;
+    matmul.problem = args.problem;
+    std::vector<arm> arms;
+    if ((!library.handle && cublasLtCreate(&library.handle)) || make_operation(&matmul, fast) ||
+        set_scales(&matmul, &args) ||
+        ask_heuristics(results, &found, algorithms_max, &library, &matmul, &args))
+        found = 0;
+    for (int i = 0; i < found; ++i) {
+        if (results[i].state != CUBLAS_STATUS_SUCCESS)
+            continue;
+        matmul.algorithm = results[i].algo;
+        arms.push_back({name + ("#" + std::to_string(i)), nullptr, matmul, !fast, {}, {}, 0});
+        settle(f, arms.back());
+    }
+    if (arms.empty())
+        free_choice(&matmul);
+    return arms;
+}
+
+// What such arms share. Arms may be copies: to be called once for all of a blas_arms().
+static void free_arms(std::vector<arm> &arms)
+{
+    if (!arms.empty())
+        free_choice(&arms.front().matmul);
+}
+
+// One cold launch on the stopwatch.
+static void take(const field &f, arm &of, bool keep)
+{
+    launching self = {&of, args_of(f)};
+    batch one = {};
+    one.launch = launch_arm;
+    one.self = &self;
+    one.sets = one.launches = 1;
+    one.flush = FLUSH_READ;
+    struct sample s = {};
+    findings found = {};
+    int code = 0;
+    error err = {};
+    wait_for(f, of.name.c_str());
+    const int failed = f.ops->sample(&s, &found, f.device, &one, &code, &err);
+    if (code)
+        snprintf(err.text, sizeof err.text, "launch error %d", code);
+    is_done(failed || code, err);
+    if (!keep)
+        return;
+    of.us.push_back(s.time_ns / 1e3);
+    if (s.clock_hz > 0)
+        of.ghz.push_back(s.clock_hz / 1e9);
+}
+
+// ---- cold times of all arms in random order, one problem after the other ----
+
+static double median(std::vector<double> values)
+{
+    return values.empty() ? NAN : robust_median(values.data(), values.size());
+}
+
+static void rounds(const field &f, std::vector<arm> &arms, int count, int warm)
+{
+    static std::mt19937 random(20261121);
+    std::vector<int> order(arms.size());
+    for (size_t i = 0; i < arms.size(); ++i)
+        order[i] = (int)i;
+    for (int round = 0; round < warm + count; ++round) {
+        double best = INFINITY;
+        for (const arm &a : arms)
+            if (!a.us.empty())
+                best = fmin(best, median(a.us));
+        std::shuffle(order.begin(), order.end(), random);
+        for (int i : order)
+            if (arms[i].us.empty() || median(arms[i].us) < 1.5 * best)
+                take(f, arms[i], round >= warm);
+    }
+}
+
+// The fastest `keep` of cuBLASLt's algorithms, timed cold; the first heuristic ("default") always.
+static std::vector<arm> best_blas(const field &f, bool fast, const char *name)
+{
+    std::vector<arm> all = blas_arms(f, fast, name);
+    rounds(f, all, 4, 1);
+    std::vector<arm> kept;
+    if (all.empty())
+        return kept;
+    std::stable_sort(all.begin() + 1, all.end(),
+                     [](const arm &x, const arm &y) { return median(x.us) < median(y.us); });
+    for (size_t i = 0; i < all.size() && i < 3; ++i) {
+        all[i].guess = median(all[i].us);
+        all[i].us.clear();
+        all[i].ghz.clear();
+        kept.push_back(all[i]);
+    }
+    return kept;
+}
+
+static bool prepares(const plumb_form_kernel &kernel)
+{
+    return kernel.prepare || kernel.kernel.prepare;
+}
+
+// The library's kernels have no type of their own and say by themselves what they support.
+static bool is_typed(const plumb_form_kernel &kernel)
+{
+    return !prepares(kernel) || kernel.kernel.traits.in_type != PLUMB_FP32;
+}
+
+static bool takes(const plumb_form_kernel &kernel, const problem &p)
+{
+    return (!is_typed(kernel) || (kernel.kernel.traits.in_type == (int)p.in &&
+                                  kernel.kernel.traits.out_type == (int)p.out)) &&
+           supports(kernel, p);
+}
+
+// What stands for the library: its kernels of a dual GEMM.
+static bool is_control(const plumb_form_kernel &kernel)
+{
+    return prepares(kernel) && !strncmp(kernel.kernel.name, "cublaslt", 8);
+}
+
+// commit: NULL, or the rows are those that `plumb import` reads.
+struct output {
+    const char *commit;
+    device_info device;
+};
+
+static output describe_output(const field &f, const char *commit)
+{
+    output out = {commit, {}};
+    error err;
+    if (f.ops->info(&out.device, f.device, &err))
+        give_up(err);
+    printf("%s\n", commit ? "commit,kernel,problem,time_ns,clock_hz,device,device_name,regime"
+                          : "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples");
+    return out;
+}
+
+static void print_arm(const arm &a, const problem &p, double best, const output &out)
+{
+    const double us = median(a.us), ghz = median(a.ghz);
+    char text[PROBLEM_TEXT];
+    problem_format(text, &p);
+    if (out.commit)
+        printf("%s,%s,%s,%.0f,%.0f,%s,%s,cold\n", out.commit, a.name.c_str(), text, us * 1e3,
+               ghz == ghz ? ghz * 1e9 : 0, out.device.uuid, out.device.name);
+    else
+        printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu\n", (int)p.in, (long)p.m, (long)p.n,
+               (long)p.k, a.name.c_str(), us, 2e-6 * p.m * check_count_b(&p) / us, best / us, ghz,
+               *std::min_element(a.us.begin(), a.us.end()), a.us.size());
+}
+
+// Leaves those of the arms that are worth more samples: all of cuBLASLt's, whatever prepares itself
+// (selectors and searches, whose choice may not be among the fastest), and the fastest eight of the
+// other kernels; FP8's with promoted sums, the fastest four, for themselves. The others are printed
+// as they stand.
+static std::vector<arm> finalists(std::vector<arm> &arms, const problem &p, double best,
+                                  const output &out)
+{
+    std::stable_sort(arms.begin(), arms.end(), [](const arm &x, const arm &y) {
+        return x.kernel && y.kernel ? median(x.us) < median(y.us) : !x.kernel && y.kernel;
+    });
+    static const int places[] = {8, 4};
+    std::vector<arm> kept;
+    int seen[2] = {};
+    for (arm &a : arms) {
+        const bool promoted = a.kernel && a.kernel->kernel.traits.promote_k;
+        const bool rated = a.kernel && !prepares(*a.kernel);
+        if (rated && seen[promoted]++ >= places[promoted]) {
+            print_arm(a, p, best, out);
+            continue;
+        }
+        a.us.clear();
+        a.ghz.clear();
+        kept.push_back(a);
+    }
+    return kept;
+}
+
+// The library's best: of its algorithms, or of the kernels that are made of them.
+static double best_of(const std::vector<arm> &arms)
+{
+    double best = INFINITY;
+    for (const arm &a : arms)
+        if (a.kernel ? a.kernel->kernel.traits.in_type != 0 && is_control(*a.kernel) : !a.exact)
+            best = fmin(best, median(a.us));
+    return best;
+}
+
+// Every arm is sampled in random order among all the others, in two stages: three samples of each,
+// which choose the finalists and are then forgotten, and `count` rounds of those. (Several samples
+// of one arm after the other, cuBLASLt's first, are not comparable: the clock that the power limit
+// leaves is 5 to 20 % higher after the pause of the checks than a second later.)
+static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels, const problem &p,
+                         int count, const output &out)
+{
+    place(f, p);
+    const bool fp8 = p.in == DTYPE_E4M3,
+               plain = problem_is_plain(&p) && p.epilogue == EPILOGUE_NONE;
+    std::vector<arm> fast, exact;
+    if (plain)
+        fast = best_blas(f, true,
+                         fp8                     ? "cublaslt-fast"
+                         : p.layout == LAYOUT_NN ? "cublaslt-nn"
+                                                 : "cublaslt");
+    if (fp8 && plain)
+        exact = best_blas(f, false, "cublaslt-exact");
+    std::vector<arm> arms = fast;
+    arms.insert(arms.end(), exact.begin(), exact.end());
+    const double guess = arms.empty() ? 100 : arms.front().guess;
+    for (const plumb_form_kernel &kernel : kernels)
+        if (takes(kernel, p) && prepared(f, kernel) && launch_checked(f, kernel, false))
+            arms.push_back({kernel.kernel.name, &kernel, {}, false, {}, {}, 0});
+    rounds(f, arms, 3, 0);
+    std::vector<arm> last = finalists(arms, p, best_of(arms), out);
+    rounds(f, last, std::max(5, std::min(count, (int)(30000 / guess))), 1);
+    for (const arm &a : last)
+        print_arm(a, p, best_of(last), out);
+    fflush(stdout);
+    free_arms(fast);
+    free_arms(exact);
+}
+
+// The product with block scales, as cuBLASLt has them.
+static problem scaled(problem p)
+{
+    p.epilogue = EPILOGUE_NONE;
+    p.scales.type = DTYPE_FP32;
+    p.scales.vector = p.scales.rows_b = 128;
+    p.scales.rows_a = 1;
+    p.scales.layout = SCALES_COLUMNS;
+    return p;
+}
+
+// What these kernels do of size m x n x k: every type and layout, once each. A kernel is asked for
+// layout TN, or for NN, a dual GEMM or block scales when it does that alone.
+static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &kernels, long m,
+                                        long n, long k, bool typed)
+{
+    std::vector<problem> problems;
+    for (const plumb_form_kernel &kernel : kernels) {
+        problem p = product(m, n, k, (dtype)kernel.kernel.traits.in_type,
+                            (dtype)kernel.kernel.traits.out_type);
+        p.layout = LAYOUT_NN;
+        if (typed && !is_typed(kernel))
+            continue;
+        if (!supports(kernel, p))
+            p.layout = LAYOUT_TN;
+        if (!supports(kernel, p))
+            p.epilogue = EPILOGUE_DUAL_SILU;
+        if (!supports(kernel, p))
+            p = scaled(p);
+        if (supports(kernel, p) &&
+            std::none_of(problems.begin(), problems.end(),
+                         [&](const problem &x) { return problem_equal(&x, &p); }))
+            problems.push_back(p);
+    }
+    return problems;
+}
+
+// The problem with groups that a text is, if it is one.
+static bool read_groups(problem *out, const char *text)
+{
+    error err;
+    return !problem_parse(out, text, &err) && out->groups.kind;
+}
+
+// Those of a file: lines "m n k", and for the store problems with groups in full.
+static std::vector<problem>
+read_problems(const char *path, const std::vector<plumb_form_kernel> &kernels, bool groups)
+{
+    std::vector<problem> problems;
+    problem grouped;
+    FILE *file = fopen(path, "r");
+    char line[256];
+    long m, n, k;
+    if (!file) {
+        fprintf(stderr, "%s: cannot be read\n", path);
+        exit(4);
+    }
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (groups && read_groups(&grouped, line))
+            problems.push_back(grouped);
+        if (sscanf(line, "%ld %ld %ld", &m, &n, &k) != 3)
+            continue;
+        const std::vector<problem> some = problems_of(kernels, m, n, k, true);
+        problems.insert(problems.end(), some.begin(), some.end());
+    }
+    fclose(file);
+    return problems;
+}
+
+static int time_all(int count, const char *path, const std::vector<plumb_form_kernel> &kernels,
+                    const char *commit)
+{
+    const std::vector<problem> problems = read_problems(path, kernels, commit != nullptr);
+    field f = open_field(problems, kernels, cublaslt_workspace_bytes);
+    const output out = describe_output(f, commit);
+    for (const problem &p : problems)
+        time_problem(f, kernels, p, count, out);
+    return 0;
+}
+
+// ---- the commands ----
 
 // SWEEP_SKIP: a file of kernels' names, one a line, that are left out.
 static bool is_skipped(const char *name)

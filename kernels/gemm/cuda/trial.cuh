@@ -173,7 +173,8 @@ static int try_out(int *best, const trial_terms &terms, cudaStream_t stream, lau
     *best = 0;
     if (ways < 2)
         return 0;
-    trial t = {stream};
+    trial t = {};
+    t.stream = stream;
     int code = open_trial(&t, ways);
     for (int round = 0; round < trial_rounds && spent_us < terms.limit_us && !code; ++round)
         code = time_round(&spent_us, &t, round, ways, launch);
