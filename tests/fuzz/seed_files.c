@@ -4,6 +4,7 @@
 // cubin, a fat binary with it, packed samples, and two shards of two runs:
 // one with nothing else and one with a row of each table.
 #include "baselines/pack.h"
+#include "ci/history/links_pack.h"
 #include "kernels/kernel.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_open_store.h"
@@ -15,7 +16,7 @@
 
 static const char *folder;
 
-static void put(const char *name, const void *bytes, size_t size)
+static void put_file(const char *name, const void *bytes, size_t size)
 {
     char *path = xprintf("%s/%s", folder, name);
     FILE *file = fopen(path, "wb");
@@ -29,8 +30,8 @@ static void put_cubin(void)
     static struct cubin cubin;
     static unsigned char fat[12000];
     cubin_make(&cubin, &library_usual_cubin);
-    put("seed.cubin", cubin.bytes, cubin.used);
-    put("seed.fatbin", fat, fatbin_make(fat, 2, cubin.bytes, cubin.used));
+    put_file("seed.cubin", cubin.bytes, cubin.used);
+    put_file("seed.fatbin", fat, fatbin_make(fat, 2, cubin.bytes, cubin.used));
 }
 
 static void put_samples(void)
@@ -47,8 +48,58 @@ static void put_samples(void)
                                      .temperature_c = INT16_MIN,
                                      .power_mw = -1};
     pack_samples(&packed, &size, samples, ARRAY_COUNT(samples));
-    put("seed.pack", packed, size);
+    put_file("seed.pack", packed, size);
     free(packed);
+}
+
+// With the first byte that says what it is, as fuzz_kept.c has it.
+static void put_kept(const char *name, char kind, struct buffer *bytes)
+{
+    struct buffer all = {0};
+    buffer_add(&all, &kind, 1);
+    buffer_add(&all, bytes->bytes, bytes->length);
+    put_file(name, all.bytes, all.length);
+    buffer_free(&all);
+    buffer_free(bytes);
+}
+
+static void put_links(void)
+{
+    const struct interval size = {0.01, 0.005, 0.015};
+    struct linked_change change = {.at = {"0123abcd", 1700003600},
+                                   .base = {"4567abcd", 1700000000},
+                                   .size = size,
+                                   .evidence = 20,
+                                   .link = 1};
+    struct linked_misfit misfit = {change.at, change.base, 1};
+    const struct linked_history history = {.changes = &change,
+                                           .change_count = 1,
+                                           .misfits = &misfit,
+                                           .misfit_count = 1,
+                                           .level_count = 2,
+                                           .step_count = 2,
+                                           .newest = 1,
+                                           .links = 3,
+                                           .loops = 1,
+                                           .newest_link = 3,
+                                           .neighbours = 1,
+                                           .now = size,
+                                           .since = change.at,
+                                           .accepted = size};
+    const struct commit_place places[] = {{.key = 1}, {.key = 2}};
+    struct linked_level levels[] = {{.at = &places[0], .level = size},
+                                    {.at = &places[1], .level = size, .tried = true}};
+    struct linked_step steps[] = {{.at = &places[0]}, {.at = &places[1], .level = 1}};
+    size_t numbers[] = {0, 1};
+    const struct linked_part part = {numbers, levels, 2, steps, 2};
+    const struct settled_links settled = {.accepted = ""};
+    struct buffer bytes = {0};
+    linked_pack(&bytes, &history);
+    put_kept("seed-history.kept", 0, &bytes);
+    linked_part_pack(&bytes, &part);
+    put_kept("seed-part.kept", 1, &bytes);
+    settled_pack(&bytes, &settled);
+    put_kept("seed-settled.kept", 2, &bytes);
 }
 
 // What runs alone do not write, one row of each table that is merged.
@@ -128,7 +179,7 @@ static void put_imports(void)
          "\"name\":\"void g<float>(int)\",\"dur\":7.5,\"args\":{\"device\":0,\"grid\":[4,1,1],"
          "\"block\":[9,1,1]}},{\"cat\":\"cpu_op\",\"name\":\"x\",\"dur\":1}]}"}};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        put(files[i].name, files[i].text, strlen(files[i].text));
+        put_file(files[i].name, files[i].text, strlen(files[i].text));
     char *path = xprintf("%s/import-nsys.db", folder);
     unlink(path);
     run_sql(path, "PRAGMA page_size = 512; CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value "
@@ -155,7 +206,7 @@ static void put_abi(void)
             .output = {.count = 4096, .type = PLUMB_FP32, .scale = 1},
             .absolute = 1e-3,
             .relative = 1e-3}};
-    put("seed.abi", &abi, sizeof(abi));
+    put_file("seed.abi", &abi, sizeof(abi));
 }
 
 int main(int argc, char **argv)
@@ -167,6 +218,7 @@ int main(int argc, char **argv)
     put_imports();
     put_cubin();
     put_samples();
+    put_links();
     put_shard("seed.db", "");
     put_shard("full.db", other_tables);
     return 0;
