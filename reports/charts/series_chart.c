@@ -449,9 +449,9 @@ void series_chart(struct markup *m, const struct series_chart *chart)
     markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls
     if (!chart->data_name)
         write_data(m, &all);
-    if (chart->level_count > 0)
+    if (chart->level_count > 0 && !chart->undrawn)
         level_chart(m, chart);
-    if (series_is_timed(chart->history) || chart->level_count == 0)
+    if ((series_is_timed(chart->history) || chart->level_count == 0) && !chart->undrawn)
         draw(m, &still);
     markup_end(m);
     free(shown);

@@ -36,6 +36,7 @@ struct series_chart {
     // What addresses call the chart, and the name by which chart.js finds its data, which lies
     // elsewhere; NULL: it is put beside.
     const char *data_name, *line_name;
+    bool undrawn;                     // nothing is drawn: a script does it
     const struct chart_level *levels; // ascending; drawn above the times
     size_t level_count;
 };

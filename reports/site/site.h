@@ -14,7 +14,7 @@
 //     in
 //                     files of SITE_RUNS_PER_FILE runs
 //     series/*.js     the data of one series' chart;  series.js  the names of all series
-//     series/*.html   all changes of a series, where its kernel's page shows the newest
+//     series/*.html   a series whole, where its kernel's page shows less of it
 //     points/*.js     the points of a long series that its page leaves out
 //     events.html     the newest events, one row each;  feed.xml  the same as an Atom feed
 //     events/*.html   older ones, where there are very many;  events/list.js  which is where

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pages of kernels, and the files of their series: a kernel's page is a table of its series, then a
-// part for each with its chart, its newest changes and the prediction; a series with many changes
-// has a page of all of them. Of kernels whose stamp differs every series is loaded once, by as many
-// threads as there are contexts, and makes its part of the page.
+// part for each with its chart, its newest changes and the prediction; a series with many changes,
+// or of a kernel with many series, has a page of its own. Of kernels whose stamp differs every
+// series is loaded once, by as many threads as there are contexts, and makes its part of the page.
 //
 // What a page loads lies beside it: series/NAME.js is what the chart of a series draws,
 // points/NAME.js has the points of a long series that its page leaves out, series.js names all
@@ -207,7 +207,7 @@ static struct series_chart chart_of(const struct site_detail *d)
                                  .upper_ns = d->upper_ns};
 }
 
-static void chart(struct site_page *p, size_t series, const struct site_detail *d)
+static void chart(struct site_page *p, size_t series, const struct site_detail *d, bool drawn)
 {
     char anchor[SITE_ANCHOR], name[SITE_ANCHOR];
     struct series_chart chart = chart_of(d);
@@ -217,6 +217,7 @@ static void chart(struct site_page *p, size_t series, const struct site_detail *
     site_series_name(name, p->map->site, series);
     struct uprights u = uprights_of(&chart, d);
     struct chart_level *levels = levels_of(&chart, &d->linked);
+    chart.undrawn = !drawn;
     chart.data_name = anchor;
     chart.line_name = name;
     chart.marks = u.marks;
@@ -476,14 +477,46 @@ static void write_summary(struct site_page *p, size_t index, const struct site_d
     markup_end(p->m);
 }
 
-static bool series_has_page(const struct site_detail *d)
+// Of a kernel with many series the worst are on its page whole. Of the others it has what can be
+// read at a glance; their charts, which a script draws there from the series' file, their changes
+// and predictions are on pages of their own, for a page with the drawings of all would have
+// megabytes.
+enum { OPEN_AT_FIRST = 3, WHOLE_MOST = 8 };
+
+struct part { // of a kernel's page
+    size_t series;
+    bool open, whole;
+    struct buffer html;
+};
+
+static bool series_has_page(const struct part *part, const struct site_detail *d)
 {
-    return d->change_count > CHANGES_SHOWN;
+    return !part->whole || d->change_count > CHANGES_SHOWN;
 }
 
-static void series_part(struct buffer *html, const struct site_map *map, size_t index,
-                        const struct site_detail *d, bool open)
+// The chart is `drawn` or left to a script.
+static void write_chart(struct site_page *p, size_t index, const struct site_detail *d, bool drawn)
 {
+    const struct site_series *s = &p->map->site->series[index];
+    if (s->sentence)
+        markup_element(p->m, "p", "sentence", s->sentence);
+    markup_open(p->m, "div", "figures");
+    chart(p, index, d, drawn);
+    markup_end(p->m);
+    write_facts(p, s, d);
+}
+
+static void write_rest(struct site_page *p, size_t index, const struct site_detail *d, size_t most)
+{
+    markup_open(p->m, "div", "figures");
+    write_model(p->m, &p->map->site->series[index], d);
+    markup_end(p->m);
+    write_changes(p, d, most);
+}
+
+static void series_part(struct part *part, const struct site_map *map, const struct site_detail *d)
+{
+    const size_t index = part->series;
     struct site_page p = {.map = map, .root = "../", .m = markup_new(MARKUP_PART)};
     const struct site_series *s = &map->site->series[index];
     char anchor[SITE_ANCHOR], name[SITE_ANCHOR];
@@ -491,58 +524,31 @@ static void series_part(struct buffer *html, const struct site_map *map, size_t 
     site_series_name(name, map->site, index);
     markup_open(p.m, "details", s->kind == VERDICT_SAME ? "series" : "series changed");
     markup_attrf(p.m, "id", "%s", anchor);
-    markup_attr(p.m, "open", open ? "" : NULL);
+    markup_attr(p.m, "open", part->open ? "" : NULL);
     write_summary(&p, index, d);
     markup_start(p.m, "div");
-    if (s->sentence)
-        markup_element(p.m, "p", "sentence", s->sentence);
-    markup_open(p.m, "div", "figures");
-    chart(&p, index, d);
-    markup_end(p.m);
-    write_facts(&p, s, d);
-    markup_open(p.m, "div", "figures");
-    write_model(p.m, s, d);
-    markup_end(p.m);
-    write_changes(&p, d, CHANGES_SHOWN);
-    if (series_has_page(d)) {
+    write_chart(&p, index, d, part->whole);
+    if (part->whole)
+        write_rest(&p, index, d, CHANGES_SHOWN);
+    if (series_has_page(part, d)) {
         markup_start(p.m, "p");
         markup_start(p.m, "a");
         markup_attrf(p.m, "href", "../series/%s.html", name);
-        markup_textf(p.m, "All %zu changes", d->change_count);
+        markup_textf(p.m, part->whole ? "All %zu changes" : "Its drawing, prediction and %zu %s",
+                     d->change_count, plural(d->change_count, "change", "changes"));
         markup_end(p.m);
         markup_end(p.m);
     }
-    write_epochs(&p, d);
-    write_breaks(&p, d);
-    markup_end(p.m);
-    markup_end(p.m);
-    markup_finish(p.m, html);
-}
-
-// ---- a page of all its changes ----
-
-// What it shows, as it shows it: most runs add nothing.
-static uint64_t series_stamp(const struct site_map *map, size_t index, const struct site_detail *d)
-{
-    char name[SITE_ANCHOR], text[VIEW_TEXT];
-    site_series_name(name, map->site, index);
-    uint64_t hash = hash_text(hash_text(HASH_START, map->site->tool_version), page_version());
-    hash = hash_text(hash_text(hash, map->site->repository), map->site->commit_url);
-    hash =
-        hash_text(hash_text(hash, name), map->site->devices[map->site->series[index].device].name);
-    for (size_t i = 0; i < d->change_count; i++) {
-        const struct site_change *c = &d->changes[i];
-        hash = hash_text(hash_text(hash_text(hash, c->commit), c->first_commit), c->last_commit);
-        view_percent(text, expm1(c->log_ratio.value));
-        hash = hash_text(hash, text);
-        view_interval(text, interval_relative(c->log_ratio));
-        hash = hash_text(hash, text);
-        snprintf(text, sizeof(text), "%.1f %d %d", c->log_evidence / M_LN10, (int)c->cause,
-                 (int)c->linked);
-        hash = hash_text(hash_text(hash, text), c->sentence);
+    if (part->whole) {
+        write_epochs(&p, d);
+        write_breaks(&p, d);
     }
-    return hash;
+    markup_end(p.m);
+    markup_end(p.m);
+    markup_finish(p.m, &part->html);
 }
+
+// ---- its own page ----
 
 static void series_page(struct buffer *html, const struct site_map *map, size_t index,
                         const struct site_detail *d)
@@ -559,13 +565,15 @@ static void series_page(struct buffer *html, const struct site_map *map, size_t 
     markup_element(p.m, "div", "word", "series");
     markup_element(p.m, "h1", NULL, title.bytes);
     markup_start(p.m, "p");
-    markup_textf(
-        p.m, "On %s. Its chart and what else is known of it: ", map->site->devices[s->device].name);
+    markup_textf(p.m, "On %s. A chart to zoom, and the kernel's other series: ",
+                 map->site->devices[s->device].name);
     site_series_link(&p, index, "on its kernel's page");
     markup_end(p.m);
     markup_end(p.m);
-    site_heading(p.m, "All of its changes");
-    write_changes(&p, d, SIZE_MAX);
+    write_chart(&p, index, d, true);
+    write_rest(&p, index, d, SIZE_MAX);
+    write_epochs(&p, d);
+    write_breaks(&p, d);
     site_finish(&p, &page, html);
     buffer_free(&title);
     buffer_free(&unused);
@@ -596,16 +604,14 @@ static void put_break(struct json *j, const struct site_break *b)
 }
 
 static void series_data(struct buffer *json, const struct site_map *map, size_t index,
-                        const struct site_detail *d, uint64_t stamp)
+                        const struct site_detail *d)
 {
     const struct site *site = map->site;
     const struct site_series *s = &site->series[index];
     struct json j = {.out = json};
-    char problem[PROBLEM_TEXT], text[32];
+    char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
-    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
     json_begin(&j, NULL, '{');
-    json_clean(&j, "stamp", text);
     json_clean(&j, "kernel", s->kernel);
     json_clean(&j, "problem", problem);
     json_clean(&j, "device", site->devices[s->device].uuid);
@@ -652,8 +658,6 @@ static void kernel(struct buffer *html, struct buffer *json, const struct site_m
     json_end(&p.json, ']');
     site_finish(&p, &page, html);
 }
-
-enum { OPEN_AT_FIRST = 3 };
 
 // ---- what a page is made of ----
 
@@ -761,29 +765,21 @@ static int write_settled(struct site_target *target, void *context, const struct
     return status ? -1 : site_put_both(target, "points/", name, ".js", &js, &json, err);
 }
 
-// The data carry the page's stamp and are written after it: killed between, both are made again.
-static int put_series(struct site_target *target, const struct site_map *map, size_t series,
-                      const struct site_detail *detail, struct error *err)
+static int put_series(struct site_target *target, const struct site_map *map,
+                      const struct part *part, const struct site_detail *detail, struct error *err)
 {
     struct buffer html = {0}, js = {0}, json = {0};
     char name[SITE_ANCHOR];
-    const uint64_t stamp = series_stamp(map, series, detail);
-    site_series_name(name, map->site, series);
-    if (series_has_page(detail) && !site_has_stamp(target, "series/", name, ".html", stamp)) {
-        series_page(&html, map, series, detail);
+    site_series_name(name, map->site, part->series);
+    if (series_has_page(part, detail)) {
+        series_page(&html, map, part->series, detail);
         if (site_put(target, "series/", name, ".html", &html, err))
             return -1;
     }
-    series_data(&json, map, series, detail, stamp);
+    series_data(&json, map, part->series, detail);
     site_wrap(&js, "plumbLine", &json);
     return site_put_both(target, "series/", name, ".js", &js, &json, err);
 }
-
-struct part { // of a kernel's page
-    size_t series;
-    bool open;
-    struct buffer html;
-};
 
 struct parts {
     const struct site_map *map;
@@ -802,10 +798,10 @@ static int make_part(struct site_target *target, void *context, size_t job, void
     int status = site->load(&detail, part->series, context, &arena, err);
     target->written.loaded += status == 0;
     if (status == 0 && (write_settled(target, context, site, part->series, &detail, err) ||
-                        put_series(target, parts->map, part->series, &detail, err)))
+                        put_series(target, parts->map, part, &detail, err)))
         status = -1;
     if (status == 0)
-        series_part(&part->html, parts->map, part->series, &detail, part->open);
+        series_part(part, parts->map, &detail);
     arena_free(&arena);
     return status;
 }
@@ -833,8 +829,10 @@ static size_t find_changed(struct making *out, struct parts *parts, struct site_
         out[count++] = (struct making){kernel, stamp, parts->count};
         for (size_t i = 0; i < kernel->count; i++) {
             const bool changed = map->site->series[kernel->series[i]].kind != VERDICT_SAME;
-            parts->items[parts->count++] = (struct part){
-                .series = kernel->series[i], .open = (changed || i == 0) && i < OPEN_AT_FIRST};
+            parts->items[parts->count++] =
+                (struct part){.series = kernel->series[i],
+                              .open = (changed || i == 0) && i < OPEN_AT_FIRST,
+                              .whole = kernel->count <= WHOLE_MOST || i < OPEN_AT_FIRST};
         }
     }
     return count;

@@ -131,6 +131,23 @@ runChecks({
     await page.close();
   },
 
+  // A kernel of many series: the page stays small, and a script draws what it leaves out.
+  async a_large_kernels_page_is_small_and_draws_when_opened(open, folder) {
+    const name = "kernel/tiled.html", text = fs.readFileSync(path.join(folder, "site-large", name), "utf8");
+    assert.ok(text.length < 500e3, name + " has " + text.length);
+    const page = await open("site-large/" + name);
+    await page.evaluate("(() => { let part = document.querySelectorAll('details.series')[10]; part.open = true; part.scrollIntoView(); })()");
+    if (await page.evaluate("typeof Dygraph !== 'undefined'"))
+      await page.until("document.querySelectorAll('details.series')[10].querySelector('.ts').chart");
+    const own = await page.evaluate("document.querySelectorAll('details.series')[10].querySelector('a[href^=\"../series/\"]').href");
+    await isClean(page);
+    await page.goto(own);
+    assert.ok(await page.evaluate("document.querySelector('.ts svg path.curve').getBoundingClientRect().width > 500"));
+    assert.match(await page.evaluate("document.body.innerText"), /What the predicted time is made of/);
+    await isClean(page);
+    await page.close();
+  },
+
   async prediction_and_pipeline_are_drawn(open) {
     const page = await open("site/kernel/tma_persistent.html");
     const figure = "Array.from(document.querySelector('details.series').querySelectorAll('figure'))";

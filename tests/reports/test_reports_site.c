@@ -140,6 +140,39 @@ static void json_beside_every_page_is_valid(void **state)
     }
 }
 
+// Of a kernel with many series the worst are on its page whole; every other has a page of its own,
+// where all is drawn, and is no longer than what can be read at a glance.
+static void many_series_of_a_kernel_have_pages_of_their_own(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 300, 700, false); // 15 of each kernel
+    site_folder_write(&h, *state);
+    char *page = site_folder_read(*state, "kernel/tiled.html");
+    size_t whole = 0, links = 0, parts = 0;
+    for (const char *c = page; (c = strstr(c, "<details class=\"series")); c++) {
+        const char *end = strstr(c, "</details>"), *drawn = strstr(c, "<svg class=\"chart wide"),
+                   *link = strstr(c, "href=\"../series/");
+        whole += drawn && drawn < end;
+        parts++;
+        assert_true((drawn && drawn < end) || end - c < 4000);
+        if (!link || link > end)
+            continue;
+        char *name = xprintf("%.26s", link + strlen("href=\"../"));
+        char *own = site_folder_read(*state, name);
+        assert_non_null(strstr(own, "<svg class=\"chart wide"));
+        assert_non_null(strstr(own, "What the predicted time is made of"));
+        assert_non_null(strstr(own, "kernel/tiled.html#s-"));
+        links++;
+        free(own);
+        free(name);
+    }
+    assert_int_equal(parts, 15);
+    assert_int_equal(whole, 3);
+    assert_int_equal(links, 12);
+    free(page);
+    helper_site_free(&h);
+}
+
 // ---- runs ---------------------------------------------------------------------------------------
 
 // The only plain run is the oldest: nothing is before it, but gates are compared too.
@@ -376,6 +409,7 @@ int main(void)
         site_test(hostile_names_stay_inside_and_apart),
         site_test(kernels_never_share_a_page),
         site_test(json_beside_every_page_is_valid),
+        site_test(many_series_of_a_kernel_have_pages_of_their_own),
         site_test(declared_changes_are_named_on_the_kernels_page),
         site_test(gates_after_one_plain_run_are_compared),
         site_test(new_runs_touch_their_file_only),
