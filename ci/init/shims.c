@@ -442,16 +442,11 @@ static void add_problems(struct buffer *out, const struct shim_policy *policy,
     for (size_t i = 0; i < (host || group->square ? 1 : ARRAY_COUNT(sizes)); i++) {
         buffer_printf(out, "\tproblem = %s:", host ? "256x256x256" : sizes[i]);
         add_lower(out, group->in_type);
-        if (group->out_type && strcmp(group->in_type, group->out_type) != 0) {
-            buffer_puts(out, "-");
-            add_lower(out, group->out_type);
-        }
+        buffer_puts(out, "-"); // as every report spells it
+        add_lower(out, group->out_type ? group->out_type : group->in_type);
         const bool tn = policy->form == FORM_CUDA_TN || policy->form == FORM_PLAN;
-        const char *layout = group->layout ? group->layout : tn ? "TN" : "NN";
-        if (strcmp(layout, "TN") != 0) { // what a problem says without one
-            buffer_puts(out, ":");
-            add_lower(out, layout);
-        }
+        buffer_puts(out, ":");
+        add_lower(out, group->layout ? group->layout : tn ? "TN" : "NN");
         buffer_puts(out, "\n");
     }
 }

@@ -43,7 +43,7 @@ void progress_left(struct progress *progress, double left_s)
     const double spent_s = monotonic_s() - progress->started_s;
     progress->left_s = left_s >= 0 ? left_s : NAN;
     if (left_s >= 0 && spent_s + left_s > 0)
-        progress->share = spent_s / (spent_s + left_s);
+        progress->share = fmax(progress->share, spent_s / (spent_s + left_s));
 }
 
 static size_t terminal_columns(void)

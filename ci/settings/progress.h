@@ -12,7 +12,7 @@ struct progress {
     bool terminal, quiet;
     double started_s, shown_s; // monotonic
     double left_s;             // NaN: not known
-    double share;              // of the work that is done, 0..1, as is known now: it may go back
+    double share;              // of the work that is done, 0..1: it never goes back
     size_t width;              // columns of the line on screen
 };
 

@@ -170,7 +170,7 @@ runChecks({
   // Drawings shrink to the screen; what is written in them does not fall below 11 px, and nothing is
   // cut off beside the page.
   async drawings_can_be_read_on_a_phone(open) {
-    for (const name of ["run/index.html", "site/accuracy.html", "site/index.html"]) {
+    for (const name of ["run/index.html", "site/accuracy.html", "site/index.html", "site/compare.html", "site/kernel/tma_persistent.html"]) {
       const page = await open(name, { width: 390 });
       await page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
       const texts = await page.evaluate(`Array.from(document.querySelectorAll("svg text"), (t) => {

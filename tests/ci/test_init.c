@@ -241,7 +241,7 @@ static void cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass(v
     char *policy = xprintf("%s/ci/plumb.cfg", directory);
     assert_true(helper_says(policy, "export CUTLASS=third_party/cutlass; "));
     assert_true(helper_says(policy, "input = \"third_party\""));
-    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp32:nn"));
+    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp32-fp32:nn"));
     commit_what_was_written(directory, 4, id);
     if (have_nvcc()) {
         plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
@@ -275,7 +275,7 @@ static void a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said(void **st
     plumb_said(&outcome, CONCLUDE_OK, "$CUTLASS_PATH, /opt/cutlass without it");
     char *policy = xprintf("%s/ci/plumb.cfg", directory);
     assert_true(helper_says(policy, "pass = CUTLASS_PATH"));
-    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp16-fp32\n"));
+    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp16-fp32:tn\n"));
     commit_what_was_written(directory, 3, id);
     setenv("CUTLASS_PATH", "/nowhere", 1);
     plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);

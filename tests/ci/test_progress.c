@@ -64,8 +64,10 @@ static void share_is_of_expected_time(void **state)
     progress.started_s -= 30;
     progress_left(&progress, 10);
     assert_true(fabs(progress.share - 0.75) < 0.01);
-    progress_left(&progress, 90); // it takes longer than was thought: say so
-    assert_true(fabs(progress.share - 0.25) < 0.01 && progress.left_s == 90);
+    progress_left(&progress, 90); // it takes longer than was thought: the time left says so
+    assert_true(fabs(progress.share - 0.75) < 0.01 && progress.left_s == 90);
+    progress_begin(&progress); // of other work
+    assert_true(progress.share < 0.01);
     progress_left(&progress, NAN);
     assert_true(isnan(progress.left_s));
 }
