@@ -287,6 +287,41 @@ static void accuracy_print_worst(struct answer *answer, struct accuracy_row *row
                rows[i].problem);
 }
 
+// Seed 3's table of sizes: how well the model ranks the configurations of each. Sorts `rows`.
+static void accuracy_print_problems(struct answer *answer, struct accuracy_row *rows, size_t count)
+{
+    size_t problems;
+    struct accuracy_problem *found = accuracy_by_problem(&problems, rows, count);
+    struct json *json = answer ? answer_whole(answer) : NULL;
+    if (json)
+        json_begin(json, "problems", '[');
+    else
+        printf("\n%-7s %-7s %-11s %-36s %s\n", "tau", "A/BF", "picked", "configuration", "problem");
+    for (size_t i = 0; i < problems; i++) {
+        const struct accuracy_problem *p = &found[i];
+        if (!json) {
+            char rank[48];
+            snprintf(rank, sizeof(rank), "#%zu/%zu", p->picked_rank, p->configurations);
+            print_share(p->tau);
+            print_share(p->picked);
+            printf(" %-11s %-36s %s\n", rank, p->choice->kernel, p->problem);
+            continue;
+        }
+        json_newline(json);
+        json_begin(json, NULL, '{');
+        json_clean(json, "problem", p->problem);
+        json_int(json, "configurations", (int64_t)p->configurations);
+        json_number(json, "tau", p->tau);
+        json_number(json, "picked", p->picked);
+        json_int(json, "picked_rank", (int64_t)p->picked_rank);
+        json_clean(json, "configuration", p->choice->kernel);
+        json_end(json, '}');
+    }
+    if (json)
+        json_end(json, ']');
+    free(found);
+}
+
 enum { MODELS_MOST = 16, FILES_MOST = 64 };
 
 struct arguments {
@@ -300,7 +335,7 @@ struct arguments {
     const struct model *models[MODELS_MOST]; // none: all
     size_t model_count;
     int64_t run_id;
-    bool json;
+    bool json, problems;
     struct answer *answer; // NULL: a table
 };
 
@@ -385,6 +420,8 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("scurve", 0, "FILE", "S-curve of the leading model, as CSV", scurve),
     OPTION_COUNT("worst", "N", "List the N rows that the leading model is farthest from", worst, 1,
                  1000000),
+    OPTION_FLAG("problems", 0, "The leading model's ranking of each problem's configurations",
+                problems),
     OPTION_FORMAT(json),
     {0},
 };
@@ -539,15 +576,18 @@ static int judge_model(const struct arguments *a, const struct measured_rows *da
     return result;
 }
 
-// The rows that the first model is farthest from, without a bias.
-static void list_worst(const struct arguments *a, const struct measured_rows *data,
-                       const struct model *model)
+// The rows that the first model is farthest from, and its ranking of problems, without a bias.
+static void list_rows(const struct arguments *a, const struct measured_rows *data,
+                      const struct model *model)
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
     struct judged j = predict_all(data, model);
     size_t count = comparable(rows, data, &j, false);
+    if (a->problems)
+        accuracy_print_problems(a->answer, rows, count);
     count += comparable(rows + count, data, &j, true);
-    accuracy_print_worst(a->answer, rows, count, a->worst);
+    if (a->worst)
+        accuracy_print_worst(a->answer, rows, count, a->worst);
     free(j.predictions);
     free(rows);
 }
@@ -688,8 +728,8 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
         return -1;
     if (untold && a->answer)
         say_chosen(a->answer, &timing, leading(a), untold, error, cold);
-    if (a->worst)
-        list_worst(a, data, leading(a));
+    if (a->worst || a->problems)
+        list_rows(a, data, leading(a));
     return 0;
 }
 
@@ -737,9 +777,9 @@ const struct command command_accuracy = {
     .summary = "How far models are from measured times; fits one bias per kernel",
     .json = "models (model, rows, refused, mape, median, p90, p99, bias, mean_ratio, within_10, "
             "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
-            "(regime, launch) where no row says how it was timed, then with --worst worst (ratio, "
-            "predicted_us, "
-            "measured_us, kernel, problem).",
+            "(regime, launch) where no row says how it was timed, then with --problems problems "
+            "(problem, configurations, tau, picked, picked_rank, configuration) and with --worst "
+            "worst (ratio, predicted_us, measured_us, kernel, problem).",
     .options = own_options,
     .defaults = &usual,
     .check = check,
@@ -757,7 +797,10 @@ const struct command command_accuracy = {
         "the mean of predicted / measured; in10%, the percent of rows within 10 %; 1sigma and "
         "2sigma, the percent within one and two bands of the prediction; tau, Kendall's, of the "
         "configurations of each problem; A/BF, the time of the best configuration over that of the "
-        "one the model picks, in the mean, and of the worst problem.\n"
+        "one the model picks, in the mean, and of the worst problem. --problems tells tau and A/BF "
+        "of "
+        "each problem, and which of its measured times, #1 the best, is that of the configuration "
+        "picked.\n"
         "Columns of a CSV: " ROWS_COLUMNS " (or us, runtime_us). What bin/sweep prints is read as "
         "it is. A column whose name is nearly one of these is refused.",
 };

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // plumb calibrate: measures a device's profile with micro-benchmarks and keeps it in the store.
-// Readings that do not repeat are refused by name.
+// Readings that do not repeat are refused by name. With --study it measures what seed 2's document
+// does instead, and shows it beside the document's own figures.
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/text_file.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct arguments {
     struct options options;
-    const char *only;
-    bool json;
+    const char *only, *kernels;
+    bool study, json;
 };
 
 static const struct command_option own_options[] = {
     OPTION_TEXT("only", 0, "FIGURE", "Only this figure, e.g. dram_bytes_s", only),
+    OPTION_FLAG("study", 0, "Seed 2's study: instructions, memory, transposes; keeps no profile",
+                study),
+    OPTION_TEXT("kernels", 0, "DIR", "Of the study: also time the ladder's libraries there",
+                kernels),
     OPTION_FORMAT(json),
     {0},
 };
@@ -61,6 +69,392 @@ static void print_reading(struct answer *answer, const struct context_device *de
     json_clean(row, "refused", f->stable ? NULL : f->note);
 }
 
+// ---- seed 2's study ----
+
+enum { ILPS = 8, LADDER_SAMPLES = 5 };
+
+// What the document has, on an H100 SXM5 at 1.98 GHz: clocks an instruction of one warp.
+static const struct {
+    const char *key, *name;
+    double document[ILPS];
+} instructions[] = {
+    {"fadd", "FADD", {29.0, 14.5, 7.8, 3.9, 1.9, 1.4, 1.2, 1.1}},
+    {"fmul", "FMUL", {29.0, 14.5, 7.8, 3.9, 1.9, 1.4, 1.2, 1.1}},
+    {"fma", "FMA", {29.0, 14.5, 7.3, 3.6, 2.4, 1.7, 1.4, 1.2}},
+    {"iadd", "IADD", {29.0, 14.5, 7.3, 3.9, 1.8, 0.9, 0.5, 1.1}},
+    {"imul", "IMUL", {29.0, 14.5, 7.3, 3.9, 2.6, 2.4, 2.2, 2.1}},
+    {"frcp", "__frcp_rn", {87.0, 82.0, 79.5, 77.8, 77.6, 77.5, 77.1, 76.8}},
+    {"fsqrt", "__fsqrt_rn", {66.0, 61.5, 58.0, 56.5, 55.9, 56.9, 56.1, 55.8}},
+    {"sinf", "__sinf", {29.0, 15.0, 11.0, 10.3, 9.6, 9.3, 9.2, 9.1}},
+    {"logf", "__logf", {45.0, 23.0, 15.3, 12.0, 10.5, 9.8, 9.4, 9.3}},
+    {"expf", "__expf", {54.0, 31.5, 20.3, 14.3, 11.1, 9.6, 9.0, 8.5}},
+};
+
+// Its other figures; 0: it has none. `scale` makes the unit of the measured value.
+struct study_line {
+    const char *key, *name, *unit;
+    double scale, document, sms;
+};
+static const struct study_line study_lines[] = {
+    {"study_smem_latency_clk", "shared memory", "clocks", 1, 28.6, 0},
+    {"study_l1_latency_clk", "L1, 8 KiB", "clocks", 1, 40.2, 0},
+    {"study_l2_latency_clk", "L2, 4 MiB", "clocks", 1, 259.9, 0},
+    {"study_dram_latency_clk", "DRAM, 256 MiB", "clocks", 1, 570.5, 0},
+    {"study_dram_thread", "DRAM copy, 1 thread", "GB/s", 1e-9, 0.09, 0},
+    {"study_dram_warp", "DRAM copy, 1 warp", "GB/s", 1e-9, 7.6, 0},
+    {"study_dram_sm_1", "DRAM copy, 1 SM", "GB/s", 1e-9, 66.7, 1},
+    {"study_dram_sm_2", "DRAM copy, 2 SMs", "GB/s", 1e-9, 0, 2},
+    {"study_dram_sm_4", "DRAM copy, 4 SMs", "GB/s", 1e-9, 0, 4},
+    {"study_dram_sm_8", "DRAM copy, 8 SMs", "GB/s", 1e-9, 362.8, 8},
+    {"study_dram_sm_16", "DRAM copy, 16 SMs", "GB/s", 1e-9, 0, 16},
+    {"study_dram_sm_32", "DRAM copy, 32 SMs", "GB/s", 1e-9, 1183, 32},
+    {"study_dram_sm_64", "DRAM copy, 64 SMs", "GB/s", 1e-9, 1722, 64},
+    {"study_dram_sm_128", "DRAM copy, 128 SMs", "GB/s", 1e-9, 0, 128},
+    {"study_dram_sm_all", "DRAM copy, all SMs", "GB/s", 1e-9, 1992, 132},
+    {"study_l2_sm_1", "L2 copy, 1 SM", "GB/s", 1e-9, 16.8, 1},
+    {"study_l2_sm_2", "L2 copy, 2 SMs", "GB/s", 1e-9, 0, 2},
+    {"study_l2_sm_4", "L2 copy, 4 SMs", "GB/s", 1e-9, 64.8, 4},
+    {"study_l2_sm_8", "L2 copy, 8 SMs", "GB/s", 1e-9, 0, 8},
+    {"study_l2_sm_16", "L2 copy, 16 SMs", "GB/s", 1e-9, 323, 16},
+    {"study_l2_sm_32", "L2 copy, 32 SMs", "GB/s", 1e-9, 0, 32},
+    {"study_l2_sm_64", "L2 copy, 64 SMs", "GB/s", 1e-9, 2252, 64},
+    {"study_l2_sm_128", "L2 copy, 128 SMs", "GB/s", 1e-9, 0, 128},
+    {"study_l2_sm_all", "L2 copy, all SMs", "GB/s", 1e-9, 3223, 132},
+    {"study_l2_blocks_4x", "L2 copy, 4 blocks an SM", "GB/s", 1e-9, 3574, 0},
+    {"study_transpose_basic", "transpose, basic", "GB/s", 1e-9, 1224, 0},
+    {"study_transpose_vectorized", "transpose, vectorized", "GB/s", 1e-9, 1904, 0},
+    {"study_transpose_scalar", "transpose, scalar", "GB/s", 1e-9, 1902, 0},
+    {"study_transpose_swizzled", "transpose, vectors, swizzled", "GB/s", 1e-9, 1890, 0},
+};
+
+// The document's kernels and those of ours that are built alike, at its size.
+#define LADDER_SIZE "4096x8192x16384:"
+static const struct {
+    const char *kernel, *type;
+    double document_ms;
+} ladder[] = {
+    {"naive_fp32", "fp32-fp32:tn", 296.2},      {"tf32_1_mma", "tf32-fp32:tn", 26.0},
+    {"tf32_2_shared_k8", "tf32-fp32:tn", 17.9}, {"tf32_3_shared_k32", "tf32-fp32:tn", 11.6},
+    {"tf32_4_wgmma", "tf32-fp32:tn", 6.3},      {"tf32_5_double", "tf32-fp32:tn", 4.5},
+    {"tf32_6_banded", "tf32-fp32:tn", 4.47},    {"tf32_7_tma", "tf32-fp32:tn", 4.6},
+    {"tf32_8_tma_wide", "tf32-fp32:tn", 3.65},  {"tf32_9_persistent", "tf32-fp32:tn", 0},
+    {"cublaslt", "tf32-fp32:tn", 3.44},
+};
+
+struct study_table {
+    struct bench_figure_list readings;
+    double ladder_ms[ARRAY_COUNT(ladder)]; // 0: not timed
+};
+
+static const struct bench_figure *reading_of(const struct study_table *t, const char *key)
+{
+    for (size_t i = 0; i < t->readings.count; i++) {
+        if (strcmp(t->readings.items[i].key, key) == 0)
+            return &t->readings.items[i];
+    }
+    return NULL;
+}
+
+// NaN where there is no steady reading.
+static double value_of(const struct study_table *t, const char *key, double scale)
+{
+    const struct bench_figure *f = reading_of(t, key);
+    return f && f->stable ? f->value * scale : NAN;
+}
+
+static double clocks_of(const struct study_table *t, size_t instruction, int ilp)
+{
+    char key[48];
+    snprintf(key, sizeof(key), "study_%s_ilp_%d", instructions[instruction].key, 1 << ilp);
+    return value_of(t, key, 1);
+}
+
+static void print_number(int width, double value)
+{
+    if (isfinite(value) && value > 0)
+        printf(" %*.*f", width, value < 100 ? 2 : 1, value);
+    else
+        printf(" %*s", width, "-");
+}
+
+static void print_study(const struct study_table *t)
+{
+    printf("%-30s", "clocks an instruction, chains:");
+    for (int ilp = 0; ilp < ILPS; ilp++)
+        printf(" %7d", 1 << ilp);
+    for (size_t i = 0; i < ARRAY_COUNT(instructions); i++) {
+        printf("\n%-30s", instructions[i].name);
+        for (int ilp = 0; ilp < ILPS; ilp++)
+            print_number(7, clocks_of(t, i, ilp));
+        printf("\n%-30s", "  seed 2, H100 SXM5");
+        for (int ilp = 0; ilp < ILPS; ilp++)
+            print_number(7, instructions[i].document[ilp]);
+    }
+    printf("\n%-30s %10s %10s %s\n", "", "here", "seed 2", "unit");
+    for (size_t i = 0; i < ARRAY_COUNT(study_lines); i++) {
+        const struct study_line *l = &study_lines[i];
+        printf("%-30s", l->name);
+        print_number(10, value_of(t, l->key, l->scale));
+        print_number(10, l->document);
+        printf(" %s\n", l->unit);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(ladder); i++) {
+        if (!(t->ladder_ms[i] > 0))
+            continue;
+        printf("%-30s", ladder[i].kernel);
+        print_number(10, t->ladder_ms[i]);
+        print_number(10, ladder[i].document_ms);
+        printf(" ms, " LADDER_SIZE "%s\n", ladder[i].type);
+    }
+}
+
+static void study_row(struct buffer *out, const char *name, double value, const char *unit,
+                      double document)
+{
+    buffer_printf(out, "%s,", name);
+    if (isfinite(value) && value > 0)
+        buffer_number(out, value);
+    buffer_printf(out, ",%s,", unit);
+    if (document > 0)
+        buffer_number(out, document);
+    buffer_puts(out, "\n");
+}
+
+static void study_csv(struct buffer *out, const struct study_table *t)
+{
+    char name[64];
+    buffer_puts(out, "figure,value,unit,seed_2\n");
+    for (size_t i = 0; i < ARRAY_COUNT(instructions); i++) {
+        for (int ilp = 0; ilp < ILPS; ilp++) {
+            snprintf(name, sizeof(name), "%s ilp %d", instructions[i].name, 1 << ilp);
+            study_row(out, name, clocks_of(t, i, ilp), "clocks", instructions[i].document[ilp]);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(study_lines); i++) {
+        const struct study_line *l = &study_lines[i];
+        study_row(out, l->key + strlen("study_"), value_of(t, l->key, l->scale), l->unit,
+                  l->document);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(ladder); i++)
+        study_row(out, ladder[i].kernel, t->ladder_ms[i], "ms", ladder[i].document_ms);
+}
+
+// ---- its figures: logarithmic both ways, what was measured drawn through, seed 2's dashed ----
+
+enum { LEFT = 60, TOP = 34, WIDE = 620, HIGH = 340, KEY = 150, POINTS_MOST = 16 };
+
+static const char *const colours[] = {"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
+                                      "#aa3377", "#bbbbbb", "#000000", "#997700", "#004488"};
+
+struct chart {
+    struct buffer *out;
+    double x_least, x_most, y_least, y_most;
+    int lines;
+};
+
+static double x_at(const struct chart *c, double x)
+{
+    return LEFT + WIDE * log(x / c->x_least) / log(c->x_most / c->x_least);
+}
+
+static double y_at(const struct chart *c, double y)
+{
+    return TOP + HIGH * (1 - log(y / c->y_least) / log(c->y_most / c->y_least));
+}
+
+static void begin_chart(struct chart *c, const char *title, const char *below)
+{
+    buffer_printf(c->out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                  "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"%d\" y=\"20\" "
+                  "font-size=\"15\">%s</text>\n<text x=\"%d\" y=\"%d\" "
+                  "text-anchor=\"middle\">%s; dashed: seed 2, H100 SXM5</text>\n",
+                  LEFT + WIDE + KEY, TOP + HIGH + 44, LEFT, title, LEFT + WIDE / 2, TOP + HIGH + 36,
+                  below);
+    for (double y = c->y_least; y <= c->y_most * 1.001; y *= 10)
+        buffer_printf(c->out,
+                      "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#e4e4e4\"/>"
+                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
+                      LEFT, LEFT + WIDE, y_at(c, y), y_at(c, y), LEFT - 6, y_at(c, y) + 4, y);
+    for (double x = c->x_least; x <= c->x_most * 1.001; x *= 2)
+        buffer_printf(c->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
+                      x_at(c, x), TOP + HIGH + 18, x);
+}
+
+static void chart_line(struct chart *c, const char *name, const double *x, const double *y,
+                       size_t count, bool dashed)
+{
+    const char *colour = colours[c->lines % (int)ARRAY_COUNT(colours)];
+    double last = 0;
+    buffer_printf(c->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"",
+                  colour, dashed ? " stroke-dasharray=\"4 4\"" : "");
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(y[i]) || y[i] <= 0)
+            continue;
+        last = y[i];
+        buffer_printf(c->out, "%.1f,%.1f ", x_at(c, x[i]), y_at(c, y[i]));
+    }
+    buffer_puts(c->out, "\"/>\n");
+    if (dashed || last <= 0)
+        return;
+    buffer_printf(c->out, "<text x=\"%d\" y=\"%d\" fill=\"%s\">%s</text>\n", LEFT + WIDE + 10,
+                  TOP + 12 + 16 * c->lines, colour, name);
+}
+
+static void draw_instructions(struct buffer *out, const struct study_table *t)
+{
+    struct chart c = {out, 1, 128, 0.1, 1000, 0};
+    begin_chart(&c, "clocks an instruction of one warp", "independent chains");
+    for (size_t i = 0; i < ARRAY_COUNT(instructions); i++, c.lines++) {
+        double x[ILPS], y[ILPS];
+        for (int ilp = 0; ilp < ILPS; ilp++) {
+            x[ilp] = 1 << ilp;
+            y[ilp] = clocks_of(t, i, ilp);
+        }
+        chart_line(&c, instructions[i].name, x, y, ILPS, false);
+        chart_line(&c, "", x, instructions[i].document, ILPS, true);
+    }
+    buffer_puts(out, "</svg>\n");
+}
+
+static void draw_copies(struct buffer *out, const struct study_table *t)
+{
+    struct chart c = {out, 1, 256, 10, 10000, 0};
+    begin_chart(&c, "copies, GB/s read and written", "SMs");
+    for (; c.lines < 2; c.lines++) {
+        const char *of = c.lines ? "study_l2_sm_" : "study_dram_sm_";
+        double x[POINTS_MOST], y[POINTS_MOST], document[POINTS_MOST];
+        size_t count = 0;
+        for (size_t i = 0; i < ARRAY_COUNT(study_lines); i++) {
+            const struct study_line *l = &study_lines[i];
+            if (strncmp(l->key, of, strlen(of)) || count == POINTS_MOST)
+                continue;
+            x[count] = l->sms;
+            y[count] = value_of(t, l->key, l->scale);
+            document[count++] = l->document;
+        }
+        chart_line(&c, c.lines ? "L2" : "DRAM", x, y, count, false);
+        chart_line(&c, "", x, document, count, true);
+    }
+    buffer_puts(out, "</svg>\n");
+}
+
+static void draw_ladder(struct buffer *out, const struct study_table *t)
+{
+    struct chart c = {out, 1, ARRAY_COUNT(ladder) + 1, 1, 1000, 0};
+    double x[ARRAY_COUNT(ladder)], document[ARRAY_COUNT(ladder)];
+    begin_chart(&c, "GEMM of 4096 x 8192 x 16384, ms", "step of the ladder");
+    for (size_t i = 0; i < ARRAY_COUNT(ladder); i++) {
+        x[i] = (double)i + 1;
+        document[i] = ladder[i].document_ms;
+    }
+    chart_line(&c, "here", x, t->ladder_ms, ARRAY_COUNT(ladder), false);
+    chart_line(&c, "", x, document, ARRAY_COUNT(ladder), true);
+    buffer_puts(out, "</svg>\n");
+}
+
+static int write_study(const char *folder, const struct study_table *t, struct error *err)
+{
+    static const struct {
+        const char *name;
+        void (*write)(struct buffer *out, const struct study_table *t);
+    } files[] = {{"study.csv", study_csv},
+                 {"instructions.svg", draw_instructions},
+                 {"copies.svg", draw_copies},
+                 {"gemm.svg", draw_ladder}};
+    int status = 0;
+    mkdir(folder, 0777); // what keeps it from being one shows when a file is written
+    for (size_t i = 0; i < ARRAY_COUNT(files) && status == 0; i++) {
+        struct buffer text = {0};
+        char *path = xprintf("%s/%s", folder, files[i].name);
+        files[i].write(&text, t);
+        status = text_file_write(path, &text, err);
+        buffer_free(&text);
+        free(path);
+    }
+    return status;
+}
+
+// One step of the ladder; a kernel that this device does not have, or that is wrong, has no time.
+static int time_step(double *ms, struct bench *bench, const char *folder, size_t step,
+                     struct error *err)
+{
+    struct bench_outcome outcome;
+    struct bench_handle handle;
+    struct sample_list samples = {0};
+    struct problem problem;
+    char *library = xprintf("%s/lib%s.so", folder, ladder[step].kernel);
+    char *text = xprintf(LADDER_SIZE "%s", ladder[step].type);
+    const struct bench_series series = {.kernel = ladder[step].kernel,
+                                        .problem = &problem,
+                                        .head = library,
+                                        .seed = bench_draw_seed()};
+    int status =
+        problem_parse(&problem, text, err) || bench_open(&outcome, &handle, bench, &series, err)
+            ? -1
+            : 0;
+    if (status == 0 && outcome.state == MEASURED_OK)
+        status = bench_solo(&outcome, &samples, bench, &handle, LADDER_SAMPLES, 0, err);
+    if (status == 0 && outcome.state == MEASURED_OK)
+        status = bench_close(&outcome, bench, &handle, err);
+    const struct measurement m = {.samples = samples.items, .count = samples.count};
+    if (status == 0 && outcome.state == MEASURED_OK)
+        *ms = measurement_time_ns(&m) / 1e6;
+    else if (status == 0)
+        fprintf(stderr, "plumb: %s: %s\n", ladder[step].kernel, outcome.detail);
+    sample_list_free(&samples);
+    free(library);
+    free(text);
+    return status == 0 && outcome.gone ? error_set(err, "%s: the bench ended", ladder[step].kernel)
+                                       : status;
+}
+
+static int time_ladder(struct study_table *t, struct bench *bench, const char *folder,
+                       struct error *err)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(ladder); i++) {
+        struct stat is;
+        char *library = xprintf("%s/lib%s.so", folder, ladder[i].kernel);
+        const bool there = stat(library, &is) == 0;
+        free(library);
+        found += there;
+        if (there && time_step(&t->ladder_ms[i], bench, folder, i, err))
+            return -1;
+    }
+    return found ? 0
+                 : error_set(err, "--kernels %s: no library of the ladder (libtf32_1_mma.so, ...)",
+                             folder);
+}
+
+static int study_device(struct answer *answer, struct context *context,
+                        struct context_device *device, const struct arguments *a, struct error *err)
+{
+    struct bench *bench = NULL;
+    struct study_table table = {0};
+    char *folder = a->kernels ? realpath(a->kernels, NULL) : NULL;
+    const char *const folders[] = {folder};
+    if (a->kernels && !folder)
+        return error_set(err, "--kernels %s: no such directory", a->kernels);
+    int status = context_bench(&bench, context, device, folders, folder ? 1 : 0, err);
+    if (status == 0 && !answer)
+        printf("%s: %s\n", device->policy->name, device->unit.name);
+    if (status == 0)
+        status = profile_measure(&table.readings, device, context, bench,
+                                 a->only ? a->only : "study_*", err);
+    if (status == 0 && folder)
+        status = time_ladder(&table, bench, folder, err);
+    bench_stop(bench);
+    free(folder);
+    if (status)
+        return -1;
+    for (size_t i = 0; answer && i < table.readings.count; i++)
+        print_reading(answer, device, &table.readings.items[i]);
+    if (!answer)
+        print_study(&table);
+    return a->options.out ? write_study(a->options.out, &table, err) : 0;
+}
+
 static int calibrate_device(struct answer *answer, struct context *context,
                             struct context_device *device, const struct arguments *a,
                             struct error *err)
@@ -85,13 +479,20 @@ static int calibrate_all(struct answer *answer, struct context *context, const s
 {
     for (size_t i = 0; i < context->device_count; i++) {
         struct context_device *device = &context->devices[i];
-        if (!a->options.dry_run && calibrate_device(answer, context, device, a, err))
+        if (!a->options.dry_run &&
+            (a->study ? study_device : calibrate_device)(answer, context, device, a, err))
             return -1;
         if (a->options.dry_run && !answer)
             printf("dry run: %s: %s would be calibrated\n", device->policy->name,
                    device->unit.name);
     }
     return 0;
+}
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return a->kernels && !a->study ? error_set(err, "--kernels is for --study") : 0;
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -115,10 +516,15 @@ const struct command command_calibrate = {
         "readings (device, figure, value, unit, cv: a fraction, repeats, refused: why, or null).",
     .shared = SHARED_MEASURE | SHARED_OUT,
     .options = own_options,
+    .check = check,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
-        "Measures the profile of every device of the policy that is here.\v"
+        "Measures the profile of every device of the policy that is here. With --study it measures "
+        "what seed 2's document did: ten instructions in 1 to 128 chains, latencies of shared "
+        "memory, L1, L2 and DRAM, copies by one thread to all SMs, four transposes, with --kernels "
+        "the GEMM ladder at its size; each beside the document's own figure. -o FOLDER then leaves "
+        "study.csv, instructions.svg, copies.svg and gemm.svg there.\v"
         "Each figure is read at least three times; one whose readings do not agree is refused by "
         "name and the shipped figure stays. `plumb list devices` shows every number's origin. With "
         "-o FILE (here a file, not a folder) the profile is written there too, for --gpu FILE on "

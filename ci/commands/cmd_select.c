@@ -6,14 +6,16 @@
 #include "ci/commands/output.h"
 #include "ci/settings/context.h"
 #include "ci/settings/gpu_file.h"
+#include "ci/settings/rows.h"
 #include "model/predict/origami.h"
 #include "model/predict/parts/select.h"
 #include "reports/view.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { TOP_MOST = 100 };
+enum { TOP_MOST = 32768 }; // more than there are configurations
 
 struct arguments {
     struct options options;
@@ -23,8 +25,26 @@ struct arguments {
     struct gpu_option gpu;
     struct origami_search search;
     uint32_t top;
-    bool json;
+    double clock_hz;
+    enum regime regime;
+    bool regime_stated, warm, without_launch, all, json;
 };
+
+static int take_regime(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->regime_stated = true;
+    return regime_parse(&a->regime, text);
+}
+
+static int take_clock(void *arguments, const char *text)
+{
+    double mhz;
+    if (parse_double(&mhz, text) || mhz < 0 || mhz > 1e5)
+        return -1;
+    ((struct arguments *)arguments)->clock_hz = mhz * 1e6;
+    return 0;
+}
 
 static int take_set(void *arguments, const char *text)
 {
@@ -38,7 +58,13 @@ static const struct command_option own_options[] = {
                 search.registers),
     OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
     OPTION_FLAG("split-k", 0, "Search splits of K too (origami)", search.split_k),
-    OPTION_COUNT("top", "N", "The N best, best first [1] (not origami)", top, 1, TOP_MOST),
+    OPTION_COUNT("top", "N", "The N best, best first [1]", top, 1, TOP_MOST),
+    OPTION_FLAG("all", 0, "All configurations, best first", all),
+    OPTION_OWN("regime", 0, "REGIME", REGIME_HELP, take_regime, REGIME_WORDS),
+    OPTION_FLAG("warm", 0, "The same launch came just before [cold: operands in DRAM]", warm),
+    OPTION_FLAG("no-launch", 0, "Leave the launch out of the time", without_launch),
+    OPTION_OWN("clock", 0, "MHZ", "SM clock [the profile's]", take_clock,
+               "must be a number from 0 to 100000"),
     OPTION_TEXT("trial", 0, "LIBRARY",
                 "What its kernels choose, which prepare() tries on the device", trial),
     OPTION_TEXT("kernel", 'k', "NAME", "trial: one of them [all]", kernel),
@@ -57,7 +83,8 @@ static int check(void *arguments, struct error *err)
                : error_set(err, "which problem? e.g. 4096x4096x4096 or 4096x4096x4096:bf16");
 }
 
-static void print_choice(const struct problem *p, const struct selection *s)
+// rank 0: it is the only one asked for.
+static void print_choice(const struct problem *p, const struct selection *s, size_t rank)
 {
     const struct traits *t = &s->traits;
     char shape[PROBLEM_TEXT];
@@ -71,11 +98,14 @@ static void print_choice(const struct problem *p, const struct selection *s)
         printf(" split-k %d", t->split_k);
     else if (t->split_k < 0)
         printf(" stream-k");
-    printf(" predicted_us %.4f bound %s of %d candidates\n", s->time_ns / 1e3, bound_name(s->bound),
-           s->valid);
+    printf(" predicted_us %.4f bound %s", s->time_ns / 1e3, bound_name(s->bound));
+    if (rank)
+        printf(" #%zu", rank);
+    printf(" of %d candidates\n", s->valid);
 }
 
-static void choice_json(struct json *row, const struct problem *p, const struct selection *s)
+static void choice_json(struct json *row, const struct problem *p, const struct selection *s,
+                        size_t rank)
 {
     char problem[PROBLEM_TEXT];
     const struct traits *t = &s->traits;
@@ -94,6 +124,8 @@ static void choice_json(struct json *row, const struct problem *p, const struct 
     json_number(row, "predicted_us", s->time_ns / 1e3);
     json_clean(row, "bound", bound_name(s->bound));
     json_int(row, "candidates", s->valid);
+    if (rank)
+        json_int(row, "rank", (int64_t)rank);
 }
 
 static void print_infeasible(struct answer *answer, const struct problem *p, const char *why)
@@ -114,19 +146,27 @@ static int choose(struct answer *answer, const struct arguments *a, const struct
                   const struct gpu *gpu, const char *text, struct error *err)
 {
     struct problem p;
-    struct selection best[TOP_MOST];
     size_t count;
     if (problem_parse(&p, text, err))
         return -1;
-    const char *why = select_best(best, &count, a->top, model, gpu, &p, 0, &a->search);
+    if (a->regime_stated && p.regime == REGIME_COLD)
+        p.regime = a->regime; // a problem that says its own keeps it
+    const struct predict_input in = {
+        .gpu = gpu, .problem = &p, .clock_hz = a->clock_hz, .warm = a->warm};
+    const size_t most = a->all ? TOP_MOST : a->top;
+    struct selection *best = xcalloc(most, sizeof(*best));
+    const char *why = select_best(best, &count, most, model, &in, &a->search);
     if (why)
         print_infeasible(answer, &p, why);
     for (size_t i = 0; i < count; i++) {
+        const size_t rank = most > 1 ? i + 1 : 0;
+        best[i].time_ns -= a->without_launch ? best[i].launch_ns : 0;
         if (answer)
-            choice_json(answer_row(answer), &p, &best[i]);
+            choice_json(answer_row(answer), &p, &best[i], rank);
         else
-            print_choice(&p, &best[i]);
+            print_choice(&p, &best[i], rank);
     }
+    free(best);
     return 0;
 }
 
@@ -140,9 +180,6 @@ static int choose_all(struct answer *answer, const struct arguments *a, const st
     if ((a->search.registers || a->search.pipeline || a->search.split_k) &&
         strcmp(model->name, "origami"))
         return error_set(err, "--registers, --pipeline and --split-k belong to the model origami");
-    if (a->top > 1 && strcmp(model->name, "origami") == 0)
-        return error_set(err, "origami chooses one configuration in two phases; --top is for the "
-                              "other models, e.g. --model hopper");
     for (size_t i = 0; i < a->options.words.count; i++) {
         if (choose(answer, a, model, gpu, a->options.words.items[i], err))
             return -1;
@@ -259,8 +296,9 @@ const struct command command_select = {
     .words = "MxNxK[:TYPE]...",
     .words_most = WORDS_ANY,
     .json = "choices (problem, tile_m, tile_n, tile_k, group, stages, threads, cluster_m, "
-            "cluster_n, split_k, stream_k, predicted_us, bound, candidates; or problem and why it "
-            "is infeasible; with --trial problem, kernel, state, choice, model_alone).",
+            "cluster_n, split_k, stream_k, predicted_us, bound, candidates, with --top and --all "
+            "rank; or problem and why it is infeasible; with --trial problem, kernel, state, "
+            "choice, model_alone).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,

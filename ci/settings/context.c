@@ -8,12 +8,14 @@
 #include "ci/settings/policy.h"
 #include "ci/settings/progress.h"
 #include "model/buffer.h"
+#include "model/predict.h"
 #include "runner/bench/measure.h"
 #include "runner/build/build.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -686,6 +688,50 @@ void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *a
         gpu_overlay(out, shipped);
 }
 
+enum { GEMMS_LEAST = 5 };
+
+// The mean error of `hopper` on the correct times that a run has of a device.
+static double error_on(size_t *used, const struct gpu *gpu, const struct run *run, const char *uuid)
+{
+    double sum = 0;
+    *used = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        const double time_ns = measurement_time_ns(&r->head);
+        if (r->head.state != MEASURED_OK || !(time_ns > 0) ||
+            strcmp(run->devices[r->device].uuid, uuid) != 0)
+            continue;
+        const struct predict_input in = {.gpu = gpu, .traits = &r->traits, .problem = &r->problem};
+        const struct prediction p = model_find("hopper")->predict(&in);
+        if (p.feasible) {
+            sum += fabs(p.time_ns / time_ns - 1);
+            (*used)++;
+        }
+    }
+    return *used ? sum / (double)*used : 0;
+}
+
+int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *shipped,
+                  struct store *store, const char *uuid, struct error *err)
+{
+    struct run run = {0};
+    int64_t id = 0;
+    size_t used;
+    *why = NULL;
+    if (store_last_run(&id, store, STORE_ALL_RUNS, err) ||
+        (id && store_load_run(&run, store, id, err)))
+        return -1;
+    const double measured = error_on(&used, calibrated, &run, uuid);
+    const double as_shipped = error_on(&used, shipped, &run, uuid);
+    if (used >= GEMMS_LEAST && measured > as_shipped)
+        *why =
+            xprintf("profile %s as shipped: on %zu times of the newest run on that device what was "
+                    "calibrated is off by %.1f %%, this by %.1f %%",
+                    shipped->name, used, 100 * measured, 100 * as_shipped);
+    run_free(&run);
+    return 0;
+}
+
 // Fills device->gpu; measures a host that has no profile yet.
 static int profile_resolve(struct context_device *device, struct context *context,
                            struct bench *bench, struct error *err)
@@ -697,11 +743,19 @@ static int profile_resolve(struct context_device *device, struct context *contex
     device->unit.profile = device->gpu.name;
     if (store_load_profile(&calibrated, &found, context->store, device->unit.uuid, arena, err))
         return -1;
+    const struct gpu as_shipped = device->gpu;
+    char *worse = NULL;
     if (found)
         gpu_overlay(&device->gpu, &calibrated);
+    if (found && gpu_find(as_shipped.name) &&
+        profile_worse(&worse, &device->gpu, &as_shipped, context->store, device->unit.uuid, err))
+        return -1;
+    if (worse)
+        device->gpu = as_shipped;
     if (found && strcmp(device->unit.kind, "host"))
-        progress_note(&context->progress, "profile: %s as measured on this device",
-                      device->gpu.name);
+        progress_note(&context->progress, worse ? "%s" : "profile: %s as measured on this device",
+                      worse ? worse : device->gpu.name);
+    free(worse);
     // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
     const bool unknown = !(device->gpu.flops_clk_fp32.value > 0);
     if (strcmp(device->unit.kind, "host") == 0 && unknown && !context->options->dry_run) {

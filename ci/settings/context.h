@@ -207,6 +207,12 @@ void context_end_leaving(struct context *context);
 // The first two of these, for the device of this bench, on top of a zeroed `out`.
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
 
+// What to say where a device's calibrated profile predicts the newest run's GEMMs on it worse than
+// the shipped one does, so that the shipped one is to be taken; the caller frees it. NULL: it does
+// not. Micro-benchmarks draw less power than a product does, so their clocks may mislead.
+int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *shipped,
+                  struct store *store, const char *uuid, struct error *err);
+
 // Runs the micro-benchmarks (`only`: one figure, NULL: all), takes what is stable, keeps it.
 // `readings`, which lives in the context's arena, is all that was read; where it is NULL, refusals
 // become notes.

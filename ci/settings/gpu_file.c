@@ -350,56 +350,9 @@ static void say_measured(const char *profile, const struct device_entry *device,
     free(text);
 }
 
-enum { GEMMS_LEAST = 5 };
-
-// The mean error of `hopper` on the correct times that a run has of a device.
-static double error_on(size_t *used, const struct gpu *gpu, const struct run *run, const char *uuid)
-{
-    double sum = 0;
-    *used = 0;
-    for (size_t i = 0; i < run->count; i++) {
-        const struct result *r = &run->results[i];
-        const double time_ns = measurement_time_ns(&r->head);
-        if (r->head.state != MEASURED_OK || !(time_ns > 0) ||
-            strcmp(run->devices[r->device].uuid, uuid) != 0)
-            continue;
-        const struct predict_input in = {.gpu = gpu, .traits = &r->traits, .problem = &r->problem};
-        const struct prediction p = model_find("hopper")->predict(&in);
-        if (p.feasible) {
-            sum += fabs(p.time_ns / time_ns - 1);
-            (*used)++;
-        }
-    }
-    return *used ? sum / (double)*used : 0;
-}
-
-// Whether what was calibrated predicts the newest run's GEMMs on that device worse than what is
-// shipped. Micro-benchmarks draw less power than a product does, so their clocks may mislead.
-static int is_worse(bool *worse, const struct gpu *calibrated, const struct gpu *shipped,
-                    struct store *store, const char *uuid, struct error *err)
-{
-    struct run run = {0};
-    int64_t id = 0;
-    size_t used;
-    *worse = false;
-    if (store_last_run(&id, store, STORE_ALL_RUNS, err) ||
-        (id && store_load_run(&run, store, id, err)))
-        return -1;
-    const double measured = error_on(&used, calibrated, &run, uuid);
-    const double as_shipped = error_on(&used, shipped, &run, uuid);
-    *worse = used >= GEMMS_LEAST && measured > as_shipped;
-    if (*worse)
-        fprintf(stderr,
-                "plumb: profile %s as shipped: on %zu times of the newest run on that device what "
-                "was calibrated is off by %.1f %%, this by %.1f %%\n",
-                shipped->name, used, 100 * measured, 100 * as_shipped);
-    run_free(&run);
-    return 0;
-}
-
 static int from_store(struct gpu_profile *out, bool *found, struct store *store, struct error *err)
 {
-    bool worse = false;
+    char *worse = NULL;
     struct device_entry device;
     struct gpu calibrated;
     *found = false;
@@ -413,12 +366,15 @@ static int from_store(struct gpu_profile *out, bool *found, struct store *store,
     out->gpu = shipped ? *shipped : calibrated;
     if (shipped)
         gpu_overlay(&out->gpu, &calibrated);
-    if (shipped && is_worse(&worse, &out->gpu, shipped, store, device.uuid, err))
+    if (shipped && profile_worse(&worse, &out->gpu, shipped, store, device.uuid, err))
         return -1;
-    if (worse)
+    if (worse) {
+        fprintf(stderr, "plumb: %s\n", worse);
         out->gpu = *shipped;
-    else if (*found)
+    } else if (*found) {
         say_measured(out->gpu.name, &device, store_path(store));
+    }
+    free(worse);
     return 0;
 }
 

@@ -40,3 +40,8 @@ bool calibrate_wanted(const char *only, const char *key)
         return strncmp(only, key, length - 1) == 0;
     return !only || strcmp(only, key) == 0;
 }
+
+bool calibrate_studied(const char *only, const char *key)
+{
+    return only && calibrate_wanted(only, key);
+}

@@ -22,6 +22,8 @@ void calibrate_send(calibration_sink *sink, void *state, const char *key, const 
                     int count, const char *note);
 // Whether `key` is wanted: only == NULL, or the same text, or a prefix of it that ends in '*'.
 bool calibrate_wanted(const char *only, const char *key);
+// The same of a figure of `plumb calibrate --study`, whose keys begin with "study_": never unasked.
+bool calibrate_studied(const char *only, const char *key);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,9 @@
 //   mma_latency_clk                  one mma.sync m16n8k16 (FP16) after another, one warp
 //   mma_sync_flops_clk_*             four independent chains in each of 16 warps, per SM
 //   flops_clk_fp32                   FMA, 32 warps of 8 chains, per SM; 256 of them hide the loop
+//   study_OP_ilp_N                   ten instructions in 1 to 128 chains as seed 2 times them:
+//   clocks
+//                                    an instruction of one warp, the loop's cost within
 //
 // What needs wgmma is in calibrate_wgmma.cu.
 #include "kernels/calibrate/calibrate.cuh"
@@ -189,7 +192,90 @@ static int mma_figures(const struct bench_plan *plan, struct error *err)
                : 0;
 }
 
+// ---- seed 2's table of instructions ----
+
+// Whole numbers are written as machine code: of a loop of them the compiler would keep the result.
+#define OPERATION(name, kind, expression)                                                          \
+    struct name {                                                                                  \
+        typedef kind type;                                                                         \
+        static __device__ __forceinline__ kind apply(kind x, kind y)                               \
+        {                                                                                          \
+            (void)y;                                                                               \
+            expression;                                                                            \
+            return x;                                                                              \
+        }                                                                                          \
+    };
+OPERATION(op_fadd, float, x = __fadd_rn(x, y))
+OPERATION(op_fmul, float, x = __fmul_rn(x, y))
+OPERATION(op_fma, float, x = __fmaf_rn(x, y, 0.5f))
+OPERATION(op_iadd, int, asm volatile("add.s32 %0, %0, %1;" : "+r"(x) : "r"(y)))
+OPERATION(op_imul, int, asm volatile("mul.lo.s32 %0, %0, %1;" : "+r"(x) : "r"(y)))
+OPERATION(op_frcp, float, x = __frcp_rn(x))
+OPERATION(op_fsqrt, float, x = __fsqrt_rn(x))
+OPERATION(op_sinf, float, x = __sinf(x))
+OPERATION(op_logf, float, x = __logf(x))
+OPERATION(op_expf, float, x = __expf(x))
+
+template <class Operation, int chains>
+static __global__ void study_chain(uint64_t *out, typename Operation::type y)
+{
+    typename Operation::type x[chains], all = 0;
+#pragma unroll
+    for (int c = 0; c < chains; c++)
+        x[c] = y + (typename Operation::type)c;
+    const long long begin = clock64();
+#pragma unroll 1
+    for (int i = 0; i < LOOPS; i++) {
+#pragma unroll
+        for (int c = 0; c < chains; c++)
+            x[c] = Operation::apply(x[c], y);
+    }
+    const long long end = clock64();
+#pragma unroll
+    for (int c = 0; c < chains; c++)
+        all += x[c];
+    if (all == (typename Operation::type)123456789)
+        out[SINK] = 1;
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = (uint64_t)(end - begin);
+}
+
+template <class Operation, int chains>
+static int study_chains(const struct bench_plan *plan, const char *name, struct error *err)
+{
+    cudaStream_t stream = plan->cuda->stream;
+    char key[32];
+    snprintf(key, sizeof(key), "study_%s_ilp_%d", name, chains);
+    if (calibrate_studied(plan->only, key) &&
+        figure(
+            plan, key, "clocks an instruction of one warp, loop within",
+            [=](uint64_t *out) { study_chain<Operation, chains><<<1, 32, 0, stream>>>(out, 3); },
+            [](double clocks) { return clocks / ((double)LOOPS * chains); }, err))
+        return -1;
+    if constexpr (chains < 128)
+        return study_chains<Operation, 2 * chains>(plan, name, err);
+    return 0;
+}
+
+static int study_instructions(const struct bench_plan *plan, struct error *err)
+{
+    return study_chains<op_fadd, 1>(plan, "fadd", err) ||
+                   study_chains<op_fmul, 1>(plan, "fmul", err) ||
+                   study_chains<op_fma, 1>(plan, "fma", err) ||
+                   study_chains<op_iadd, 1>(plan, "iadd", err) ||
+                   study_chains<op_imul, 1>(plan, "imul", err) ||
+                   study_chains<op_frcp, 1>(plan, "frcp", err) ||
+                   study_chains<op_fsqrt, 1>(plan, "fsqrt", err) ||
+                   study_chains<op_sinf, 1>(plan, "sinf", err) ||
+                   study_chains<op_logf, 1>(plan, "logf", err) ||
+                   study_chains<op_expf, 1>(plan, "expf", err)
+               ? -1
+               : 0;
+}
+
 int calibrate_cuda_compute(const struct bench_plan *plan, struct error *err)
 {
-    return arithmetic_figures(plan, err) || mma_figures(plan, err) ? -1 : 0;
+    return arithmetic_figures(plan, err) || mma_figures(plan, err) || study_instructions(plan, err)
+               ? -1
+               : 0;
 }

@@ -10,6 +10,8 @@
 //   l2_bytes_clk, l2_share_N     the same, re-reading 16 MiB
 //   *_latency_clk                one thread, each load's address is the one before's result
 //   transpose_bytes_s            a tiled transpose (read + written), its result checked
+//   study_*                      what seed 2 measures of memory, at its sizes: latencies, copies by
+//                                one thread, one warp and 1 to all SMs, four transposes
 #include "kernels/calibrate/calibrate.cuh"
 
 enum {
@@ -96,12 +98,26 @@ static __global__ void lay_cycle(char *memory, uint64_t lines, uint64_t multipli
         *(uint64_t *)(memory + s * multiplier % lines * LINE) = (s + 1) * multiplier % lines * LINE;
 }
 
+template <bool in_l1> static __device__ __forceinline__ uint64_t next_line(const char *at)
+{
+    uint64_t next;
+    if (in_l1)
+        asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(next) : "l"(at) : "memory");
+    else
+        asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(next) : "l"(at) : "memory");
+    return next;
+}
+
+// Loads of a cycle that fits into L1 begin when it is there.
+template <bool in_l1>
 static __global__ void chase(const char *memory, uint64_t start, int loads, uint64_t *out)
 {
     uint64_t at = start;
+    for (int i = 0; in_l1 && i < loads; i++)
+        at = next_line<in_l1>(memory + at);
     const long long begin = clock64();
     for (int i = 0; i < loads; i++)
-        asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(at) : "l"(memory + at) : "memory");
+        at = next_line<in_l1>(memory + at);
     const long long end = clock64();
     out[0] = (uint64_t)(end - begin);
     out[1] = at;
@@ -139,6 +155,11 @@ static void send(const struct memory_plan *m, const char *key, const double *val
 static bool wanted(const struct memory_plan *m, const char *key)
 {
     return calibrate_wanted(m->plan->only, key);
+}
+
+static bool is_study(const struct memory_plan *m)
+{
+    return m->plan->only && strncmp(m->plan->only, "study_", 6) == 0;
 }
 
 static int empty_launches(double *seconds, struct cuda *cuda, int count, bool graph,
@@ -305,7 +326,7 @@ static int chase_once(double *clocks, const struct memory_plan *m, uint64_t star
     if (shared)
         chase_shared<<<1, 32, 0, m->cuda->stream>>>(loads, on_device);
     else
-        chase<<<1, 1, 0, m->cuda->stream>>>(m->big, start, loads, on_device);
+        chase<false><<<1, 1, 0, m->cuda->stream>>>(m->big, start, loads, on_device);
     CUDA_TRY(m->cuda, cudaGetLastError(), err);
     CUDA_TRY(m->cuda, cudaStreamSynchronize(m->cuda->stream), err);
     CUDA_TRY(m->cuda, cudaMemcpy(found, on_device, sizeof(found), cudaMemcpyDeviceToHost), err);
@@ -337,10 +358,223 @@ static int latency_figure(const struct memory_plan *m, const char *key, size_t b
     return 0;
 }
 
+// ---- what seed 2 measures, at its sizes ----
+
+static const size_t STUDY_COPY = (size_t)256 << 20, STUDY_L2 = (size_t)8 << 20,
+                    STUDY_CHASE_L2 = (size_t)4 << 20, STUDY_CHASE_L1 = (size_t)8 << 10;
+
+enum { STUDY_SIDE = 32768, STUDY_LOADS = 4000 };
+
+static __global__ void __launch_bounds__(THREADS)
+    copy_by_few(uint4 *to, const uint4 *from, size_t count, int passes)
+{
+    const size_t step = (size_t)gridDim.x * blockDim.x;
+    for (int pass = 0; pass < passes; pass++) {
+        for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+             i += step * UNROLL) {
+            uint4 x[UNROLL];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++)
+                x[u] = i + u * step < count ? __ldcg(from + i + u * step) : uint4{0, 0, 0, 0};
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                if (i + u * step < count)
+                    __stcg(to + i + u * step, x[u]);
+            }
+        }
+    }
+}
+
+// Bytes read and written a second, of memory that is elsewhere at each repeat where it is DRAM's.
+static int study_copy(const struct memory_plan *m, const char *key, unsigned blocks,
+                      unsigned threads, size_t bytes, bool l2, struct error *err)
+{
+    double values[REPEATS];
+    struct stretch stretch;
+    char note[96];
+    const int passes = l2 ? 4 + (int)blocks : 1;
+    if (!calibrate_studied(m->plan->only, key))
+        return 0;
+    for (int i = -1; i < REPEATS; i++) {
+        const size_t at = l2 ? 0 : (size_t)(i + 1) * STUDY_COPY;
+        int failed = cuda_begin(m->cuda, FLUSH_NONE, err);
+        if (!failed)
+            copy_by_few<<<blocks, threads, 0, m->cuda->stream>>>((uint4 *)(m->second + at),
+                                                                 (const uint4 *)(m->big + at),
+                                                                 bytes / sizeof(uint4), passes);
+        if (cuda_end(&stretch, m->cuda, err) || failed)
+            return -1;
+        values[i < 0 ? 0 : i] = 2.0 * (double)bytes * passes / stretch.seconds;
+    }
+    snprintf(note, sizeof(note), "copying %zu KiB, %u blocks of %u threads", bytes >> 10, blocks,
+             threads);
+    send(m, key, values, note);
+    return 0;
+}
+
+static int study_copies(const struct memory_plan *m, struct error *err)
+{
+    const unsigned all = (unsigned)m->cuda->sm_count;
+    char key[32];
+    // One thread would take 6 s for the document's 256 MiB.
+    if (study_copy(m, "study_dram_thread", 1, 1, STUDY_COPY / 128, false, err) ||
+        study_copy(m, "study_dram_warp", 1, 32, STUDY_COPY / 8, false, err))
+        return -1;
+    for (unsigned blocks = 1; blocks < all; blocks *= 2) {
+        snprintf(key, sizeof(key), "study_dram_sm_%u", blocks);
+        if (study_copy(m, key, blocks, THREADS, STUDY_COPY, false, err))
+            return -1;
+        snprintf(key, sizeof(key), "study_l2_sm_%u", blocks);
+        if (study_copy(m, key, blocks, THREADS, STUDY_L2, true, err))
+            return -1;
+    }
+    return study_copy(m, "study_dram_sm_all", all, THREADS, STUDY_COPY, false, err) ||
+                   study_copy(m, "study_l2_sm_all", all, THREADS, STUDY_L2, true, err) ||
+                   study_copy(m, "study_l2_blocks_4x", 4 * all, THREADS, STUDY_L2, true, err)
+               ? -1
+               : 0;
+}
+
+static int study_latency(const struct memory_plan *m, const char *key, size_t bytes,
+                         const char *note, struct error *err)
+{
+    double values[REPEATS];
+    uint64_t found[2], *on_device = (uint64_t *)m->cuda->stamps;
+    const uint64_t lines = bytes / LINE;
+    const uint64_t multiplier = (uint64_t)((double)lines * 0.6180339887498949) | 1;
+    cudaStream_t stream = m->cuda->stream;
+    if (!calibrate_studied(m->plan->only, key))
+        return 0;
+    if (bytes)
+        lay_cycle<<<(unsigned)((lines + 255) / 256), 256, 0, stream>>>(m->big, lines, multiplier);
+    if (bytes == STUDY_CHASE_L2) // walked once before
+        chase<false><<<1, 1, 0, stream>>>(m->big, 0, (int)lines, on_device);
+    for (int i = 0; i < REPEATS; i++) {
+        const uint64_t start =
+            bytes == STUDY_COPY ? (uint64_t)(i + 1) * STUDY_LOADS * multiplier % lines * LINE : 0;
+        if (bytes == 0)
+            chase_shared<<<1, 32, 0, stream>>>(STUDY_LOADS, on_device);
+        else if (bytes == STUDY_CHASE_L1)
+            chase<true><<<1, 1, 0, stream>>>(m->big, 0, STUDY_LOADS, on_device);
+        else
+            chase<false><<<1, 1, 0, stream>>>(m->big, start, STUDY_LOADS, on_device);
+        CUDA_TRY(m->cuda, cudaGetLastError(), err);
+        CUDA_TRY(m->cuda, cudaStreamSynchronize(stream), err);
+        CUDA_TRY(m->cuda, cudaMemcpy(found, on_device, sizeof(found), cudaMemcpyDeviceToHost), err);
+        values[i] = (double)found[0] / STUDY_LOADS;
+    }
+    send(m, key, values, note);
+    return 0;
+}
+
+// One block of 256 threads turns 32 x 32 elements. Columns of a tile without padding meet in one
+// bank.
+template <int padding> static __global__ void transpose_words(float *to, const float *from, int n)
+{
+    __shared__ float tile[TILE][TILE + padding];
+    const int x = (int)blockIdx.x * TILE, y = (int)blockIdx.y * TILE;
+    for (int i = (int)threadIdx.x / TILE; i < TILE; i += 8)
+        tile[i][threadIdx.x % TILE] = from[(size_t)(y + i) * n + x + threadIdx.x % TILE];
+    __syncthreads();
+    for (int i = (int)threadIdx.x / TILE; i < TILE; i += 8)
+        to[(size_t)(x + i) * n + y + threadIdx.x % TILE] = tile[threadIdx.x % TILE][i];
+}
+
+// The same by vectors of four; a tile is padded, or its columns are swapped by the row instead.
+template <bool swizzled>
+static __global__ void transpose_vectors(float *to, const float *from, int n)
+{
+    __shared__ float tile[TILE][TILE + !swizzled];
+    const int x = (int)blockIdx.x * TILE, y = (int)blockIdx.y * TILE;
+    const int row = (int)threadIdx.x / 8, at = (int)threadIdx.x % 8 * 4;
+    const float4 in = *(const float4 *)(from + (size_t)(y + row) * n + x + at);
+    const float words[4] = {in.x, in.y, in.z, in.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        tile[row][swizzled ? (at + i) ^ row : at + i] = words[i];
+    __syncthreads();
+    float turned[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        turned[i] = tile[at + i][swizzled ? row ^ (at + i) : row];
+    *(float4 *)(to + (size_t)(x + row) * n + y + at) =
+        make_float4(turned[0], turned[1], turned[2], turned[3]);
+}
+
+typedef void transpose_kernel(float *to, const float *from, int n);
+
+static int study_transpose(const struct memory_plan *m, const char *key, transpose_kernel *kernel,
+                           float *to, const float *from, const char *note, struct error *err)
+{
+    double values[REPEATS];
+    struct stretch stretch;
+    unsigned wrong = 0, *on_device = (unsigned *)m->cuda->stamps;
+    const size_t count = (size_t)STUDY_SIDE * STUDY_SIDE;
+    if (!calibrate_studied(m->plan->only, key))
+        return 0;
+    CUDA_TRY(m->cuda, cudaMemsetAsync(to, 0xff, count * sizeof(float), m->cuda->stream), err);
+    for (int i = -1; i < REPEATS; i++) {
+        int failed = cuda_begin(m->cuda, FLUSH_READ, err);
+        if (!failed)
+            kernel<<<dim3(STUDY_SIDE / TILE, STUDY_SIDE / TILE), 256, 0, m->cuda->stream>>>(
+                to, from, STUDY_SIDE);
+        if (cuda_end(&stretch, m->cuda, err) || failed)
+            return -1;
+        values[i < 0 ? 0 : i] = 2.0 * (double)count * sizeof(float) / stretch.seconds;
+    }
+    CUDA_TRY(m->cuda, cudaMemsetAsync(on_device, 0, sizeof(wrong), m->cuda->stream), err);
+    count_wrong<<<(unsigned)(count / 256), 256, 0, m->cuda->stream>>>(on_device, to, STUDY_SIDE);
+    CUDA_TRY(m->cuda, cudaStreamSynchronize(m->cuda->stream), err);
+    CUDA_TRY(m->cuda, cudaMemcpy(&wrong, on_device, sizeof(wrong), cudaMemcpyDeviceToHost), err);
+    if (wrong)
+        return error_set(err, "cuda: %s has %u wrong elements", key, wrong);
+    send(m, key, values, note);
+    return 0;
+}
+
+static int study_transposes(const struct memory_plan *m, struct error *err)
+{
+    const size_t bytes = (size_t)STUDY_SIDE * STUDY_SIDE * sizeof(float);
+    float *from = NULL, *to = NULL;
+    int failed = cuda_failed(m->cuda, cudaMalloc(&from, bytes), "memory for 4 GiB", err) ||
+                 cuda_failed(m->cuda, cudaMalloc(&to, bytes), "memory for 4 GiB", err);
+    if (!failed) {
+        number<<<STUDY_SIDE / 256 * STUDY_SIDE, 256, 0, m->cuda->stream>>>(from, STUDY_SIDE);
+        failed = study_transpose(m, "study_transpose_basic", transpose_words<0>, to, from,
+                                 "32768 x 32768 FP32, tiles without padding", err) ||
+                 study_transpose(m, "study_transpose_vectorized", transpose_vectors<false>, to,
+                                 from, "by vectors of four, padded", err) ||
+                 study_transpose(m, "study_transpose_scalar", transpose_words<1>, to, from,
+                                 "by words, padded", err) ||
+                 study_transpose(m, "study_transpose_swizzled", transpose_vectors<true>, to, from,
+                                 "by vectors of four, swizzled", err);
+    }
+    if (m->cuda->base.loss == DEVICE_OK) {
+        cudaFree(from);
+        cudaFree(to);
+    }
+    return failed ? -1 : 0;
+}
+
+static int study_figures(const struct memory_plan *m, struct error *err)
+{
+    return study_latency(m, "study_smem_latency_clk", 0, "pointer chase in shared memory", err) ||
+                   study_latency(m, "study_l1_latency_clk", STUDY_CHASE_L1,
+                                 "pointer chase over 8 KiB, cached in L1", err) ||
+                   study_latency(m, "study_l2_latency_clk", STUDY_CHASE_L2,
+                                 "pointer chase over 4 MiB past L1", err) ||
+                   study_latency(m, "study_dram_latency_clk", STUDY_COPY,
+                                 "pointer chase over 256 MiB", err) ||
+                   study_copies(m, err) || study_transposes(m, err)
+               ? -1
+               : 0;
+}
+
 static int load_kernels(struct cuda *cuda, struct error *err)
 {
     return cuda_load(cuda, empty, err) || cuda_load(cuda, read_vectors, err) ||
-           cuda_load(cuda, copy_vectors, err) || cuda_load(cuda, transpose, err);
+           cuda_load(cuda, copy_vectors, err) || cuda_load(cuda, transpose, err) ||
+           cuda_load(cuda, copy_by_few, err);
 }
 
 static int memory_figures(const struct memory_plan *m, struct error *err)
@@ -348,6 +582,8 @@ static int memory_figures(const struct memory_plan *m, struct error *err)
     if (load_kernels(m->cuda, err))
         return -1;
     CUDA_TRY(m->cuda, cudaMemsetAsync(m->big, 1, BIG, m->cuda->stream), err);
+    if (is_study(m))
+        return study_figures(m, err);
     return launch_figures(m, err) || scaling(m, false, err) || scaling(m, true, err) ||
                    copy_figure(m, err) || transpose_figure(m, err) ||
                    latency_figure(m, "dram_latency_clk", CHASE_DRAM,

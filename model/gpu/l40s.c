@@ -17,6 +17,7 @@ const struct gpu gpu_l40s = {
     .flops_clk_fp16 = GPU_SHIPPED(1024, "362 TFLOPS dense (datasheet)"),
     .flops_clk_fp8 = GPU_SHIPPED(2048, "733 TFLOPS dense (datasheet)"),
     .dram_bytes_s = GPU_SHIPPED(864e9, "datasheet, nominal: no measured figure"),
+    .l2_bytes = GPU_SHIPPED(100663296, "96 MB: the Ada whitepaper's AD102, whole"),
     .smem_bytes = GPU_SHIPPED(101376, "CUDA programming guide, compute capability 8.9"),
     .smem_sm_bytes = GPU_SHIPPED(102400, "CUDA programming guide, compute capability 8.9"),
     .smem_bytes_clk = GPU_SHIPPED(128, "CUDA programming guide: 32 banks of 4 bytes"),

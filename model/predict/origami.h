@@ -8,7 +8,8 @@
 // and tied latencies go to the higher arithmetic intensity, then to the first enumerated.
 // What the document asks for as next steps is here too, off unless asked for: a register-pressure
 // filter, stages and warps as search dimensions, and split-K. At 2 stages, 8 warps and no split
-// every formula is the document's.
+// every formula is the document's. What a profile does not know of the document's five parameters
+// is derived (its section 4.1, the lowest tier), approximately, from the RTX 4090's.
 #ifndef PLUMB_MODEL_PREDICT_ORIGAMI_H
 #define PLUMB_MODEL_PREDICT_ORIGAMI_H
 
@@ -63,8 +64,11 @@ struct origami_selection {
     int32_t tried, valid; // configurations enumerated, and those that fit
 };
 
-// Both phases. Returns NULL or why nothing could be selected. Allocates nothing.
-const char *origami_select(struct origami_selection *out, const struct gpu *gpu,
-                           const struct problem *problem, const struct origami_search *search);
+// Both phases: the `most` best by phase 1, best first, each under the group that phase 2 gives it;
+// *count of them. `tried` and `valid` are of all. Returns NULL or why nothing could be selected.
+// Allocates nothing.
+const char *origami_rank(struct origami_selection *out, size_t *count, size_t most,
+                         const struct gpu *gpu, const struct problem *problem,
+                         const struct origami_search *search);
 
 #endif

@@ -55,6 +55,24 @@ static void recorded_rows_are_judged_beside_the_baselines(void **state)
     free(csv);
 }
 
+// Seed 3's table of sizes, of the leading model.
+static void a_problem_has_a_ranking_of_its_own(void **state)
+{
+    char *csv = xprintf("%s/baselines/recorded/h200/ladder/dsv3.bf16.csv", TEST_SOURCE), *text;
+    assert_int_equal(RUN(&text, "--csv", csv, "--model", "origami", "--problems"), 0);
+    assert_non_null(strstr(text, "\ntau     A/BF    picked      configuration"));
+    assert_non_null(strstr(text,
+                           "   0.702   1.000 #1/97       bf16-256x128-w2x1-c2x1-s4-e2-m8-coop "
+                           "18432x7168x4096:bf16-bf16:tn\n"));
+    free(text);
+    assert_int_equal(
+        RUN(&text, "--csv", csv, "--model", "origami", "--problems", "--format", "json"), 0);
+    assert_non_null(strstr(text, "\"problem\":\"18432x7168x4096:bf16-bf16:tn\","
+                                 "\"configurations\":97,\"tau\":0.70"));
+    free(text);
+    free(csv);
+}
+
 static void fitted_biases_are_written_read_and_bound_to_their_model(void **state)
 {
     char path[] = "/tmp/plumb-test-XXXXXX";
@@ -219,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_rows_are_judged_beside_the_baselines),
+        cmocka_unit_test(a_problem_has_a_ranking_of_its_own),
         cmocka_unit_test(fitted_biases_are_written_read_and_bound_to_their_model),
         cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
         cmocka_unit_test(a_regime_that_is_not_told_is_chosen_aloud),

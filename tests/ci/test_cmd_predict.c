@@ -168,16 +168,17 @@ static void how_operands_lie_is_said_by_their_majors(void **state)
     static const char *const majors[][3] = {
         {"k", "k", "tn"}, {"k", "n", "nn"}, {"m", "n", "nt"}, {"m", "k", "tt"}};
     for (size_t i = 0; i < ARRAY_COUNT(majors); i++) {
-        char *rows = xprintf("m,n,k,in_dtype,a_major,b_major\n512,512,512,bf16,%s,%s\n",
+        char *rows = xprintf("m,n,k,in_dtype,a_major,b_major\n512,512,512,e4m3,%s,%s\n",
                              majors[i][0], majors[i][1]);
         char *file = temporary(rows), *csv = xprintf("--csv %s", file);
-        char *words = xprintf("512x512x512:bf16:%s", majors[i][2]);
+        char *words = xprintf("512x512x512:e4m3:%s", majors[i][2]);
         assert_true(predicted_us(csv) == predicted_us(words));
         unlink(file);
         free(file);
         file = temporary("m,n,k\n512,512,512\n");
-        char *list = xprintf("--dtype bf16:%s --csv %s", majors[i][2], file);
+        char *list = xprintf("--dtype e4m3:%s --csv %s", majors[i][2], file);
         assert_true(predicted_us(list) == predicted_us(words));
+        assert_true(i == 0 || predicted_us(words) > predicted_us("512x512x512:e4m3:tn"));
         unlink(file);
         free(file);
         free(list);

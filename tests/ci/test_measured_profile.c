@@ -2,6 +2,7 @@
 //
 // Predictions take the figures that `plumb calibrate` measured and the store keeps, and say so.
 #include "baselines/store.h"
+#include "ci/settings/context.h"
 #include "model/predict.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_store.h"
@@ -144,6 +145,20 @@ static void figures_that_predict_worse_are_not_used(void **state)
     plumb_run(out, "/tmp", words, 0);
     plumb_said(out, 0, "profile h200-sxm as shipped: on 8 times of the newest run on that device");
     free(out);
+    // What a gate asks; of another device no times are known, and equal figures are no worse.
+    const struct gpu *shipped = gpu_find("h200-sxm");
+    struct gpu slower = *shipped;
+    slower.dram_bytes_s.value = 2.275e12;
+    char *why;
+    assert_int_equal(store_open(&store, path, STORE_READ, &err), 0);
+    assert_int_equal(profile_worse(&why, &slower, shipped, store, "GPU-1", &err), 0);
+    assert_non_null(strstr(why, "profile h200-sxm as shipped: on 8 times"));
+    free(why);
+    assert_int_equal(profile_worse(&why, shipped, shipped, store, "GPU-1", &err), 0);
+    assert_null(why);
+    assert_int_equal(profile_worse(&why, &slower, shipped, store, "GPU-2", &err), 0);
+    assert_null(why);
+    store_close(store);
     unlink(path);
 }
 

@@ -47,6 +47,16 @@ static void picking_a_slow_configuration_costs_its_share(void **state)
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.picked, 0.75) && near(a.picked_worst, 0.5));
     assert_true(near(a.tau, 0)); // -1 and +1
+    struct accuracy_row sorted[ARRAY_COUNT(rows)];
+    memcpy(sorted, rows, sizeof(rows));
+    size_t count;
+    struct accuracy_problem *problems = accuracy_by_problem(&count, sorted, ARRAY_COUNT(rows));
+    assert_int_equal(count, 2);
+    assert_true(near(problems[0].tau, -1) && near(problems[0].picked, 0.5));
+    assert_true(problems[0].picked_rank == 2 && problems[0].choice->measured_ns == 200);
+    assert_true(near(problems[1].tau, 1) && problems[1].picked_rank == 1);
+    assert_int_equal(problems[1].configurations, 2);
+    free(problems);
 }
 
 static void bands_are_held_to_what_was_measured(void **state)

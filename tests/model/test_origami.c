@@ -107,6 +107,13 @@ static void corner_cases_follow_the_formulas(void **state)
     assert_true(l.l2_hit <= 0.5);
 }
 
+static const char *select_one(struct origami_selection *out, const struct gpu *gpu,
+                              const struct problem *problem, const struct origami_search *search)
+{
+    size_t count;
+    return origami_rank(out, &count, 1, gpu, problem, search);
+}
+
 static void selections_equal_seed_3(void **state)
 {
     struct csv t = table_read("conformance_origami_select.csv");
@@ -115,7 +122,7 @@ static void selections_equal_seed_3(void **state)
         struct problem p = row_problem(&t, row);
         struct origami_selection s;
         const struct origami_search plain = {0};
-        assert_null(origami_select(&s, gpu_find("rtx4090"), &p, &plain));
+        assert_null(select_one(&s, gpu_find("rtx4090"), &p, &plain));
         assert_int_equal(s.config.tile_m, (int)table_number(&t, row, "block_0"));
         assert_int_equal(s.config.tile_n, (int)table_number(&t, row, "block_1"));
         assert_int_equal(s.config.tile_k, (int)table_number(&t, row, "block_2"));
@@ -126,6 +133,50 @@ static void selections_equal_seed_3(void **state)
         check(&t, row, "L_total", s.latency.total);
     }
     csv_free(&t);
+}
+
+// Seed 3's phase 1 whole: all 122, each once, none better than the one before it.
+static void all_122_are_ranked(void **state)
+{
+    struct origami_selection all[200], one;
+    const struct origami_search none = {0};
+    struct problem p = fp16(2048, 2048, 2048);
+    size_t count;
+    assert_null(origami_rank(all, &count, ARRAY_COUNT(all), gpu_find("rtx4090"), &p, &none));
+    assert_int_equal(count, 122);
+    for (size_t i = 1; i < count; i++) {
+        assert_true(all[i].latency.total >= all[i - 1].latency.total * (1 - 1e-9));
+        for (size_t j = 0; j < i; j++)
+            assert_memory_not_equal(&all[i].config, &all[j].config, 3 * sizeof(int32_t));
+    }
+    assert_null(select_one(&one, gpu_find("rtx4090"), &p, &none));
+    assert_memory_equal(&one.config, &all[0].config, sizeof(one.config));
+    assert_null(origami_rank(all, &count, 5, gpu_find("rtx4090"), &p, &none));
+    assert_int_equal(count, 5);
+    assert_int_equal(all[4].valid, 122);
+}
+
+// What a profile does not know is derived (section 4.1), and comes near what the document measured.
+static void every_profile_of_a_gpu_selects(void **state)
+{
+    struct problem p = fp16(4096, 4096, 4096);
+    const struct origami_search none = {0};
+    struct origami_selection s, derived;
+    for (size_t i = 0; i < gpu_count; i++) {
+        assert_null(select_one(&s, gpus[i], &p, &none));
+        const double s_at_peak =
+            2.0 * 4096 * 4096 * 4096 / gpu_flops_clk(gpus[i], DTYPE_FP16) / gpus[i]->sm_count.value;
+        assert_true(s.latency.total > 0.9 * s_at_peak && s.latency.total < 6 * s_at_peak);
+    }
+    struct gpu bare = *gpu_find("rtx4090");
+    bare.mma_units = bare.mma_latency_clk = bare.dram_latency_clk = bare.dram_sm_fraction =
+        bare.l2_bytes_clk = (struct figure){0};
+    assert_null(select_one(&s, gpu_find("rtx4090"), &p, &none));
+    assert_null(select_one(&derived, &bare, &p, &none));
+    assert_true(fabs(derived.latency.total / s.latency.total - 1) < 0.05);
+    assert_memory_equal(&derived.config, &s.config, sizeof(s.config));
+    bare.compute_capability = (struct figure){0}; // no GPU
+    assert_non_null(select_one(&derived, &bare, &p, &none));
 }
 
 // The closed form of phase 2 against walking the tiles one by one.
@@ -186,8 +237,8 @@ static void register_filter_never_selects_a_spilling_tile(void **state)
         struct problem p = row_problem(&t, row);
         struct origami_selection plain, filtered;
         const struct origami_search off = {0}, on = {.registers = true};
-        assert_null(origami_select(&plain, gpu_find("rtx4090"), &p, &off));
-        assert_null(origami_select(&filtered, gpu_find("rtx4090"), &p, &on));
+        assert_null(select_one(&plain, gpu_find("rtx4090"), &p, &off));
+        assert_null(select_one(&filtered, gpu_find("rtx4090"), &p, &on));
         assert_true(origami_registers(&filtered.config, DTYPE_FP16) <= ORIGAMI_REGISTERS_MAX);
         bool spilled = origami_registers(&plain.config, DTYPE_FP16) > ORIGAMI_REGISTERS_MAX;
         bool same = plain.config.tile_m == filtered.config.tile_m &&
@@ -206,7 +257,7 @@ static void a_block_has_no_more_registers_than_an_sm(void **state)
         struct problem p = {.m = side, .n = side, .k = side, .batch = 1};
         p.in = p.out = DTYPE_FP16;
         struct origami_selection s;
-        assert_null(origami_select(&s, gpu, &p, &search));
+        assert_null(select_one(&s, gpu, &p, &search));
         assert_true(origami_registers(&s.config, p.in) * 32 * s.config.warps <= 65536);
     }
 }
@@ -216,15 +267,15 @@ static void wider_searches_find_nothing_worse(void **state)
     struct problem p = fp16(256, 512, 16384);
     struct origami_selection plain, pipeline, split;
     const struct origami_search none = {0}, deep = {.pipeline = true}, cut = {.split_k = true};
-    assert_null(origami_select(&plain, gpu_find("rtx4090"), &p, &none));
-    assert_null(origami_select(&pipeline, gpu_find("rtx4090"), &p, &deep));
-    assert_null(origami_select(&split, gpu_find("rtx4090"), &p, &cut));
+    assert_null(select_one(&plain, gpu_find("rtx4090"), &p, &none));
+    assert_null(select_one(&pipeline, gpu_find("rtx4090"), &p, &deep));
+    assert_null(select_one(&split, gpu_find("rtx4090"), &p, &cut));
     assert_true(pipeline.latency.total <= plain.latency.total);
     assert_true(pipeline.valid > plain.valid);
     assert_true(split.latency.total < plain.latency.total); // few tiles, long K
     assert_true(split.config.split > 1);
     struct problem square = fp16(4096, 4096, 4096);
-    assert_null(origami_select(&split, gpu_find("rtx4090"), &square, &cut));
+    assert_null(select_one(&split, gpu_find("rtx4090"), &square, &cut));
     assert_int_equal(split.config.split, 1); // enough tiles already
 }
 
@@ -278,7 +329,7 @@ static void impossible_inputs_say_why(void **state)
     struct origami_selection s;
     const struct origami_search plain = {0};
     struct gpu empty = {.name = "empty"};
-    assert_non_null(origami_select(&s, &empty, &p, &plain));
+    assert_non_null(select_one(&s, &empty, &p, &plain));
 }
 
 static void the_model_predicts_finite_times_everywhere(void **state)
@@ -306,6 +357,8 @@ int main(void)
         cmocka_unit_test(latencies_equal_seed_3),
         cmocka_unit_test(corner_cases_follow_the_formulas),
         cmocka_unit_test(selections_equal_seed_3),
+        cmocka_unit_test(all_122_are_ranked),
+        cmocka_unit_test(every_profile_of_a_gpu_selects),
         cmocka_unit_test(group_cost_equals_enumeration),
         cmocka_unit_test(register_estimate_bounds_the_published_counts),
         cmocka_unit_test(register_filter_never_selects_a_spilling_tile),

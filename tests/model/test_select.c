@@ -13,7 +13,8 @@ static const char *select_one(struct selection *out, const struct model *model,
                               const struct gpu *gpu, const struct problem *p, double clock_hz)
 {
     size_t count;
-    return select_best(out, &count, 1, model, gpu, p, clock_hz, &plain);
+    const struct predict_input in = {.gpu = gpu, .problem = p, .clock_hz = clock_hz};
+    return select_best(out, &count, 1, model, &in, &plain);
 }
 
 static struct problem bf16(int64_t m, int64_t n, int64_t k)
@@ -60,8 +61,10 @@ static void the_best_come_first_and_are_different(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
         struct selection best[8];
         size_t count;
-        assert_null(select_best(best, &count, ARRAY_COUNT(best), model_find("hopper"),
-                                gpu_find("h200-sxm"), problems[i], 1.6e9, &plain));
+        const struct predict_input in = {
+            .gpu = gpu_find("h200-sxm"), .problem = problems[i], .clock_hz = 1.6e9};
+        assert_null(
+            select_best(best, &count, ARRAY_COUNT(best), model_find("hopper"), &in, &plain));
         assert_int_equal(count, ARRAY_COUNT(best));
         for (size_t j = 1; j < count; j++) {
             assert_true(best[j].time_ns >= best[j - 1].time_ns);
@@ -72,6 +75,22 @@ static void the_best_come_first_and_are_different(void **state)
     struct selection one;
     assert_null(select_one(&one, model_find("hopper"), gpu_find("h200-sxm"), &fp32, 1.98e9));
     assert_true(one.time_ns > 2200e3 && one.time_ns < 3300e3);
+}
+
+// A model that does not know the regime has no choice for it, not a choice of no time.
+static void a_regime_is_part_of_the_choice(void **state)
+{
+    struct problem p = bf16(64, 7168, 2048);
+    struct predict_input in = {.gpu = gpu_find("h200-sxm"), .problem = &p};
+    struct selection cold, warm;
+    size_t count;
+    assert_null(select_best(&cold, &count, 1, model_find("hopper"), &in, &plain));
+    assert_true(cold.launch_ns > 0 && cold.launch_ns < cold.time_ns);
+    p.regime = REGIME_WARM;
+    assert_null(select_best(&warm, &count, 1, model_find("hopper"), &in, &plain));
+    assert_true(warm.time_ns < cold.time_ns);
+    assert_non_null(select_best(&warm, &count, 1, model_find("origami"), &in, &plain));
+    assert_int_equal(count, 0);
 }
 
 static void a_profile_without_figures_selects_nothing(void **state)
@@ -136,6 +155,7 @@ int main(void)
         cmocka_unit_test(selections_are_feasible_and_timed_by_their_model),
         cmocka_unit_test(hopper_takes_small_tiles_for_small_problems),
         cmocka_unit_test(the_best_come_first_and_are_different),
+        cmocka_unit_test(a_regime_is_part_of_the_choice),
         cmocka_unit_test(a_profile_without_figures_selects_nothing),
         cmocka_unit_test(names_are_found_whatever_their_case_and_separators),
         cmocka_unit_test(a_b200_is_not_the_locked_one_of_seed_0),

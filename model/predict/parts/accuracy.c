@@ -41,58 +41,65 @@ static int by_problem(const void *left, const void *right)
                   ((const struct accuracy_row *)right)->problem);
 }
 
-static double picked_over_best(const struct accuracy_row *rows, size_t count)
+static struct accuracy_problem rank_one(const struct accuracy_row *rows, size_t count,
+                                        double *predicted, double *measured)
 {
-    const struct accuracy_row *picked = rows;
+    struct accuracy_problem out = {rows[0].problem, count, NAN, NAN, 1, rows};
     double best = rows[0].measured_ns;
-    for (size_t i = 1; i < count; i++) {
-        if (rows[i].predicted_ns < picked->predicted_ns)
-            picked = &rows[i];
-        best = rows[i].measured_ns < best ? rows[i].measured_ns : best;
-    }
-    return best / picked->measured_ns;
-}
-
-static void rank_one(struct accuracy *out, const struct accuracy_row *rows, size_t count,
-                     double *predicted, double *measured)
-{
-    if (count < 2)
-        return;
     for (size_t i = 0; i < count; i++) {
         predicted[i] = rows[i].predicted_ns;
         measured[i] = rows[i].measured_ns;
+        if (rows[i].predicted_ns < out.choice->predicted_ns)
+            out.choice = &rows[i];
+        best = least(best, rows[i].measured_ns);
     }
-    double tau = kendall_tau(predicted, measured, count);
-    if (!isnan(tau)) {
-        out->tau += tau;
-        out->tau_problems++;
+    for (size_t i = 0; i < count; i++)
+        out.picked_rank += rows[i].measured_ns < out.choice->measured_ns;
+    out.tau = kendall_tau(predicted, measured, count);
+    out.picked = best / out.choice->measured_ns;
+    return out;
+}
+
+struct accuracy_problem *accuracy_by_problem(size_t *count, struct accuracy_row *rows,
+                                             size_t row_count)
+{
+    struct accuracy_problem *out = xcalloc(row_count, sizeof(*out));
+    double *predicted = xcalloc(row_count, sizeof(*predicted));
+    double *measured = xcalloc(row_count, sizeof(*measured));
+    *count = 0;
+    qsort(rows, row_count, sizeof(*rows), by_problem);
+    for (size_t begin = 0, end; begin < row_count; begin = end) {
+        for (end = begin + 1; end < row_count && !by_problem(&rows[begin], &rows[end]);)
+            end++;
+        if (end - begin > 1)
+            out[(*count)++] = rank_one(rows + begin, end - begin, predicted, measured);
     }
-    double picked = picked_over_best(rows, count);
-    out->picked += picked;
-    out->picked_worst = picked < out->picked_worst ? picked : out->picked_worst;
-    out->picked_problems++;
+    free(predicted);
+    free(measured);
+    return out;
 }
 
 static void rank_problems(struct accuracy *out, const struct accuracy_row *rows, size_t count)
 {
     struct accuracy_row *sorted = xcalloc(count, sizeof(*sorted));
-    double *predicted = xcalloc(count, sizeof(*predicted));
-    double *measured = xcalloc(count, sizeof(*measured));
     memcpy(sorted, rows, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), by_problem);
+    struct accuracy_problem *problems = accuracy_by_problem(&out->picked_problems, sorted, count);
     out->picked_worst = 1;
-    for (size_t begin = 0, end; begin < count; begin = end) {
-        for (end = begin + 1; end < count && !by_problem(&sorted[begin], &sorted[end]);)
-            end++;
-        rank_one(out, sorted + begin, end - begin, predicted, measured);
+    for (size_t i = 0; i < out->picked_problems; i++) {
+        const struct accuracy_problem *p = &problems[i];
+        if (!isnan(p->tau)) {
+            out->tau += p->tau;
+            out->tau_problems++;
+        }
+        out->picked += p->picked;
+        out->picked_worst = least(out->picked_worst, p->picked);
     }
     out->tau = out->tau_problems ? out->tau / (double)out->tau_problems : NAN;
     out->picked = out->picked_problems ? out->picked / (double)out->picked_problems : NAN;
     if (!out->picked_problems)
         out->picked_worst = NAN;
+    free(problems);
     free(sorted);
-    free(predicted);
-    free(measured);
 }
 
 static void measure_errors(struct accuracy *out, const struct accuracy_row *rows, size_t count)

@@ -35,6 +35,20 @@ struct accuracy {
 // All zero (tau, picked: NaN) for no rows.
 struct accuracy accuracy_of(const struct accuracy_row *rows, size_t count);
 
+// The ranking of one problem's configurations, as seed 3 tells it of each size.
+struct accuracy_problem {
+    const char *problem;
+    size_t configurations;
+    double tau;                        // NaN: the times, or the predictions, are all equal
+    double picked;                     // the best time over that of the configuration picked
+    size_t picked_rank;                // of the one picked, among the measured times, from 1
+    const struct accuracy_row *choice; // the one picked
+};
+// Of every problem with two configurations and more, in the order of their names; sorts `rows`. The
+// caller frees what is returned.
+struct accuracy_problem *accuracy_by_problem(size_t *count, struct accuracy_row *rows,
+                                             size_t row_count);
+
 // Kendall's tau-b of two rankings; NaN when one of them has no two different values.
 double kendall_tau(const double *a, const double *b, size_t count);
 

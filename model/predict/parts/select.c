@@ -5,6 +5,7 @@
 
 #include "model/predict/parts/candidates.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // Keeps the best `most` of what was found so far, best first; ties go to the earlier candidate.
@@ -21,18 +22,28 @@ static void keep(struct selection *best, size_t *kept, size_t most, const struct
     *kept = last + 1;
 }
 
+static void take_prediction(struct selection *out, const struct prediction *prediction)
+{
+    out->time_ns = prediction->time_ns;
+    out->bound = prediction->bound;
+    for (size_t i = 0; i < prediction->part_count; i++) {
+        const char *name = prediction->parts[i].name;
+        if (strcmp(name, "launch") == 0 || strcmp(name, "overhead") == 0)
+            out->launch_ns += prediction->parts[i].time_ns;
+    }
+}
+
 static const char *by_prediction(struct selection *out, size_t *kept, size_t most,
-                                 const struct model *model, const struct gpu *gpu,
-                                 const struct problem *p, double clock_hz)
+                                 const struct model *model, const struct predict_input *asked)
 {
     const char *why = "no candidate fits";
     int32_t tried = 0, valid = 0;
-    for (size_t i = 0; i < candidate_count(gpu, p); i++) {
+    for (size_t i = 0; i < candidate_count(asked->gpu, asked->problem); i++) {
         struct selection found = {0};
-        if (!candidate(&found.traits, gpu, p, i))
+        if (!candidate(&found.traits, asked->gpu, asked->problem, i))
             continue;
-        const struct predict_input in = {
-            .gpu = gpu, .traits = &found.traits, .problem = p, .clock_hz = clock_hz};
+        struct predict_input in = *asked;
+        in.traits = &found.traits;
         struct prediction prediction = model->predict(&in);
         tried++;
         if (!prediction.feasible) {
@@ -40,8 +51,7 @@ static const char *by_prediction(struct selection *out, size_t *kept, size_t mos
             continue;
         }
         valid++;
-        found.time_ns = prediction.time_ns;
-        found.bound = prediction.bound;
+        take_prediction(&found, &prediction);
         keep(out, kept, most, &found);
     }
     for (size_t i = 0; i < *kept; i++) {
@@ -51,43 +61,47 @@ static const char *by_prediction(struct selection *out, size_t *kept, size_t mos
     return valid ? NULL : why;
 }
 
-static const char *by_origami(struct selection *out, const struct model *model,
-                              const struct gpu *gpu, const struct problem *p, double clock_hz,
-                              const struct origami_search *search)
+// NULL, or why the model has no time of such a problem.
+static const char *take_origami(struct selection *out, const struct origami_selection *s,
+                                const struct model *model, const struct predict_input *asked)
 {
-    struct origami_selection s;
-    const char *why = origami_select(&s, gpu, p, search);
-    if (why)
-        return why;
-    struct selection out_selection = {.tried = s.tried, .valid = s.valid};
-    struct traits *t = &out_selection.traits;
-    *t = (struct traits){.in = p->in, .out = p->out, .acc = DTYPE_FP32};
-    t->tile_m = s.config.tile_m;
-    t->tile_n = s.config.tile_n;
-    t->tile_k = s.config.tile_k;
-    t->stages = s.config.stages;
-    t->threads = s.config.warps * 32;
-    t->split_k = s.config.split;
-    t->raster_group = s.config.group;
+    struct traits *t = &out->traits;
+    *out = (struct selection){.tried = s->tried, .valid = s->valid};
+    *t = (struct traits){.in = asked->problem->in, .out = asked->problem->out, .acc = DTYPE_FP32};
+    t->tile_m = s->config.tile_m;
+    t->tile_n = s->config.tile_n;
+    t->tile_k = s->config.tile_k;
+    t->stages = s->config.stages;
+    t->threads = s->config.warps * 32;
+    t->split_k = s->config.split;
+    t->raster_group = s->config.group;
     struct traits scored = *t;
     scored.raster_group = 0; // phase 1's default group
-    const struct predict_input in = {
-        .gpu = gpu, .traits = &scored, .problem = p, .clock_hz = clock_hz};
-    struct prediction prediction = model->predict(&in);
-    out_selection.time_ns = prediction.time_ns;
-    out_selection.bound = prediction.bound;
-    *out = out_selection;
-    return NULL;
+    struct predict_input in = *asked;
+    in.traits = &scored;
+    const struct prediction prediction = model->predict(&in);
+    take_prediction(out, &prediction);
+    return prediction.feasible ? NULL : prediction.why;
+}
+
+static const char *by_origami(struct selection *out, size_t *count, size_t most,
+                              const struct model *model, const struct predict_input *asked,
+                              const struct origami_search *search)
+{
+    struct origami_selection *ranked = xcalloc(most, sizeof(*ranked));
+    const char *why = origami_rank(ranked, count, most, asked->gpu, asked->problem, search);
+    for (size_t i = 0; i < *count && !why; i++)
+        why = take_origami(&out[i], &ranked[i], model, asked);
+    free(ranked);
+    *count = why ? 0 : *count;
+    return why;
 }
 
 const char *select_best(struct selection *out, size_t *count, size_t most,
-                        const struct model *model, const struct gpu *gpu, const struct problem *p,
-                        double clock_hz, const struct origami_search *search)
+                        const struct model *model, const struct predict_input *in,
+                        const struct origami_search *search)
 {
     *count = 0;
-    if (strcmp(model->name, "origami") != 0)
-        return by_prediction(out, count, most, model, gpu, p, clock_hz);
-    const char *why = by_origami(out, model, gpu, p, clock_hz, search);
-    *count = why ? 0 : 1;
-    return why;
+    return strcmp(model->name, "origami") ? by_prediction(out, count, most, model, in)
+                                          : by_origami(out, count, most, model, in, search);
 }
