@@ -85,7 +85,8 @@ struct field_range {
     F(regime, "regime", SHARED, regime, "", FIELD_ANY, 1)                                          \
     F(detail, "detail", SHARED, detail, "", FIELD_ANY, 1)                                          \
     F(seed, "seed", SEED, seed, "", FIELD_ANY, 1)                                                  \
-    F(memory_bytes, "memory_bytes", ZERO, memory_bytes, "B", FIELD_SPANS, 28)
+    F(memory_bytes, "memory_bytes", ZERO, memory_bytes, "B", FIELD_SPANS, 28)                      \
+    F(beside, "beside", NOTE, beside, "", FIELD_ANY, 29)
 
 // Its parts are a list, and stand beside them.
 #define PREDICTION_FIELDS(F)                                                                       \

@@ -106,6 +106,9 @@ struct measurement {
     // What it takes at most beside its operands: the workspace that it wants, and on the host the
     // memory of the process that holds the library alone. 0: not known.
     double memory_bytes;
+    // What the pair of builds that it is of showed in other regimes (model/gate/beside.h); NULL: it
+    // was not looked at there.
+    const char *beside;
 };
 // Trimmed mean (10 % each side) of the included samples' times; 0 if there are none.
 double measurement_time_ns(const struct measurement *measurement);

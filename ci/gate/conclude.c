@@ -11,6 +11,7 @@
 #include "ci/gate/part.h"
 #include "ci/settings/policy.h"
 #include "model/base.h"
+#include "model/gate/beside.h"
 #include "model/gate/verdict.h"
 #include "model/result.h"
 
@@ -82,9 +83,16 @@ static const char *short_of(struct run *run, const struct result *r)
 {
     char problem[PROBLEM_TEXT]; // its regime is no words, so that the size is never what is cut off
     problem_format(problem, &r->problem);
-    return r->verdict.pairs ? arena_printf(&run->arena, "%s %s %+.2f %%", r->kernel, problem,
-                                           100 * interval_relative(r->verdict.log_ratio).value)
-                            : r->verdict.sentence;
+    if (!r->verdict.pairs)
+        return r->verdict.sentence;
+    struct beside opposed;
+    const char *but = "";
+    if (beside_opposed(&opposed, run, r))
+        but = arena_printf(&run->arena, ", but %+.2f %% %s",
+                           100 * interval_relative(opposed.log_ratio).value,
+                           regime_words(opposed.regime));
+    return arena_printf(&run->arena, "%s %s %+.2f %%%s", r->kernel, problem,
+                        100 * interval_relative(r->verdict.log_ratio).value, but);
 }
 
 static void conclude(struct run *run, enum conclusion conclusion, const char *label,

@@ -74,6 +74,7 @@ static const double room = 1.25;
 
 static int player_failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
                          struct error *err);
+static void part_all(struct player *p);
 
 // What a duet costs to be opened in a process.
 static double open_s(const struct duet *d)
@@ -430,6 +431,72 @@ static enum duet_wish wish_of(const struct player *p, const struct duet *d)
     return p->all->wish(p->all->context, d);
 }
 
+// ---- looks ----
+
+// In one regime, by pairs until nothing is open. *look: what it was; a state that is not ok, where
+// it failed. *refused: there was no room for it, or nobody can do it there.
+static int take_look(struct beside *look, bool *refused, struct bench_outcome *outcome,
+                     struct player *p, const struct duet *d, struct error *err)
+{
+    const struct problem problem = problem_in(d->problem, look->regime);
+    const struct bench_series series = {.kernel = d->kernel,
+                                        .problem = &problem,
+                                        .base = d->base,
+                                        .head = d->head,
+                                        .seed = d->seed,
+                                        .process = d->visits[d->visit_count - 1].process,
+                                        .pins = {d->pins[ROLE_BASE], d->pins[ROLE_HEAD]}};
+    struct sample_list base = {0}, head = {0};
+    struct bench_handle handle;
+    int status = bench_open(outcome, &handle, p->bench, &series, err);
+    const bool opened = status == 0 && outcome->state == MEASURED_OK;
+    *refused = status == 0 && (outcome->refused || outcome->state == MEASURED_UNSUPPORTED);
+    for (uint16_t block = 0;
+         status == 0 && outcome->state == MEASURED_OK && block < BESIDE_PAIRS / BESIDE_BLOCK &&
+         !beside_enough(look, d->gate.policy.margin);
+         block++) {
+        status = bench_pairs(outcome, &base, &head, p->bench, &handle, BESIDE_BLOCK, block, err);
+        beside_take(look, base.items, head.items, base.count);
+    }
+    struct bench_outcome closed = *outcome;
+    if (status == 0 && opened && !outcome->gone)
+        status = bench_close(&closed, p->bench, &handle, err);
+    if (outcome->state == MEASURED_OK)
+        *outcome = closed;
+    look->state = outcome->state;
+    sample_list_free(&base);
+    sample_list_free(&head);
+    return status;
+}
+
+// What is over is looked at in other regimes, while its process lives. It is nobody else's
+// meanwhile.
+static int look_beside(struct player *p, struct duet *d, struct error *err)
+{
+    enum regime regime;
+    d->place = DUET_OPENS;
+    while (p->bench && p->all->beside && p->all->beside(&regime, p->all->context, d)) {
+        struct beside look = {.regime = regime, .log_ratio = interval_unknown};
+        struct bench_outcome outcome;
+        bool refused;
+        const double begun_s = player_now(p);
+        leave(p);
+        if (back(p, take_look(&look, &refused, &outcome, p, d, err)))
+            return -1;
+        const double seconds = player_now(p) - begun_s;
+        d->looked |= 1u << regime;
+        if (!refused && (look.state != MEASURED_OK || isfinite(look.log_ratio.low)))
+            d->looks[d->look_count++] = look;
+        if (p->all->deadline_s > 0)
+            p->all->deadline_s += seconds / (double)units_of(p->all);
+        if (p->all->looked)
+            p->all->looked(p->all->context, d, regime, seconds);
+        if (outcome.gone)
+            part_all(p);
+    }
+    return 0;
+}
+
 static int close_duet(struct player *p, struct duet *d, struct error *err)
 {
     struct bench_outcome outcome;
@@ -444,7 +511,11 @@ static int close_duet(struct player *p, struct duet *d, struct error *err)
     d->alarmed |=
         confirm && d->gate.processes <= d->gate.first && d->decision.kind != VERDICT_UNDECIDED;
     d->wished = !confirm && !player_late(p) && wish_of(p, d) != DUET_ENOUGH;
-    return confirm || d->wished ? 0 : player_finish(p, d, err);
+    if (confirm || d->wished)
+        return 0;
+    if (d->judged && !duet_is_void(d) && !player_late(p) && look_beside(p, d, err))
+        return -1;
+    return player_finish(p, d, err);
 }
 
 static double block_seconds(const struct duet *d)

@@ -31,6 +31,9 @@
 // (a mix). It waits aside like an alarm until all have been played, and then gives pairs while it
 // is wanted, there is room for them, and the time lasts.
 //
+// Looks. What is over without an alarm to confirm may be looked at in other regimes, in the process
+// that it was in last and by a few pairs each. What they take is none of the time either.
+//
 // Units. Each has a child and a thread that talks with it. Who has room takes the next duet, and
 // has no more of them open than its share of what is left, so that all end together. What is to be
 // confirmed goes to another unit than the one that it was in last; there its process is a fresh one
@@ -40,6 +43,7 @@
 #define PLUMB_DUETS_H
 
 #include "ci/settings/policy.h"
+#include "model/gate/beside.h"
 #include "model/gate/gate.h"
 #include "runner/bench/measure.h"
 
@@ -81,6 +85,9 @@ struct duet {
     double play_s;                         // of those among them that measured
     struct duet_visit visits[VISITS_MOST]; // in the order of time; the first has the first samples
     size_t visit_count;
+    struct beside looks[REGIMES]; // in other regimes
+    size_t look_count;
+    uint32_t looked; // a bit of each regime that it was or could not be looked at in
 
     // The engine's.
     enum duet_place place;
@@ -124,6 +131,11 @@ struct duets {
                   struct error *err);
     // What is wanted of one that is decided; NULL: nothing.
     enum duet_wish (*wish)(void *context, const struct duet *duet);
+    // The next regime that one which is over is to be looked at in; false: in no other. NULL: in
+    // none.
+    bool (*beside)(enum regime *out, void *context, const struct duet *duet);
+    // Told of the seconds that a look took; NULL: nobody is.
+    void (*looked)(void *context, const struct duet *duet, enum regime regime, double seconds);
     // Told whenever one was opened or has played a block; NULL: nobody is.
     void (*played)(void *context, const struct duets *duets, const struct duet *duet);
     // Waits while a duet's device is limited; NULL: sleeps.

@@ -36,6 +36,7 @@ struct gate_work {
     // Of those, UNITS_MOST for each, made here by unit; pairs is 0 where none could be measured.
     struct verdict *verdicts;
     bool mixes; // of the policy are asked for what they want of series that are decided
+    bool looks; // at what has changed, in other regimes
     void *context;
     // Told of each task as soon as its result->base and head are filled; not told of one that had
     // no time: its two measurements are not taken. Its verdict is made by judge_gate().
@@ -240,6 +241,8 @@ struct session {
     struct trouble *troubles;
     size_t trouble_count;
     struct unit_times times;
+    double look_s;             // that looks may still take
+    struct pace look[REGIMES]; // what one took so far
 };
 
 // Which task a duet belongs to: those of the work come first, then the self tests.
@@ -248,6 +251,7 @@ struct place {
     double size;          // pace_size()
     struct verdict *self; // NULL: base against head
     const void *series;   // the same for those that compare the same
+    double look_s;        // that its looks took
 };
 
 static int start(struct bench **out, void *context, size_t unit, struct error *err)
@@ -355,6 +359,84 @@ static enum duet_wish wish(void *context, const struct duet *d)
     return place->self ? DUET_ENOUGH : wishes[mixes_wish(&asked, place->task->result)];
 }
 
+// ---- looks in other regimes ----
+//
+// They cost at most a second for each kernel that changed, and of a series' own time 0.6. Series
+// that are over early are those without an alarm: each has its share of what is left, so that
+// alarms, which are over last, have the rest.
+
+static const double look_s_per_kernel = 1, look_part = 0.6, look_first_s = 0.05;
+
+static const enum regime look_order[] = {REGIME_STREAM,      REGIME_ISOLATED, REGIME_DIRTY,
+                                         REGIME_ACTIVATIONS, REGIME_WARM,     REGIME_COLD};
+
+// The gate judges it there itself.
+static bool is_judged_in(const struct task *task, enum regime regime)
+{
+    const struct problem there = problem_in(&task->result->problem, regime);
+    for (size_t i = 0; i < task->run->count; i++) {
+        const struct result *r = &task->run->results[i];
+        if (strcmp(r->kernel, task->result->kernel) == 0 && problem_equal(&r->problem, &there))
+            return true;
+    }
+    return false;
+}
+
+static bool affords(const struct session *s, const struct duet *d, enum regime regime)
+{
+    const struct place *place = d->owner;
+    const double expected_s =
+        s->look[regime].count ? pace_expect(&s->look[regime], 1) : look_first_s;
+    size_t left = 0;
+    for (size_t i = 0; i < s->duets->count; i++) {
+        const struct place *other = s->duets->items[i].owner;
+        left += !other->self && s->duets->items[i].place != DUET_OVER;
+    }
+    return expected_s * (double)left <= s->look_s &&
+           place->look_s + expected_s <= look_part * d->wall_s;
+}
+
+static bool next_look(enum regime *out, void *context, const struct duet *d)
+{
+    const struct session *s = context;
+    const struct place *place = d->owner;
+    const uint32_t named = s->m->context->policy.gate.beside;
+    const uint32_t wanted = named ? named : ~(1u << REGIME_COLD);
+    for (size_t i = 0; !place->self && i < ARRAY_COUNT(look_order); i++) {
+        const enum regime regime = look_order[i];
+        if (!(wanted & 1u << regime) || d->looked & 1u << regime || !affords(s, d, regime) ||
+            is_judged_in(place->task, regime))
+            continue;
+        *out = regime;
+        return true;
+    }
+    return false;
+}
+
+static void has_looked(void *context, const struct duet *d, enum regime regime, double seconds)
+{
+    struct session *s = context;
+    struct place *place = d->owner;
+    pace_add(&s->look[regime], 1, seconds);
+    place->look_s += seconds;
+    s->look_s -= seconds;
+}
+
+// Kernels that the session compares.
+static double kernel_count(const struct session *s)
+{
+    const char *last = "";
+    double count = 0;
+    for (size_t i = 0; i < s->work->count; i++) {
+        const struct task *task = s->work->tasks[i];
+        if (task->device != s->device || strcmp(last, task->result->kernel) == 0)
+            continue;
+        last = task->result->kernel;
+        count++;
+    }
+    return count;
+}
+
 static void fill_verdict(struct verdict *out, const struct duet *d)
 {
     *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = {.value = NAN}};
@@ -380,6 +462,7 @@ static bool fill_result(struct session *s, struct task *task, const struct duet 
             text_copy(base.detail, sizeof(base.detail), base.base_note);
         measuring_fill(&result->base, s->m, task, &base, &d->base_samples);
         measuring_fill(&result->head, s->m, task, &d->outcome, &d->head_samples);
+        result->head.beside = beside_format(d->looks, d->look_count, &task->run->arena);
         return d->judged;
     }
     if (by_base)
@@ -579,11 +662,14 @@ static int measure_device(struct session *s, struct error *err)
                           .start = start,
                           .policy = ask_policy,
                           .wish = work->mixes ? wish : NULL,
+                          .beside = work->looks ? next_look : NULL,
+                          .looked = has_looked,
                           .played = has_played,
                           .over = is_over,
                           .rest = rest,
                           .lost = lost};
     s->duets = &duets;
+    s->look_s = look_s_per_kernel * (double)units * kernel_count(s);
     s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));
     const int status = add_all(&duets, s, places, err) || play(s, &duets, err) ? -1 : 0;
     unit_times_free(&s->times);
@@ -820,7 +906,7 @@ int gate_measure(struct gate_self *out, struct run *run, const struct task_list 
     struct context *context = measuring->context;
     struct task **paired = arena_alloc(&run->arena, (tasks->count + 1) * sizeof(*paired));
     struct gate_work work = {
-        .tasks = paired, .mixes = true, .context = measuring, .done = save_compared};
+        .tasks = paired, .mixes = true, .looks = true, .context = measuring, .done = save_compared};
     struct selection selection = {.wanted = context->policy.gate.self_test};
     struct gate_self self = {0};
     const size_t most = (selection.wanted + 1) * UNITS_MOST;

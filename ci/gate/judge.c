@@ -12,6 +12,7 @@
 #include "ci/gate/task_list.h"
 #include "ci/settings/bias_file.h"
 #include "model/base.h"
+#include "model/gate/beside.h"
 #include "model/gate/gate.h"
 #include "model/gate/verdict.h"
 #include "model/history/drift.h"
@@ -396,6 +397,26 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
     return 0;
 }
 
+// What other regimes say of a change stands behind its sentence; where one says the opposite, in
+// front of its size.
+static void say_beside(struct run *run, struct result *r)
+{
+    struct beside looks[REGIMES], opposed;
+    const size_t count = r->verdict.pairs ? beside_parse(looks, r->head.beside) : 0;
+    const char *sentence = r->verdict.sentence;
+    if (beside_opposed(&opposed, run, r)) {
+        const size_t name = strlen(sentence) - strlen(strchr(sentence, ' ') + 1);
+        const size_t begin = name + strcspn(sentence + name, " ");
+        const size_t kind = begin + strcspn(sentence + begin, ":");
+        sentence = arena_printf(&run->arena, "%.*s, but %s%s", (int)kind, sentence,
+                                beside_say(&opposed, 1, &run->arena), sentence + kind);
+    }
+    if (count)
+        sentence =
+            arena_printf(&run->arena, "%s; %s", sentence, beside_say(looks, count, &run->arena));
+    r->verdict.sentence = sentence;
+}
+
 static bool same_code(const struct result *r)
 {
     return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
@@ -479,6 +500,8 @@ int judge_gate(struct run *run, const struct task_list *tasks, struct context *c
         if (judge_one(run, &tasks->items[i], context, base, head, err))
             return -1;
     }
+    for (size_t i = 0; i < run->count; i++)
+        say_beside(run, &run->results[i]);
     find_causes(run, self, self_count);
     say_next_steps(run, tasks, &context->policy);
     sign(run);

@@ -232,6 +232,7 @@ enum type {
     TYPE_SETTINGS, // as TYPE_TEXTS, each VARIABLE=VALUE
     TYPE_URL,      // http or https, one %s at most
     TYPE_REGIMES,  // words of regimes: uint32_t, a bit of each
+    TYPE_LOOKS,    // likewise, or "none": POLICY_NO_LOOKS
     TYPE_SLURM,    // what sbatch takes
     TYPE_HEADER    // the section's own line
 };
@@ -326,6 +327,7 @@ static const struct key {
     {"metric", "builds", OWN_METRIC, TYPE_COUNT, AT(policy_metric, builds), 1, 9, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"gate", "regime", OWN_POLICY, TYPE_REGIMES, AT(policy, gate.regimes), 0, 0, {0}},
+    {"gate", "beside", OWN_POLICY, TYPE_LOOKS, AT(policy, gate.beside), 0, 0, {0}},
     {"gate", "margin", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.margin), 1e-4, 1, {0}},
     {"gate", "alpha", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.alpha), 1e-12, 0.5, {0}},
     {"gate", "max-pairs", OWN_POLICY, TYPE_COUNT, AT(policy, gate.max_pairs), 16, 1e5, {0}},
@@ -484,15 +486,21 @@ static int read_part(struct policy_mix *mix, const struct reading *r, struct err
 static int read_regimes(uint32_t *out, const struct reading *r, struct error *err)
 {
     static const char between[] = " \t,";
+    const bool looks = r->key->type == TYPE_LOOKS;
     const char *at = r->entry->value ? r->entry->value : "";
     for (at += strspn(at, between); *at; at += strspn(at, between)) {
         const size_t length = strcspn(at, between);
         char word[16];
         enum regime regime;
         snprintf(word, sizeof(word), "%.*s", (int)length, at);
-        if (length >= sizeof(word) || regime_parse(&regime, word))
-            return refuse(r, err, "is stream, isolated, dirty, warm, activations or cold");
-        *out |= 1u << regime;
+        if (looks && strcasecmp(word, "none") == 0)
+            *out |= POLICY_NO_LOOKS;
+        else if (length >= sizeof(word) || regime_parse(&regime, word))
+            return refuse(r, err,
+                          looks ? "is none, or of stream, isolated, dirty, warm, activations, cold"
+                                : "is stream, isolated, dirty, warm, activations or cold");
+        else
+            *out |= 1u << regime;
         at += length;
     }
     return *out ? 0 : refuse(r, err, "names no regime");
@@ -605,6 +613,7 @@ static int read_value(void *field, const struct reading *r, struct error *err)
             return refuse(r, err, "is auto, require or off");
         return 0;
     case TYPE_REGIMES:
+    case TYPE_LOOKS:
         return read_regimes(field, r, err);
     case TYPE_SLURM:
         return read_slurm(field, r, err);
@@ -662,7 +671,8 @@ static bool policy_may_repeat(const struct config_entry *e)
         if (!strcmp(keys[i].section, e->section) && !strcmp(keys[i].key, e->key))
             return keys[i].type == TYPE_HEADER || keys[i].type == TYPE_TEXTS ||
                    keys[i].type == TYPE_PROBLEMS || keys[i].type == TYPE_SETTINGS ||
-                   keys[i].type == TYPE_PARTS || keys[i].type == TYPE_REGIMES;
+                   keys[i].type == TYPE_PARTS || keys[i].type == TYPE_REGIMES ||
+                   keys[i].type == TYPE_LOOKS;
     }
     return true; // unknown: read_entry says so
 }

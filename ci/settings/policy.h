@@ -40,6 +40,8 @@
 //                        warm, activations, cold; each problem is a series in each. The kernel's
 //                        section rules, then the problems', then this one; a problem that names
 //                        its own is in that one alone)
+//                        beside = WORDS (changed series are looked at in these, too, by a few
+//                        pairs, and reports say what they show; none: in none; all but cold)
 //     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
 //     [measure]          samples = N   timeout = SECONDS   model = NAME
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
@@ -59,6 +61,7 @@
 
 enum { UNITS_MOST = 16 }; // of a device
 #define POLICY_SICK 0.05  // where the policy does not say it
+enum { POLICY_NO_LOOKS = 1 << REGIMES };
 
 struct policy_device {
     const char *name;
@@ -161,6 +164,7 @@ struct policy_gate {
     uint32_t seconds;      // wall budget of measuring
     uint32_t self_test;    // A/A series carried along
     uint32_t regimes;      // 0: the default
+    uint32_t beside;       // what else changed series are looked at in: as regimes; 0: all but cold
     bool undecided_passes; // default false
     bool removed_allowed;  // default false
     bool accept_base;  // default false: epochs of the head's file count; see ci/gate/accepting.h

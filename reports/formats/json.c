@@ -4,6 +4,7 @@
 // changes relative (0.01 is 1 %); null is "not known". Fields are added, never renamed or removed;
 // `format` rises if that must ever break.
 #include "model/fields.h"
+#include "model/gate/beside.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 
@@ -51,6 +52,23 @@ static void put_measurement(struct json *j, const char *name, const struct measu
     json_clean(j, "regime", m->regime);
     json_clean(j, "detail", m->detail);
     json_end(j, '}');
+}
+
+// What other regimes showed of a change.
+static void put_beside(struct json *j, const struct result *r)
+{
+    struct beside looks[REGIMES];
+    const size_t count = r->verdict.pairs ? beside_parse(looks, r->head.beside) : 0;
+    json_begin(j, "beside", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_begin(j, NULL, '{');
+        json_clean(j, "regime", regime_name(looks[i].regime));
+        json_clean(j, "state", measurement_state_name(looks[i].state));
+        json_interval(j, "change", interval_relative(looks[i].log_ratio));
+        json_int(j, "pairs", looks[i].pairs);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
 }
 
 static void put_prediction(struct json *j, const struct prediction *p)
@@ -125,6 +143,7 @@ static void put_result(struct json *j, const struct view *view, const struct run
     json_number(j, "actual_predicted", view->actual_predicted);
     json_number(j, "throttled", view->throttled);
     put_verdict(j, view);
+    put_beside(j, r);
     json_clean(j, "since", view_since(view, run));
     json_number(j, "false_alarm_rate", view->extra->false_alarm_rate);
     json_number(j, "detectable", view->detectable);

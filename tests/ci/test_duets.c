@@ -7,6 +7,7 @@
 #include "tests/helpers/helper_played.h"
 #include "tests/helpers/test.h"
 
+#include <math.h>
 #include <string.h>
 
 // ---- the order of things
@@ -225,6 +226,68 @@ static void no_duets_need_no_process(void **state)
     assert_int_equal(p->duets.processes, 0);
 }
 
+// ---- looks in other regimes
+
+static bool stream_and_alone(enum regime *out, void *context, const struct duet *d)
+{
+    static const enum regime both[] = {REGIME_STREAM, REGIME_ISOLATED};
+    for (size_t i = 0; i < 2; i++) {
+        *out = both[i];
+        if (!(d->looked & 1u << both[i]))
+            return true;
+    }
+    return false;
+}
+
+// Its pairs and its verdict stay what they were, and no process is started for it.
+static void what_is_over_is_looked_at_in_its_last_process(void **state)
+{
+    struct played *p = *state;
+    p->duets.beside = stream_and_alone;
+    played_all(p, (const char *const[]){"turns-1", "good-1", NULL});
+    const struct duet *d = &p->items[0];
+    played_whole(d, VERDICT_SLOWER);
+    assert_int_equal(p->duets.processes, 4);
+    assert_int_equal(d->look_count, 2);
+    assert_int_equal(d->looks[0].regime, REGIME_STREAM);
+    assert_int_equal(d->looks[0].pairs, BESIDE_BLOCK);
+    assert_true(fabs(d->looks[0].log_ratio.value - log(0.9)) < 1e-9);
+    assert_int_equal(d->looks[1].regime, REGIME_ISOLATED);
+    assert_true(fabs(d->looks[1].log_ratio.value - log(1.05)) < 1e-9);
+    assert_int_equal(played_times(p, "look turns-1"), 2);
+    assert_int_equal(played_times(p, "look good-1"), 2);
+    const char *last = strstr(p->journal, "look turns-1");
+    assert_null(strstr(last, "start;"));
+    assert_non_null(strstr(last, "close turns-1;end;"));
+}
+
+// The kernel's own verdict stands; what was open beside it goes on in another process.
+static void a_look_that_kills_its_process_costs_no_verdict(void **state)
+{
+    struct played *p = *state;
+    p->duets.beside = stream_and_alone;
+    played_all(p, (const char *const[]){"crash-look", "slower-1", "good-1", NULL});
+    played_whole(&p->items[0], VERDICT_SAME);
+    played_whole(&p->items[1], VERDICT_SLOWER);
+    played_whole(&p->items[2], VERDICT_SAME);
+    assert_int_equal(p->items[0].look_count, 1);
+    assert_int_equal(p->items[0].looks[0].state, MEASURED_CRASHED);
+    assert_int_equal(p->items[1].look_count, 2);
+}
+
+// A look is none of the gate's time.
+static void looks_move_the_deadline(void **state)
+{
+    struct played *p = *state;
+    p->duets.beside = stream_and_alone;
+    fake_bench_write(&p->fake, "opens", "50");
+    p->duets.deadline_s = monotonic_s() + 30;
+    const double before_s = p->duets.deadline_s;
+    played_all(p, (const char *const[]){"good-1", NULL});
+    assert_true(p->duets.deadline_s - before_s > 0.1);
+    fake_bench_write(&p->fake, "opens", NULL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, played_set_up, played_tear_down)
@@ -245,6 +308,9 @@ int main(void)
         TEST(deadline_before_the_start_measures_nothing),
         TEST(deadline_ends_with_what_is_there),
         TEST(no_duets_need_no_process),
+        TEST(what_is_over_is_looked_at_in_its_last_process),
+        TEST(a_look_that_kills_its_process_costs_no_verdict),
+        TEST(looks_move_the_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,49 @@ static void series_without_time_are_undecided_not_new(void **state)
     text_copy(base, sizeof(base), start);
 }
 
+// Slower as it is measured, and faster in a stream: each report says so, and the last line too.
+static void a_look_that_says_the_opposite_stands_in_the_first_line(void **state)
+{
+    static const char *const turning[] = {"turns-1", "good-1", NULL};
+    static const char *const files[] = {"index.html", "junit.xml", "summary.md", "results.json"};
+    char head[OBJECT_ID_TEXT], start[OBJECT_ID_TEXT];
+    text_copy(start, sizeof(start), base);
+    fake_bench_write(&fake.bench, "calm", "");
+    fake_bench_write(&fake.bench, "opens", "120");
+    write_policy("\tself-test = 0\n\tbeside = stream isolated\n");
+    commit(base, "turn-base", NULL, turning, 12);
+    commit(head, "turn", base, turning, 13);
+    gate(head, 0);
+    plumb_said(&fake.outcome, 1, "SLOWER: 1 slower, 1 same");
+    plumb_said(&fake.outcome, 1,
+               ": turns-1 4x4x4:fp32-fp32:tn +5.00 %, but -10.00 % in a stream\n");
+    plumb_said(&fake.outcome, 1,
+               "turns-1 4x4x4:fp32-fp32:tn slower, but in a stream -10.00 % (-10.00 to -10.00): ");
+    plumb_said(&fake.outcome, 1, "; in a stream -10.00 % (-10.00 to -10.00), alone +5.00 %");
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        char *path = xprintf("%s/plumb-report/%s", fake.bench.directory, files[i]);
+        size_t size;
+        char *text = helper_read(path, &size);
+        assert_non_null(strstr(text, "in a stream -10.00 % (-10.00 to -10.00)"));
+        free(text);
+        free(path);
+    }
+    // What the store gives back says it, too.
+    struct run run;
+    fake_gate_newest(&run, &fake, RUN_GATE);
+    assert_int_equal(run.count, 2);
+    assert_non_null(strstr(run.results[1].head.beside, "stream ok -0.105361 "));
+    run_free(&run);
+    // Nor is anything looked at where the policy says so.
+    write_policy("\tself-test = 0\n\tbeside = none\n");
+    gate(head, 0);
+    plumb_said(&fake.outcome, 1, "SLOWER: 1 slower, 1 same: turns-1 4x4x4:fp32-fp32:tn +5.00 %\n");
+    assert_int_equal(times("look "), 0);
+    fake_bench_write(&fake.bench, "opens", NULL);
+    fake_bench_write(&fake.bench, "calm", NULL);
+    text_copy(base, sizeof(base), start);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +254,7 @@ int main(void)
         cmocka_unit_test(killed_gate_goes_on_and_measures_nothing_twice),
         cmocka_unit_test(undecided_series_names_the_next_step),
         cmocka_unit_test(series_without_time_are_undecided_not_new),
+        cmocka_unit_test(a_look_that_says_the_opposite_stands_in_the_first_line),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -145,6 +145,27 @@ static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void
     refused_line("kernel \"gemm-*\"", "regime =", "names no regime");
 }
 
+static void what_changed_is_looked_at_in_the_regimes_that_are_named(void **state)
+{
+    static const struct {
+        const char *words;
+        uint32_t bits;
+    } cases[] = {{"", 0},
+                 {"\tbeside = stream, dirty\n\tbeside = cold\n",
+                  1u << REGIME_STREAM | 1u << REGIME_DIRTY | 1u << REGIME_COLD},
+                 {"\tbeside = none\n", POLICY_NO_LOOKS}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct policy policy;
+        char *text = xprintf("%s[gate]\n%s", good, cases[i].words);
+        struct error err;
+        if (policy_parse(&policy, text, strlen(text), "p.cfg", &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(policy.gate.beside, cases[i].bits);
+        policy_free(&policy);
+        free(text);
+    }
+}
+
 static void policy_unknown_keys_are_errors_with_their_line(void **state)
 {
     refused("[build]\n\tcommand = make\n\tcomand = make\n", "p.cfg:3: unknown key comand");
@@ -335,6 +356,7 @@ int main(void)
         cmocka_unit_test(policy_reads_every_kind_of_value),
         cmocka_unit_test(policy_first_matching_section_rules_a_kernel),
         cmocka_unit_test(the_nearest_section_says_in_which_regimes_a_problem_is_a_series),
+        cmocka_unit_test(what_changed_is_looked_at_in_the_regimes_that_are_named),
         cmocka_unit_test(policy_unknown_keys_are_errors_with_their_line),
         cmocka_unit_test(toolchains_are_settings_and_a_prefix),
         cmocka_unit_test(policy_bad_values_name_line_and_range),

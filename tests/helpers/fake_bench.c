@@ -16,10 +16,12 @@
 //   scatter-PERCENT-NUMBER: the head takes PERCENT longer, and a pair's log ratio scatters by 10 %,
 //                   by chance that NUMBER and the block decide
 //   slower-tries    its notes are choices of this process's, unless others are pinned
+//   turns-NUMBER    the head takes 1.05 times as long, and in a stream 0.9 times
 //   where           its note is the processors that it was told, and it stays not open
 //   touchy-pairs    dies only when other series are open
-// AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
-// library base-crash.so. Others: see misbehave() and take_samples().
+// AT is list, open, look (open in another regime than cold), pairs (also solo), close; without it:
+// open. "base-crash" does it only with the library base-crash.so. Others: see misbehave() and
+// take_samples().
 //
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open,
 // pairs, close and end, with the kernel, and "ask" where that is all it is for; PROGRAM.room holds
@@ -28,7 +30,7 @@
 // unit and how many blocks it lives. With PROGRAM.record what it answers to `record`, PROGRAM.calm
 // nothing misbehaves, PROGRAM.cuda it has a device of that kind too. PROGRAM.starts (of
 // the second unit PROGRAM.starts.1) and PROGRAM.ends hold the ms that it takes for these where it
-// has a device. PROGRAM.load and
+// has a device, and PROGRAM.opens those that a series takes to be opened. PROGRAM.load and
 // libraries say how long things take (told_time.h).
 #include "tests/helpers/misbehave.h"
 #include "tests/helpers/told_time.h"
@@ -49,6 +51,7 @@ struct series {
     bool has_base, same; // base and head are one file
     bool head_first;     // order of loading
     double takes;        // times as long as the base, as the libraries say
+    enum regime regime;
     uint32_t next_pair, launches;
 };
 
@@ -166,6 +169,8 @@ static void put_state(const char *name, const struct series *series, enum measur
     wire_add_double(&line, "tolerance", 1e-3);
     wire_add_int(&line, "launches", series->launches);
     wire_add_text(&line, "note", note);
+    if (series->regime)
+        wire_add_text(&line, "regime", regime_name(series->regime));
     put(&line);
     put_text("done", NULL);
 }
@@ -187,7 +192,8 @@ static void read_series(struct series *series, const struct wire_record *record)
     *series = (struct series){0};
     if (wire_int(&series->id, record, "id", 1, INT64_MAX, &err) ||
         (wire_text(record, "order") && wire_int(&order, record, "order", 0, 1, &err)) ||
-        (wire_text(record, "launches") && wire_int(&launches, record, "launches", 1, 100, &err)))
+        (wire_text(record, "launches") && wire_int(&launches, record, "launches", 1, 100, &err)) ||
+        (wire_text(record, "regime") && regime_parse(&series->regime, wire_text(record, "regime"))))
         exit(4);
     text_copy(series->kernel, sizeof(series->kernel), wire_text(record, "kernel"));
     series->has_base = wire_text(record, "base") != NULL;
@@ -212,13 +218,14 @@ static void open_series(struct bench *bench, const struct wire_record *record)
     read_series(series, record);
     if (find(bench, series->id))
         exit(4);
-    note_down(bench, "open", series->kernel);
+    note_down(bench, series->regime ? "look" : "open", series->kernel);
+    usleep((useconds_t)(1000 * told_ms(".opens")));
     if (series->has_base)
         stem(base, wire_text(record, "base"));
     stem(head, wire_text(record, "head"));
     if (strcmp(base, "bad-base") == 0 || strcmp(head, "bad-base") == 0)
         crash();
-    misbehave(series->kernel, "open");
+    misbehave(series->kernel, series->regime ? "look" : "open");
     if (strcmp(series->kernel, "refuse") == 0)
         put_text("fail", "bench: open: no memory for the inputs");
     else if (strcmp(series->kernel, "where") == 0)
@@ -265,6 +272,8 @@ static void put_sample(const struct series *series, enum sample_role role, int o
     wire_begin(&line, "sample");
     wire_add_int(&line, "id", series->id);
     wire_add_sample(&line, &sample);
+    if (series->regime)
+        wire_add_text(&line, "regime", regime_name(series->regime));
     put(&line);
 }
 
@@ -305,6 +314,8 @@ static void take_samples(struct bench *bench, struct series *series,
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
         double time_ns = bench->load * (1000 + (double)(series->next_pair % 7));
         double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
+        if (strncmp(kernel, "turns", 5) == 0 && !series->same)
+            slower = series->regime == REGIME_STREAM ? 0.9 : 1.05;
         if (strcmp(kernel, "places") == 0 && !series->head_first)
             slower = series->next_pair % 2 ? 3 : 1 / 3.0;
         slower *= scattered(series, block, i) * series->takes;
