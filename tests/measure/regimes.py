@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of kernels, in each regime, by `bench` and by a stopwatch that shares no code with it.
 
-    regimes.py BENCH FOLDER ROWS [--seconds N] [--aa]
+    regimes.py BENCH FOLDER ROWS [--seconds N] [--aa] [--regimes stream,isolated]
 
 FOLDER/base and FOLDER/head hold lib<kernel>.so of two builds. A line of ROWS is a kernel's file and
 a problem, "bf16_pingpong 128x7168x2048:bf16-bf16". For each row and each regime: what changed, in
-percent of the log ratio head/base, with its standard error, by both. --aa takes base for both.
+percent of the log ratio head/base, with its standard error, by both, and whether they agree: within
+.15 % above 100 us, .3 % below, or two standard errors. --aa takes base for both.
+
+The two take turns, block by block of pairs: under its power limit a device remembers for seconds
+what it did, and a change that saves power is worth the more, the hotter it is (tf32_pingpong with
+raster groups of 2 at 4096^3: -.2 % where a launch takes 407 us, -4.7 % where it takes 458 us).
 
 The other stopwatch needs PyTorch and Triton:
     stream       two launches and then twelve that are timed, from CUDA graphs, on six sets in turn
@@ -15,7 +20,8 @@ The other stopwatch needs PyTorch and Triton:
     warm         as stream, on one set
     activations  the device idles while all is queued, 256 MB are read, then A and C, then one
                  launch between two events
-Both time INSTANCES copies of each library, because where code lies is worth up to 0.4 %.
+Both time INSTANCES copies of each library, each on memory of its own, because where code and data
+lie is worth up to half a percent.
 """
 import ctypes
 import math
@@ -29,8 +35,8 @@ import zlib
 from pathlib import Path
 
 REGIMES = ("stream", "isolated", "dirty", "warm", "activations")
-INSTANCES = 3
-PAIRS = 64  # of each instance, by bench
+INSTANCES = 4
+BLOCKS, BLOCK = 6, 8  # of pairs, of each instance
 TYPES = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3, "e4m3": 4}
 FP8_SCALE = 96.0
 
@@ -78,7 +84,7 @@ class Bench:
             records.append((name, record))
         raise RuntimeError("bench ended")
 
-    def ratio(self, kernel, problem, base, head, regime):
+    def open(self, kernel, problem, base, head, regime):
         self.last += 1
         seed = zlib.crc32(problem.encode())  # one for all: bench keeps the reference of a seed
         opened = [r for n, r in self.ask(
@@ -86,17 +92,22 @@ class Bench:
             f"\tseed={seed}\tregime={regime}") if n == "opened"][0]
         if opened["state"] != "ok" or opened["regime"] != regime:
             raise RuntimeError(f"{opened['state']}: {opened['note']}")
+        self.launches = int(opened["launches"])
+
+    def block(self, number):
+        """Log ratios of a block's pairs, and the base's times in us."""
         times = {}
-        for name, r in self.ask(f"pairs\tid={self.last}\tcount={PAIRS}\tblock=0"):
+        for name, r in self.ask(f"pairs\tid={self.last}\tcount={BLOCK}\tblock={number}"):
             if name == "sample":
                 times[r["pair"], r["role"]] = float(r["time_ns"])
+        pairs = {p for p, _ in times}
+        return ([math.log(times[p, "head"] / times[p, "base"]) for p in pairs],
+                [times[p, "base"] / 1e3 for p in pairs])
+
+    def close(self):
         closed = [r for n, r in self.ask(f"close\tid={self.last}") if n == "closed"][0]
         if closed["state"] != "ok":
             raise RuntimeError(f"closed {closed['state']}: {closed['note']}")
-        pairs = {p for p, _ in times}
-        ratios = [math.log(times[p, "head"] / times[p, "base"]) for p in pairs]
-        base_us = trimmed([times[p, "base"] for p in pairs])[0] / 1e3
-        return trimmed(ratios), base_us, int(opened["launches"])
 
     def end(self):
         self.child.stdin.close()
@@ -205,33 +216,32 @@ class Stopwatch:
     def spin(self, us):
         self.torch.cuda._sleep(int(us * 1800))
 
-    def pairs(self, kernels, take, count, each_waits):
+    def pairs(self, kernels, take, each_waits):
         """take(kernel) queues one sample and returns its events; pairs in random order."""
         queued = []
-        for i in range(count):
-            if each_waits or i % 8 == 0:
+        for _ in range(BLOCK):
+            if each_waits:
                 self.torch.cuda.synchronize()
             order = random.sample((0, 1), 2)
             queued.append({side: take(kernels[side]) for side in order})
         self.torch.cuda.synchronize()
-        times = [[q[side][0].elapsed_time(q[side][1]) for side in (0, 1)] for q in queued]
-        return trimmed([math.log(t[1] / t[0]) for t in times]), trimmed([t[0] for t in times])[0]
+        times = [[1e3 * q[side][0].elapsed_time(q[side][1]) for side in (0, 1)] for q in queued]
+        return [math.log(t[1] / t[0]) for t in times], [t[0] for t in times]
 
-    def alone(self, prepare, each_waits):
+    def alone(self, kernels, prepare):
         turn = [0]
 
         def take(kernel):
             turn[0] += 1
             at = turn[0] % self.SETS
-            if each_waits:
-                self.torch.cuda.synchronize()
+            self.torch.cuda.synchronize()
             start, stop = self.event(), self.event()
             prepare(at)
             start.record()
             self.launch(kernel, at)
             stop.record()
             return start, stop
-        return take
+        return lambda: self.pairs(kernels, take, True)
 
     def together(self, kernels, sets):
         graphs = {id(k): (self.graph(k, 0, self.UNTIMED, sets),
@@ -245,40 +255,49 @@ class Stopwatch:
             timed.replay()
             stop.record()
             return start, stop
-        return take
+
+        def block():
+            ratios, base_us = self.pairs(kernels, take, False)
+            return ratios, [us / self.TIMED for us in base_us]
+        return block
 
     def dirty(self, kernels):
-        rounds, base_ms = [], []
-        for _ in range(10):
+        ratios, base_us = [], []
+        for _ in range(2):
             times = {}
             for side in random.sample((0, 1), 2):
                 all_ms = self.do_bench(lambda: self.launch(kernels[side], 0), warmup=2, rep=6,
                                        return_mode="all")
-                times[side] = trimmed(all_ms)[0]
-            rounds.append(math.log(times[1] / times[0]))
-            base_ms.append(times[0])
-        return trimmed(rounds), trimmed(base_ms)[0]
+                times[side] = 1e3 * trimmed(all_ms)[0]
+            ratios.append(math.log(times[1] / times[0]))
+            base_us.append(times[0])
+        return ratios, base_us
 
-    def ratio(self, kernels, regime):
+    def regime(self, kernels, regime):
+        """What takes a block of it: log ratios, and the base's times in us."""
+        def isolated(at):
+            self.read()
+            self.spin(15)
+
+        def activations(at):
+            self.spin(400)  # else an event is over before the launch behind it is queued
+            self.read()
+            for x in (self.sets[at][0], self.sets[at][2]):
+                x.view(self.torch.int32).sum()
         if regime == "dirty":
-            return self.dirty(kernels)
-        if regime in ("isolated", "activations"):
-            time.sleep(0.3)  # what ran before has its say in the clock for so long
+            return lambda: self.dirty(kernels)
         if regime == "isolated":
-            def prepare(at):
-                self.read()
-                self.spin(15)
-            return self.pairs(kernels, self.alone(prepare, True), 150, True)
+            return self.alone(kernels, isolated)
         if regime == "activations":
-            def prepare(at):
-                self.spin(400)  # else an event is over before the launch behind it is queued
-                self.read()
-                for x in (self.sets[at][0], self.sets[at][2]):
-                    x.view(self.torch.int32).sum()
-            return self.pairs(kernels, self.alone(prepare, True), 150, True)
-        sets = self.SETS if regime == "stream" else 1
-        ratio, base_ms = self.pairs(kernels, self.together(kernels, sets), 60, False)
-        return ratio, base_ms / self.TIMED
+            return self.alone(kernels, activations)
+        return self.together(kernels, self.SETS if regime == "stream" else 1)
+
+    def forget(self, watches):
+        """The memory of all goes back, so that the next row's lies elsewhere."""
+        torch = self.torch
+        watches.clear()
+        self.sets.clear()
+        torch.cuda.empty_cache()
 
     def wake(self, kernel, seconds):
         """A device that has idled boosts its clock for a while."""
@@ -291,16 +310,63 @@ class Stopwatch:
 
 # ---- both ----
 
+def taken(bench, watch, loaded, paths, name, problem, regime):
+    """(ratio, error, base us) by bench and by the other, of one instance."""
+    bench.open(name, problem, *paths, regime)
+    other = watch.regime(loaded, regime)
+    seen = {0: ([], []), 1: ([], [])}
+    if regime in ("isolated", "activations"):
+        time.sleep(0.3)  # what ran before has its say in the clock for so long
+    other()
+    for number in range(BLOCKS):
+        for who in random.sample((0, 1), 2):
+            ratios, base_us = other() if who else bench.block(number)
+            seen[who][0].extend(ratios)
+            seen[who][1].extend(base_us)
+    bench.close()
+    return [(*trimmed(seen[who][0]), trimmed(seen[who][1])[0]) for who in (0, 1)]
+
+
+def row(benches, watches, loaded, copies, problem, regime):
+    name = loaded[0][0].name.decode()
+    parts = [taken(*each, name, problem, regime) for each in zip(benches, watches, loaded, copies)]
+    ours, others = (joined([p[who] for p in parts]) for who in (0, 1))
+    us = [sum(p[who][2] for p in parts) / len(parts) for who in (0, 1)]
+    off, error = ours[0] - others[0], math.hypot(ours[1], others[1])
+    agrees = abs(off) <= max(0.0015 if us[1] > 100 else 0.003, 2 * error)
+    margin = 0.0015 if us[1] > 100 else 0.003
+    opposed = ours[0] * others[0] < 0 and min(abs(ours[0]), abs(others[0])) > margin
+    text = (f"{benches[0].launches},{us[0]:.2f},{us[1]:.2f},{100 * ours[0]:+.3f},"
+            f"{100 * ours[1]:.3f},{100 * others[0]:+.3f},{100 * others[1]:.3f},{100 * off:+.3f},"
+            f"{'yes' if agrees else 'no'}")
+    return text, agrees, opposed
+
+
+def load_copies(folder, scratch, name, same):
+    copies = []
+    for i in range(INSTANCES):
+        pair = []
+        for side in ("base", "head"):
+            path = scratch / f"{side}{i}_{len(list(scratch.iterdir()))}_{name}.so"
+            shutil.copy(f"{folder}/{'base' if same else side}/lib{name}.so", path)
+            pair.append(path)
+        copies.append(pair)
+    return copies
+
+
 def main():
     """A row of the table is of one regime."""
     bench_path, folder, rows, *options = sys.argv[1:]
     same = "--aa" in options
     seconds = float(options[options.index("--seconds") + 1]) if "--seconds" in options else 1e9
+    regimes = (options[options.index("--regimes") + 1].split(",") if "--regimes" in options
+               else REGIMES)
     began = time.monotonic()
     scratch = Path(tempfile.mkdtemp())
-    bench = Bench(bench_path)
+    benches = [Bench(bench_path) for _ in range(INSTANCES)]
+    tally = {regime: [0, 0, 0] for regime in regimes}
     print("kernel,problem,regime,launches,bench_us,other_us,bench_pct,bench_se,other_pct,"
-          "other_se,difference")
+          "other_se,difference,agrees")
     for line in Path(rows).read_text().split("\n"):
         if not line.strip():
             continue
@@ -308,36 +374,26 @@ def main():
             print(f"# out of time before {line}")
             break
         name, problem = line.split()
-        copies = []
-        for i in range(INSTANCES):
-            pair = []
-            for side in ("base", "head"):
-                path = scratch / f"{side}{i}_{len(list(scratch.iterdir()))}_{name}.so"
-                shutil.copy(f"{folder}/{'base' if same else side}/lib{name}.so", path)
-                pair.append(path)
-            copies.append(pair)
-        watch = Stopwatch(problem)
+        copies = load_copies(folder, scratch, name, same)
         loaded = [[load(p) for p in pair] for pair in copies]
-        kernel = loaded[0][0].name.decode()
-        for pair in loaded:
+        watches = [Stopwatch(problem) for _ in copies]
+        for watch, pair in zip(watches, loaded):
             for one in pair:
                 assert watch.right(one), (name, problem)
-        watch.wake(loaded[0][0], 0.5)
-        for regime in REGIMES:
+        watches[0].wake(loaded[0][0], 0.3)
+        for regime in regimes:
             try:
-                taken = [bench.ratio(kernel, problem, *pair, regime) for pair in copies]
-                ours = joined([t[0] for t in taken])
-                seen = [watch.ratio(pair, regime) for pair in loaded]
-                others = joined([t[0] for t in seen])
+                text, agrees, opposed = row(benches, watches, loaded, copies, problem, regime)
             except (RuntimeError, BrokenPipeError) as why:
-                print(f"{name},{problem},{regime},# {why}")
+                print(f"{name},{problem},{regime},# {why}", flush=True)
                 continue
-            off = ours[0] - others[0]
-            print(f"{name},{problem},{regime},{taken[0][2]},{taken[0][1]:.2f},"
-                  f"{1e3 * seen[0][1]:.2f},{100 * ours[0]:+.3f},{100 * ours[1]:.3f},"
-                  f"{100 * others[0]:+.3f},{100 * others[1]:.3f},{100 * off:+.3f}", flush=True)
-        del watch
-    bench.end()
+            tally[regime] = [a + b for a, b in zip(tally[regime], (1, agrees, opposed))]
+            print(f"{name},{problem},{regime},{text}", flush=True)
+        watches[0].forget(watches)
+    for regime, (count, agree, opposed) in tally.items():
+        print(f"# {regime}: {agree} of {count} agree, {opposed} of opposite sign beyond the margin")
+    for bench in benches:
+        bench.end()
     shutil.rmtree(scratch)
 
 
