@@ -233,10 +233,26 @@ static void what_was_reported_stays_night_after_night(void **state)
     assert_counted(gone * 200 <= all);
 }
 
+// Ten values that anybody sees two levels in; and the same values in an order that has none.
+static void ten_values_on_two_levels_are_a_change(void **state)
+{
+    const double steps[] = {10.4, 10.2, 10.3, 10.9, 10.35, 10.7, 9.2, 9.1, 9.15, 9.0};
+    const double walks[] = {10.9, 10.7, 10.4, 10.35, 10.3, 10.2, 9.2, 9.15, 9.1, 9.0};
+    struct changepoints found;
+    changepoints_find(&found, steps, 10, NULL);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.changes[0].index, 6);
+    changepoints_free(&found);
+    changepoints_find(&found, walks, 10, NULL);
+    assert_int_equal(found.count, 0);
+    changepoints_free(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_series_show_large_steps),
+        cmocka_unit_test(ten_values_on_two_levels_are_a_change),
         cmocka_unit_test(sides_may_have_noise_of_their_own),
         cmocka_unit_test(louder_side_does_not_hide_where_the_step_is),
         cmocka_unit_test(values_without_noise_are_levels),
