@@ -46,7 +46,7 @@ static void fact(struct markup *m, const char *term, const char *value)
     markup_element(m, "dd", NULL, value);
 }
 
-static void factf(struct markup *m, const char *term, const char *format, ...)
+static PRINTF_LIKE(3, 4) void factf(struct markup *m, const char *term, const char *format, ...)
 {
     char text[256];
     va_list values;
