@@ -9,7 +9,6 @@
 #include "kernels/bench/instances.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/own_processors.h"
-#include "kernels/bench/record_make.h"
 #include "kernels/bench/references.h"
 #include "kernels/bench/series.h"
 #include "kernels/device/call.h"

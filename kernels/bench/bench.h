@@ -6,7 +6,9 @@
 #ifndef PLUMB_BENCH_H
 #define PLUMB_BENCH_H
 
+#include "kernels/bench/series.h"
 #include "kernels/device/device.h"
+#include "model/record/record.h"
 
 #include <stdio.h>
 
@@ -23,5 +25,13 @@ int bench_list(FILE *out, char **libraries, int count);
 
 // bench calibrate [KEY]
 int bench_calibrate(struct bench *bench, const char *only);
+
+// A record of a library's kernel, but for its device code, which the parent reads from the
+// library's file without loading it. Made in a process that times nothing: the library's host code
+// runs here.
+// Of spec: head, kernel, problem and pin. The launches belong to the arena. -1: the text says why
+// the kernel cannot be recorded.
+int record_make(struct record *out, struct bench *bench, const struct series_spec *spec,
+                struct arena *arena, struct error *err);
 
 #endif

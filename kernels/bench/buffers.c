@@ -4,7 +4,6 @@
 // keys that nobody knows beforehand. How bytes are moved on a device is its device_ops' business.
 #include "kernels/bench/buffers.h"
 
-#include "kernels/bench/group_places.h"
 #include "kernels/bench/parts.h"
 #include "kernels/device/check.h"
 #include "kernels/device/device.h"

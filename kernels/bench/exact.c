@@ -2,7 +2,7 @@
 //
 // Three kinds of references behind one. A library's own is computed where the library is; what it
 // says is copied to memory that no library can reach.
-#include "kernels/bench/exact.h"
+#include "kernels/bench/series_parts.h"
 
 #include "kernels/bench/references.h"
 #include "kernels/device/check.h"

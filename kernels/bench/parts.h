@@ -6,6 +6,7 @@
 #ifndef PLUMB_PARTS_H
 #define PLUMB_PARTS_H
 
+#include "kernels/device/device.h"
 #include "kernels/kernel.h"
 #include "model/problem.h"
 
@@ -46,5 +47,18 @@ void parts_of(struct parts *out, const struct problem *problem);
 // Of named integers, as a library states it. -1: what it states cannot be.
 int parts_stated(struct parts *out, const struct plumb_buffers *stated, struct error *err);
 bool parts_equal(const struct parts *a, const struct parts *b);
+
+// Where the rows of a problem's groups lie in A and C (kernel.h, enum plumb_grouping).
+struct group_places {
+    int32_t first[GROUPS_MOST], rows[GROUPS_MOST];
+};
+
+// Of a problem that has groups.
+void group_places_of(struct group_places *out, const struct problem *problem);
+
+// Zeros in the rows of A or C, `bytes` of device memory, that are no group's; nothing without
+// groups. -1: the device failed.
+int group_places_clear(const struct device_ops *ops, struct device_base *device, void *memory,
+                       size_t bytes, const struct problem *problem, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loads the library, finds the kernel, and has the device record what its launch() queues.
-#include "kernels/bench/record_make.h"
+#include "kernels/bench/bench.h"
 
 #include "kernels/bench/arm.h"
 #include "kernels/device/check.h"

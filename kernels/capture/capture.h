@@ -13,10 +13,55 @@
 #ifndef PLUMB_CAPTURE_H
 #define PLUMB_CAPTURE_H
 
-#include "kernels/capture/driver.h"
 #include "model/record/record.h"
 
+#include <cuda.h>
+
 enum { PARAMETERS_BYTES_MAX = 32764 };
+
+// ---- driver.c: the CUDA driver that the program has loaded ----
+//
+// Its functions are looked up by name: the library that is injected links nothing of CUDA.
+
+#define DRIVER_FUNCTIONS(X)                                                                        \
+    X(cuCtxGetCurrent)                                                                             \
+    X(cuCtxGetDevice)                                                                              \
+    X(cuCtxSynchronize)                                                                            \
+    X(cuDeviceGetName)                                                                             \
+    X(cuDriverGetVersion)                                                                          \
+    X(cuFuncGetAttribute)                                                                          \
+    X(cuFuncGetModule)                                                                             \
+    X(cuFuncGetName)                                                                               \
+    X(cuFuncGetParamInfo)                                                                          \
+    X(cuFuncIsLoaded)                                                                              \
+    X(cuFuncLoad)                                                                                  \
+    X(cuGetErrorName)                                                                              \
+    X(cuGraphGetEdges)                                                                             \
+    X(cuGraphGetNodes)                                                                             \
+    X(cuGraphKernelNodeGetAttribute)                                                               \
+    X(cuGraphKernelNodeGetParams)                                                                  \
+    X(cuGraphMemsetNodeGetParams)                                                                  \
+    X(cuGraphNodeGetType)                                                                          \
+    X(cuKernelGetFunction)                                                                         \
+    X(cuKernelGetLibrary)                                                                          \
+    X(cuMemGetAddressRange)                                                                        \
+    X(cuMemcpy)                                                                                    \
+    X(cuPointerGetAttribute)                                                                       \
+    X(cuStreamIsCapturing)                                                                         \
+    X(cuThreadExchangeStreamCaptureMode)
+
+struct driver {
+#define X(name) __typeof__(&name) name;
+    DRIVER_FUNCTIONS(X)
+#undef X
+};
+
+// NULL where the process has no driver of CUDA 12.4 or newer; `missing` names what it lacks.
+const struct driver *driver_find(const char **missing);
+// "CUDA_ERROR_INVALID_VALUE", or its number where the driver has no name for it.
+const char *driver_error(const struct driver *of, CUresult code);
+
+// ---- the wish ----
 
 // What plumb asks for, from the environment.
 struct wish {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looks the driver's functions up in the library that the process has loaded already.
-#include "kernels/capture/driver.h"
+#include "kernels/capture/capture.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 const struct driver *driver_find(const char **missing)
 {
-    static struct driver driver;
+    static struct driver found;
     static const struct {
         const char *name;
         size_t at;
@@ -30,16 +30,16 @@ const struct driver *driver_find(const char **missing)
             *missing = functions[i].name;
             return NULL;
         }
-        memcpy((char *)&driver + functions[i].at, &function, sizeof(function));
+        memcpy((char *)&found + functions[i].at, &function, sizeof(function));
     }
-    return library ? &driver : NULL;
+    return library ? &found : NULL;
 }
 
-const char *driver_error(const struct driver *driver, CUresult code)
+const char *driver_error(const struct driver *of, CUresult code)
 {
     static _Thread_local char number[32];
     const char *name;
-    if (driver->cuGetErrorName(code, &name) == CUDA_SUCCESS)
+    if (of->cuGetErrorName(code, &name) == CUDA_SUCCESS)
         return name;
     snprintf(number, sizeof(number), "error %d", (int)code);
     return number;

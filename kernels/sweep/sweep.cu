@@ -39,7 +39,6 @@
 #include "../gemm/cuda/resident.cuh"
 
 extern "C" {
-#include "kernels/bench/group_places.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/parts.h"
 #include "kernels/device/call.h"

@@ -3,8 +3,8 @@
 // The buffers of a record on problems of every form: recording is told all that a launch is given,
 // and a replay gives each launch the same ones of the stopwatch's. The kernel here is one that
 // passes all of its pointers on to the device; host memory stands in for the device's.
+#include "kernels/bench/bench.h"
 #include "kernels/bench/buffers.h"
-#include "kernels/bench/record_make.h"
 #include "kernels/device/check.h"
 #include "kernels/device/form.h"
 #include "kernels/device/record.h"
