@@ -6,8 +6,8 @@
 #
 # Commands are the lines of ```console blocks that begin with "$ ", with the here-document that may
 # follow; the lines below are their standard output, where "..." stands for any lines. Numbers, ids,
-# the machine's name and whether it was quiet enough for a profile, and so for predictions, may
-# differ. A verdict that this machine's load left open ends the comparison, aloud (exit 77): how fast
+# the machine's name, whether it was quiet enough for a profile, and so for predictions, and what the
+# second for looks in other regimes was enough for, may differ. A verdict that this machine's load left open ends the comparison, aloud (exit 77): how fast
 # a machine is, is not what is tested. With --print the page goes to standard output with what is
 # printed now, for its author.
 set -eu
@@ -62,6 +62,7 @@ sh "$script"
 plain() { # what does not depend on the machine
 	sed -E "s|$folder/typed/||g; s/[0-9a-f]{10,40}/ID/g; s/HOST-[0-9a-f]+/HOST/g
 		s/ on [A-Z][^:]*: / on CPU: /; s/; at a clock [^;]*//; s/, reused|, not reused//
+		s/; (in a stream|alone|with a dirty cache|on warm operands|on warm activations) [-+][^;]*//
 		s/, (time|actual \/ predicted): /, TIME: /
 		s/[+-]?[0-9]+([.][0-9]+)?(e[0-9]+)?/N/g; s/  +/ /g; s/ +$//; /^timed /d"
 }
