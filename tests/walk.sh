@@ -18,6 +18,8 @@ git config --global user.email you@example.org
 git config --global safe.directory '*'
 skipped=""
 if [ -z "$built" ]; then
+    git -C "$root" rev-parse -q --verify HEAD >/dev/null 2>&1 ||
+        sh "$root/tests/skipped.sh" walk git "$root is no clone"
     git clone -q "$root" "$folder/clone"
     root=$folder/clone
 fi
