@@ -127,17 +127,18 @@ static const struct study_line study_lines[] = {
     {"study_transpose_swizzled", "transpose, vectors, swizzled", "GB/s", 1e-9, 1890, 0},
 };
 
-// The document's kernels and those of ours that are built alike, at its size.
+// The document's kernels and those of ours that are built alike, at its size; step_library() names
+// the library of each.
 #define LADDER_SIZE "4096x8192x16384:"
 static const struct {
     const char *kernel, *type;
     double document_ms;
 } ladder[] = {
-    {"naive_fp32", "fp32-fp32:tn", 296.2},      {"tf32_1_mma", "tf32-fp32:tn", 26.0},
-    {"tf32_2_shared_k8", "tf32-fp32:tn", 17.9}, {"tf32_3_shared_k32", "tf32-fp32:tn", 11.6},
-    {"tf32_4_wgmma", "tf32-fp32:tn", 6.3},      {"tf32_5_double", "tf32-fp32:tn", 4.5},
-    {"tf32_6_banded", "tf32-fp32:tn", 4.47},    {"tf32_7_tma", "tf32-fp32:tn", 4.6},
-    {"tf32_8_tma_wide", "tf32-fp32:tn", 3.65},  {"tf32_9_persistent", "tf32-fp32:tn", 0},
+    {"naive_fp32", "fp32-fp32:tn", 296.2},      {"tf32-1-mma", "tf32-fp32:tn", 26.0},
+    {"tf32-2-shared-k8", "tf32-fp32:tn", 17.9}, {"tf32-3-shared-k32", "tf32-fp32:tn", 11.6},
+    {"tf32-4-wgmma", "tf32-fp32:tn", 6.3},      {"tf32-5-double", "tf32-fp32:tn", 4.5},
+    {"tf32-6-banded", "tf32-fp32:tn", 4.47},    {"tf32-7-tma", "tf32-fp32:tn", 4.6},
+    {"tf32-8-tma-wide", "tf32-fp32:tn", 3.65},  {"tf32-9-persistent", "tf32-fp32:tn", 0},
     {"cublaslt", "tf32-fp32:tn", 3.44},
 };
 
@@ -375,6 +376,15 @@ static int write_study(const char *folder, const struct study_table *t, struct e
     return status;
 }
 
+// The library of a step is called as its kernel is, with _ for -; the caller frees it.
+static char *step_library(const char *folder, size_t step)
+{
+    char *path = xprintf("%s/lib%s.so", folder, ladder[step].kernel);
+    for (char *c = path + strlen(folder); *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    return path;
+}
+
 // One step of the ladder; a kernel that this device does not have, or that is wrong, has no time.
 static int time_step(double *ms, struct bench *bench, const char *folder, size_t step,
                      struct error *err)
@@ -383,7 +393,7 @@ static int time_step(double *ms, struct bench *bench, const char *folder, size_t
     struct bench_handle handle;
     struct sample_list samples = {0};
     struct problem problem;
-    char *library = xprintf("%s/lib%s.so", folder, ladder[step].kernel);
+    char *library = step_library(folder, step);
     char *text = xprintf(LADDER_SIZE "%s", ladder[step].type);
     const struct bench_series series = {.kernel = ladder[step].kernel,
                                         .problem = &problem,
@@ -415,7 +425,7 @@ static int time_ladder(struct study_table *t, struct bench *bench, const char *f
     size_t found = 0;
     for (size_t i = 0; i < ARRAY_COUNT(ladder); i++) {
         struct stat is;
-        char *library = xprintf("%s/lib%s.so", folder, ladder[i].kernel);
+        char *library = step_library(folder, i);
         const bool there = stat(library, &is) == 0;
         free(library);
         found += there;
