@@ -102,8 +102,10 @@ int store_commit_run(int64_t *run_id, struct store *store, const char *commit,
 struct metric_value {
     const char *name, *subject, *device, *what, *unit;
     char commit[OBJECT_ID_TEXT];
+    int64_t commit_s;
     double value, margin, least;
     bool higher, noisy;
+    bool proposed; // of a gate's head, which may never reach the line
 };
 int store_metric_values(struct metric_value **out, size_t *count, struct store *store,
                         struct arena *arena, struct error *err);
@@ -336,12 +338,15 @@ struct export_filter {
 };
 // CSV: one line per measurement, for spreadsheets; of links, one line per link. JSON: one object
 // per line, complete (samples, predictions, verdicts, builds, profiles); store_import() reads each
-// back. BMF: the newest time of each series, for Bencher. OpenMetrics: the same and more, for
-// Prometheus and its like. What could not be written the caller sees in `file`.
+// back. Metrics: a table of figures beside time, one line each. BMF: the newest time of each series
+// and the newest of each metric, for Bencher. OpenMetrics: the same and more, for Prometheus and
+// its like. What could not be written the caller sees in `file`.
 int store_export_csv(struct store *store, const struct export_filter *filter, FILE *file,
                      struct error *err);
 int store_export_links(struct store *store, const struct export_filter *filter, FILE *file,
                        struct error *err);
+int store_export_metrics(struct store *store, const struct export_filter *filter, FILE *file,
+                         struct error *err);
 int store_export_json(struct store *store, const struct export_filter *filter, FILE *file,
                       struct error *err);
 int store_export_bmf(struct store *store, const struct export_filter *filter, FILE *file,

@@ -159,7 +159,9 @@ static int read_value(void *item, const struct row_list *list, struct error *err
                              .margin = row_real(row, 7),
                              .least = row_real(row, 8),
                              .higher = row_int(row, 9) == 1,
-                             .noisy = row_int(row, 10) == 1};
+                             .noisy = row_int(row, 10) == 1,
+                             .commit_s = row_int(row, 13),
+                             .proposed = row_int(row, 14) == 1};
     if (!row_copy(v.commit, sizeof(v.commit), row, 0) ||
         !(v.value >= 0 && v.value <= METRIC_MOST && v.margin >= 0 && v.least >= 0))
         return store_damaged(list->store, "a metric's value", err);

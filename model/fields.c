@@ -157,3 +157,16 @@ void field_csv(struct buffer *out, const struct stored_field *field, const void 
         buffer_number(out, field_number(field, thing));
     }
 }
+
+void metric_cell(struct buffer *out, const struct stored_field *field,
+                 const struct metric_result *metric)
+{
+    const bool kind = field->type == FIELD_KIND;
+    if (metric && !kind)
+        field_csv(out, field, metric);
+    else
+        buffer_printf(out, ",%s",
+                      metric ? metric_word(metric->kind)
+                      : kind ? "verdict"
+                             : field->name);
+}

@@ -195,5 +195,8 @@ void field_json(struct json *json, const struct stored_field *field, const void 
 bool field_named(const struct stored_field *field, const char *const *names, size_t count);
 // A cell with a comma before it.
 void field_csv(struct buffer *out, const struct stored_field *field, const void *thing);
+// The same of a metric, whose kind is a "verdict" in words for people; NULL: the column's head.
+void metric_cell(struct buffer *out, const struct stored_field *field,
+                 const struct metric_result *metric);
 
 #endif

@@ -408,7 +408,7 @@ void view_slow(char out[VIEW_TEXT], const struct view *view)
     snprintf(out, VIEW_TEXT, "%.24s, %.24s %%", mean, p95);
 }
 
-static void metric_value(char out[VIEW_TEXT], double value, const char *unit)
+void view_metric_value(char out[VIEW_TEXT], double value, const char *unit)
 {
     const bool whole = fabs(value - round(value)) < 1e-9;
     if (!isfinite(value))
@@ -424,8 +424,8 @@ void view_metric(char values[2][VIEW_TEXT], char margin[VIEW_TEXT],
     char unit[VIEW_TEXT];
     snprintf(unit, sizeof(unit), "%s",
              strspn(metric->unit, "Bs") == strlen(metric->unit) ? metric->unit : "");
-    metric_value(values[ROLE_BASE], metric->base, unit);
-    metric_value(values[ROLE_HEAD], metric->head, unit);
+    view_metric_value(values[ROLE_BASE], metric->base, unit);
+    view_metric_value(values[ROLE_HEAD], metric->head, unit);
     snprintf(margin, VIEW_TEXT, "%g %%", 100 * metric->margin);
 }
 

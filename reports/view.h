@@ -82,7 +82,9 @@ void view_slow(char out[VIEW_TEXT], const struct view *view);
 // there is not.
 void view_metric(char values[2][VIEW_TEXT], char margin[VIEW_TEXT],
                  const struct metric_result *metric);
-void view_clock(char out[VIEW_TEXT], double clock_hz);   // "1.583 GHz"
+void view_clock(char out[VIEW_TEXT], double clock_hz); // "1.583 GHz"
+// "12440 B", "3.26 s"; "-" for what is not known.
+void view_metric_value(char out[VIEW_TEXT], double value, const char *unit);
 void view_date(char out[VIEW_TEXT], int64_t time_s);     // "2026-11-21 03:04 UTC"
 void view_short_id(char out[VIEW_TEXT], const char *id); // first 10 digits
 const char *view_symbol(enum verdict_kind kind);         // a sign that needs no colour

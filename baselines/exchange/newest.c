@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The newest time of each series for tools that keep their own history:
+// The newest time of each series and the newest value of each metric, for tools that keep their own
+// history:
 //   BMF          Bencher Metric Format: one object, "kernel problem device" -> measure -> value
 //   OpenMetrics  a text that Prometheus and its like read, of gauges, ended by "# EOF"
 // Of one run when the filter names it, else of all finished runs but the heads of gates. Raw
@@ -19,9 +20,16 @@ struct newest {
     int64_t commit_s;
     double time_ns, clock_hz, predicted_ns; // 0: unknown
 };
+struct newest_metric {
+    const char *name, *what, *subject, *uuid, *unit;
+    int64_t commit_s;
+    double value;
+};
 struct newest_list {
     struct newest *items;
     size_t count, room;
+    struct newest_metric *metrics;
+    size_t metric_count, metric_room;
     struct arena arena;
 };
 
@@ -72,6 +80,74 @@ static int collect_series(struct newest_list *list, struct store *store,
     return 0;
 }
 
+// ---- metrics ----
+
+// "gemm" and "gemm 4096x4096x4096:bf16" are of the kernel gemm.
+static bool wants(const struct export_filter *filter, const char *subject)
+{
+    const size_t length = filter->kernel ? strlen(filter->kernel) : 0;
+    return !filter->kernel || (strncmp(filter->kernel, subject, length) == 0 &&
+                               (subject[length] == '\0' || subject[length] == ' '));
+}
+
+static struct newest_metric *add_metric(struct newest_list *list)
+{
+    list->metrics =
+        xgrow(list->metrics, list->metric_count, &list->metric_room, sizeof(*list->metrics));
+    return &list->metrics[list->metric_count++];
+}
+
+static bool same_metric(const struct newest_metric *a, const struct metric_value *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->subject, b->subject) == 0 &&
+           strcmp(a->uuid, b->device) == 0;
+}
+
+// Values of one metric stand together, in the order of the runs; the newest commit counts, and of
+// two looks at one commit the later.
+static int collect_metrics(struct newest_list *list, struct store *store,
+                           const struct export_filter *filter, struct error *err)
+{
+    struct metric_value *values;
+    size_t count;
+    if (store_metric_values(&values, &count, store, &list->arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct metric_value *v = &values[i];
+        struct newest_metric *last =
+            list->metric_count ? &list->metrics[list->metric_count - 1] : NULL;
+        if (v->proposed || !wants(filter, v->subject))
+            continue;
+        if (!last || !same_metric(last, v))
+            last = add_metric(list);
+        else if (v->commit_s < last->commit_s)
+            continue;
+        *last = (struct newest_metric){v->name, v->what,     v->subject, v->device,
+                                       v->unit, v->commit_s, v->value};
+    }
+    return 0;
+}
+
+static void collect_run_metrics(struct newest_list *list, const struct run *run,
+                                const struct export_filter *filter)
+{
+    struct arena *arena = &list->arena;
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        if (!isfinite(m->head) || !wants(filter, m->subject))
+            continue;
+        *add_metric(list) = (struct newest_metric){.name = arena_strdup(arena, m->name),
+                                                   .what = arena_strdup(arena, m->what),
+                                                   .subject = arena_strdup(arena, m->subject),
+                                                   .uuid = arena_strdup(arena, m->device),
+                                                   .unit = arena_strdup(arena, m->unit),
+                                                   .commit_s = run->head.time_s,
+                                                   .value = m->head};
+    }
+}
+
+// ---- all ----
+
 static int collect_run(struct newest_list *list, struct store *store,
                        const struct export_filter *filter, struct error *err)
 {
@@ -95,6 +171,7 @@ static int collect_run(struct newest_list *list, struct store *store,
         out->predicted_ns =
             r->prediction.model && r->prediction.feasible ? r->prediction.time_ns : 0;
     }
+    collect_run_metrics(list, &run, filter);
     run_free(&run);
     return 0;
 }
@@ -106,44 +183,100 @@ static int export_newest(struct store *store, const struct export_filter *filter
 {
     struct newest_list list = {0};
     int status = (filter->run_id ? collect_run : collect_series)(&list, store, filter, err);
+    if (status == 0 && !filter->run_id)
+        status = collect_metrics(&list, store, filter, err);
     if (status == 0)
         put(file, &list);
     free(list.items);
+    free(list.metrics);
     arena_free(&list.arena);
     return status;
 }
 
 // ---- Bencher Metric Format ----
 
-static void put_measure(struct json *json, const char *name, double value)
+static void put_measure(struct json *json, const char *name, double value, bool known)
 {
-    if (!(value > 0) || !isfinite(value))
+    if (!known || !isfinite(value))
         return;
     json_begin(json, name, '{');
     json_number(json, "value", value);
     json_end(json, '}');
 }
 
+// Metrics of a series stand in its own object, as a name may be there once.
+static bool is_of(const struct newest_metric *m, const struct newest *n)
+{
+    const size_t length = strlen(n->kernel);
+    return strcmp(m->uuid, n->uuid) == 0 && strncmp(m->subject, n->kernel, length) == 0 &&
+           m->subject[length] == ' ' && strcmp(m->subject + length + 1, n->problem) == 0;
+}
+
+static void put_object(FILE *file, size_t before, const struct buffer *text)
+{
+    fprintf(file, "%s\n", before ? "," : "");
+    fwrite(text->bytes, 1, text->length, file);
+}
+
 // "latency" is Bencher's own measure, in nanoseconds.
+static void put_series(FILE *file, const struct newest_list *list, size_t index, bool *placed)
+{
+    const struct newest *n = &list->items[index];
+    struct buffer text = {0};
+    struct json json = {.out = &text};
+    char *name = xprintf("%s %s %s", n->kernel, n->problem, n->uuid);
+    json_begin(&json, name, '{');
+    put_measure(&json, "latency", n->time_ns, n->time_ns > 0);
+    put_measure(&json, "predicted-latency", n->predicted_ns, n->predicted_ns > 0);
+    put_measure(&json, "clock", n->clock_hz, n->clock_hz > 0);
+    for (size_t i = 0; i < list->metric_count; i++) {
+        if (placed[i] || !is_of(&list->metrics[i], n))
+            continue;
+        put_measure(&json, list->metrics[i].name, list->metrics[i].value, true);
+        placed[i] = true;
+    }
+    json_end(&json, '}');
+    put_object(file, index, &text);
+    buffer_free(&text);
+    free(name);
+}
+
+// Those of one subject in one object, at its first.
+static void put_subject(FILE *file, const struct newest_list *list, size_t first, size_t before,
+                        bool *placed)
+{
+    const struct newest_metric *m = &list->metrics[first];
+    struct buffer text = {0};
+    struct json json = {.out = &text};
+    char *name = xprintf("%s%s%s", m->subject, m->uuid[0] ? " " : "", m->uuid);
+    json_begin(&json, name, '{');
+    for (size_t i = first; i < list->metric_count; i++) {
+        const struct newest_metric *other = &list->metrics[i];
+        if (placed[i] || strcmp(m->subject, other->subject) != 0 ||
+            strcmp(m->uuid, other->uuid) != 0)
+            continue;
+        put_measure(&json, other->name, other->value, true);
+        placed[i] = true;
+    }
+    json_end(&json, '}');
+    put_object(file, before, &text);
+    buffer_free(&text);
+    free(name);
+}
+
 static void put_bmf(FILE *file, const struct newest_list *list)
 {
+    bool *placed = xcalloc(list->metric_count + 1, sizeof(*placed));
+    size_t written = list->count;
     fputs("{", file);
-    for (size_t i = 0; i < list->count; i++) {
-        const struct newest *n = &list->items[i];
-        struct buffer text = {0};
-        struct json json = {.out = &text};
-        char *name = xprintf("%s %s %s", n->kernel, n->problem, n->uuid);
-        json_begin(&json, name, '{');
-        put_measure(&json, "latency", n->time_ns);
-        put_measure(&json, "predicted-latency", n->predicted_ns);
-        put_measure(&json, "clock", n->clock_hz);
-        json_end(&json, '}');
-        fprintf(file, "%s\n", i ? "," : "");
-        fwrite(text.bytes, 1, text.length, file);
-        buffer_free(&text);
-        free(name);
+    for (size_t i = 0; i < list->count; i++)
+        put_series(file, list, i, placed);
+    for (size_t i = 0; i < list->metric_count; i++) {
+        if (!placed[i])
+            put_subject(file, list, i, written++, placed);
     }
     fputs("\n}\n", file);
+    free(placed);
 }
 
 int store_export_bmf(struct store *store, const struct export_filter *filter, FILE *file,
@@ -239,6 +372,35 @@ static void put_family(FILE *file, const struct newest_list *list, size_t family
     }
 }
 
+// The unit is a label: a family has one alone.
+static void put_metrics(FILE *file, const struct newest_list *list)
+{
+    if (!list->metric_count)
+        return;
+    fputs("# TYPE plumb_metric gauge\n# HELP plumb_metric Newest value of a metric of the "
+          "policy.\n",
+          file);
+    for (size_t i = 0; i < list->metric_count; i++) {
+        const struct newest_metric *m = &list->metrics[i];
+        const char *const labels[][2] = {{"metric", m->name},
+                                         {"what", m->what},
+                                         {"of", m->subject},
+                                         {"device", m->uuid},
+                                         {"unit", m->unit}};
+        struct buffer line = {0};
+        buffer_puts(&line, "plumb_metric");
+        for (size_t l = 0; l < ARRAY_COUNT(labels); l++) {
+            buffer_puts(&line, l ? "," : "{");
+            put_label(&line, labels[l][0], labels[l][1]);
+        }
+        buffer_puts(&line, "} ");
+        buffer_number(&line, m->value);
+        buffer_puts(&line, "\n");
+        fwrite(line.bytes, 1, line.length, file);
+        buffer_free(&line);
+    }
+}
+
 static void put_openmetrics(FILE *file, const struct newest_list *list)
 {
     for (size_t i = 0; i < ARRAY_COUNT(families); i++)
@@ -254,6 +416,7 @@ static void put_openmetrics(FILE *file, const struct newest_list *list)
         fwrite(line.bytes, 1, line.length, file);
         buffer_free(&line);
     }
+    put_metrics(file, list);
     fputs("# EOF\n", file);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A store as a table for spreadsheets and scripts: RFC 4180, one row per measurement.
+// A store as tables for spreadsheets and scripts: RFC 4180, one row per measurement or per metric.
 #include "baselines/exchange/export.h"
 #include "baselines/fields.h"
 
@@ -50,6 +50,13 @@ static void put_further(struct buffer *out, const struct verdict *v)
     }
 }
 
+static void put_run_cells(struct buffer *out, const struct run *run, const char *uid,
+                          const struct commit *commit)
+{
+    buffer_printf(out, "%s,%s,%" PRId64 ",%s,%" PRId64, uid, run_kind_name(run->kind),
+                  run->started_s, commit->id, commit->time_s);
+}
+
 static void put_row(struct buffer *out, const struct run *run, const char *uid,
                     const struct result *r, enum sample_role role)
 {
@@ -60,8 +67,8 @@ static void put_row(struct buffer *out, const struct run *run, const char *uid,
     double time_ns = m->state == MEASURED_OK ? measurement_time_ns(m) : 0;
     double clock_hz = measurement_clock_hz(m);
     problem_format(problem, &r->problem);
-    buffer_printf(out, "%s,%s,%" PRId64 ",%s,%" PRId64 ",", uid, run_kind_name(run->kind),
-                  run->started_s, commit->id, commit->time_s);
+    put_run_cells(out, run, uid, commit);
+    buffer_puts(out, ",");
     export_cell(out, r->kernel);
     export_cell(out, problem);
     export_cell(out, device->uuid);
@@ -116,4 +123,43 @@ int store_export_csv(struct store *store, const struct export_filter *filter, FI
     }
     fputs("\n", file);
     return export_runs(store, filter, file, put_run, err);
+}
+
+// ---- metrics ----
+
+static bool is_of(const struct metric_result *m, const char *kernel)
+{
+    const size_t length = strlen(kernel);
+    return strncmp(m->subject, kernel, length) == 0 &&
+           (m->subject[length] == '\0' || m->subject[length] == ' ');
+}
+
+static void put_metrics(FILE *file, const struct export_filter *filter, const struct run *run,
+                        const char *uid)
+{
+    struct buffer out = {0};
+    for (size_t i = 0; i < run->metric_count; i++) {
+        const struct metric_result *m = &run->metrics[i];
+        if (filter->kernel && !is_of(m, filter->kernel))
+            continue;
+        put_run_cells(&out, run, uid, &run->head);
+        buffer_printf(&out, ",%s", run->base.id);
+        for (size_t k = 0; k < metric_fields.count; k++)
+            metric_cell(&out, &metric_fields.items[k], m);
+        buffer_puts(&out, "\n");
+    }
+    if (out.length)
+        fwrite(out.bytes, 1, out.length, file);
+    buffer_free(&out);
+}
+
+int store_export_metrics(struct store *store, const struct export_filter *filter, FILE *file,
+                         struct error *err)
+{
+    struct buffer heads = {0};
+    for (size_t i = 0; i < metric_fields.count; i++)
+        metric_cell(&heads, &metric_fields.items[i], NULL);
+    fprintf(file, "run,kind,started_s,commit,commit_s,base_commit%s\n", heads.bytes);
+    buffer_free(&heads);
+    return export_runs(store, filter, file, put_metrics, err);
 }

@@ -57,34 +57,13 @@ static const struct commit *commit_of(const struct metric_history *h, const stru
     return &h->line[change_of(h, e, 0)->at];
 }
 
-// The first change for the worse, else the first.
-static const char *metric_sentence(const struct metric_history *h, const struct metric_event *e,
-                                   struct arena *arena)
-{
-    size_t first = e->count;
-    while (first > 0 && change_of(h, e, e->count - first)->kind != VERDICT_SLOWER)
-        first--;
-    const struct metric_change *c = change_of(h, e, first ? e->count - first : 0);
-    const char *text = metric_change_text(h, c, arena);
-    return e->count == 1 ? text : arena_printf(arena, "%s and %zu more", text, e->count - 1);
-}
-
-static bool metric_is_open(const struct metric_history *h, const struct metric_event *e)
-{
-    bool open = false;
-    for (size_t i = 0; i < e->count; i++)
-        open |= change_of(h, e, i)->kind == VERDICT_SLOWER &&
-                change_of(h, e, i)->state == EVENT_CONFIRMED;
-    return open;
-}
-
 static void metric_row(const struct metric_history *h, const struct metric_event *e,
                        struct arena *arena)
 {
     char date[16];
     const struct commit *at = commit_of(h, e);
     printf("%-9s %-22s %-10s %-11s %s", event_state_name(e->state), e->name,
-           date_of(date, at->time_s), "metric", safe(metric_sentence(h, e, arena), arena));
+           date_of(date, at->time_s), "metric", safe(metric_event_sentence(h, e, arena), arena));
     if (at->summary[0])
         printf("; %s", safe(at->summary, arena));
     putchar('\n');
@@ -124,7 +103,7 @@ static void metric_json(struct json *json, const struct metric_history *h,
     json_clean(json, "state", event_state_name(e->state));
     json_clean(json, "cause", "metric");
     json_clean(json, "what", NULL);
-    json_clean(json, "sentence", metric_sentence(h, e, &arena));
+    json_clean(json, "sentence", metric_event_sentence(h, e, &arena));
     json_begin(json, "commits", '[');
     json_begin(json, NULL, '{');
     json_clean(json, "id", at->id);
@@ -629,7 +608,7 @@ static enum conclusion conclude(const struct arguments *a, const struct events *
     }
     const size_t slower = count;
     for (size_t i = 0; i < metrics->event_count; i++) {
-        if (metric_is_open(metrics, &metrics->events[i]) && count++ < NAMED)
+        if (metric_event_is_open(metrics, &metrics->events[i]) && count++ < NAMED)
             names = arena_printf(arena, "%s %s", names, metrics->events[i].name);
     }
     if (count && !slower && strcmp(a->format, "table") == 0)

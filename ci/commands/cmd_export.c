@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb export: what the store has, as CSV (links too), lines of JSON, BMF or OpenMetrics.
+// plumb export: what the store has, as CSV (links and metrics too), lines of JSON, BMF or
+// OpenMetrics.
 #include "ci/command.h"
 #include "ci/settings/store_option.h"
 #include "ci/settings/text_file.h"
@@ -16,13 +17,11 @@ struct arguments {
 static const struct {
     const char *name;
     int (*write)(struct store *, const struct export_filter *, FILE *, struct error *);
-} formats[] = {{"csv", store_export_csv},
-               {"links", store_export_links},
-               {"json", store_export_json},
-               {"bmf", store_export_bmf},
-               {"openmetrics", store_export_openmetrics}};
+} formats[] = {{"csv", store_export_csv},         {"links", store_export_links},
+               {"metrics", store_export_metrics}, {"json", store_export_json},
+               {"bmf", store_export_bmf},         {"openmetrics", store_export_openmetrics}};
 
-#define FORMATS "csv, links, json, bmf or openmetrics"
+#define FORMATS "csv, links, metrics, json, bmf or openmetrics"
 
 // The format's index; -1: none of that name.
 static int find_format(const char *name)
@@ -82,9 +81,11 @@ const struct command command_export = {
     .doc = "Writes what the store has in a form other programs read.\v"
            "csv          a table, one row per measurement\n"
            "links        a table, one row per link; `plumb import` reads it back\n"
+           "metrics      a table, one row per figure beside time, [metric] of the policy\n"
            "json         one object per line, complete with samples; `plumb import` reads it back\n"
-           "bmf          the newest time of each series, in Bencher Metric Format\n"
-           "openmetrics  the newest time, prediction and clock of each series, for Prometheus\n"
+           "bmf          the newest time of each series and metrics, in Bencher Metric Format\n"
+           "openmetrics  the newest time, prediction and clock of each series, and metrics, for "
+           "Prometheus\n"
            "The last two are of the newest commit, or of one run with --run.\n"
            "All are described in baselines/README.md.",
 };

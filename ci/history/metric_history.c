@@ -294,3 +294,22 @@ const char *metric_change_text(const struct metric_history *h, const struct metr
                         metric_value_text(c->before, "", arena),
                         metric_value_text(c->after, of->unit, arena), change);
 }
+
+const char *metric_event_sentence(const struct metric_history *h, const struct metric_event *e,
+                                  struct arena *arena)
+{
+    const struct metric_change *changes = &h->changes[e->first];
+    size_t first = 0;
+    while (first < e->count && changes[first].kind != VERDICT_SLOWER)
+        first++;
+    const char *text = metric_change_text(h, &changes[first < e->count ? first : 0], arena);
+    return e->count == 1 ? text : arena_printf(arena, "%s and %zu more", text, e->count - 1);
+}
+
+bool metric_event_is_open(const struct metric_history *h, const struct metric_event *e)
+{
+    bool open = false;
+    for (size_t i = e->first; i < e->first + e->count; i++)
+        open |= h->changes[i].kind == VERDICT_SLOWER && h->changes[i].state == EVENT_CONFIRMED;
+    return open;
+}

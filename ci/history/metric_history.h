@@ -63,5 +63,10 @@ const struct metric_event *metric_history_event(const struct metric_history *his
 // "registers of gemm worse: 64 -> 80 (+25.00 %)", in the arena.
 const char *metric_change_text(const struct metric_history *history,
                                const struct metric_change *change, struct arena *arena);
+// The same of an event: its first change for the worse, else the first, "and 3 more".
+const char *metric_event_sentence(const struct metric_history *history,
+                                  const struct metric_event *event, struct arena *arena);
+// Something is worse by it, and nobody has decided.
+bool metric_event_is_open(const struct metric_history *history, const struct metric_event *event);
 
 #endif

@@ -914,6 +914,91 @@ static int fill_events(struct site_data *data, const struct repository *reposito
     return 0;
 }
 
+// ---- metrics ----
+
+static void fill_metric(struct site_metric *out, const struct site_data *data,
+                        const struct metric_series *s, struct arena *arena)
+{
+    double *values = arena_alloc(arena, s->count * sizeof(*values));
+    const struct commit **commits = arena_alloc(arena, s->count * sizeof(const struct commit *));
+    const size_t device = site_device_index(&data->site, s->of->device);
+    for (size_t i = 0; i < s->count; i++) {
+        values[i] = s->points[i].value;
+        commits[i] = &data->metrics.line[s->points[i].at];
+    }
+    *out = (struct site_metric){.name = s->of->name,
+                                .subject = s->of->subject,
+                                .device = device == SIZE_MAX ? s->of->device
+                                                             : data->site.devices[device].name,
+                                .unit = s->of->unit,
+                                .values = values,
+                                .commits = commits,
+                                .count = s->count,
+                                .change_count = s->changes};
+}
+
+// Ascending; the history has the newest first.
+static void fill_metric_changes(struct site_metric *out, const struct site_data *data, size_t index,
+                                struct arena *arena)
+{
+    const struct metric_history *h = &data->metrics;
+    size_t *changes = arena_alloc(arena, (out->change_count + 1) * sizeof(*changes)), count = 0;
+    for (size_t i = h->change_count; i-- > 0;) {
+        if (h->changes[i].series != index)
+            continue;
+        size_t at = 0;
+        while (h->series[index].points[at].at != h->changes[i].at)
+            at++;
+        changes[count++] = at;
+    }
+    out->changes = changes;
+}
+
+static void fill_metric_event(struct site_metric_event *out, const struct metric_history *h,
+                              const struct metric_event *e, struct arena *arena)
+{
+    const char **texts = arena_alloc(arena, e->count * sizeof(const char *));
+    const char **whys = arena_alloc(arena, e->count * sizeof(const char *));
+    const struct metric_change *changes = &h->changes[e->first];
+    size_t commits = 1;
+    for (size_t i = 0; i < e->count; i++) {
+        texts[i] = metric_change_text(h, &changes[i], arena);
+        whys[i] = changes[i].why;
+        commits = changes[i].commits > commits ? changes[i].commits : commits;
+    }
+    *out = (struct site_metric_event){.name = e->name,
+                                      .sentence = metric_event_sentence(h, e, arena),
+                                      .at = &h->line[changes[0].at],
+                                      .commits = commits,
+                                      .state = e->state,
+                                      .open = metric_event_is_open(h, e),
+                                      .count = e->count,
+                                      .changes = texts,
+                                      .whys = whys};
+}
+
+static int fill_metrics(struct site_data *data, const struct repository *repository,
+                        struct error *err)
+{
+    struct arena *arena = &data->set.arena;
+    struct metric_history *h = &data->metrics;
+    if (metric_history_load(h, data->store, repository, &data->set.epochs, arena, err))
+        return -1;
+    struct site_metric *metrics = arena_alloc(arena, (h->count + 1) * sizeof(*metrics));
+    struct site_metric_event *events = arena_alloc(arena, (h->event_count + 1) * sizeof(*events));
+    for (size_t i = 0; i < h->count; i++) {
+        fill_metric(&metrics[i], data, &h->series[i], arena);
+        fill_metric_changes(&metrics[i], data, i, arena);
+    }
+    for (size_t i = 0; i < h->event_count; i++)
+        fill_metric_event(&events[i], h, &h->events[i], arena);
+    data->site.metrics = metrics;
+    data->site.metric_count = h->count;
+    data->site.metric_events = events;
+    data->site.metric_event_count = h->event_count;
+    return 0;
+}
+
 static int load_series(struct site_data *out, const char *epochs_path,
                        const struct repository *repository, bool keeps, struct error *err)
 {
@@ -978,7 +1063,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     if (site_fill_runs(out, devices, series, err) ||
         ask_controls(out, policy ? policy->sick : POLICY_SICK, err))
         return -1;
-    if (fill_events(out, repository, err))
+    if (fill_events(out, repository, err) || fill_metrics(out, repository, err))
         return -1;
     site_fill_accuracy(out);
     out->site.load = site_detail_load;

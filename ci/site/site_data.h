@@ -10,6 +10,7 @@
 #include "ci/history/events.h"
 #include "ci/history/history.h"
 #include "ci/history/load.h"
+#include "ci/history/metric_history.h"
 #include "ci/settings/policy.h"
 #include "reports/site/site.h"
 
@@ -31,6 +32,7 @@ struct site_data {
     struct history_set set;
     struct events events;
     struct accuracy_history accuracy;
+    struct metric_history metrics;
     struct site_accuracy *figures; // site.accuracy
     struct site_place *places;     // all series by key
     struct site_health *health;    // site.health

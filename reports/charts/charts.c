@@ -482,7 +482,7 @@ void chart_spark(struct markup *m, const double *values, size_t count, double sp
     struct scale y = {INFINITY, -INFINITY, ROW - 3, 3};
     struct buffer path = {0};
     for (size_t i = 0; i < count; i++) {
-        if (values[i] > 0 && isfinite(values[i])) {
+        if (values[i] >= 0 && isfinite(values[i])) {
             y.low = fmin(y.low, values[i]);
             y.high = fmax(y.high, values[i]);
         }
@@ -490,8 +490,10 @@ void chart_spark(struct markup *m, const double *values, size_t count, double sp
     double middle = (y.low + y.high) / 2;
     y.low = fmin(y.low, middle * (1 - span / 2));
     y.high = fmax(y.high, middle * (1 + span / 2));
+    if (!(y.high > y.low))
+        y.high = y.low + 1; // of zeroes alone
     for (size_t i = 0; i < count; i++) {
-        if (values[i] > 0 && isfinite(values[i]))
+        if (values[i] >= 0 && isfinite(values[i]))
             buffer_printf(&path, "%c%.0f %.1f", path.length ? 'L' : 'M', scale_at(&x, (double)i),
                           scale_at(&y, values[i]));
     }

@@ -37,7 +37,7 @@ void chart_figure(struct markup *m, const char *caption, struct curve_point *poi
                   void (*draw)(struct markup *, struct curve_point *, size_t));
 
 // A line for a table cell, at least `span` (relative) from bottom to top, so that noise does not
-// look like an earthquake. Nothing is drawn without values > 0.
+// look like an earthquake. Nothing is drawn without values from 0 on.
 void chart_spark(struct markup *m, const double *values, size_t count, double span);
 // A figure run by run, with dashed lines where its level changed. The axis covers low..high and
 // whatever the values need; ticks show value * factor with the unit.

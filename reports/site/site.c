@@ -11,7 +11,8 @@
 typedef int write_pages(struct site_target *target, const struct site_map *map, struct error *err);
 
 static write_pages *const pages[] = {site_write_kernels, site_write_overview, site_write_accuracy,
-                                     site_write_events,  site_write_runs,     site_write_compare};
+                                     site_write_events,  site_write_runs,     site_write_compare,
+                                     site_write_metrics};
 
 static int write_all(struct site_target *target, const struct site_map *map, struct error *err)
 {

@@ -7,6 +7,7 @@
 //     kernel/*.html   one page per kernel: each series with its chart, changes, epochs, prediction
 //     device/*.html   one page per device: every series on it, and its sorted accuracy
 //     accuracy.html   how good each model is, run by run
+//     metrics.html    figures beside time that the policy asks for, and where they changed
 //     commit/*.html   one page per commit that a run measured, run/*.html one per run
 //     commit/*.json   what pages of commits were made of, to know which have to be made again
 //     runs.html       the newest runs;  compare.html  any two of all side by side
@@ -183,6 +184,28 @@ struct site_event {
     char slug[24];        // of its name, for addresses
 };
 
+// A figure beside time that the policy asks for, commit by commit of HEAD's line.
+struct site_metric {
+    const char *name, *subject, *device, *unit; // device: its name, "" where it is of none
+    const double *values;                       // oldest first
+    const struct commit *const *commits;        // of each
+    size_t count;
+    const size_t *changes; // indices of values that left what was before them, ascending
+    size_t change_count;
+};
+
+// All that metrics changed by at one commit.
+struct site_metric_event {
+    const char *name, *sentence; // the sentence is of all
+    const struct commit *at;
+    size_t commits; // it began with one of so many, the last of which is `at`
+    enum event_state state;
+    bool open; // something is worse and nobody has decided
+    size_t count;
+    const char *const *changes; // sentences
+    const char *const *whys;    // what a person said of each, or NULL
+};
+
 // Of a device: whether its controls say that it is as it was.
 enum site_wellness { SITE_UNJUDGED, SITE_WELL, SITE_SICK };
 struct site_health {
@@ -208,6 +231,10 @@ struct site {
     size_t run_count;
     const struct site_event *events; // newest first
     size_t event_count;
+    const struct site_metric *metrics; // by name and subject
+    size_t metric_count;
+    const struct site_metric_event *metric_events; // newest first
+    size_t metric_event_count;
     // Fills `out` from arena memory for series[index]; called once per series page part that must
     // be made. The arena is freed after the part is written.
     int (*load)(struct site_detail *out, size_t index, void *context, struct arena *arena,

@@ -324,7 +324,7 @@ static int put_newest(struct site_target *target, const struct site_map *map, st
 
 // ---- feed.xml -----------------------------------------------------------------------------------
 
-enum { ENTRIES = 100 };
+enum { ENTRIES = 100, FEED_LINES = 20 };
 
 static void put_time(struct markup *m, const char *name, int64_t time_s)
 {
@@ -387,6 +387,28 @@ static void put_entry(struct markup *m, const struct site_map *map, const struct
     buffer_free(&text);
 }
 
+static void put_metric_entry(struct markup *m, const struct site *site,
+                             const struct site_metric_event *e)
+{
+    struct buffer text = {0};
+    buffer_printf(&text, "%s: %s", e->open ? "worse" : event_state_name(e->state), e->sentence);
+    markup_start(m, "entry");
+    put_id(m, e->name);
+    markup_element(m, "title", NULL, text.bytes);
+    put_time(m, "updated", e->at->time_s > 0 ? e->at->time_s : site->made_s);
+    buffer_free(&text);
+    buffer_printf(&text, "metrics.html#m-%s", e->name);
+    put_link(m, site->site_url, text.bytes, "alternate");
+    buffer_free(&text);
+    buffer_printf(&text, "event %s\nsince: %s%s", e->name, e->at->id,
+                  e->commits > 1 ? " or another commit before it" : "");
+    for (size_t i = 0; i < e->count && i < FEED_LINES; i++)
+        buffer_printf(&text, "\n%s", e->changes[i]);
+    markup_element(m, "summary", NULL, text.bytes);
+    markup_end(m);
+    buffer_free(&text);
+}
+
 static void write_feed(struct buffer *xml, const struct site_map *map)
 {
     const struct site *site = map->site;
@@ -405,6 +427,8 @@ static void write_feed(struct buffer *xml, const struct site_map *map)
     markup_end(m);
     for (size_t i = 0; i < site->event_count && i < ENTRIES; i++)
         put_entry(m, map, &site->events[i]);
+    for (size_t i = 0; i < site->metric_event_count && i < ENTRIES; i++)
+        put_metric_entry(m, site, &site->metric_events[i]);
     markup_end(m);
     markup_finish(m, xml);
     buffer_free(&name);

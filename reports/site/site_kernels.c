@@ -647,6 +647,7 @@ static void kernel(struct buffer *html, struct buffer *json, const struct site_m
     markup_end(p.m);
     site_heading(p.m, "Series of this kernel");
     site_table(&p, "table", kernel->series, kernel->count, SITE_WITH_DEVICE);
+    site_metrics_table(&p, "Beside time", kernel->name);
     site_heading(p.m, "Series one by one");
     json_begin(&p.json, "series", '[');
     for (size_t i = 0; i < kernel->count; i++) {
@@ -669,6 +670,7 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
     struct site_page p = {.map = map, .root = "../", .json = {.out = &text}};
     p.m = markup_new(MARKUP_HTML);
     site_table(&p, "series", kernel->series, kernel->count, SITE_WITH_DEVICE);
+    site_metrics_table(&p, "Beside time", kernel->name);
     markup_finish(p.m, &unused);
     uint64_t hash = hash_text(HASH_START, map->site->tool_version);
     hash = hash_text(hash, page_version());

@@ -197,7 +197,7 @@ static void curves(struct site_page *p, const size_t *series, size_t count)
 // commit, and whom to ask; what got faster; and whether the machines are as they were. One line a
 // cause.
 
-enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30, AUTHOR_SHOWN = 40 };
+enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30 };
 
 // Series that one commit, or the same lack of one, brought to where they are.
 struct answer {
@@ -313,24 +313,6 @@ static size_t faster_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
     return count - *more;
 }
 
-// A name without its address: "A. Author <a@example.org>".
-static void write_person(struct site_page *p, const char *name, const char *why)
-{
-    struct buffer text = {0};
-    char *own = xstrdup(name), *end = strchr(own, '<');
-    if (end && end > own)
-        *end = '\0';
-    for (size_t n = strlen(own); n && own[n - 1] == ' '; n--)
-        own[n - 1] = '\0';
-    clean_line(&text, own, AUTHOR_SHOWN);
-    markup_text(p->m, "; ask ");
-    markup_element(p->m, "strong", NULL, text.bytes ? text.bytes : "");
-    markup_elementf(p->m, "span", "muted small", " (%s)", why);
-    json_clean(&p->json, "ask", name);
-    buffer_free(&text);
-    free(own);
-}
-
 // The commit, its first line and day; and whom to ask: who looks after the kernel, else its author.
 static void write_commit(struct site_page *p, const char *id, const struct event_commit *known,
                          int64_t time_s, const char *owner)
@@ -354,9 +336,9 @@ static void write_commit(struct site_page *p, const char *id, const struct event
     }
     buffer_free(&text);
     if (owner && *owner)
-        write_person(p, owner, "looks after it");
+        site_person(p, owner, "looks after it");
     else if (*author)
-        write_person(p, author, "its author");
+        site_person(p, author, "its author");
 }
 
 static void write_answer(struct site_page *p, const struct answer *a, bool slower)
@@ -522,6 +504,7 @@ static void answers(struct site_page *p)
     write_answers(p, "Slower than accepted", "slower", list, count, more, true);
     count = faster_answers(list, &more, p->map->site);
     write_answers(p, "Faster in 30 days", "faster", list, count, more, false);
+    site_metric_answers(p);
     write_machines(p);
     markup_end(p->m);
 }
@@ -540,10 +523,19 @@ static void count_kinds(const struct site_map *map, size_t *regressed, size_t *b
     }
 }
 
+static size_t open_metrics(const struct site *site)
+{
+    size_t open = 0;
+    for (size_t i = 0; i < site->metric_event_count; i++)
+        open += site->metric_events[i].open;
+    return open;
+}
+
 static void write_banner(struct site_page *p)
 {
     const struct site_map *map = p->map;
     size_t regressed, broken, unmeasured, count = map->site->series_count;
+    const size_t worse = open_metrics(map->site);
     char when[VIEW_TEXT], headline[200];
     count_kinds(map, &regressed, &broken, &unmeasured);
     const bool nothing = unmeasured == count && count > 0;
@@ -554,6 +546,10 @@ static void write_banner(struct site_page *p)
     else if (regressed > 0)
         snprintf(headline, sizeof(headline), "%zu of %zu series %s slower than accepted", regressed,
                  count, plural(regressed, "is", "are"));
+    else if (worse > 0)
+        snprintf(headline, sizeof(headline),
+                 "No series is slower than accepted, and %zu %s metrics worse", worse,
+                 plural(worse, "commit made", "commits made"));
     else if (nothing)
         snprintf(headline, sizeof(headline), "No plain run has measured any of %zu series yet",
                  count);
@@ -562,16 +558,16 @@ static void write_banner(struct site_page *p)
                  count ? "No series is slower than accepted" : "Nothing has been measured yet");
     markup_start(p->m, "section");
     markup_attrf(p->m, "class", "card banner %s",
-                 broken      ? "v-broken"
-                 : regressed ? "v-slower"
-                 : nothing   ? "v-unmeasured"
-                             : "v-faster");
+                 broken               ? "v-broken"
+                 : regressed || worse ? "v-slower"
+                 : nothing            ? "v-unmeasured"
+                                      : "v-faster");
     markup_attr(p->m, "id", "verdict");
     markup_element(p->m, "div", "word",
-                   broken      ? "broken"
-                   : regressed ? "regression"
-                   : nothing   ? "not measured"
-                               : "no regression");
+                   broken               ? "broken"
+                   : regressed || worse ? "regression"
+                   : nothing            ? "not measured"
+                                        : "no regression");
     markup_element(p->m, "h1", NULL, headline);
     markup_elementf(p->m, "p", "muted", "%zu series, %zu %s, %zu %s%s%s", count, map->kernel_count,
                     plural(map->kernel_count, "kernel", "kernels"), map->site->device_count,

@@ -8,14 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct page_link links[] = {{"index.html", "Overview"},
-                                         {"events.html", "Events"},
-                                         {"accuracy.html", "Model accuracy"},
-                                         {"runs.html", "Runs"},
-                                         {"compare.html", "Compare"}};
+static const struct page_link links[] = {
+    {"index.html", "Overview"},  {"events.html", "Events"}, {"accuracy.html", "Model accuracy"},
+    {"metrics.html", "Metrics"}, {"runs.html", "Runs"},     {"compare.html", "Compare"}};
 static const struct page_link links_up[] = {{"../index.html", "Overview"},
                                             {"../events.html", "Events"},
                                             {"../accuracy.html", "Model accuracy"},
+                                            {"../metrics.html", "Metrics"},
                                             {"../runs.html", "Runs"},
                                             {"../compare.html", "Compare"}};
 
@@ -82,39 +81,23 @@ void site_commit_link(struct site_page *p, const char *id)
     markup_end(p->m);
 }
 
-static const struct {
-    const char *class, *sign;
-} conclusion_tags[] = {{"v-faster", "✓"},
-                       {"v-slower", "▲"},
-                       {"v-undecided", "?"},
-                       {"v-broken", "✕"},
-                       {"v-broken", "!"}};
+enum { AUTHOR_SHOWN = 40 };
 
-static size_t conclusion_index(const struct site_run *run)
+void site_person(struct site_page *p, const char *name, const char *why)
 {
-    return (size_t)run->conclusion < ARRAY_COUNT(conclusion_tags) ? run->conclusion : 4;
-}
-
-const char *site_conclusion_class(const struct site_run *run)
-{
-    return run->finished_s ? conclusion_tags[conclusion_index(run)].class : "v-same";
-}
-
-void site_conclusion(struct markup *m, const struct site_run *run)
-{
-    if (run->finished_s != 0)
-        page_tag(m, site_conclusion_class(run), conclusion_tags[conclusion_index(run)].sign,
-                 view_conclusion(run->conclusion));
-    else
-        page_tag(m, "v-same", "…", "interrupted");
-}
-
-void site_run_link(struct site_page *p, const struct site_run *run)
-{
-    markup_start(p->m, "a");
-    markup_attrf(p->m, "href", "%srun/%lld.html", p->root, (long long)run->id);
-    markup_textf(p->m, "%lld", (long long)run->id);
-    markup_end(p->m);
+    struct buffer text = {0};
+    char *own = xstrdup(name), *end = strchr(own, '<');
+    if (end && end > own)
+        *end = '\0';
+    for (size_t n = strlen(own); n && own[n - 1] == ' '; n--)
+        own[n - 1] = '\0';
+    clean_line(&text, own, AUTHOR_SHOWN);
+    markup_text(p->m, "; ask ");
+    markup_element(p->m, "strong", NULL, text.bytes ? text.bytes : "");
+    markup_elementf(p->m, "span", "muted small", " (%s)", why);
+    json_clean(&p->json, "ask", name);
+    buffer_free(&text);
+    free(own);
 }
 
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)

@@ -68,9 +68,8 @@ void site_counts(struct site_page *p, const size_t *series, size_t count); // ho
 
 double site_ratio(const struct site_series *s); // actual / predicted, NaN if unknown
 void site_commit_link(struct site_page *p, const char *id);
-void site_run_link(struct site_page *p, const struct site_run *run);
-void site_conclusion(struct markup *m, const struct site_run *run);
-const char *site_conclusion_class(const struct site_run *run); // its colour
+// "; ask A. Author (its author)": a name without its address, "A. Author <a@example.org>".
+void site_person(struct site_page *p, const char *name, const char *why);
 // The newest change that went where the series is now: its size, commit and day; "-" for none.
 void site_step(struct site_page *p, const struct site_series *series);
 void site_heading(struct markup *m, const char *text);
@@ -99,6 +98,11 @@ void site_open_events(struct site_page *p);
 // To the newest open event that touches the series; "-" where none does.
 void site_event_link(struct site_page *p, size_t series);
 void site_accuracy_table(struct site_page *p, bool newest_only);
+// Metrics of one kernel, or all (NULL), with their JSON array "metrics"; nothing where there are
+// none.
+void site_metrics_table(struct site_page *p, const char *title, const char *kernel);
+// The answers of the first screen: what is worse and nobody has decided on.
+void site_metric_answers(struct site_page *p);
 void site_runs_table(struct site_page *p, size_t most, bool filter);
 // Whether compare.html has the run's times, and the run that it is best held against; SIZE_MAX:
 // there is none.
@@ -114,6 +118,7 @@ void site_times(struct buffer *js, struct buffer *json, const struct site_map *m
 int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_overview(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_accuracy(struct site_target *target, const struct site_map *map, struct error *err);
+int site_write_metrics(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_events(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_compare(struct site_target *target, const struct site_map *map, struct error *err);

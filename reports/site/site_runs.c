@@ -21,6 +21,41 @@
 
 enum { RUNS_SHOWN = 200 };
 
+static const struct {
+    const char *class, *sign;
+} conclusion_tags[] = {{"v-faster", "✓"},
+                       {"v-slower", "▲"},
+                       {"v-undecided", "?"},
+                       {"v-broken", "✕"},
+                       {"v-broken", "!"}};
+
+static size_t conclusion_index(const struct site_run *run)
+{
+    return (size_t)run->conclusion < ARRAY_COUNT(conclusion_tags) ? run->conclusion : 4;
+}
+
+static const char *conclusion_class(const struct site_run *run)
+{
+    return run->finished_s ? conclusion_tags[conclusion_index(run)].class : "v-same";
+}
+
+static void write_conclusion(struct markup *m, const struct site_run *run)
+{
+    if (run->finished_s != 0)
+        page_tag(m, conclusion_class(run), conclusion_tags[conclusion_index(run)].sign,
+                 view_conclusion(run->conclusion));
+    else
+        page_tag(m, "v-same", "…", "interrupted");
+}
+
+static void run_link(struct site_page *p, const struct site_run *run)
+{
+    markup_start(p->m, "a");
+    markup_attrf(p->m, "href", "%srun/%lld.html", p->root, (long long)run->id);
+    markup_textf(p->m, "%lld", (long long)run->id);
+    markup_end(p->m);
+}
+
 // Beside the run before it, when both have times.
 static void compare_cell(struct site_page *p, size_t index)
 {
@@ -49,7 +84,7 @@ static void run_row(struct site_page *p, size_t index)
     clean_line(&summary, run->summary, CLEAN_LINE);
     page_row_begin(m, NULL);
     page_cell(m, "run", NULL, (double)run->id, true);
-    site_run_link(p, run);
+    run_link(p, run);
     markup_end(m);
     page_cell(m, "started", "nowrap", (double)run->started_s, false);
     markup_text(m, when);
@@ -66,7 +101,7 @@ static void run_row(struct site_page *p, size_t index)
     markup_elementf(m, "span", "muted small", " %s", summary.bytes ? summary.bytes : "");
     markup_end(m);
     page_cell(m, "conclusion", "nowrap", NAN, false);
-    site_conclusion(m, run);
+    write_conclusion(m, run);
     markup_end(m);
     page_cell(m, "headline", "wrap", NAN, false);
     markup_text(m, run->headline ? run->headline : "");
@@ -385,11 +420,11 @@ static void write_differences(struct site_page *p, const struct site_run *run,
 static void write_run_banner(struct site_page *p, const struct site_run *run, const char *title)
 {
     markup_start(p->m, "section");
-    markup_attrf(p->m, "class", "card banner %s", site_conclusion_class(run));
+    markup_attrf(p->m, "class", "card banner %s", conclusion_class(run));
     markup_element(p->m, "div", "word", "run");
     markup_element(p->m, "h1", NULL, title);
     markup_start(p->m, "p");
-    site_conclusion(p->m, run);
+    write_conclusion(p->m, run);
     markup_textf(p->m, " %s", run->headline ? run->headline : "");
     markup_end(p->m);
     write_run_facts(p, run);
@@ -575,9 +610,9 @@ static bool write_conclusions(struct site_page *p, const struct site_commit *c)
         if (!run->finished_s || run->conclusion == CONCLUDE_OK)
             continue;
         markup_start(p->m, "p");
-        site_conclusion(p->m, run);
+        write_conclusion(p->m, run);
         markup_text(p->m, " in run ");
-        site_run_link(p, run);
+        run_link(p, run);
         markup_textf(p->m, " (%s): %s", run_kind_name(run->kind),
                      run->headline ? run->headline : "");
         markup_end(p->m);

@@ -332,6 +332,8 @@ static void a_larger_library_fails_the_gate_and_every_report_says_why(void **sta
     has("summary.md", "worse | library");
     has("index.html", "Beside time");
     has("annotations.txt", "::error title=library-size worse::");
+    has("metrics.csv", "base_commit,commit,name,what,subject,");
+    has("metrics.csv", ",library-size,library-size,simple.so,,B,");
     GATE(1, 2, 0, "OK: 1 same");
     GATE(2, 3, 0, "better       library-size of simple.so better");
     write_policy("[metric \"library-size\"]\n\tmargin = 5%\n\tbetter = higher\n");
@@ -379,6 +381,35 @@ static void what_is_meant_is_accepted(void **state)
     run_free(&run);
 }
 
+// Each part measures its own series; the figures of builds are the first part's. What the parts
+// found stands in the whole, as one gate would have said it.
+static void a_gate_in_parts_says_it_once_when_it_is_joined(void **state)
+{
+    write_policy("[metric \"library-size\"]\n\tmargin = 5%\n[problems \"q\"]\n"
+                 "\tproblem = 8x8x8:fp32\n\tproblem = 16x16x16:fp32\n[kernel \"s*\"]\n\tproblems = "
+                 "p\n\tproblems = q\n");
+    static const char *const parts[][2] = {{"1/2", "one.db"}, {"2/2", "two.db"}};
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+        PLUMB_EXPECT(&outcome, directory, 0, "", "gate", "--policy", policy, "--bench", bench,
+                     "--base", ids[0], "--head", ids[1], "--quiet", "--part", parts[i][0],
+                     "--store", parts[i][1]);
+    PLUMB_EXPECT(&outcome, directory, 0, "", "store", "merge", "two.db", "one.db", "--store",
+                 "parts.db");
+    PLUMB_EXPECT(&outcome, directory, 1,
+                 "1 metric worse: library-size of simple.so worse: ", "gate", "--policy", policy,
+                 "--base", ids[0], "--head", ids[1], "--join", "parts.db", "--quiet");
+    plumb_said(&outcome, 1, "worse        library-size of simple.so");
+    has("metrics.csv", ",library-size,library-size,simple.so,,B,");
+    PLUMB_EXPECT(&outcome, directory, 0, "simple.so metric:library-size *", "accept", "--dry-run",
+                 "--who", "Ann <a@b>", "--reason", "r");
+    write_policy("");
+    GATE(0, 1, 0, "OK: 1 same");
+    char *path = xprintf("%s/plumb-report/metrics.csv", directory), *text = helper_read(path, NULL);
+    assert_int_equal(helper_occurrences(text, "\n"), 1);
+    free(text);
+    free(path);
+}
+
 static void run_of(int at, int code, const char *part)
 {
     PLUMB_EXPECT(&outcome, directory, code, part, "run", ids[at], "--policy", policy, "--bench",
@@ -402,6 +433,37 @@ static void the_name_of_an_event_may_be_cut(const char *name)
     store_close(store);
     arena_free(&arena);
     free(path);
+}
+
+// The newest value of each in what other tools read, all of them in a table, and on the site where
+// they changed.
+static void exports_and_site_have_it(void)
+{
+    static const char *const site[][2] = {
+        {"index.html", "Worse beside time"},
+        {"index.json", "\"worse\":["},
+        {"metrics.html", "library-size of simple.so worse: "},
+        {"metrics.html", "id=\"m-"},
+        {"metrics.json", "\"metric\":\"library-size\",\"subject\":\"simple.so\""},
+        {"feed.xml", "library-size of simple.so worse: "}};
+    PLUMB_EXPECT(&outcome, directory, 0, "{\n\"simple 4x4x4:fp32-fp32:tn ", "export", "--store",
+                 "runs.db", "--format", "bmf");
+    plumb_said(&outcome, 0, "\"simple.so\":{\"library-size\":{\"value\":");
+    PLUMB_EXPECT(&outcome, directory, 0,
+                 "plumb_metric{metric=\"library-size\",what=\"library-size\",of=\"simple.so\","
+                 "device=\"\",unit=\"B\"} ",
+                 "export", "--store", "runs.db", "--format", "openmetrics");
+    PLUMB_EXPECT(&outcome, directory, 0, ",library-size,library-size,simple.so,,B,", "export",
+                 "--store", "runs.db", "--format", "metrics");
+    plumb_said(&outcome, 0, ids[1]);
+    PLUMB_EXPECT(&outcome, directory, 0, "series", "site", "--store", "runs.db", "--out", "site");
+    for (size_t i = 0; i < ARRAY_COUNT(site); i++) {
+        char *path = xprintf("%s/site/%s", directory, site[i][0]), *text = helper_read(path, NULL);
+        if (!strstr(text, site[i][1]))
+            fail_msg("%s lacks %s", site[i][0], site[i][1]);
+        free(text);
+        free(path);
+    }
 }
 
 // Runs of all commits: the history has each value, and names the commits of changes; what was taken
@@ -434,6 +496,7 @@ static void history_and_events_tell_it_commit_by_commit(void **state)
     PLUMB_EXPECT(&outcome, directory, 0, "", "store", "merge", store, other, "--store", "all.db");
     PLUMB_EXPECT(&outcome, directory, 0, row, "history", "--store", "all.db");
     the_name_of_an_event_may_be_cut(name);
+    exports_and_site_have_it();
     free(row);
     free(name);
 }
@@ -451,6 +514,7 @@ int main(void)
         cmocka_unit_test(a_larger_library_fails_the_gate_and_every_report_says_why),
         cmocka_unit_test(a_slower_build_is_built_again_before_it_fails),
         cmocka_unit_test(what_is_meant_is_accepted),
+        cmocka_unit_test(a_gate_in_parts_says_it_once_when_it_is_joined),
         cmocka_unit_test(history_and_events_tell_it_commit_by_commit)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -319,6 +319,14 @@ struct run helper_run_hostile(void)
         run.devices[i].name = helper_hostile[i];
         run.devices[i].uuid = helper_hostile[i + 2];
     }
+    run.metrics = arena_alloc(&run.arena, helper_hostile_count * sizeof(*run.metrics));
+    run.metric_count = helper_hostile_count;
+    for (size_t i = 0; i < helper_hostile_count; i++) {
+        const char *text = helper_hostile[i];
+        run.metrics[i] =
+            (struct metric_result){text, text, text,  text,  text,           1,   i % 2 ? 2 : NAN,
+                                   0,    0,    false, false, VERDICT_SLOWER, text};
+    }
     struct build_error *errors = arena_alloc(&run.arena, helper_hostile_count * sizeof(*errors));
     for (size_t i = 0; i < helper_hostile_count; i++)
         errors[i] = (struct build_error){helper_hostile[i], (uint32_t)i, helper_hostile[i]};

@@ -20,10 +20,10 @@ static void site_has_a_page_for_everything(void **state)
     struct helper_site h;
     helper_site(&h, 40, 200, false);
     struct site_written written = site_folder_write(&h, *state);
-    // 14 kernels and 2 devices, 5 pages, the lists of runs and of series, one file of times and the
+    // 14 kernels and 2 devices, 6 pages, the lists of runs and of series, one file of times and the
     // data of 40 series, each with its JSON; 30 runs and their commits, and what these were made
     // of; the style and the feed.
-    assert_int_equal(written.pages, 2 * (14 + 2 + 5 + 3 + 40) + 30 + 30 + 1 + 2);
+    assert_int_equal(written.pages, 2 * (14 + 2 + 6 + 3 + 40) + 30 + 30 + 1 + 2);
     assert_int_equal(written.loaded, 40);
     char *index = site_folder_read(*state, "index.html");
     assert_non_null(strstr(index, "1 of 40 series is broken, 5 slower"));

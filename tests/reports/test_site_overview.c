@@ -2,6 +2,7 @@
 //
 // The first screen of the site: what is slower than accepted, since when, by which commit and whom
 // to ask; what got faster; whether the machines are as they were.
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/helper_site_folder.h"
@@ -203,6 +204,71 @@ static void nothing_measured_has_no_answers(void **state)
     helper_site_free(&h);
 }
 
+// Three commits made figures worse: one line each, and a count where there are more; a page has
+// all, a kernel's page its own. What has no time, and a name like markup, breaks nothing.
+static void what_is_worse_beside_time_is_told_with_its_commit(void **state)
+{
+    static const char *const texts[] = {"registers of tiled worse: 64 -> 80 (+25.00 %)",
+                                        "spills of <b>tiled worse: 0 -> 48 B"};
+    static const char *const whys[] = {NULL, "A. Author: meant"};
+    static const double values[] = {0, 0, 48};
+    static const size_t changes[] = {2};
+    struct helper_site h;
+    struct commit commits[3] = {
+        {.summary = "first", .time_s = 1700000000},
+        {.summary = "second", .time_s = 1700086400},
+        {.summary = "third <i>", .time_s = 1700172800, .author = "B <b@c>"}};
+    const struct commit *const at[] = {&commits[0], &commits[1], &commits[2]};
+    const struct site_metric metrics[] = {
+        {"spills", "tiled", "", "B", values, at, 3, changes, 1},
+        {"spills", "tiled_old", "", "B", values, at, 2, changes, 0},
+        {"memory", "tiled 1x1x1:fp32", "GPU <b>", "B", values, at, 3, changes, 1}};
+    struct site_metric_event events[5];
+    helper_site(&h, 40, 60, false);
+    for (size_t i = 0; i < ARRAY_COUNT(commits); i++)
+        helper_site_commit_id(commits[i].id, 2000 + i);
+    for (size_t i = 0; i < ARRAY_COUNT(events); i++)
+        events[i] = (struct site_metric_event){i ? "b-metrics" : "a-metrics",
+                                               texts[i % 2],
+                                               &commits[2],
+                                               1,
+                                               EVENT_CONFIRMED,
+                                               i != 3,
+                                               2,
+                                               texts,
+                                               whys};
+    h.site.metrics = metrics;
+    h.site.metric_count = ARRAY_COUNT(metrics);
+    h.site.metric_events = events;
+    h.site.metric_event_count = ARRAY_COUNT(events);
+    char *text = answers_of(&h, *state);
+    expect(text, "Worse beside time");
+    expect(text, "worse registers of tiled worse: 64 -&gt; 80 (+25.00 %), since 2023-11-16 by ");
+    expect(text, " third &lt;i&gt;; ask B (its author)");
+    expect(text, "1 more");
+    free(text);
+    assert_true(site_folder_has(*state, "metrics.html", "spills of &lt;b&gt;tiled"));
+    assert_true(site_folder_has(*state, "metrics.html", "A. Author: meant"));
+    assert_true(site_folder_has(*state, "metrics.html", "from 0 B in "));
+    assert_false(site_folder_has(*state, "metrics.html", "nan"));
+    char *json = site_folder_read(*state, "metrics.json");
+    assert_true(helper_json_is_valid(json));
+    assert_int_equal(helper_occurrences(json, "\"metric\":"), 3);
+    free(json);
+    char *page = site_folder_read(*state, "kernel/tiled.html");
+    assert_int_equal(helper_occurrences(page, "GPU &lt;b&gt;"), 1);
+    assert_null(strstr(page, "tiled_old<"));
+    free(page);
+    // Another value makes the kernel's page again, and no other.
+    struct site_metric moved[3];
+    memcpy(moved, metrics, sizeof(moved));
+    moved[0].count = 2;
+    moved[0].change_count = 0;
+    h.site.metrics = moved;
+    assert_int_equal(site_folder_write(&h, *state).pages, 4); // two pages and their figures
+    helper_site_free(&h);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
@@ -213,6 +279,7 @@ int main(void)
         TEST(what_got_faster_is_of_the_last_30_days_and_still_there),
         TEST(machines_are_well_sick_void_changed_or_not_judged),
         TEST(nothing_measured_has_no_answers),
+        TEST(what_is_worse_beside_time_is_told_with_its_commit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
