@@ -29,13 +29,15 @@ try() { "$@" >"$folder/said" 2>&1 || fail "$*"; }
 
 # gates PLUMB: it works where it is, in a repository that knows nothing of it.
 gates() {
-    rm -rf "$folder/own"
-    git init -q "$folder/own"
-    try "$1" init -C "$folder/own" --form host
-    git -C "$folder/own" add .
-    git -C "$folder/own" commit -qm one
-    (cd "$folder/own" && try "$1" gate -q --base HEAD)
-    grep -q '^OK: 1 same' "$folder/said" || fail "$1 gates nothing"
+    for form in host-numbers host; do # a kernel that is no GEMM, and one that is
+        rm -rf "$folder/own"
+        git init -q "$folder/own"
+        try "$1" init -C "$folder/own" --form $form
+        git -C "$folder/own" add .
+        git -C "$folder/own" commit -qm one
+        (cd "$folder/own" && try "$1" gate -q --base HEAD)
+        grep -q '^OK: 1 same' "$folder/said" || fail "$1 gates nothing of --form $form"
+    done
 }
 
 # holds PREFIX: the pages, the scripts and the completion are there, and work.

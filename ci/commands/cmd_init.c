@@ -41,8 +41,8 @@ static int take_arch(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_TEXT("repo", 'C', "DIR", "Repository [the current directory]", options.repository),
     OPTION_TEXT("form", 0, "FORM",
-                "cuda-nn, cuda-tn, cuda-column, cutlass, host or plan [by the sources: cuda-nn, "
-                "cutlass or host]",
+                "cuda-nn, cuda-tn, cuda-column, cutlass, host, plan, numbers or host-numbers [by "
+                "the sources: cuda-nn, cutlass, host or, where no kernel is a GEMM, numbers]",
                 form),
     OPTION_OWN("arch", 0, "ARCH", "Architecture of CUDA code [90a]", take_arch,
                "such as 80, 90a or 100a"),
@@ -92,6 +92,17 @@ static size_t count_of(const struct init *init, enum callee callee, bool underst
     return count;
 }
 
+// Kernels, of which none is understood and none says by its name that it multiplies matrices.
+static bool no_product(const struct init *init)
+{
+    for (size_t i = 0; i < init->sources.found.count; i++) {
+        const struct signature *s = &init->sources.found.items[i];
+        if (s->understood || s->unnameable || s->product)
+            return false;
+    }
+    return true;
+}
+
 static int choose_form(struct init *init, struct error *err)
 {
     const char *asked = init->arguments->form;
@@ -100,6 +111,8 @@ static int choose_form(struct init *init, struct error *err)
     init->form = !cuda && count_of(init, CALLEE_HOST, true) ? FORM_HOST : FORM_CUDA_NN;
     if (count_of(init, CALLEE_CUTLASS, true) && !count_of(init, CALLEE_LAUNCHER, true))
         init->form = FORM_CUTLASS; // a kernel beside it is what it is checked with
+    else if (cuda && no_product(init))
+        init->form = FORM_NUMBERS;
     if (!asked)
         return 0;
     for (int i = 0; i < FORMS; i++) {
@@ -108,7 +121,9 @@ static int choose_form(struct init *init, struct error *err)
             return 0;
         }
     }
-    return error_set(err, "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, cutlass, host or plan",
+    return error_set(err,
+                     "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, cutlass, host, plan, numbers "
+                     "or host-numbers",
                      asked);
 }
 
@@ -133,17 +148,22 @@ static bool is_missed(const struct init *init, const struct signature *s)
 
 static void tell_others(const struct init *init)
 {
-    size_t told = 0;
+    size_t told = 0, others = 0;
     for (size_t i = 0; i < init->sources.found.count; i++) {
         const struct signature *s = &init->sources.found.items[i];
-        if (is_missed(init, s) && ++told)
-            printf("not understood: %.80s of %.120s: %s\n", s->name, s->file, s->why);
+        if (!is_missed(init, s))
+            continue;
+        printf("not understood: %.80s of %.120s: %s\n", s->name, s->file, s->why);
+        told++;
+        others += !s->product;
     }
-    if (told && init->form != FORM_HOST)
+    if (told && !form_is_host(init->form))
         printf(
             "What is not understood is left to you: a copy of a shim, with the call as your code "
             "makes it;\nor no shim at all: [capture] in the policy takes what a program launches, "
             "of any form (kernels/CAPTURE.md).\n");
+    if (others && init->form != FORM_NUMBERS)
+        printf("Of kernels that are no GEMM `plumb init --form=numbers` writes an example.\n");
 }
 
 // ---- writing ----
@@ -257,16 +277,19 @@ static void add_candidate(struct init *init, const struct signature *s)
 {
     struct candidate *c = &init->candidates[init->count++];
     *c = (struct candidate){.s = s, .kernel = kernel_name(s, &init->arena)};
-    c->call = shim_call(init->form);
+    c->call = shim_call(init->form, s);
     if (s->layout)
         c->call.layout = s->layout;
     // A kernel that launches its own code; what a library such as cuBLAS launches has no record.
-    c->recorded = init->form != FORM_HOST && !init->sources.libraries[0];
+    c->recorded = !form_is_host(init->form) && !init->sources.libraries[0];
 }
 
 static int add_example(struct init *init, struct error *err)
 {
-    const char *file = init->form == FORM_HOST ? "shims/example.h" : "shims/example.cuh";
+    static const char *const files[FORMS] = {[FORM_HOST] = "shims/example.h",
+                                             [FORM_NUMBERS] = "shims/softmax.cu",
+                                             [FORM_HOST_NUMBERS] = "shims/softmax.c"};
+    const char *file = files[init->form] ? files[init->form] : "shims/example.cuh";
     struct signature *s = arena_alloc(&init->arena, sizeof(*s));
     struct buffer text = {0};
     shim_example(&text, s, init->form, file);
@@ -304,7 +327,7 @@ static void fill_policy(struct buffer *out, struct init *init, bool outside,
                         const struct shim_group *groups, size_t count)
 {
     const struct sources *from = &init->sources;
-    const bool host = init->form == FORM_HOST;
+    const bool host = form_is_host(init->form);
     const struct shim_policy policy = {
         .form = init->form,
         .arch = init->arguments->arch ? init->arguments->arch : "90a",
@@ -352,9 +375,9 @@ struct checking {
 static size_t ways(struct call out[TRIES_MOST], const struct init *init, const struct candidate *c)
 {
     static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
-    const bool kernel = c->s->callee == CALLEE_KERNEL;
-    const size_t layout_count = kernel ? 2 : ARRAY_COUNT(layouts);
-    const size_t each = (kernel ? SHIM_GRIDS : 1) * layout_count * 2;
+    const bool own = shim_has_grid(c->s), guess = c->s->callee == CALLEE_KERNEL && !own;
+    const size_t layout_count = guess ? 2 : ARRAY_COUNT(layouts);
+    const size_t each = (guess ? SHIM_GRIDS : 1) * layout_count * 2;
     if (init->form == FORM_CUTLASS) { // its types say all
         out[0] = c->call;
         return 1;
@@ -363,7 +386,8 @@ static size_t ways(struct call out[TRIES_MOST], const struct init *init, const s
         out[i] = (struct call){.layout = layouts[i / 2 % layout_count],
                                .columns = i % 2,
                                .clear = i >= each,
-                               .grid = i % each / (2 * layout_count)};
+                               .square = c->s->square,
+                               .grid = own ? SHIM_OWN_GRID : i % each / (2 * layout_count)};
     return 2 * each;
 }
 
@@ -590,7 +614,7 @@ static int try_candidate(struct checking *k, size_t index, struct error *err)
     struct candidate *c = &k->init->candidates[index];
     const double until_s = fmin(k->until_s, monotonic_s() + FUNCTION_SECONDS);
     struct tried tried = {0};
-    int right = try_ways(k, index, false, until_s, &tried, err);
+    int right = c->s->square ? 0 : try_ways(k, index, false, until_s, &tried, err);
     if (right == 0)
         right = try_ways(k, index, true, until_s, &tried, err);
     if (right < 0)
@@ -761,14 +785,19 @@ static int write_plan(struct init *init, struct error *err)
 
 static int write_kernels(struct init *init, struct error *err)
 {
+    int status;
     if (init->form == FORM_PLAN)
         return write_plan(init, err);
     tell_others(init);
-    find_candidates(init);
-    check_candidates(init);
-    return write_shims(init, err) ||
-                   write_file(init, init->folder, "plumb_kernel.h",
-                              (const char *)asset_kernel_header, asset_kernel_header_size, err)
+    if (form_is_numbers(init->form)) {
+        status = add_example(init, err);
+    } else {
+        find_candidates(init);
+        check_candidates(init);
+        status = write_shims(init, err);
+    }
+    return status || write_file(init, init->folder, "plumb_kernel.h",
+                                (const char *)asset_kernel_header, asset_kernel_header_size, err)
                ? -1
                : 0;
 }
@@ -824,7 +853,7 @@ static int write_policy(struct init *init, const char *folder, struct error *err
 static void tell_next(const struct init *init)
 {
     const char *outside = init->arguments->outside;
-    const bool cuda = init->form != FORM_HOST;
+    const bool cuda = !form_is_host(init->form);
     const char *what = init->form == FORM_PLAN ? "plan" : "shim";
     printf("\n%s. Each %s is short: read it once.\nNext:\n", form_words[init->form], what);
     if (outside)
@@ -903,8 +932,9 @@ const struct command command_init = {
         "It reads HEAD's .cu, .cuh and .c files and writes a shim for each function whose "
         "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
         "Launchers come before kernels. Where it understands none it writes a first kernel. Each "
-        "shim is built in every layout, and for a kernel in every usual grid, and where the "
-        "device is, all are launched until one is right: that is kept, and what never is lies "
+        "shim is built in every layout, and for a kernel with the grid that the sources launch it "
+        "with, or in every usual one, and where the device is, all are launched until one is "
+        "right: that is kept, and what never is lies "
         "beside as NAME.off. Flags and folders of headers come from the CMakeLists.txt, Makefile "
         "or compile_commands.json of HEAD. "
         "Device kernels of CUTLASS are `using NAME = cutlass::gemm::device::...` lines (Gemm, "

@@ -10,10 +10,11 @@
 #include <string.h>
 
 extern const unsigned char asset_policy[], asset_init_shim[], asset_init_call[], asset_init_cuda[],
-    asset_init_host[], asset_init_plan[], asset_init_cutlass[];
+    asset_init_host[], asset_init_plan[], asset_init_cutlass[], asset_softmax_cuda[],
+    asset_softmax_host[];
 
-const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column",
-                                       "cutlass", "host",    "plan"};
+const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column", "cutlass",
+                                       "host",    "plan",    "numbers",     "host-numbers"};
 const char *const form_words[FORMS] = {
     "CUDA, all matrices row by row (A m x k, B k x n)",
     "CUDA, row by row, B given as n rows of k",
@@ -21,6 +22,8 @@ const char *const form_words[FORMS] = {
     "CUTLASS device kernels, as their types say that matrices lie",
     "C functions, row by row (A m x k, B k x n)",
     "plans beside cubins, row by row, B given as n rows of k",
+    "CUDA kernels that are no GEMM, with problems of named integers",
+    "C functions that are no GEMM, with problems of named integers",
 };
 
 // Every "@NAME@" of the template becomes its text.
@@ -57,6 +60,25 @@ static const char cutlass_example[] =
     "using example_gemm = cutlass::gemm::device::Gemm<float, example_rows, float, example_rows, "
     "float, example_rows>;\n";
 
+// A kernel that is no GEMM, and what plumb asks of it.
+static void numbers_example(struct buffer *out, struct signature *signature, enum form form,
+                            const char *file)
+{
+    static const char header[] = "#include \"kernel.h\"";
+    const bool host = form_is_host(form);
+    const char *text = (const char *)(host ? asset_softmax_host : asset_softmax_cuda);
+    const char *at = strstr(text, header);
+    buffer_add(out, text, (size_t)(at - text));
+    buffer_puts(out, "#include \"plumb_kernel.h\"");
+    buffer_puts(out, at + strlen(header));
+    *signature = (struct signature){.callee = host ? CALLEE_HOST : CALLEE_KERNEL,
+                                    .file = file,
+                                    .name = "softmax",
+                                    .understood = true,
+                                    .in_type = host ? "FP32" : "BF16",
+                                    .out_type = "FP32"};
+}
+
 void shim_example(struct buffer *out, struct signature *signature, enum form form, const char *file)
 {
     static const char *const products[FORMS] = {
@@ -69,6 +91,10 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
                                  {"PRODUCT", products[form]},
                                  {"I", column ? "n" : "m"},
                                  {"J", column ? "m" : "n"}};
+    if (form_is_numbers(form)) {
+        numbers_example(out, signature, form, file);
+        return;
+    }
     if (form == FORM_CUTLASS)
         buffer_puts(out, cutlass_example);
     else
@@ -110,11 +136,36 @@ static const struct {
                            {512, 1, 128, 128}, {8, 32, 32, 32},    {32, 8, 32, 32},
                            {32, 1, 16, 16},    {256, 1, 16, 16},   {8, 8, 8, 8}};
 
-// Where nothing is tried the grid is the first: one thread for each element of C.
-struct call shim_call(enum form form)
+// Whether all that the expression takes of the kernel's arguments is sizes; any: it takes some.
+static bool is_of_sizes(const struct signature *s, const char *expression, bool *any)
+{
+    for (const char *at = expression; (at = strchr(at, '$')); at++) {
+        const size_t i = (size_t)(at[1] - 'a');
+        const enum argument a = i < s->count ? s->arguments[i] : ARG_A;
+        if (a != ARG_M && a != ARG_N && a != ARG_K && a != ARG_LDA && a != ARG_LDB && a != ARG_LDC)
+            return false;
+        *any = true;
+    }
+    return true;
+}
+
+bool shim_has_grid(const struct signature *s)
+{
+    const struct launch *l = s->callee == CALLEE_KERNEL ? s->launch : NULL;
+    bool any = false, ignored;
+    return l && l->grid && l->block && l->shared && l->given <= s->count &&
+           is_of_sizes(s, l->grid, &any) && is_of_sizes(s, l->block, &ignored) &&
+           is_of_sizes(s, l->shared, &ignored) && any; // else it is of one problem alone
+}
+
+// Where nothing is tried the grid is what the sources say, or the first: one thread for each
+// element of C.
+struct call shim_call(enum form form, const struct signature *s)
 {
     return (struct call){.layout = form == FORM_CUDA_TN ? "TN" : "NN",
-                         .columns = form == FORM_CUDA_COLUMN};
+                         .columns = form == FORM_CUDA_COLUMN,
+                         .square = s->square,
+                         .grid = shim_has_grid(s) ? SHIM_OWN_GRID : 0};
 }
 
 const char *shim_call_words(const struct signature *s, const struct call *call, struct arena *arena)
@@ -126,7 +177,9 @@ const char *shim_call_words(const struct signature *s, const struct call *call, 
     const char *words = arena_printf(arena, "%s%s", call->columns ? ", as column-major" : "",
                                      turned[a_turned][b_turned]);
     const size_t g = call->grid / 2;
-    if (s->callee == CALLEE_KERNEL)
+    if (s->callee == CALLEE_KERNEL && call->grid == SHIM_OWN_GRID)
+        words = arena_printf(arena, "%s, as %.120s launches it", words, s->launch->file);
+    else if (s->callee == CALLEE_KERNEL)
         words = arena_printf(arena, "%s, in blocks of %ux%u for %ux%u of C%s", words, grids[g].x,
                              grids[g].y, grids[g].tile_x, grids[g].tile_y,
                              call->grid % 2 ? ", x along m" : "");
@@ -156,10 +209,75 @@ static const char *value_of(enum argument argument, const struct call *call)
     return call->columns && columns[argument] ? columns[argument] : rows[argument];
 }
 
+static bool takes(const struct signature *s, enum argument argument)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->arguments[i] == argument)
+            return true;
+    }
+    return false;
+}
+
+// An expression of a launch, with the values of its names.
+static void add_expression(struct buffer *out, const struct signature *s, const struct call *call,
+                           const char *expression)
+{
+    for (const char *at = expression; *at; at++) {
+        if (*at == '$')
+            buffer_puts(out, value_of(s->arguments[*++at - 'a'], call));
+        else
+            buffer_add(out, at, 1);
+    }
+}
+
+static bool has_shared(const struct signature *s, const struct call *call)
+{
+    return call->grid == SHIM_OWN_GRID && strcmp(s->launch->shared, "0") != 0;
+}
+
+static void add_own_grid(struct buffer *out, const struct signature *s, const struct call *call)
+{
+    const struct launch *launch = s->launch;
+    buffer_printf(out, "    // As %s launches it.\n    const dim3 block(", launch->file);
+    add_expression(out, s, call, launch->block);
+    buffer_puts(out, ");\n    const dim3 grid(");
+    add_expression(out, s, call, launch->grid);
+    buffer_puts(out, ");\n");
+    if (!has_shared(s, call))
+        return;
+    buffer_puts(out, "    const size_t shared = ");
+    add_expression(out, s, call, launch->shared);
+    buffer_printf(out,
+                  ";\n    cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, "
+                  "(int)shared);\n",
+                  s->name);
+}
+
+static void add_grid(struct buffer *out, const struct signature *s, const struct call *call)
+{
+    const size_t g = call->grid / 2;
+    const bool x_is_m = call->grid % 2;
+    const char *x = x_is_m == call->columns ? "p->n" : "p->m";
+    const char *y = x_is_m == call->columns ? "p->m" : "p->n";
+    if (call->grid == SHIM_OWN_GRID) {
+        add_own_grid(out, s, call);
+        return;
+    }
+    buffer_printf(out,
+                  "    // A guess: a block makes %u by %u elements of C. Say it as your own code "
+                  "launches it.\n    const dim3 block(%u, %u);\n"
+                  "    const dim3 grid((unsigned)(%s + %u) / %u, (unsigned)(%s + %u) / %u);\n",
+                  grids[g].tile_x, grids[g].tile_y, grids[g].x, grids[g].y, x, grids[g].tile_x - 1,
+                  grids[g].tile_x, y, grids[g].tile_y - 1, grids[g].tile_y);
+}
+
 static void add_call(struct buffer *out, const struct signature *s, const struct call *call)
 {
-    buffer_printf(out, "    %s%s(\n        ", s->name,
-                  s->callee == CALLEE_KERNEL ? "<<<grid, block, 0, (cudaStream_t)stream>>>" : "");
+    buffer_printf(out, "    %s", s->name);
+    if (s->callee == CALLEE_KERNEL)
+        buffer_printf(out, "<<<grid, block, %s, (cudaStream_t)stream>>>",
+                      has_shared(s, call) ? "shared" : "0");
+    buffer_puts(out, "(\n        ");
     for (size_t i = 0; i < s->count; i++) {
         const enum argument argument = s->arguments[i];
         const char *value = value_of(argument, call);
@@ -174,29 +292,6 @@ static void add_call(struct buffer *out, const struct signature *s, const struct
             buffer_printf(out, "%s%s", comma, value);
     }
     buffer_puts(out, ");\n");
-}
-
-static bool takes(const struct signature *s, enum argument argument)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->arguments[i] == argument)
-            return true;
-    }
-    return false;
-}
-
-static void add_grid(struct buffer *out, const struct call *call)
-{
-    const size_t g = call->grid / 2;
-    const bool x_is_m = call->grid % 2;
-    const char *x = x_is_m == call->columns ? "p->n" : "p->m";
-    const char *y = x_is_m == call->columns ? "p->m" : "p->n";
-    buffer_printf(out,
-                  "    // A guess: a block makes %u by %u elements of C. Say it as your own code "
-                  "launches it.\n    const dim3 block(%u, %u);\n"
-                  "    const dim3 grid((unsigned)(%s + %u) / %u, (unsigned)(%s + %u) / %u);\n",
-                  grids[g].tile_x, grids[g].tile_y, grids[g].x, grids[g].y, x, grids[g].tile_x - 1,
-                  grids[g].tile_x, y, grids[g].tile_y - 1, grids[g].tile_y);
 }
 
 static void add_body(struct buffer *out, const struct signature *s, const struct call *call)
@@ -217,7 +312,7 @@ static void add_body(struct buffer *out, const struct signature *s, const struct
                       s->out_spelled);
     }
     if (s->callee == CALLEE_KERNEL)
-        add_grid(out, call);
+        add_grid(out, s, call);
     add_call(out, s, call);
     buffer_puts(out, host ? "    return 0;\n" : "    return (int)cudaGetLastError();\n");
 }
@@ -259,10 +354,12 @@ static void add_kernel(struct buffer *out, const struct signature *s, const stru
                        const char *kernel, const char *which)
 {
     struct buffer body = {0};
+    const char *square = call->square ? " && p->m == p->n && p->n == p->k" : "";
     add_body(&body, s, call);
-    const struct word words[] = {{"NAME", s->name},    {"FILE", s->file},       {"IN", s->in_type},
-                                 {"OUT", s->out_type}, {"BODY", body.bytes},    {"KERNEL", kernel},
-                                 {"WHICH", which},     {"LAYOUT", call->layout}};
+    const struct word words[] = {
+        {"NAME", s->name},    {"FILE", s->file},        {"IN", s->in_type},
+        {"OUT", s->out_type}, {"BODY", body.bytes},     {"KERNEL", kernel},
+        {"WHICH", which},     {"LAYOUT", call->layout}, {"SQUARE", square}};
     fill(out, asset_init_call, words, ARRAY_COUNT(words));
     buffer_free(&body);
 }
@@ -371,7 +468,7 @@ static void add_cutlass_command(struct buffer *out, const struct shim_policy *po
 static void add_compiler(struct buffer *out, const struct shim_policy *policy)
 {
     const bool cutlass = policy->with_cutlass;
-    if (policy->form == FORM_HOST) {
+    if (form_is_host(policy->form)) {
         buffer_puts(out, "${CC:-cc} -O3 -shared -fPIC -fvisibility=hidden -ffunction-sections "
                          "-Wl,--gc-sections $CFLAGS");
         return;
@@ -394,7 +491,7 @@ static void add_command(struct buffer *out, const struct shim_policy *policy)
         return;
     }
     const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
-               *kind = policy->form == FORM_HOST ? "c" : "cu";
+               *kind = form_is_host(policy->form) ? "c" : "cu";
     if (policy->form == FORM_CUTLASS && !policy->cutlass)
         buffer_puts(out,
                     "\t# Its path is a part of the cache's key, what lies there is not: give each "
@@ -408,7 +505,8 @@ static void add_command(struct buffer *out, const struct shim_policy *policy)
     add_compiler(out, policy);
     buffer_printf(
         out, " -I. -I%s%s -o \\\"$PLUMB_OUT/$(basename \\\"$1\\\" .%s).so\\\" \\\"$1\\\"%s' -\"\n",
-        folder, policy->flags ? policy->flags : "", kind, policy->libraries);
+        folder, policy->flags ? policy->flags : "", kind,
+        policy->form == FORM_HOST_NUMBERS ? " -lm" : policy->libraries);
 }
 
 static void add_inputs(struct buffer *out, const struct shim_policy *policy)
@@ -439,6 +537,12 @@ static void add_problems(struct buffer *out, const struct shim_policy *policy,
 {
     static const char *const sizes[] = {"4096x4096x4096", "4096x7168x2048", "128x7168x2048"};
     const bool host = policy->form == FORM_HOST;
+    if (form_is_numbers(policy->form)) { // S rows of H numbers, as the example has them
+        buffer_puts(out, form_is_host(policy->form) ? "\tproblem = H=1000,S=512:fp32-fp32\n"
+                                                    : "\tproblem = H=1024,S=32768:bf16-fp32\n"
+                                                      "\tproblem = H=65536,S=256:bf16-fp32\n");
+        return;
+    }
     for (size_t i = 0; i < (host || group->square ? 1 : ARRAY_COUNT(sizes)); i++) {
         buffer_printf(out, "\tproblem = %s:", host ? "256x256x256" : sizes[i]);
         add_lower(out, group->in_type);
@@ -482,7 +586,7 @@ static const char *const lines[LINES] = {"\tinput = ",   "\tcommand = ", "[devic
 
 void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
 {
-    const bool host = policy->form == FORM_HOST;
+    const bool host = form_is_host(policy->form);
     size_t seen[LINES + 1] = {0};
     for (const char *line = (const char *)asset_policy; *line;) {
         const size_t length = strcspn(line, "\n") + 1;

@@ -17,10 +17,20 @@ enum form {
     FORM_CUTLASS,
     FORM_HOST,
     FORM_PLAN,
+    FORM_NUMBERS,
+    FORM_HOST_NUMBERS,
     FORMS
 };
 extern const char *const form_names[FORMS]; // as --form takes them
 extern const char *const form_words[FORMS]; // what they mean, one line
+static inline bool form_is_host(enum form form)
+{
+    return form == FORM_HOST || form == FORM_HOST_NUMBERS;
+}
+static inline bool form_is_numbers(enum form form) // of kernels that are no GEMM
+{
+    return form == FORM_NUMBERS || form == FORM_HOST_NUMBERS;
+}
 
 // How a function is called: the layout of the problems that it does, whether its C lies column by
 // column (then m and n change places, and A and B), and with which grid a kernel is launched.
@@ -29,15 +39,18 @@ struct call {
     bool columns;
     bool clear;  // C is set to 0 before, for the function reads it
     bool square; // it is right where m = n = k alone
-    size_t grid; // < SHIM_GRIDS; of CALLEE_KERNEL alone
+    size_t grid; // < SHIM_GRIDS, or SHIM_OWN_GRID; of CALLEE_KERNEL alone
 };
-enum { SHIM_GRIDS = 42 };
-struct call shim_call(enum form form);
+enum { SHIM_GRIDS = 42, SHIM_OWN_GRID = SHIM_GRIDS }; // that of the signature's launch
+// Whether the sources say with which grid and block the kernel is launched.
+bool shim_has_grid(const struct signature *signature);
+struct call shim_call(enum form form, const struct signature *signature);
 // In words: "as column-major, launched with blocks of 16x16 for 16x16 of C".
 const char *shim_call_words(const struct signature *signature, const struct call *call,
                             struct arena *arena);
 
-// The first kernel of who has none yet: a source, and what it defines (signature->file: `file`).
+// The first kernel of who has none yet: a source, and what it defines (signature->file: `file`). Of
+// one that is no GEMM it is the shim, too.
 void shim_example(struct buffer *out, struct signature *signature, enum form form,
                   const char *file);
 // kernel: its name for plumb.

@@ -3,6 +3,7 @@
 // Reads the sources of HEAD by what they are called.
 #include "ci/init/sources.h"
 
+#include "ci/init/source_text.h"
 #include "model/base.h"
 #include "runner/git/repository.h"
 
@@ -22,11 +23,6 @@ static void signatures_add(struct signature_list *list, const struct signature *
     list->items = items;
 }
 
-static bool in_word(int c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 // ---- functions ----
 
 // Reads sources as text: comments, strings and preprocessor lines become blanks, then every
@@ -34,19 +30,7 @@ static bool in_word(int c)
 
 // No source that people write has more, and hostile ones then cost little: a file has at most so
 // many functions that are looked at, and what one reads, before it and in it, is bounded.
-enum { LOOKS_MOST = 1000, REACH_MOST = 1 << 18 };
-
-// A text between two places, not ended by NUL.
-struct span {
-    const char *at, *end;
-};
-
-static const char *skip_blanks(const char *at)
-{
-    while (isspace((unsigned char)*at))
-        at++;
-    return at;
-}
+enum { LOOKS_MOST = 1000 };
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -100,18 +84,6 @@ static bool span_has(struct span span, const char *word)
             return true;
     }
     return false;
-}
-
-// The matching bracket of the one at `at`, or NULL: none, or too far away.
-static const char *match(const char *at, char open, char close)
-{
-    const char *begin = at;
-    for (int depth = 0; *at && at - begin < REACH_MOST; at++) {
-        depth += (*at == open) - (*at == close);
-        if (depth == 0)
-            return at;
-    }
-    return NULL;
 }
 
 // ---- parameters ----
@@ -178,7 +150,8 @@ static const struct {
     enum argument argument;
 } size_names[] = {{"c_n_rows", ARG_M}, {"a_n_rows", ARG_M}, {"c_rows", ARG_M}, {"a_rows", ARG_M},
                   {"c_n_cols", ARG_N}, {"b_n_cols", ARG_N}, {"c_cols", ARG_N}, {"b_cols", ARG_N},
-                  {"a_n_cols", ARG_K}, {"b_n_rows", ARG_K}, {"a_cols", ARG_K}, {"b_rows", ARG_K}};
+                  {"a_n_cols", ARG_K}, {"b_n_rows", ARG_K}, {"a_cols", ARG_K}, {"b_rows", ARG_K},
+                  {"size", ARG_N},     {"width", ARG_N},    {"dim", ARG_N}};
 
 // d_A, dA, dev_A, A_ptr, d_A_ptr, A_d, mat_A, matA and A are all a.
 static const char *bare_name(char out[static 40], const struct parameter *p)
@@ -238,14 +211,6 @@ static void alias_add(struct aliases *aliases, struct span name, struct span val
         arena_strndup(arena, name.at, (size_t)(name.end - name.at));
     aliases->items[aliases->count++].value =
         arena_strndup(arena, value.at, (size_t)(value.end - value.at));
-}
-
-static struct span word_at(const char *at)
-{
-    struct span word = {at, at};
-    while (in_word(*word.end))
-        word.end++;
-    return word;
 }
 
 static const char *past_blanks(const char *at)
@@ -343,8 +308,23 @@ static const char *spelled(struct span one, struct arena *arena)
         else if (length && text[length - 1] != ' ')
             text[length++] = ' ';
     }
+    length -= length && text[length - 1] == ' ';
     text[length] = '\0';
     return arena_printf(arena, "parameter '%s'", text);
+}
+
+// Three pointers and one size may be a sum of vectors, too; the name tells.
+static bool is_product(const char *name)
+{
+    static const char *const words[] = {"gemm",      "matmul",     "mat_mul",
+                                        "matrixmul", "matrix_mul", "mmul"};
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        for (const char *at = name; *at; at++) {
+            if (strncasecmp(at, words[i], strlen(words[i])) == 0)
+                return true;
+        }
+    }
+    return false;
 }
 
 static bool understand(struct signature *s, struct span list, const struct aliases *aliases,
@@ -365,35 +345,19 @@ static bool understand(struct signature *s, struct span list, const struct alias
     }
     for (size_t i = 0; i < s->count; i++)
         seen |= 1u << s->arguments[i];
-    const unsigned all =
-        1u << ARG_M | 1u << ARG_N | 1u << ARG_K | 1u << ARG_A | 1u << ARG_B | 1u << ARG_C;
-    if ((seen & all) != all)
-        s->why = "not all of m, n, k, a, b, c";
-    return (seen & all) == all;
+    const unsigned sizes = 1u << ARG_M | 1u << ARG_N | 1u << ARG_K,
+                   matrices = 1u << ARG_A | 1u << ARG_B | 1u << ARG_C, size = seen & sizes;
+    s->square = size && !(size & (size - 1)) && s->product;
+    if ((seen & matrices) == matrices && (size == sizes || s->square))
+        return true;
+    s->why = "not all of m, n, k, a, b, c";
+    return false;
 }
 
 // ---- templates ----
 //
-// A template is called with the arguments of its first explicit instantiation, or those that its
-// own source launches it with. One of a single type that nobody instantiates is called with float.
-
-// The next of a list's items behind `*at`, without blanks around it; false: there is none.
-static bool next_item(struct span *out, struct span *list)
-{
-    int depth = 0;
-    const char *at = list->at;
-    if (at >= list->end)
-        return false;
-    for (; at < list->end && (depth || *at != ','); at++)
-        depth += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
-    *out = (struct span){list->at, at};
-    list->at = at + 1;
-    while (out->at < out->end && isspace((unsigned char)*out->at))
-        out->at++;
-    while (out->end > out->at && isspace((unsigned char)out->end[-1]))
-        out->end--;
-    return true;
-}
+// A template is called with the arguments that the sources launch it with, or those of its first
+// explicit instantiation. One of a single type that nobody instantiates is called with float.
 
 static bool is_type(struct span parameter)
 {
@@ -448,70 +412,29 @@ static bool find_instantiation(struct span *out, const char *plain, struct span 
     return false;
 }
 
-enum { CONSTANTS_MOST = 300, LAUNCHES_MOST = 64 };
-
-static bool is_constant(struct span word)
-{
-    const size_t length = (size_t)(word.end - word.at);
-    return length &&
-           (isdigit((unsigned char)*word.at) || (length == 4 && memcmp(word.at, "true", 4) == 0) ||
-            (length == 5 && memcmp(word.at, "false", 5) == 0));
-}
-
-// NUMBER of "NAME = NUMBER;", as a program names its tiles; the name itself if it is no name.
-static bool read_constant(struct span *value, const char *plain, struct span name)
+// How the sources launch the kernel: its own source's launch rather than another's. Of a template
+// one whose arguments are read.
+static const struct launch *find_launch(const struct launch_list *launches, const char *file,
+                                        struct span name, bool template)
 {
     const size_t length = (size_t)(name.end - name.at);
-    size_t looks = 0;
-    *value = name;
-    if (!length || is_constant(name))
-        return length;
-    for (const char *at = plain; looks < CONSTANTS_MOST && (at = strchr(at, '=')); looks++, at++) {
-        const char *end = at, *number = skip_blanks(at + 1);
-        while (end > plain && isspace((unsigned char)end[-1]))
-            end--;
-        const struct span digits = word_at(number);
-        if ((size_t)(end - plain) > length && memcmp(end - length, name.at, length) == 0 &&
-            !in_word(end[-(ptrdiff_t)length - 1]) && is_constant(digits) &&
-            strchr(";,", *skip_blanks(digits.end))) {
-            *value = digits;
-            return true;
-        }
-    }
-    return false;
-}
-
-// NAME<ARGUMENTS><<<...>>>, as the program itself launches it, with the numbers that its names
-// stand for there. NULL: it does not, or with something else.
-static const char *find_launch(const char *plain, struct span name, struct arena *arena)
-{
-    const size_t length = (size_t)(name.end - name.at);
-    const char *text = NULL;
-    size_t looks = 0;
-    for (const char *at = plain; looks < LAUNCHES_MOST && (at = strstr(at, "<<<")); looks++, at++) {
-        const char *open = at;
-        while (open > plain && at - open < REACH_MOST / 256 && !strchr(";{}", open[-1]))
-            open--;
-        while (open < at && (strncmp(open, name.at, length) != 0 || open[length] != '<'))
-            open++;
-        const char *close = open < at ? match(open + length, '<', '>') : NULL;
-        struct span list = {open + length + 1, close}, one, value;
-        if (!close || skip_blanks(close + 1) != at)
+    const struct launch *other = NULL;
+    for (size_t i = 0; i < launches->count; i++) {
+        const struct launch *l = &launches->items[i];
+        if (strncmp(l->kernel, name.at, length) != 0 || l->kernel[length] ||
+            (template ? !l->numbers : l->templated))
             continue;
-        for (text = ""; text && next_item(&one, &list);)
-            text = read_constant(&value, plain, one)
-                       ? arena_printf(arena, "%s%s%.*s", text, *text ? ", " : "",
-                                      (int)(value.end - value.at), value.at)
-                       : NULL;
-        if (text && is_plain_list((struct span){text, text + strlen(text)}))
-            return text;
+        const bool better = !other || (l->grid && l->block && !(other->grid && other->block));
+        if (strcmp(l->file, file) == 0 && l->grid && l->block)
+            return l;
+        other = better ? l : other;
     }
-    return NULL;
+    return other;
 }
 
 // The arguments that the template is called with. False, with `why`: nobody says which.
 static bool find_arguments(struct span *out, struct signature *s, struct span parameters,
-                           const char *plain, struct span name, struct arena *arena)
+                           const char *plain, struct span name)
 {
     static const char floats[] = "float";
     struct span rest = parameters, one;
@@ -521,13 +444,15 @@ static bool find_arguments(struct span *out, struct signature *s, struct span pa
         types += is_type(one);
         defaults += memchr(one.at, '=', (size_t)(one.end - one.at)) != NULL;
     }
-    const char *launched = types ? NULL : find_launch(plain, name, arena);
+    const char *launched = s->launch ? s->launch->numbers : NULL;
+    *out = (struct span){launched, launched + strlen(launched ? launched : "")};
+    if (launched && is_plain_list(*out))
+        return true;
     *out = (struct span){floats, floats + strlen(floats)};
     if (find_instantiation(out, plain, name) || (count == 1 && types == 1 && !defaults))
         return true;
-    *out = launched ? (struct span){launched, launched + strlen(launched)}
-                    : (struct span){floats, floats};
-    if (launched || (count && defaults == count && !types))
+    *out = (struct span){floats, floats};
+    if (count && defaults == count && !types)
         return true;
     s->why = types ? "a template: instantiate it, as NAME<float, ...>"
                    : "a template: instantiate it, as NAME<128, ...>";
@@ -545,7 +470,7 @@ static bool read_template(struct signature *s, struct aliases *aliases, struct s
         return false;
     }
     struct span parameters = {open + 1, close}, arguments, parameter, argument;
-    if (!find_arguments(&arguments, s, parameters, plain, name, arena))
+    if (!find_arguments(&arguments, s, parameters, plain, name))
         return false;
     struct aliases all = {.count = 0};
     struct span rest = arguments;
@@ -595,44 +520,71 @@ static bool read_definition(struct definition *out, const char *text, const char
     return end != NULL;
 }
 
-static void add(struct signature_list *list, const struct definition *d, const char *file,
-                const char *plain, const struct aliases *known_aliases, bool cuda,
-                struct arena *arena)
+// A source while its functions are looked for.
+struct looked_at {
+    const char *file, *plain;
+    bool cuda;
+    struct aliases aliases;
+    const struct launch_list *launches;
+};
+
+static void add(struct signature_list *list, const struct definition *d,
+                const struct looked_at *source, struct arena *arena)
 {
-    struct signature s = {.file = file, .callee = CALLEE_HOST};
-    struct aliases aliases = *known_aliases;
+    struct signature s = {.file = source->file, .callee = CALLEE_HOST};
+    struct aliases aliases = source->aliases;
+    const bool template = span_has(d->before, "template");
     if (span_has(d->before, "__device__"))
         return;
     if (span_has(d->before, "__global__"))
         s.callee = CALLEE_KERNEL;
-    else if (cuda && span_has(d->body, "<<<"))
+    else if (source->cuda && span_has(d->body, "<<<"))
         s.callee = CALLEE_LAUNCHER;
+    if (s.callee == CALLEE_KERNEL)
+        s.launch = find_launch(source->launches, s.file, d->name, template);
     s.waits = s.callee == CALLEE_LAUNCHER && span_has(d->body, "Synchronize");
     s.name = arena_strndup(arena, d->name.at, (size_t)(d->name.end - d->name.at));
-    s.understood = (!span_has(d->before, "template") ||
-                    read_template(&s, &aliases, d->before, plain, d->name, arena)) &&
-                   understand(&s, d->parameters, &aliases, arena);
-    if (s.callee == CALLEE_HOST && (cuda || !s.understood))
+    s.product = is_product(s.name);
+    s.understood =
+        (!template || read_template(&s, &aliases, d->before, source->plain, d->name, arena)) &&
+        understand(&s, d->parameters, &aliases, arena);
+    if (s.callee == CALLEE_HOST && (source->cuda || !s.understood))
         return;
     signatures_add(list, &s, arena);
 }
 
-void signatures_find(struct signature_list *list, const char *file, const char *text,
-                     struct arena *arena)
+static void find_functions(struct signature_list *list, struct looked_at *source,
+                           struct arena *arena)
 {
-    const bool cuda = ends_with(file, ".cu") || ends_with(file, ".cuh");
-    char *plain = signatures_plain(text);
-    struct aliases aliases;
     size_t looks = 0;
-    aliases_find(&aliases, text, plain, arena);
-    for (char *at = plain; looks < LOOKS_MOST && (at = strstr(at, "void")); at += strlen("void")) {
+    for (const char *at = source->plain; looks < LOOKS_MOST && (at = strstr(at, "void"));
+         at += strlen("void")) {
         struct definition definition;
-        if ((at > plain && in_word(at[-1])) || !isspace((unsigned char)at[4]))
+        if ((at > source->plain && in_word(at[-1])) || !isspace((unsigned char)at[4]))
             continue;
         looks++;
-        if (read_definition(&definition, plain, at))
-            add(list, &definition, file, plain, &aliases, cuda, arena);
+        if (read_definition(&definition, source->plain, at))
+            add(list, &definition, source, arena);
     }
+}
+
+void signatures_find(struct signature_list *list, const struct source_text *sources, size_t count,
+                     struct arena *arena)
+{
+    struct launch_list launches;
+    char **plain = xcalloc(count + 1, sizeof(*plain));
+    for (size_t i = 0; i < count; i++)
+        plain[i] = signatures_plain(sources[i].text);
+    launches_find(&launches, sources, (const char *const *)plain, count, arena);
+    for (size_t i = 0; i < count; i++) {
+        struct looked_at source = {
+            .file = sources[i].file, .plain = plain[i], .launches = &launches};
+        source.cuda = !ends_with(sources[i].file, ".c");
+        aliases_find(&source.aliases, sources[i].text, plain[i], arena);
+        find_functions(list, &source, arena);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(plain[i]);
     free(plain);
 }
 
@@ -869,7 +821,7 @@ void cutlass_find(struct signature_list *list, const char *file, const char *tex
     free(plain);
 }
 
-enum { SOURCES_MAX = 2000, LIBRARIES = 5 };
+enum { SOURCES_MAX = 2000, SOURCE_BYTES = 32 << 20, LIBRARIES = 5 };
 
 // What a source that names one of these headers is linked with.
 static const struct {
@@ -952,6 +904,12 @@ static void find_cutlass_below(struct sources *out, const struct repository *rep
     }
 }
 
+// A source in which functions are looked for: CUDA, whatever its name ends with, and C.
+static bool is_searched(const char *path, const char *text)
+{
+    return strstr(path, ".cu") || is_source(path, true) || strstr(text, "__global__");
+}
+
 // A source of somebody else's, of which no kernel is looked for.
 static bool is_foreign(const struct sources *sources, const char *path)
 {
@@ -959,12 +917,15 @@ static bool is_foreign(const struct sources *sources, const char *path)
     return length && strncmp(path, sources->cutlass, length) == 0 && path[length] == '/';
 }
 
-static void refuse_from(struct signature_list *found, size_t first)
+static void refuse_unnameable(struct signature_list *found)
 {
-    for (size_t i = first; i < found->count; i++) {
-        found->items[i].unnameable = found->items[i].understood;
-        found->items[i].understood = false;
-        found->items[i].why = "its path has a character that no #include can have";
+    for (size_t i = 0; i < found->count; i++) {
+        struct signature *s = &found->items[i];
+        if (!strpbrk(s->file, "\"\\<>\n"))
+            continue;
+        s->unnameable = s->understood;
+        s->understood = false;
+        s->why = "its path has a character that no #include can have";
     }
 }
 
@@ -1135,6 +1096,13 @@ static const char *read_builds(const struct repository *repository, const char *
     return all;
 }
 
+static void look_over(struct sources *out, bool links[LIBRARIES], const char *text)
+{
+    out->names_cutlass |= strstr(text, "\"cutlass/") || strstr(text, "<cutlass/");
+    for (size_t l = 0; l < LIBRARIES; l++)
+        links[l] |= strstr(text, libraries[l].header) != NULL;
+}
+
 int sources_read(struct sources *out, const struct repository *repository, struct arena *arena,
                  struct error *err)
 {
@@ -1154,30 +1122,31 @@ int sources_read(struct sources *out, const struct repository *repository, struc
     const char *builds = read_builds(repository, head.id, &names, out->cutlass, arena);
     find_flags(out, builds, arena);
     find_folders(out, &names, builds, arena);
-    size_t read = 0;
-    for (size_t i = 0; i < names.count && read < SOURCES_MAX; i++) {
+    struct source_text *texts = arena_alloc(arena, SOURCES_MAX * sizeof(*texts));
+    size_t read = 0, bytes = 0;
+    for (size_t i = 0; i < names.count && read < SOURCES_MAX && bytes < SOURCE_BYTES; i++) {
         const char *path = names.items[i];
         char *text;
         size_t size;
         if (!is_source(path, false) || strncmp(path, "ci/", 3) == 0)
             continue;
         add_input(out, path, arena);
-        const bool searched = strstr(path, ".cu") || is_source(path, true);
-        if (!searched || is_foreign(out, path) ||
+        if (is_foreign(out, path) ||
             repository_read(&text, &size, repository, head.id, path, &none))
             continue;
-        const size_t before = out->found.count;
-        signatures_find(&out->found, path, text, arena);
-        if (strstr(path, ".cu"))
-            cutlass_find(&out->found, path, text, arena);
-        if (strpbrk(path, "\"\\<>\n"))
-            refuse_from(&out->found, before);
-        out->names_cutlass |= strstr(text, "\"cutlass/") || strstr(text, "<cutlass/");
-        for (size_t l = 0; l < LIBRARIES; l++)
-            links[l] |= strstr(text, libraries[l].header) != NULL;
+        if (is_searched(path, text)) {
+            look_over(out, links, text);
+            texts[read++] = (struct source_text){path, arena_strdup(arena, text)};
+            bytes += size;
+        }
         free(text);
-        read++;
     }
+    signatures_find(&out->found, texts, read, arena);
+    for (size_t i = 0; i < read; i++) {
+        if (strstr(texts[i].file, ".cu"))
+            cutlass_find(&out->found, texts[i].file, texts[i].text, arena);
+    }
+    refuse_unnameable(&out->found);
     for (size_t l = 0; l < LIBRARIES; l++) {
         if (links[l])
             out->libraries = arena_printf(arena, "%s%s", out->libraries, libraries[l].word);

@@ -44,6 +44,30 @@ enum argument {
 
 enum { PARAMETERS_MAX = 16 };
 
+// How a source launches a kernel: expressions of C++, of numbers and of what the kernel is given,
+// `$a` for the first of it, `$b` for the second, and so on.
+struct launch {
+    const char *kernel, *file;
+    bool templated;                    // it names a template's arguments,
+    const char *numbers;               // which are these, or NULL: they are not read
+    const char *grid, *block, *shared; // each NULL: it is not read
+    size_t given;                      // with how many arguments
+};
+
+struct launch_list {
+    const struct launch *items;
+    size_t count;
+};
+
+struct source_text {
+    const char *file, *text;
+};
+
+// All that the sources launch; plain: their texts without comments, strings and directives. Strings
+// live in the arena.
+void launches_find(struct launch_list *out, const struct source_text *sources,
+                   const char *const *plain, size_t count, struct arena *arena);
+
 struct signature {
     enum callee callee;
     const char *file, *name;
@@ -58,6 +82,9 @@ struct signature {
     const char *in_spelled, *out_spelled; // as in the source
     enum cutlass_device device;           // of CALLEE_CUTLASS
     const char *layout;                   // of its problems, as in PLUMB_TN
+    const struct launch *launch;          // of CALLEE_KERNEL: how its sources launch it, or NULL
+    bool square;                          // it is given one size, for m, n and k
+    bool product;                         // its name says that it multiplies matrices
 };
 
 struct signature_list {
@@ -65,9 +92,9 @@ struct signature_list {
     size_t count;
 };
 
-// Adds what `text`, the source `file`, defines: kernels and launchers of .cu and .cuh, and those
-// functions of a .c that are understood. Strings live in the arena.
-void signatures_find(struct signature_list *list, const char *file, const char *text,
+// Adds what the sources define: kernels and launchers of .cu and .cuh, and those functions of a .c
+// that are understood. Strings live in the arena.
+void signatures_find(struct signature_list *list, const struct source_text *sources, size_t count,
                      struct arena *arena);
 
 // Finds device kernels of CUTLASS that a source names: `using NAME = cutlass::gemm::device::...;`

@@ -101,6 +101,35 @@ static void host_form_is_measured_right_from_an_empty_repository(void **state)
     free(directory);
 }
 
+// A kernel that is no GEMM: an example with its buffers and its reference, which its result meets.
+static void kernels_that_are_no_gemm_have_an_example_that_works(void **state)
+{
+    static const struct helper_file file = {
+        "src/sum.cu", "__global__ void sum_rows(const float *x, float *y, int rows) {}\n", 0};
+    char *directory = empty_repository(), id[OBJECT_ID_TEXT];
+    plumb(directory, "init", "--form", "host-numbers", NULL, NULL, NULL);
+    commit_what_was_written(directory, 3, NULL);
+    plumb(directory, "gate", "--base", "HEAD", NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same"); // launched once, and checked
+    helper_discard(directory);
+    free(directory);
+    directory = empty_repository();
+    helper_repo_commit(id, directory, "main", NULL, 0, 0, "sum", &file, 1);
+    plumb(directory, "init", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "not understood: sum_rows of src/sum.cu");
+    plumb_said(&outcome, CONCLUDE_OK, "/ci/shims/softmax.cu");
+    plumb_said(&outcome, CONCLUDE_OK, "CUDA kernels that are no GEMM");
+    commit_what_was_written(directory, 3, id);
+    if (have_nvcc()) {
+        plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
+        plumb_said(&outcome, CONCLUDE_OK, "OK: 2 same");
+    } else {
+        print_message("there is no nvcc: the softmax for CUDA is not built\n");
+    }
+    helper_discard(directory);
+    free(directory);
+}
+
 static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
 {
     static const char *const forms[] = {"cuda-nn", "cuda-tn", "cuda-column"};
@@ -292,7 +321,8 @@ static void forms_that_there_are_not_say_which_there_are(void **state)
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "fortran", NULL, NULL, NULL);
     plumb_said(&outcome, 4,
-               "--form=fortran: is cuda-nn, cuda-tn, cuda-column, cutlass, host or plan");
+               "--form=fortran: is cuda-nn, cuda-tn, cuda-column, cutlass, host, plan, numbers or "
+               "host-numbers");
     assert_false(helper_exists(directory, "ci"));
     helper_discard(directory);
     free(directory);
@@ -302,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_form_is_measured_right_from_an_empty_repository),
+        cmocka_unit_test(kernels_that_are_no_gemm_have_an_example_that_works),
         cmocka_unit_test(cuda_forms_build_and_gate_from_an_empty_repository),
         cmocka_unit_test(plan_form_builds_and_gates_from_an_empty_repository),
         cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),

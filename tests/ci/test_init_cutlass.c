@@ -120,7 +120,7 @@ static void one_shim(enum cutlass_device device, unsigned layouts)
     assert_string_equal(s->in_type, "FP32");
     struct signature in_folder = *s;
     in_folder.file = "mine.cu";
-    const struct call call = shim_call(FORM_CUTLASS);
+    const struct call call = shim_call(FORM_CUTLASS, s);
     shim_write(&shim, &in_folder, FORM_CUTLASS, &call, s->called);
     const char *library = scratch_in("mine.so"), *path = scratch_in("shim.cu");
     helper_write_text(scratch_in("mine.cu"), text);

@@ -140,6 +140,52 @@ static void every_way_is_a_kernel_of_its_own(void **state)
     arena_free(&arena);
 }
 
+static void a_launch_that_is_read_is_no_guess(void **state)
+{
+    const struct launch launch = {.kernel = "f",
+                                  .file = "run.cu",
+                                  .grid = "(unsigned)(($b + 63) / 64), (unsigned)($a / 8)",
+                                  .block = "128",
+                                  .shared = "(size_t)($c * 4)",
+                                  .given = 6};
+    struct signature s = {.callee = CALLEE_KERNEL,
+                          .file = "f.cu",
+                          .name = "f",
+                          .arguments = {ARG_M, ARG_N, ARG_K, ARG_A, ARG_B, ARG_C},
+                          .count = 6,
+                          .in_type = "FP32",
+                          .out_type = "FP32",
+                          .in_spelled = "float",
+                          .out_spelled = "float",
+                          .square = true,
+                          .launch = &launch};
+    const struct call call = shim_call(FORM_CUDA_COLUMN, &s);
+    struct arena arena = {0};
+    struct buffer text = {0};
+    (void)state;
+    assert_int_equal(call.grid, SHIM_OWN_GRID);
+    shim_write(&text, &s, FORM_CUDA_COLUMN, &call, "f");
+    assert_non_null(strstr(text.bytes, "As run.cu launches it"));
+    assert_non_null(strstr(text.bytes, "block(128);"));
+    assert_non_null(
+        strstr(text.bytes, "grid((unsigned)((p->m + 63) / 64), (unsigned)(p->n / 8));"));
+    assert_non_null(strstr(text.bytes, "shared = (size_t)(p->k * 4);"));
+    assert_non_null(strstr(text.bytes, "f<<<grid, block, shared, (cudaStream_t)stream>>>("));
+    assert_non_null(strstr(text.bytes, "p->epilogue == 0 && p->m == p->n && p->n == p->k;"));
+    assert_string_equal(shim_call_words(&s, &call, &arena),
+                        ", as column-major, as run.cu launches it, for m = n = k alone");
+    // What a launch takes of more than the sizes, or of none, is a guess.
+    s.arguments[1] = ARG_ALPHA;
+    assert_false(shim_has_grid(&s));
+    struct launch fixed = launch;
+    fixed.grid = "4, 4";
+    s.arguments[1] = ARG_N;
+    s.launch = &fixed;
+    assert_false(shim_has_grid(&s));
+    buffer_free(&text);
+    arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +193,7 @@ int main(void)
         cmocka_unit_test(kernels_of_other_types_have_problems_of_their_own),
         cmocka_unit_test(steps_follow_the_layout),
         cmocka_unit_test(every_way_is_a_kernel_of_its_own),
+        cmocka_unit_test(a_launch_that_is_read_is_no_guess),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static struct arena arena;
 static struct signature_list find(const char *file, const char *text)
 {
     struct signature_list list = {0};
-    signatures_find(&list, file, text, &arena);
+    signatures_find(&list, &(const struct source_text){file, text}, 1, &arena);
     return list;
 }
 
@@ -132,6 +132,39 @@ static void templates_and_names_of_types_are_seen_through(void **state)
     }
 }
 
+// A kernel of one size is a product of squares where its name says that it is one.
+static void one_size_is_that_of_squares(void **state)
+{
+    const struct signature_list list =
+        find("a.cu", "__global__ void matMulTiled(float *A, float *B, float *C, int width) {}\n"
+                     "__global__ void vecMul(float *A, float *B, float *C, int n) {}\n");
+    assert_int_equal(list.count, 2);
+    assert_true(list.items[0].understood && list.items[0].square);
+    assert_false(list.items[1].understood);
+    assert_string_equal(list.items[1].why, "not all of m, n, k, a, b, c");
+}
+
+static void a_kernel_is_launched_as_any_source_launches_it(void **state)
+{
+    static const char kernels[] =
+        "template <int BM> __global__ void tiled(int m, int n, int k, float *a, float *b, float "
+        "*c) {}\n__global__ void plain(int m, int n, int k, float *a, float *b, float *c) {}\n"
+        "__global__ void never(int m, int n, int k, float *a, float *b, float *c) {}\n";
+    static const struct source_text sources[] = {
+        {"kernels.cuh", kernels},
+        {"main.cu", "#define TILE 64\nvoid run() { plain<<<1, 32>>>(m, n, k, a, b, c);\n"
+                    "plain<<<n / 32, 32>>>(m, n, k, a, b, c);\n"
+                    "tiled<TILE><<<m / TILE, 2 * TILE>>>(m, n, k, a, b, c); }"}};
+    struct signature_list list = {0};
+    signatures_find(&list, sources, 2, &arena);
+    assert_int_equal(list.count, 4); // with run()
+    assert_string_equal(list.items[0].name, "tiled<64>");
+    assert_string_equal(list.items[0].launch->grid, "(unsigned)($a / 64)");
+    assert_string_equal(list.items[0].launch->file, "main.cu");
+    assert_string_equal(list.items[1].launch->block, "32");
+    assert_null(list.items[2].launch);
+}
+
 static void c_files_give_only_what_is_understood(void **state)
 {
     const struct signature_list list = find(
@@ -197,6 +230,8 @@ int main(void)
         cmocka_unit_test(what_launches_a_kernel_is_a_launcher),
         cmocka_unit_test(what_is_not_understood_is_told_apart),
         cmocka_unit_test(templates_and_names_of_types_are_seen_through),
+        cmocka_unit_test(one_size_is_that_of_squares),
+        cmocka_unit_test(a_kernel_is_launched_as_any_source_launches_it),
         cmocka_unit_test(c_files_give_only_what_is_understood),
         cmocka_unit_test(hostile_sources_come_to_an_end),
     };

@@ -16,12 +16,12 @@ void fuzz_one(const uint8_t *bytes, size_t size)
     for (size_t f = 0; f < ARRAY_COUNT(files); f++) {
         struct signature_list list = {0};
         struct arena arena = {0};
-        signatures_find(&list, files[f], text, &arena);
+        signatures_find(&list, &(const struct source_text){files[f], text}, 1, &arena);
         cutlass_find(&list, files[f], text, &arena);
         for (size_t i = 0; i < list.count; i++) {
             struct buffer shim = {0};
             const enum form form = list.items[i].device ? FORM_CUTLASS : (enum form)(i % FORMS);
-            const struct call call = shim_call(form);
+            const struct call call = shim_call(form, &list.items[i]);
             if (list.items[i].understood)
                 shim_write(&shim, &list.items[i], form, &call, "kernel");
             if (list.items[i].understood && !strstr(shim.bytes, "PLUMB_LIBRARY("))

@@ -2,7 +2,7 @@
 //
 // No GEMM: softmax over rows of H numbers, of which there are S, one block a row. Problems:
 // S=4096,H=128:bf16-fp32.
-#include "no_gemm.h"
+#include "kernel.h"
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -92,4 +92,13 @@ static int launch(const struct plumb_form_args *args, void *stream)
     return static_cast<int>(cudaGetLastError());
 }
 
-NO_GEMM_LIBRARY("cuda", "softmax", "one block a row", PLUMB_BF16, PLUMB_FP32, threads)
+static const struct plumb_form_kernel kernel = {
+    .kernel = {.name = "softmax",
+               .summary = "one block a row",
+               .traits = {.in_type = PLUMB_BF16, .out_type = PLUMB_FP32, .threads = threads}},
+    .supports = supports,
+    .launch = launch,
+    .buffers = buffers,
+    .reference = reference,
+};
+PLUMB_FORM_LIBRARY("cuda", kernel)

@@ -2,7 +2,7 @@
 //
 // No GEMM: M rows of N numbers become N rows of M, exactly, by squares in shared memory. Problems:
 // M=4096,N=4095:fp32.
-#include "no_gemm.h"
+#include "kernel.h"
 
 #include <cuda_runtime.h>
 
@@ -61,5 +61,13 @@ static int launch(const struct plumb_form_args *args, void *stream)
     return static_cast<int>(cudaGetLastError());
 }
 
-NO_GEMM_LIBRARY("cuda", "transpose", "by squares in shared memory", PLUMB_FP32, PLUMB_FP32,
-                side *rows)
+static const struct plumb_form_kernel kernel = {
+    .kernel = {.name = "transpose",
+               .summary = "by squares in shared memory",
+               .traits = {.in_type = PLUMB_FP32, .out_type = PLUMB_FP32, .threads = side * rows}},
+    .supports = supports,
+    .launch = launch,
+    .buffers = buffers,
+    .reference = reference,
+};
+PLUMB_FORM_LIBRARY("cuda", kernel)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // No GEMM: softmax over rows of H numbers, of which there are S. Problems: S=4096,H=128:fp32.
-#include "no_gemm.h"
+#include "kernel.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,4 +64,13 @@ static int launch(const struct plumb_form_args *args, void *stream)
     return 0;
 }
 
-NO_GEMM_LIBRARY("host", "softmax", "online softmax over rows", PLUMB_FP32, PLUMB_FP32, 1)
+static const struct plumb_form_kernel kernel = {
+    .kernel = {.name = "softmax",
+               .summary = "online softmax over rows",
+               .traits = {.in_type = PLUMB_FP32, .out_type = PLUMB_FP32, .threads = 1}},
+    .supports = supports,
+    .launch = launch,
+    .buffers = buffers,
+    .reference = reference,
+};
+PLUMB_FORM_LIBRARY("host", kernel)

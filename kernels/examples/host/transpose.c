@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // No GEMM: M rows of N numbers become N rows of M, exactly. Problems: M=1000,N=999:fp32.
-#include "no_gemm.h"
+#include "kernel.h"
 
 #include <string.h>
 
@@ -48,4 +48,13 @@ static int launch(const struct plumb_form_args *args, void *stream)
     return 0;
 }
 
-NO_GEMM_LIBRARY("host", "transpose", "in squares of 32", PLUMB_FP32, PLUMB_FP32, 1)
+static const struct plumb_form_kernel kernel = {
+    .kernel = {.name = "transpose",
+               .summary = "in squares of 32",
+               .traits = {.in_type = PLUMB_FP32, .out_type = PLUMB_FP32, .threads = 1}},
+    .supports = supports,
+    .launch = launch,
+    .buffers = buffers,
+    .reference = reference,
+};
+PLUMB_FORM_LIBRARY("host", kernel)
