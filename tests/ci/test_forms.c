@@ -31,7 +31,6 @@ static const char policy[] =
 static const char *const copied[][2] = {
     {"kernels/kernel.h", "kernels/kernel.h"},
     {"kernels/gemm.h", "kernels/examples/gemm.h"},
-    {"kernels/no_gemm.h", "kernels/examples/no_gemm.h"},
     {"kernels/gemm_form.c", "kernels/examples/host/gemm_form.c"},
     {"kernels/softmax.c", "kernels/examples/host/softmax.c"},
     {"kernels/transpose.c", "kernels/examples/host/transpose.c"},
