@@ -166,6 +166,19 @@ static void refuse(struct measurement *out, const struct task *task, bool plan,
                                                            because, why->detail)};
 }
 
+// Whether a kernel without a record does not do the problem at all, as a library's would not.
+static bool does_not_do(struct bench *bench, const struct bench_series *series,
+                        const struct bench_outcome *why)
+{
+    struct bench_outcome outcome;
+    struct error ignored; // then it counts as one that cannot be recorded
+    bool yes = true;
+    return why->state == MEASURED_UNSUPPORTED && !why->gone &&
+           bench_supports(&outcome, &yes, bench, series->head, series->kernel, series->problem,
+                          &ignored) == 0 &&
+           outcome.state == MEASURED_OK && !yes;
+}
+
 // Makes the record of one side of the task unless it is there. False in *made: the kernel cannot be
 // recorded; `instead` (NULL: nothing) then says so and why, as "unsupported", for what the policy
 // does not trust is not measured either. -1: the device is gone or the disk is full.
@@ -189,12 +202,16 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
     if (kernel->plan ? make_plan(&outcome, file, task, kernel, err)
                      : record_write(&outcome, file, r->bench[role], &series, err))
         return -1;
+    const bool other = !kernel->plan && does_not_do(r->bench[role], &series, &outcome);
     if (outcome.state != MEASURED_OK) { // it may leave a stream or a context that others cannot use
         bench_stop(r->bench[role]);
         r->bench[role] = NULL;
     }
     *made = outcome.state == MEASURED_OK;
-    if (!*made && instead)
+    if (!*made && instead && other)
+        *instead = (struct measurement){.state = MEASURED_UNSUPPORTED,
+                                        .detail = "the kernel does not do this problem"};
+    else if (!*made && instead)
         refuse(instead, task, kernel->plan, &outcome, arena);
     return 0;
 }

@@ -4,8 +4,11 @@
 // does not do its problem: its row stays, and a change of it does not pass unseen.
 #include "ci/gate/conclude.h"
 #include "ci/gate/measuring.h"
+#include "tests/helpers/helper_fake_gate.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct result result_of(const char *kernel, enum measurement_state state, const char *regime,
@@ -66,9 +69,31 @@ static void kernel_that_does_not_do_its_problem_has_no_row(void **state)
     arena_free(&run.arena);
 }
 
+// The recorder of neither kernel makes a record; of one, supports() says why.
+static void one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded(void **state)
+{
+    static const char *const names[] = {"cuda-elsewhere", "cuda-copies", NULL};
+    static struct fake_gate gate;
+    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+    fake_gate_make(&gate);
+    char *cuda = xprintf("%s.cuda", gate.bench.program);
+    helper_write_text(cuda, "");
+    fake_gate_policy(&gate, "[device \"gpu\"]\n\tkind = cuda\n", "\ttrust = device-code\n");
+    fake_gate_commit(base, &gate, "main", NULL, names, "cuda", 1);
+    fake_gate_commit(head, &gate, "main", base, names, "cuda", 2);
+    fake_gate_run(&gate, base, head, 0);
+    plumb_said(&gate.outcome, CONCLUDE_UNDECIDED,
+               "cuda-copies 4x4x4:fp32-fp32:tn cannot be recorded");
+    plumb_said(&gate.outcome, CONCLUDE_UNDECIDED, "1 not measured");
+    assert_null(strstr(gate.outcome.output, "cuda-elsewhere"));
+    free(cuda);
+    fake_gate_remove(&gate);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded),
         cmocka_unit_test(changed_kernel_that_cannot_be_recorded_does_not_pass),
         cmocka_unit_test(unchanged_one_does),
         cmocka_unit_test(kernel_that_does_not_do_its_problem_has_no_row),

@@ -118,18 +118,18 @@ static void list(const struct wire_record *record)
     wire_begin(&line, "kernel");
     wire_add_text(&line, "name", strcmp(name, "badname") == 0 ? "../Evil Name" : name);
     wire_add_text(&line, "summary", "a fake\nwith \x1b[31mcolour");
-    wire_add_text(&line, "device", "host");
+    wire_add_text(&line, "device", strncmp(name, "cuda-", 5) == 0 ? "cuda" : "host");
     wire_add_traits(&line, &traits);
     put(&line);
     put_text("done", NULL);
 }
 
-// Every problem.
-static void supports(void)
+// Every problem, but cuda-elsewhere none.
+static void supports(const struct wire_record *record)
 {
     struct wire_line line;
     wire_begin(&line, "supported");
-    wire_add_int(&line, "yes", 1);
+    wire_add_int(&line, "yes", strcmp(wire_text(record, "kernel"), "cuda-elsewhere") != 0);
     put(&line);
     put_text("done", NULL);
 }
@@ -391,7 +391,7 @@ static bool serve(struct bench *bench, const struct wire_record *record)
     if (strcmp(record->name, "list") == 0)
         list(record);
     else if (strcmp(record->name, "supports") == 0)
-        supports();
+        supports(record);
     else if (strcmp(record->name, "open") == 0)
         open_series(bench, record);
     else if (strcmp(record->name, "pairs") == 0 && series)
