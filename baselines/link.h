@@ -103,6 +103,7 @@ struct commit_places {
     struct line_run *runs; // the LINE_RUNS_MOST of the newest commits, newest first
     size_t run_count;
     bool read;
+    bool line; // the runs are of one line of first parents alone, as whoever read them knows it
 };
 enum { LINE_RUNS_MOST = 512 };
 // Once, whoever asks how often.
@@ -111,10 +112,15 @@ int store_commit_places(struct commit_places *out, struct store *store, struct a
 // The code that a series had in a run; 0: it was not there, or had none.
 int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
                    struct error *err);
-// Which of a link's codes a commit has, by the builds of its tree.
-enum link_at { LINK_AT_OTHER, LINK_AT_BASE, LINK_AT_HEAD, LINK_AT_UNKNOWN };
-int store_link_at(enum link_at *out, struct store *store, int64_t link, const struct commit *commit,
-                  struct error *err);
+// The code of each kernel at a commit, by the builds of its tree; keys. None: it is not known.
+struct code_at {
+    int64_t kernel, code;
+};
+int store_codes_at(struct code_at **out, size_t *count, struct store *store,
+                   const struct commit *commit, struct arena *arena, struct error *err);
+// The kernel of a link, and the codes that it compared.
+int store_link_codes(int64_t *kernel, int64_t *base, int64_t *head, struct store *store,
+                     int64_t link, struct error *err);
 // A plain run of the commit found the series with the code of that link's base.
 int store_had_base(bool *out, struct store *store, int64_t link, const char *commit,
                    struct error *err);

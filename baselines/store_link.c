@@ -190,7 +190,7 @@ int store_commit_places(struct commit_places *out, struct store *store, struct a
     runs.row = statement_bind(store, SQL_LINE_RUNS, CELLS(INT(LINE_RUNS_MOST)));
     if (statement_list(&runs, sizeof(*out->runs), read_line_run, err))
         return -1;
-    *out = (struct commit_places){list.items, list.count, runs.items, runs.count, true};
+    *out = (struct commit_places){list.items, list.count, runs.items, runs.count, true, false};
     return 0;
 }
 
@@ -207,15 +207,44 @@ int store_run_code(int64_t *out, struct store *store, int64_t run, const struct 
     return status < 0 ? -1 : 0;
 }
 
-int store_link_at(enum link_at *out, struct store *store, int64_t link, const struct commit *commit,
-                  struct error *err)
+static int read_code_at(void *item, const struct row_list *list, struct error *err)
 {
-    sqlite3_stmt *row =
-        statement_bind(store, SQL_LINK_AT, CELLS(INT(link), TEXT(commit->id), TEXT(commit->tree)));
+    struct code_at *c = item;
+    (void)err;
+    *c = (struct code_at){row_int(list->row, 0), row_int(list->row, 1)};
+    return 0;
+}
+
+int store_codes_at(struct code_at **out, size_t *count, struct store *store,
+                   const struct commit *commit, struct arena *arena, struct error *err)
+{
+    struct row_list list = {
+        .store = store,
+        .row = statement_bind(store, SQL_CODES_AT, CELLS(TEXT(commit->id), TEXT(commit->tree))),
+        .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_code_at, err))
+        return -1;
+    *out = list.items;
+    *count = 0;
+    for (size_t i = 0; i < list.count; i++) { // of several builds the newest
+        if (*count == 0 || (*out)[*count - 1].kernel != (*out)[i].kernel)
+            (*out)[(*count)++] = (*out)[i];
+    }
+    return 0;
+}
+
+int store_link_codes(int64_t *kernel, int64_t *base, int64_t *head, struct store *store,
+                     int64_t link, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LINK_CODES, CELLS(INT(link)));
     const int status = statement_step(store, row, err);
-    *out = status > 0 ? (enum link_at)row_int(row, 0) : LINK_AT_UNKNOWN;
+    if (status <= 0)
+        return status < 0 ? -1 : store_damaged(store, "a link is missing", err);
+    *kernel = row_int(row, 0);
+    *base = row_int(row, 1);
+    *head = row_int(row, 2);
     sqlite3_reset(row);
-    return status < 0 ? -1 : 0;
+    return 0;
 }
 
 int store_had_base(bool *out, struct store *store, int64_t link, const char *commit,

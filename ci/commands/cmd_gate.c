@@ -193,8 +193,10 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
             return -1;
         status = pipeline_gate(run, context, &before, &now, &a->part, err);
         tell_whose_policy(context, run, &base, &head);
+        if (a->options.dry_run && status == 0)
+            output_plan(answer, run, NULL, context);
         if (a->options.dry_run)
-            return status ? status : output_plan(answer, run, context, ANEW_NOTHING, err);
+            return status;
     }
     return output_measured(answer, run, status, context, out, err);
 }

@@ -271,9 +271,9 @@ static int measure(struct waiting *w, const struct to_build *what, struct contex
     run_tally_add(w->tally, m, context);
     if (!a->options.dry_run)
         return ++w->count == TOGETHER ? tell_all(w, context, a, err) : 0;
-    const int status = output_plan(w->tally->answer, &m->run, context, anew_of(a), err);
+    output_plan(w->tally->answer, &m->run, m->compared, context);
     run_free(&m->run);
-    return status;
+    return 0;
 }
 
 // Whether a commit waits whose tree is this one's: what was measured of it is this one's too.

@@ -390,21 +390,6 @@ int output_measured(struct answer *answer, const struct run *run, int measured,
     return measured;
 }
 
-// A plain run need not measure what the store has of this code by this driver.
-static int find_known(bool *known, const struct run *run, const struct result *r,
-                      struct context *context, struct error *err)
-{
-    const struct device *device = &run->devices[r->device];
-    const struct series series = {r->kernel, &r->problem, device->uuid};
-    const struct measured_how how = {.driver = device->driver, .plain = true};
-    struct measurement unused;
-    *known = false;
-    return run->kind != RUN_MEASURE
-               ? 0
-               : store_find_measurement(&unused, known, context->store, &series, r->head_code, &how,
-                                        &context->arena, err);
-}
-
 static void print_planned(struct answer *answer, const struct run *run, const struct result *r,
                           const char *action)
 {
@@ -423,25 +408,32 @@ static void print_planned(struct answer *answer, const struct run *run, const st
     json_clean(row, "action", action);
 }
 
-int output_plan(struct answer *answer, const struct run *run, struct context *context,
-                enum anew anew, struct error *err)
+void output_plan(struct answer *answer, const struct run *run, const bool *compared,
+                 const struct context *context)
 {
-    size_t measured = 0;
+    size_t measured = 0, again = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0, known = false;
-        if (!anew_wanted(anew, run, r) && find_known(&known, run, r, context, err))
-            return -1;
-        print_planned(answer, run, r, same ? "identical" : known ? "known" : "measure");
-        measured += !same && !known;
+        const bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
+        const bool pairs = r->reused && compared[i];
+        print_planned(answer, run, r,
+                      same        ? "identical"
+                      : pairs     ? "compare"
+                      : r->reused ? "known"
+                                  : "measure");
+        measured += !same && !r->reused;
+        again += pairs;
     }
     const size_t unbuilt = context->unbuilt;
     if (answer)
-        return 0;
+        return;
     if (unbuilt)
         printf("dry run: %zu %s would be built first; only then are the series known\n", unbuilt,
                plural(unbuilt, "commit", "commits"));
     else
-        printf("dry run: %zu of %zu series would be measured\n", measured, run->count);
-    return 0;
+        printf("dry run: %zu of %zu series would be measured", measured, run->count);
+    if (!unbuilt && again)
+        printf(", and %zu compared with earlier codes", again);
+    if (!unbuilt)
+        putchar('\n');
 }

@@ -76,14 +76,14 @@ void output_line(const char *text);
 int output_measured(struct answer *answer, const struct run *run, int measured,
                     const struct context *context, const char *directory, struct error *err);
 
-// What a dry run would build and measure, printed or as rows of `answer`; what is wanted
-// again even where the store knows it.
-int output_plan(struct answer *answer, const struct run *run, struct context *context,
-                enum anew anew, struct error *err);
+// What a dry run would build and measure, printed or as rows of `answer`. `compared`: of what is
+// reused (struct measured), NULL for a gate.
+void output_plan(struct answer *answer, const struct run *run, const bool *compared,
+                 const struct context *context);
 
 // What `answer` has of it, for a command's --help.
 #define OUTPUT_JSON                                                                                \
     "runs (each as `plumb report --format json` has it); of a dry run series (commit, kernel, "    \
-    "problem, device, action: identical, known or measure)"
+    "problem, device, action: identical, known, compare or measure)"
 
 #endif

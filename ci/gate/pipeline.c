@@ -165,6 +165,31 @@ int pipeline_join(struct run *run, struct context *context, const struct commit 
     return join_conclude(run, context, &built, &accepted, &joined, err);
 }
 
+// What a run would find known, and what of that it would compare side by side.
+static int plan_measure(struct measured *m, struct context *context, enum anew anew,
+                        struct error *err)
+{
+    struct run *run = &m->run;
+    struct linking linking;
+    bool found;
+    for (size_t i = 0; i < m->tasks.count; i++) {
+        const struct task *task = &m->tasks.items[i];
+        if (!anew_wanted(anew, run, task->result) && task_reuse(&found, task, context, err))
+            return -1;
+    }
+    if (judge_history(run, context, err) || linking_plan(&linking, run, false, context, err))
+        return -1;
+    m->compared = arena_alloc(&run->arena, (run->count + 1) * sizeof(*m->compared));
+    for (size_t i = 0; i < run->count; i++) {
+        const struct problem *problem = &run->results[i].problem;
+        for (size_t g = 0; g < linking.count; g++) {
+            for (size_t k = 0; k < linking.groups[g].count; k++)
+                m->compared[i] |= linking.groups[g].series[k].problem == problem;
+        }
+    }
+    return 0;
+}
+
 int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
                      enum anew anew, struct error *err)
 {
@@ -181,7 +206,7 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     if (task_list_make(&out->tasks, run, context, NULL, built, err))
         return -1;
     if (context->options->dry_run)
-        return 0;
+        return plan_measure(out, context, anew, err);
     measuring_begin(&measuring, context, &built, 1);
     int status = run_enter(run, context, err);
     if (status == 0)

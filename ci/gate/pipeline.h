@@ -33,6 +33,7 @@ struct measured {
     struct run run; // the caller run_free()s
     struct built built;
     struct task_list tasks;
+    bool *compared; // of a dry run, by result: known, and to be compared with earlier codes
 };
 int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
                      enum anew anew, struct error *err);

@@ -287,8 +287,8 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
                                             .size = c->size,
                                             .log_evidence = test ? test->log_evidence : c->evidence,
                                             .paired = true,
-                                            .confirmed =
-                                                test && test->discovered && c->sure && !c->misfit,
+                                            .confirmed = (c->alarm || (test && test->discovered)) &&
+                                                         c->sure && !c->misfit,
                                             .back = c->back,
                                             .levelled = isfinite(c->left),
                                             .left = c->left,

@@ -260,7 +260,8 @@ static int find_newest(struct facts *f, struct error *err)
     if (!any || run == SIZE_MAX || f->newest_gone || code == key_of(f, f->newest))
         return 0;
     const struct commit_place *at = commit_place_find(f->places, f->places->runs[run].commit);
-    const size_t back = at && at->order_s >= last_s ? known_code(f, code) : SIZE_MAX;
+    const bool counts = at && (f->places->line || at->order_s >= last_s);
+    const size_t back = counts ? known_code(f, code) : SIZE_MAX;
     if (back == SIZE_MAX)
         return 0;
     f->newest = back;
@@ -366,6 +367,17 @@ static struct interval alone(const struct link_fact *l, double confidence)
 {
     const double reach = normal_quantile(0.5 + 0.5 * confidence);
     return interval_about(l->log_ratio, reach * hypot(l->error, levels_prior.sd));
+}
+
+struct linked_change history_alarm(const struct link_fact *link)
+{
+    const struct interval wide = alone(link, LINKS_SURE);
+    return (struct linked_change){.size = alone(link, CONFIDENCE),
+                                  .evidence = link->log_evidence,
+                                  .link = link->key,
+                                  .sure = wide.low > 0 || wide.high < 0,
+                                  .alarm = true,
+                                  .left = NAN};
 }
 
 static bool same_codes(const struct link_fact *a, const struct link_fact *b)
@@ -1179,7 +1191,7 @@ bool history_is_linked(const struct linked_history *linked, const struct history
 // hash of all of their bytes, so that no stretch of another look is taken for one of this.
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 14 };
+enum { LINKS_KEPT_VERSION = 15 };
 
 // What they say depends on the newest code, too, which may have come without a link.
 static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,

@@ -24,6 +24,8 @@ struct linked_change {
     double left;                    // of it, in the newest code; log ratio, NaN: no link says
     const char *was; // the commit that it was measured at, where `at` has got its code since; NULL
     bool aside;      // of a branch that the line of HEAD does not have
+    bool alarm;      // of times alone, which pairs confirmed
+    bool tried;      // in a gate or a bisection only: an alarm where a plain run met its codes
 };
 
 // A link that does not fit its loops, and was not measured again yet.
@@ -93,6 +95,9 @@ int history_linked_levels(struct linked_levels *out, const struct linked_history
                           struct store *store, const struct commit_places *places,
                           const struct series *series, const char *accepted, struct arena *arena,
                           struct error *err);
+
+// What one link says that is no step of a history: but for its commits.
+struct linked_change history_alarm(const struct link_fact *link);
 
 // A change point that was found side by side too, and is said there.
 bool history_is_linked(const struct linked_history *linked, const struct history_change *change);

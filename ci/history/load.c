@@ -21,15 +21,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-// HEAD and its first parents, and what any branch or tag has.
+// A code on the line; keys of the store.
+struct stay {
+    int64_t code, before; // before: the code before it; 0: none is known
+    size_t at, base;      // the commit that it came with, and the newest one that had that
+};
+
+// A kernel met on the way along the line, and the stay that it is in.
+struct met {
+    int64_t kernel;
+    size_t newest, stay; // newest: its newest commit of which the build is known
+};
+
+struct line_name {
+    const char *id;
+    size_t at;
+};
+
+// HEAD and its first parents, what any branch or tag has, and which codes are there.
 struct line {
-    struct commit *items; // newest first
-    const char **names;   // of them, in their order
-    size_t count;         // 0: there is no repository
-    bool whole;           // the last is a root
-    const char **reached; // ids in their order, once asked
+    struct commit *items;    // newest first
+    struct line_name *names; // by id
+    size_t count;            // 0: there is no repository
+    bool whole;              // the last is a root
+    const char **reached;    // ids in their order, once asked
     size_t reached_count;
     bool asked;
+    struct stay *stays; // by code, newest first, once asked
+    size_t stay_count;
+    struct met *met; // the kernels there
+    size_t met_count;
+    bool stays_read;
 };
 
 struct loading {
@@ -342,15 +364,6 @@ static int common_mode_of(const struct common_mode **out, struct loader *l, cons
     return status;
 }
 
-static int read_places(struct loader *l, struct error *err)
-{
-    struct history_set *set = l->all->set;
-    pthread_mutex_lock(&l->sharing->lock);
-    const int status = store_commit_places(&set->places, l->store, &set->arena, err);
-    pthread_mutex_unlock(&l->sharing->lock);
-    return status;
-}
-
 // ---- one series ----
 
 static int judge(struct series_history *s, struct history_kept *kept, struct loader *l,
@@ -371,6 +384,12 @@ static int by_name(const void *left, const void *right)
 {
     const char *const *a = left, *const *b = right;
     return strcmp(*a, *b);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct line_name *a = left, *b = right;
+    return strcmp(a->id, b->id);
 }
 
 // ---- changes by ancestry ----
@@ -400,13 +419,17 @@ static void read_line(struct loading *l)
     }
     line->names = arena_alloc(arena, line->count * sizeof(*line->names));
     for (size_t i = 0; i < line->count; i++)
-        line->names[i] = line->items[i].id;
-    qsort(line->names, line->count, sizeof(*line->names), by_name);
+        line->names[i] = (struct line_name){line->items[i].id, i};
+    qsort(line->names, line->count, sizeof(*line->names), by_id);
 }
 
-static bool is_named(const char *const *names, size_t count, const char *id)
+// SIZE_MAX: it is not on the line.
+static size_t place_on(const struct line *line, const char *id)
 {
-    return count && bsearch(&id, names, count, sizeof(*names), by_name);
+    const struct line_name key = {.id = id};
+    const struct line_name *found =
+        line->count ? bsearch(&key, line->names, line->count, sizeof(key), by_id) : NULL;
+    return found ? found->at : SIZE_MAX;
 }
 
 // Any branch or tag has it. Read once, when it is first asked.
@@ -425,7 +448,8 @@ static bool is_reached(struct loading *l, const char *id)
         qsort(line->reached, list.count, sizeof(*line->reached), by_name);
     }
     line->asked = true;
-    return is_named(line->reached, line->reached_count, id);
+    return line->reached_count &&
+           bsearch(&id, line->reached, line->reached_count, sizeof(*line->reached), by_name);
 }
 
 static bool is_in_repository(struct loading *l, const char *id, struct arena *scratch)
@@ -435,27 +459,115 @@ static bool is_in_repository(struct loading *l, const char *id, struct arena *sc
     return repository_commit(&found, l->wanted->repository, id, scratch, &none) == 0;
 }
 
-// Where on the line the link's base became its head, newest first: *at < *base; SIZE_MAX: nowhere.
-// *newest: the newest of which the build is known.
-static int find_on_line(size_t *at, size_t *base, size_t *newest, const struct line *line,
-                        struct store *store, int64_t link, struct error *err)
+// What a series has now is what a run of the line found. A store without any has another
+// repository's, and all count.
+static void keep_line_runs(struct commit_places *places, const struct line *line)
 {
-    size_t head = SIZE_MAX;
-    *at = *base = *newest = SIZE_MAX;
-    for (size_t i = 0; i < line->count && i < LOOKED_AT && *at == SIZE_MAX; i++) {
-        enum link_at has;
-        if (store_link_at(&has, store, link, &line->items[i], err))
-            return -1;
-        if (has == LINK_AT_UNKNOWN)
-            continue;
-        *newest = *newest == SIZE_MAX ? i : *newest;
-        if (has == LINK_AT_BASE && head != SIZE_MAX) {
-            *at = head;
-            *base = i;
+    size_t kept = 0;
+    for (size_t i = 0; i < places->run_count; i++) {
+        const struct commit_place *at = commit_place_find(places, places->runs[i].commit);
+        if (at && place_on(line, at->id) != SIZE_MAX) {
+            const struct line_run run = places->runs[i];
+            places->runs[i] = places->runs[kept];
+            places->runs[kept++] = run;
         }
-        head = has == LINK_AT_HEAD ? i : SIZE_MAX;
     }
-    return 0;
+    places->line = kept > 0;
+    places->run_count = kept ? kept : places->run_count;
+}
+
+static int read_places(struct loader *l, struct error *err)
+{
+    struct history_set *set = l->all->set;
+    int status = 0;
+    pthread_mutex_lock(&l->sharing->lock);
+    if (!set->places.read) {
+        status = store_commit_places(&set->places, l->store, &set->arena, err);
+        if (status == 0)
+            keep_line_runs(&set->places, &l->all->line);
+    }
+    pthread_mutex_unlock(&l->sharing->lock);
+    return status;
+}
+
+static int by_stay(const void *left, const void *right)
+{
+    const struct stay *a = left, *b = right;
+    return a->code != b->code ? (a->code > b->code) - (a->code < b->code)
+                              : (a->at > b->at) - (a->at < b->at);
+}
+
+struct stays {
+    struct stay *items;
+    struct met *met;
+    size_t count, room, met_count, met_room;
+};
+
+// Kernels mostly come in the order in which they came at the commit before.
+static struct met *meet(struct stays *s, int64_t kernel, size_t likely, size_t at)
+{
+    if (likely < s->met_count && s->met[likely].kernel == kernel)
+        return &s->met[likely];
+    for (size_t k = 0; k < s->met_count; k++) {
+        if (s->met[k].kernel == kernel)
+            return &s->met[k];
+    }
+    s->met = xgrow(s->met, s->met_count, &s->met_room, sizeof(*s->met));
+    s->met[s->met_count] = (struct met){kernel, at, SIZE_MAX};
+    return &s->met[s->met_count++];
+}
+
+// The line is gone along from its newest commit: at an older one the kernel had this code.
+static void go_on(struct stays *s, struct met *m, int64_t code, size_t at)
+{
+    struct stay *now = m->stay == SIZE_MAX ? NULL : &s->items[m->stay];
+    if (now && now->code == code) {
+        now->at = at;
+        return;
+    }
+    if (now) {
+        now->before = code;
+        now->base = at;
+    }
+    m->stay = s->count;
+    s->items = xgrow(s->items, s->count, &s->room, sizeof(*s->items));
+    s->items[s->count++] = (struct stay){code, 0, at, SIZE_MAX};
+}
+
+// Which code each kernel has at the commits of the line, as far as their builds are known.
+static int read_stays(struct line *line, struct store *store, struct arena *keep, struct error *err)
+{
+    struct stays s = {0};
+    struct arena arena = {0};
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < line->count && i < LOOKED_AT; i++) {
+        struct code_at *codes = NULL;
+        size_t count = 0;
+        status = store_codes_at(&codes, &count, store, &line->items[i], &arena, err);
+        for (size_t k = 0; status == 0 && k < count; k++)
+            go_on(&s, meet(&s, codes[k].kernel, k, i), codes[k].code, i);
+    }
+    if (s.count)
+        qsort(s.items, s.count, sizeof(*s.items), by_stay);
+    line->stays = arena_copy(keep, s.items, s.count * sizeof(*s.items));
+    line->stay_count = s.count;
+    line->met = arena_copy(keep, s.met, s.met_count * sizeof(*s.met));
+    line->met_count = s.met_count;
+    line->stays_read = status == 0;
+    free(s.items);
+    free(s.met);
+    arena_free(&arena);
+    return status;
+}
+
+// The newest commit of the line of which the kernel's code is known; SIZE_MAX: none is.
+static size_t newest_known(const struct line *line, int64_t kernel)
+{
+    for (size_t k = 0; k < line->met_count; k++) {
+        if (line->met[k].kernel == kernel)
+            return line->met[k].newest;
+    }
+    return SIZE_MAX;
 }
 
 static struct history_commit as_history(const struct commit *commit)
@@ -465,55 +577,208 @@ static struct history_commit as_history(const struct commit *commit)
     return out;
 }
 
-// False: it is told elsewhere, or of nothing that there is.
-static int place_change(bool *stays, struct linked_change *c, struct loading *l,
-                        struct store *store, struct arena *arena, struct error *err)
+struct placing {
+    struct loading *all;
+    struct store *store;
+    struct linked_history *linked;
+    struct linked_change *items; // that are told
+    size_t count, room;
+    struct arena *arena;
+};
+
+static bool is_told(const struct placing *p, const char *at)
 {
-    const struct line *line = &l->line;
-    size_t at, base, newest;
-    *stays = true;
-    if (is_named(line->names, line->count, c->at.id))
-        return 0;
-    if (!line->whole &&
-        (!is_in_repository(l, c->at.id, arena) ||
-         repository_descends(l->wanted->repository, line->items[line->count - 1].id, c->at.id)))
-        return 0; // further back than the line is known
-    if (find_on_line(&at, &base, &newest, line, store, c->link, err))
-        return -1;
-    if (at != SIZE_MAX) {
-        c->was = arena_strdup(arena, c->at.id);
-        c->at = as_history(&line->items[at]);
-        c->base = as_history(&line->items[base]);
-        return 0;
+    for (size_t i = 0; i < p->count; i++) {
+        if (strcmp(p->items[i].at.id, at) == 0)
+            return true;
     }
-    c->aside = true;
-    c->left = NAN;
-    *stays = is_reached(l, c->at.id) &&
-             (newest == SIZE_MAX ||
-              !repository_descends(l->wanted->repository, line->items[newest].id, c->at.id));
+    return false;
+}
+
+static void tell(struct placing *p, const struct linked_change *c)
+{
+    p->items = xgrow(p->items, p->count, &p->room, sizeof(*p->items));
+    p->items[p->count++] = *c;
+}
+
+// Further back than the line is known.
+static bool is_behind(struct placing *p, const struct linked_change *c)
+{
+    const struct line *line = &p->all->line;
+    return !line->whole && (!is_in_repository(p->all, c->at.id, p->arena) ||
+                            repository_descends(p->all->wanted->repository,
+                                                line->items[line->count - 1].id, c->at.id));
+}
+
+// Told with its branch, for as long as there is one that the line has not taken in.
+static void tell_aside(struct placing *p, struct linked_change c, size_t newest)
+{
+    const struct line *line = &p->all->line;
+    c.aside = true;
+    c.left = NAN;
+    if (is_reached(p->all, c.at.id) &&
+        (newest == SIZE_MAX ||
+         !repository_descends(p->all->wanted->repository, line->items[newest].id, c.at.id)))
+        tell(p, &c);
+}
+
+static int was_run(bool *out, struct store *store, const char *commit, struct error *err)
+{
+    int64_t run;
+    const int status = store_commit_run(&run, store, commit, NULL, err);
+    *out = status == 0 && run;
+    return status;
+}
+
+// The line had the code before it came there.
+static bool was_before(const struct line *line, const struct stay *s)
+{
+    bool found = false;
+    for (size_t i = 0; i < line->stay_count; i++)
+        found |= line->stays[i].code == s->code && line->stays[i].at > s->at;
+    return found;
+}
+
+// Wherever the line has its two codes one after the other. What was only tried is a change where a
+// plain run looked.
+static int tell_on_line(struct placing *p, const struct linked_change *c, size_t *found,
+                        int64_t from, int64_t to, struct error *err)
+{
+    const struct line *line = &p->all->line;
+    const bool here = place_on(line, c->at.id) != SIZE_MAX;
+    for (size_t i = 0; i < line->stay_count; i++) {
+        const struct stay *s = &line->stays[i];
+        struct linked_change there = *c;
+        bool ran = true;
+        if (s->code != to || s->before != from)
+            continue;
+        ++*found;
+        there.was = here ? NULL : arena_strdup(p->arena, c->at.id);
+        there.at = as_history(&line->items[s->at]);
+        there.base = as_history(&line->items[s->base]);
+        if (c->tried && was_run(&ran, p->store, there.at.id, err))
+            return -1;
+        if (strcmp(there.at.id, c->at.id) == 0)
+            there = *c;
+        there.back = c->alarm ? was_before(line, s) : c->back;
+        if (ran && !is_told(p, there.at.id))
+            tell(p, &there);
+    }
     return 0;
 }
 
-// All of a series. One of which the repository knows no commit is another's.
-static int place_changes(struct linked_history *linked, struct loading *l, struct store *store,
-                         struct arena *arena, struct error *err)
+static int place_change(struct placing *p, const struct linked_change *c, struct error *err)
+{
+    const struct line *line = &p->all->line;
+    const size_t at = place_on(line, c->at.id);
+    int64_t kernel, from, to;
+    size_t found = 0;
+    if (store_link_codes(&kernel, &from, &to, p->store, c->link, err) ||
+        tell_on_line(p, c, &found, from, to, err))
+        return -1;
+    const bool stays = at == SIZE_MAX ? !found && is_behind(p, c) : !found || at >= LOOKED_AT;
+    if (stays && !c->tried && !is_told(p, c->at.id))
+        tell(p, c);
+    else if (at == SIZE_MAX && !found && !stays && !c->tried)
+        tell_aside(p, *c, newest_known(line, kernel));
+    return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct linked_change *a = left, *b = right;
+    return (a->at.time_s > b->at.time_s) - (a->at.time_s < b->at.time_s);
+}
+
+static void end_placing(struct placing *p)
+{
+    if (p->count)
+        qsort(p->items, p->count, sizeof(*p->items), by_time);
+    p->linked->changes = arena_copy(p->arena, p->items, p->count * sizeof(*p->items));
+    p->linked->change_count = p->count;
+    free(p->items);
+}
+
+static void drop_tried(struct linked_history *linked)
 {
     size_t kept = 0;
-    bool ours = false;
-    for (size_t i = 0; l->line.count && i < linked->change_count && !ours; i++)
-        ours = is_in_repository(l, linked->changes[i].at.id, arena);
-    for (size_t i = 0; ours && i < linked->change_count; i++) {
-        struct linked_change c = linked->changes[i];
-        bool stays, twice = false;
-        if (place_change(&stays, &c, l, store, arena, err))
-            return -1;
-        for (size_t k = 0; k < linked->change_count && c.was; k++)
-            twice |=
-                k != i && (k < kept || k > i) && strcmp(linked->changes[k].at.id, c.at.id) == 0;
-        if (stays && !twice)
-            linked->changes[kept++] = c;
+    for (size_t i = 0; i < linked->change_count; i++) {
+        if (!linked->changes[i].tried)
+            linked->changes[kept++] = linked->changes[i];
     }
-    linked->change_count = ours ? kept : linked->change_count;
+    linked->change_count = kept;
+}
+
+// All of a series. One of which the repository knows no commit is another's.
+static int place_changes(struct placing *p, struct error *err)
+{
+    const struct linked_change *changes = p->linked->changes;
+    const size_t count = p->linked->change_count;
+    bool ours = false;
+    int status = 0;
+    for (size_t i = 0; p->all->line.count && i < count && !ours; i++)
+        ours = is_in_repository(p->all, changes[i].at.id, p->arena) ||
+               is_in_repository(p->all, changes[i].base.id, p->arena);
+    if (!ours) {
+        drop_tried(p->linked);
+        return 0;
+    }
+    if (!p->all->line.stays_read)
+        status = read_stays(&p->all->line, p->store, &p->all->set->arena, err);
+    for (int own = 1; own >= 0; own--) { // what was measured there first
+        for (size_t i = 0; status == 0 && i < count; i++) {
+            if (own == (place_on(&p->all->line, changes[i].at.id) != SIZE_MAX))
+                status = place_change(p, &changes[i], err);
+        }
+    }
+    end_placing(p);
+    return status;
+}
+
+// ---- alarms that pairs confirmed ----
+
+// Where codes are not linked one after the other, what times alone call slower or faster is paired
+// with the code that it was held against (ci/gate/linking.h), or was in a gate. Such a link is a
+// change where a plain run looked.
+
+static int take_alarm(struct linked_history *linked, const struct link_fact *link,
+                      const struct commit_places *places, struct store *store, struct error *err)
+{
+    const struct commit_place *head = commit_place_find(places, link->head);
+    const struct commit_place *base = commit_place_find(places, link->base);
+    struct linked_change *c = &linked->changes[linked->change_count];
+    bool ran;
+    if (!head || !base || link->back > 0 ||
+        (link->kind != VERDICT_SLOWER && link->kind != VERDICT_FASTER))
+        return 0;
+    if (was_run(&ran, store, head->id, err))
+        return -1;
+    *c = history_alarm(link);
+    c->tried = !ran;
+    c->at.time_s = head->time_s;
+    c->base.time_s = base->time_s;
+    text_copy(c->at.id, sizeof(c->at.id), head->id);
+    text_copy(c->base.id, sizeof(c->base.id), base->id);
+    linked->change_count++;
+    return 0;
+}
+
+static int take_alarms(struct linked_history *linked, struct loader *l,
+                       const struct series_entry *entry, struct arena *scratch, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    struct link_fact *links;
+    size_t count;
+    if (linked->neighbours || linked->links == 0)
+        return 0;
+    if (store_link_facts(&links, &count, l->store, &series, 0, scratch, err))
+        return -1;
+    linked->changes = arena_alloc(&l->found, (count + 1) * sizeof(*linked->changes));
+    linked->change_count = 0;
+    for (size_t i = count; i-- > 0;) { // the newest first
+        if (take_alarm(linked, &links[i], &l->all->set->places, l->store, err))
+            return -1;
+    }
     return 0;
 }
 
@@ -550,11 +815,13 @@ static int read_links(struct series_history *s, struct loader *l, const struct s
 static int load_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
                       struct arena *scratch, struct error *err)
 {
-    if (read_links(s, l, entry, scratch, err))
+    if (read_links(s, l, entry, scratch, err) || take_alarms(&s->linked, l, entry, scratch, err))
         return -1;
+    struct placing placing = {
+        .all = l->all, .store = l->store, .linked = &s->linked, .arena = &l->found};
     struct sharing *sharing = l->sharing;
     pthread_mutex_lock(&sharing->lock); // the line is read once, and the repository by one
-    const int status = place_changes(&s->linked, l->all, l->store, &l->found, err);
+    const int status = place_changes(&placing, err);
     pthread_mutex_unlock(&sharing->lock);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "tests/helpers/test.h"
 
 #include <git2.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ struct world {
     int count;
     int main, topic; // their tips; topic -1: there is none
     bool measured[CODES];
+    bool compared[CODES][CODES]; // side by side, as base and head
     struct random random;
     const char *policy;
 };
@@ -193,19 +195,100 @@ static void show(const struct world *w)
                       w->commits[i].ran ? ", was run" : "");
 }
 
+// Rows of a table of the store.
+static long rows_of(const struct world *w, const char *table)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    char *path = xprintf("%s/%s.db", directory, w->policy);
+    char *sql = xprintf("SELECT count(*) FROM %s", table);
+    long rows = 0;
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, sql, -1, &row, NULL) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW)
+        rows = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    free(sql);
+    free(path);
+    return rows;
+}
+
+// `run -n` has said what of that a run would do; the builds are those of a code that is known.
+static void does_what_it_said(const struct world *w, long measured, long paired, const char *plan)
+{
+    char *would = xprintf("dry run: %ld of 1 series would be measured%s\n", measured,
+                          !measured && paired ? ", and 1 compared with earlier codes" : "");
+    if (!strstr(plan, would)) {
+        show(w);
+        fail_msg("%s: the run did '%s' and -n had said:\n%s", w->policy, would, plan);
+    }
+    free(would);
+}
+
 static void measure(struct world *w, int at)
 {
     const int base = before(w, at);
-    const double now = atof(takes[w->commits[at].code]);
+    const int code = w->commits[at].code;
+    const double now = atof(takes[code]);
     const double then = base < 0 ? now : atof(takes[w->commits[base].code]);
+    plumb(w, "run", w->commits[at].id, "-n");
+    char *plan = xstrdup(outcome.output);
+    const bool planned = w->measured[code] && !strstr(plan, "nothing to do");
+    const long plain = rows_of(w, "measurements WHERE plain = 1"), links = rows_of(w, "links");
     plumb(w, "run", w->commits[at].id, NULL);
-    w->commits[at].ran = w->measured[w->commits[at].code] = true;
+    if (planned)
+        does_what_it_said(w, rows_of(w, "measurements WHERE plain = 1") - plain,
+                          rows_of(w, "links") > links, plan);
+    free(plan);
+    w->commits[at].ran = w->measured[code] = true;
+    if (now != then)
+        w->compared[w->commits[base].code][code] = true;
     const char *says = now > then ? "SLOWER: 1 slower" : now < then ? "OK: 1 faster" : "OK: ";
     if (outcome.code == (now > then) && strstr(outcome.output, says))
         return;
     show(w);
     fail_msg("%s: commit %d, held against %d: expected '%s', exit %d:\n%s", w->policy, at, base,
              says, outcome.code, outcome.output);
+}
+
+// ---- what the history says ----
+
+static void git(const char *words)
+{
+    char *command = xprintf("cd '%s' && git %s", directory, words);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+// Codes that were compared, where main has one after the other: each such commit once, in CSV, and
+// nothing else of main. What is open on the branch stands beside it.
+static void history_tells_the_line(struct world *w)
+{
+    char *store = xprintf("%s.db", w->policy);
+    const char *argv[] = {"history", "--repo", ".", "--store", store, "--format", "csv", NULL};
+    int last = -1;
+    git("symbolic-ref HEAD refs/heads/main");
+    plumb_run(&outcome, directory, argv, 0);
+    for (int at = w->main, next; at >= 0; at = next) {
+        next = before(w, at);
+        char *row = xprintf(",linked,%s,", w->commits[at].id);
+        const char *found = strstr(outcome.output, row);
+        const bool told = found && !(found = strstr(found + 1, row)), twice = found != NULL;
+        const bool changed = next >= 0 && w->measured[w->commits[at].code] &&
+                             w->compared[w->commits[next].code][w->commits[at].code];
+        if (twice || told != changed) {
+            show(w);
+            fail_msg("%s: commit %d is told %s, main is at %d\n%s", w->policy, at,
+                     twice  ? "twice"
+                     : told ? "and did not change"
+                            : "not at all",
+                     w->main, outcome.output);
+        }
+        free(row);
+        last = at;
+    }
+    assert_true(last >= 0);
+    free(store);
 }
 
 static void a_run_holds_each_commit_against_its_first_parent(void **state)
@@ -221,6 +304,8 @@ static void a_run_holds_each_commit_against_its_first_parent(void **state)
             const int at = step(&w);
             if (draw(&w, 3))
                 measure(&w, at);
+            if (strcmp(w.policy, "off") != 0)
+                history_tells_the_line(&w);
         }
     }
 }
@@ -261,13 +346,6 @@ static void a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing(void 
 
 // ---- what is told of it ----
 
-static void git(const char *words)
-{
-    char *command = xprintf("cd '%s' && git %s", directory, words);
-    assert_int_equal(system(command), 0);
-    free(command);
-}
-
 static void tells(const struct world *w, const char *what, const char *more, int code,
                   const char *part)
 {
@@ -287,32 +365,70 @@ static void tells_one_change_at(const struct world *w, int at)
     free(line);
 }
 
+static const char *const pairing[] = {"on", "silent"}; // those by which codes are compared
+
 static void a_change_is_told_once_and_where_the_line_has_it(void **state)
 {
-    struct world w;
-    begin(&w, "on", 1);
+    for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
+        struct world w;
+        begin(&w, pairing[p], 1);
+        git("symbolic-ref HEAD refs/heads/main");
+        tells_one_change_at(&w, w.topic); // its branch is open
+        const int squashed = w.main = commit(&w, "main", w.main, -1, 1);
+        measure(&w, w.main);
+        tells_one_change_at(&w, squashed);
+        git("branch -q -D topic");
+        const size_t links = links_of(&w);
+        const int amended = commit(&w, "main", w.commits[squashed].parent, -1, 1);
+        measure(&w, amended);
+        assert_int_equal(links_of(&w), links);
+        tells_one_change_at(&w, amended);
+        w.main = commit(&w, "main", amended, -1, 0); // undone, and done again
+        measure(&w, w.main);
+        w.main = commit(&w, "main", w.main, -1, 1);
+        measure(&w, w.main);
+        tells(&w, "history", NULL, 0, ": 3 changes\n");
+        tells(&w, "events", "--check", 1, "3 events: 2 confirmed, 1 fixed");
+    }
+}
+
+// What a pull request's gate found is told where a plain run meets it, and the branch's is not.
+static void what_a_gate_found_is_told_where_main_has_it(void **state)
+{
+    struct world w = {.topic = -1, .policy = "silent"};
     git("symbolic-ref HEAD refs/heads/main");
-    tells_one_change_at(&w, w.topic); // its branch is open
-    const int squashed = w.main = commit(&w, "main", w.main, -1, 1);
+    git("--version >/dev/null && rm -rf *.db *.db-*");
+    w.main = commit(&w, "main", -1, -1, 0);
     measure(&w, w.main);
-    tells_one_change_at(&w, squashed);
-    git("branch -q -D topic");
-    const size_t links = links_of(&w);
-    const int amended = commit(&w, "main", w.commits[squashed].parent, -1, 1);
-    measure(&w, amended);
-    assert_int_equal(links_of(&w), links);
-    tells_one_change_at(&w, amended);
+    w.topic = commit(&w, "topic", w.main, -1, 1);
+    char *head = xprintf("--head=%s", w.commits[w.topic].id);
+    plumb(&w, "gate", head, NULL);
+    free(head);
+    plumb_said(&outcome, 1, "SLOWER: 1 slower");
+    tells(&w, "events", "--check", 0, "0 events");
+    w.main = commit(&w, "main", w.main, -1, 1);
+    tells(&w, "events", "--check", 0, "0 events");
+    w.compared[0][1] = true;
+    measure(&w, w.main);
+    assert_int_equal(links_of(&w), 1);
+    tells_one_change_at(&w, w.main);
 }
 
 static void what_no_branch_has_is_withdrawn_and_not_fixed(void **state)
 {
-    struct world w;
-    begin(&w, "on", 1);
-    git("symbolic-ref HEAD refs/heads/main");
-    tells_one_change_at(&w, w.topic);
-    git("branch -q -D topic");
-    tells(&w, "events", "--check", 0, "1 event: 1 withdrawn");
-    tells(&w, "history", NULL, 0, ": 0 changes");
+    for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
+        struct world w;
+        begin(&w, pairing[p], 1);
+        git("symbolic-ref HEAD refs/heads/main");
+        tells_one_change_at(&w, w.topic);
+        git("branch -q -D topic");
+        tells(&w, "events", "--check", 0, "1 event: 1 withdrawn");
+        tells(&w, "history", NULL, 0, ": 0 changes\n");
+        git("reflog expire --expire=now --all"); // and its commit is gone
+        git("-c gc.auto=0 prune --expire=now");
+        tells(&w, "events", "--check", 0, "1 event: 1 withdrawn");
+        tells(&w, "history", NULL, 0, ": 0 changes\n");
+    }
 }
 
 // An accepted level is of the commits before it, and of no other branch's.
@@ -341,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing),
         cmocka_unit_test(a_change_is_told_once_and_where_the_line_has_it),
+        cmocka_unit_test(what_a_gate_found_is_told_where_main_has_it),
         cmocka_unit_test(what_no_branch_has_is_withdrawn_and_not_fixed),
         cmocka_unit_test(nothing_is_accepted_that_nobody_accepted),
         cmocka_unit_test(a_run_holds_each_commit_against_its_first_parent),
