@@ -127,23 +127,26 @@ static int choose_form(struct init *init, struct error *err)
                      asked);
 }
 
-// Launchers know their kernels' grids; so kernels come second.
-static enum callee wanted(const struct init *init)
+// Launchers know their kernels' grids; so a kernel that one launches needs no shim, and others come
+// in where their grid is known, or where there is no launcher at all.
+static bool is_wanted(const struct init *init, const struct signature *s)
 {
     if (init->form == FORM_HOST || init->form == FORM_CUTLASS)
-        return init->form == FORM_HOST ? CALLEE_HOST : CALLEE_CUTLASS;
-    return count_of(init, CALLEE_LAUNCHER, true) ? CALLEE_LAUNCHER : CALLEE_KERNEL;
+        return s->callee == (init->form == FORM_HOST ? CALLEE_HOST : CALLEE_CUTLASS);
+    return s->callee == CALLEE_LAUNCHER ||
+           (s->callee == CALLEE_KERNEL && !s->covered &&
+            (shim_has_grid(s) || !count_of(init, CALLEE_LAUNCHER, true)));
 }
 
-// Is a kernel of its form, had it been understood.
+// Would be a kernel of its form, had it been understood: of a launcher that is not, the kernel may
+// be.
 static bool is_missed(const struct init *init, const struct signature *s)
 {
-    const enum callee callee = wanted(init);
-    const enum callee other = callee == CALLEE_LAUNCHER ? CALLEE_KERNEL : CALLEE_HOST;
     if (s->unnameable)
         return true;
-    return !s->understood && s->callee != CALLEE_HOST && s->callee != other &&
-           (callee != CALLEE_CUTLASS || s->callee == callee);
+    if (s->understood || s->callee == CALLEE_HOST || s->covered)
+        return false;
+    return init->form != FORM_CUTLASS || s->callee == CALLEE_CUTLASS;
 }
 
 static void tell_others(const struct init *init)
@@ -305,7 +308,7 @@ static void find_candidates(struct init *init)
     name_apart(init);
     for (size_t i = 0; i < found->count; i++) {
         const struct signature *s = &found->items[i];
-        if (s->callee != wanted(init) || !s->understood)
+        if (!s->understood || !is_wanted(init, s))
             continue;
         if (!is_first(init, i))
             printf("left out: %.80s of %.120s: another kernel has its name\n", s->name, s->file);
@@ -458,15 +461,18 @@ static const char *why_unbuilt(const struct checking *k, size_t candidate)
     const char *file = arena_printf(arena, "/t%zu.", candidate);
     const char *library = arena_printf(arena, "t%zu.so: ", candidate);
     struct build_error errors[BUILD_ERRORS];
-    if (built->detail && strncmp(built->detail, library, strlen(library)) == 0)
-        return built->detail + strlen(library);
+    if (built->detail && strncmp(built->detail, library, strlen(library)) == 0) {
+        const char *symbol = strstr(built->detail, "undefined symbol: ");
+        return symbol ? arena_printf(arena, "%s, which another source has", symbol)
+                      : built->detail + strlen(library);
+    }
     char *whole = log_tail(built->failure.log ? built->failure.log : "", LOG_MOST);
     char *own = lines_of(whole, file, c->s->file);
     const size_t count = build_errors_find(errors, own, arena);
     free(own);
     free(whole);
     if (!count)
-        return "its compiler said nothing";
+        return NULL;
     return errors[0].file[0] && !strstr(errors[0].file, file)
                ? arena_printf(arena, "%s:%u: %s", errors[0].file, errors[0].line, errors[0].text)
                : errors[0].text;
@@ -648,7 +654,8 @@ static int open_checking(struct checking *k, const struct options *options, stru
     return 0;
 }
 
-// 1: it was built. What kept all of them from it is no fault of any: a compiler is missing.
+// 1: some are built, or it was said of some why not. What keeps all of them from it without a word
+// on one is no fault of any: a compiler is missing.
 static int sort_built(struct checking *k)
 {
     struct init *init = k->init;
@@ -659,7 +666,11 @@ static int sort_built(struct checking *k)
         const bool built = built_find(&k->built, try_name(i, 0, &init->arena), device);
         c->check = built ? CHECK_BUILDS : CHECK_UNBUILT;
         c->why = built ? NULL : why_unbuilt(k, i);
-        any |= built;
+        any |= built || c->why;
+    }
+    for (size_t i = 0; any && i < init->count; i++) {
+        if (init->candidates[i].check == CHECK_UNBUILT && !init->candidates[i].why)
+            init->candidates[i].why = "it is not built, or cannot be loaded";
     }
     return any;
 }

@@ -619,6 +619,7 @@ static bool read_launch(struct launch *out, struct reading *r, const char *at)
         count++;
     if (count < 2)
         return false;
+    out->at = at;
     out->kernel = arena_strndup(r->arena, name.at, (size_t)(name.end - name.at));
     out->templated = numbers.at != NULL;
     out->numbers = numbers.at ? read_numbers(r, numbers, name.at) : NULL;

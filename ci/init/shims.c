@@ -197,7 +197,8 @@ static const char *value_of(enum argument argument, const struct call *call)
         [ARG_K] = "p->k",    [ARG_A] = "args->a",
         [ARG_B] = "args->b", [ARG_C] = "args->c",
         [ARG_ALPHA] = "1",   [ARG_BETA] = "0",
-        [ARG_LDC] = "p->n",  [ARG_STREAM] = "(cudaStream_t)stream"};
+        [ARG_LDC] = "p->n",  [ARG_STREAM] = "(cudaStream_t)stream",
+        [ARG_HANDLE] = "0"};
     static const char *const columns[ARGUMENT_KINDS] = {
         [ARG_M] = "p->n", [ARG_N] = "p->m", [ARG_A] = "args->b", [ARG_B] = "args->a"};
     const char *a_step = call->layout[1] == 'N' ? "p->k" : "p->m"; // of the problem's A and B
@@ -380,16 +381,26 @@ static void write_cutlass(struct buffer *out, const struct signature *s, const c
 
 static void write_head(struct buffer *out, const struct signature *s)
 {
-    const struct word words[] = {{"NAME", s->name}, {"FILE", s->file}};
+    struct buffer beside = {0};
+    if (s->beside)
+        buffer_printf(&beside, "#include <%s>\n", s->beside);
+    const struct word words[] = {
+        {"NAME", s->name}, {"FILE", s->file}, {"BESIDE", beside.bytes ? beside.bytes : ""}};
     if (s->callee == CALLEE_HOST)
         buffer_puts(out, "#include <string.h>\n");
     else // which sources often take for granted
-        buffer_puts(out, "#include <stdint.h>\n#include <stdio.h>\n");
+        buffer_puts(out, "#include <assert.h>\n#include <float.h>\n#include <math.h>\n#include "
+                         "<stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n");
+    if (strcmp(s->in_type, "FP16") == 0)
+        buffer_puts(out, "#include <cuda_fp16.h>\n");
+    if (strcmp(s->in_type, "BF16") == 0)
+        buffer_puts(out, "#include <cuda_bf16.h>\n");
     if (s->waits) // a launch that waits cannot be timed; the stopwatch waits itself
         buffer_puts(out, "#include <cuda_runtime.h>\n"
                          "#define cudaDeviceSynchronize() cudaSuccess\n"
                          "#define cudaStreamSynchronize(stream) cudaSuccess\n");
     fill(out, asset_init_shim, words, ARRAY_COUNT(words));
+    buffer_free(&beside);
 }
 
 static const char *device_of(const struct signature *s)
@@ -475,8 +486,8 @@ static void add_compiler(struct buffer *out, const struct shim_policy *policy)
     }
     buffer_printf(out,
                   "nvcc -std=c++%s -O3 -gencode arch=compute_%s,code=sm_%s -shared -Xcompiler "
-                  "-fPIC -cudart shared -Xlinker -rpath=/usr/local/cuda/lib64 -Xfatbin "
-                  "-compress=false%s",
+                  "-fPIC,-fvisibility=hidden,-ffunction-sections -cudart shared -Xlinker "
+                  "--gc-sections,-rpath=/usr/local/cuda/lib64 -Xfatbin -compress=false%s",
                   cutlass ? "17" : "20", policy->arch, policy->arch,
                   cutlass ? " --expt-relaxed-constexpr -I$CUTLASS/include "
                             "-I$CUTLASS/tools/util/include"

@@ -92,10 +92,19 @@ static const struct {
     const char *name;
     bool pointer;
 } known[ARGUMENT_KINDS] = {
-    [ARG_M] = {"m", false},         [ARG_N] = {"n", false},       [ARG_K] = {"k", false},
-    [ARG_A] = {"a", true},          [ARG_B] = {"b", true},        [ARG_C] = {"c", true},
-    [ARG_ALPHA] = {"alpha", false}, [ARG_BETA] = {"beta", false}, [ARG_LDA] = {"lda", false},
-    [ARG_LDB] = {"ldb", false},     [ARG_LDC] = {"ldc", false},   [ARG_STREAM] = {"stream", false},
+    [ARG_M] = {"m", false},
+    [ARG_N] = {"n", false},
+    [ARG_K] = {"k", false},
+    [ARG_A] = {"a", true},
+    [ARG_B] = {"b", true},
+    [ARG_C] = {"c", true},
+    [ARG_ALPHA] = {"alpha", false},
+    [ARG_BETA] = {"beta", false},
+    [ARG_LDA] = {"lda", false},
+    [ARG_LDB] = {"ldb", false},
+    [ARG_LDC] = {"ldc", false},
+    [ARG_STREAM] = {"stream", false},
+    [ARG_HANDLE] = {"handle", false},
 };
 
 // Type and name of one parameter, without const and its like.
@@ -179,6 +188,8 @@ static enum argument argument_of(const struct parameter *p)
     char bare[40];
     if (strcmp(p->type, "cudaStream_t") == 0)
         return ARG_STREAM;
+    if (strcmp(p->type, "cublasHandle_t") == 0)
+        return ARG_HANDLE;
     const char *name = bare_name(bare, p);
     for (int i = 0; i < ARGUMENT_KINDS; i++) {
         if (strcasecmp(name, known[i].name) == 0 && known[i].pointer == p->pointer)
@@ -528,6 +539,50 @@ struct looked_at {
     const struct launch_list *launches;
 };
 
+static void launched_by(const struct launch_list *launches, struct span body, size_t by)
+{
+    for (size_t i = 0; i < launches->count; i++) {
+        struct launch *l = &launches->items[i];
+        if (l->at >= body.at && l->at < body.end)
+            l->by = by;
+    }
+}
+
+static bool is_named(const struct signature *s, const char *kernel)
+{
+    const size_t length = strlen(kernel);
+    return strncmp(s->name, kernel, length) == 0 && (!s->name[length] || s->name[length] == '<');
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// What a launcher launches needs no shim of its own; where another source defines it, that is
+// compiled with the launcher's, unless it is there already.
+static void join_launchers(struct signature_list *list, const struct launch_list *launches,
+                           const struct source_text *sources, size_t count)
+{
+    for (size_t i = 0; i < launches->count; i++) {
+        const struct launch *l = &launches->items[i];
+        struct signature *launcher = l->by ? &list->items[l->by - 1] : NULL;
+        for (size_t k = 0; launcher && k < list->count; k++) {
+            struct signature *s = &list->items[k];
+            if (s->callee != CALLEE_KERNEL || !is_named(s, l->kernel))
+                continue;
+            s->covered = true;
+            size_t source = 0;
+            while (source < count && strcmp(sources[source].file, launcher->file) != 0)
+                source++;
+            if (ends_with(s->file, ".cu") && strcmp(s->file, launcher->file) != 0 &&
+                source < count && !strstr(sources[source].text, base_of(s->file)))
+                launcher->beside = s->file;
+        }
+    }
+}
+
 static void add(struct signature_list *list, const struct definition *d,
                 const struct looked_at *source, struct arena *arena)
 {
@@ -550,6 +605,8 @@ static void add(struct signature_list *list, const struct definition *d,
         understand(&s, d->parameters, &aliases, arena);
     if (s.callee == CALLEE_HOST && (source->cuda || !s.understood))
         return;
+    if (s.callee == CALLEE_LAUNCHER && s.understood)
+        launched_by(source->launches, d->body, list->count + 1);
     signatures_add(list, &s, arena);
 }
 
@@ -583,6 +640,7 @@ void signatures_find(struct signature_list *list, const struct source_text *sour
         aliases_find(&source.aliases, sources[i].text, plain[i], arena);
         find_functions(list, &source, arena);
     }
+    join_launchers(list, &launches, sources, count);
     for (size_t i = 0; i < count; i++)
         free(plain[i]);
     free(plain);
@@ -921,7 +979,7 @@ static void refuse_unnameable(struct signature_list *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         struct signature *s = &found->items[i];
-        if (!strpbrk(s->file, "\"\\<>\n"))
+        if (!strpbrk(s->file, "\"\\<>\n") && !strpbrk(s->beside ? s->beside : "", "\"\\<>\n"))
             continue;
         s->unnameable = s->understood;
         s->understood = false;

@@ -39,6 +39,7 @@ enum argument {
     ARG_LDB,
     ARG_LDC,
     ARG_STREAM,
+    ARG_HANDLE, // of a library, which a kernel of one's own does not use
     ARGUMENT_KINDS
 };
 
@@ -52,10 +53,13 @@ struct launch {
     const char *numbers;               // which are these, or NULL: they are not read
     const char *grid, *block, *shared; // each NULL: it is not read
     size_t given;                      // with how many arguments
+    const char *at;                    // in the plain text, while that is there
+    size_t by;                         // the launcher that is understood, which launches it; 0:
+                                       // none, else its place among the functions, and 1
 };
 
 struct launch_list {
-    const struct launch *items;
+    struct launch *items;
     size_t count;
 };
 
@@ -75,6 +79,7 @@ struct signature {
     bool understood;    // else only the above is known: it may be a matrix product, or not
     bool unnameable;    // its path could not be written in a shim; `why` says so
     bool waits;         // a launcher that waits for the device
+    const char *beside; // another source, which defines what a launcher launches, or NULL
     const char *why;    // it is not understood, as what comes first of it; else NULL
     enum argument arguments[PARAMETERS_MAX];
     size_t count;
@@ -83,6 +88,7 @@ struct signature {
     enum cutlass_device device;           // of CALLEE_CUTLASS
     const char *layout;                   // of its problems, as in PLUMB_TN
     const struct launch *launch;          // of CALLEE_KERNEL: how its sources launch it, or NULL
+    bool covered;                         // a launcher that is understood launches it
     bool square;                          // it is given one size, for m, n and k
     bool product;                         // its name says that it multiplies matrices
 };

@@ -165,6 +165,30 @@ static void a_kernel_is_launched_as_any_source_launches_it(void **state)
     assert_null(list.items[2].launch);
 }
 
+// What a launcher launches gets no shim of its own, and its source is compiled with the launcher's.
+static void a_launcher_covers_its_kernels_in_other_sources(void **state)
+{
+    static const char parameters[] = "(int m, int n, int k, float *a, float *b, float *c) {}\n";
+    static const char run[] =
+        "void run(cublasHandle_t handle, int m, int n, int k, float *a, float "
+        "*b, float *c)\n{ own<<<m / 4, 32>>>(m, n, k, a, b, c); }\n";
+    const struct source_text sources[] = {
+        {"src/own.cu", arena_printf(&arena, "__global__ void own%s", parameters)},
+        {"run.cu", run},
+        {"free.cu", arena_printf(&arena, "__global__ void free_one%s", parameters)},
+        {"joined.cu",
+         "#include \"free.cu\"\nvoid go(int m, int n, int k, float *a, float *b, float "
+         "*c)\n{ free_one<<<m / 4, 32>>>(m, n, k, a, b, c); }\n"}};
+    struct signature_list list = {0};
+    signatures_find(&list, sources, ARRAY_COUNT(sources), &arena);
+    assert_int_equal(list.count, 4);
+    assert_true(list.items[0].covered && list.items[2].covered);
+    assert_true(list.items[1].understood);
+    assert_int_equal(list.items[1].arguments[0], ARG_HANDLE);
+    assert_string_equal(list.items[1].beside, "src/own.cu");
+    assert_null(list.items[3].beside); // it includes it
+}
+
 static void c_files_give_only_what_is_understood(void **state)
 {
     const struct signature_list list = find(
@@ -232,6 +256,7 @@ int main(void)
         cmocka_unit_test(templates_and_names_of_types_are_seen_through),
         cmocka_unit_test(one_size_is_that_of_squares),
         cmocka_unit_test(a_kernel_is_launched_as_any_source_launches_it),
+        cmocka_unit_test(a_launcher_covers_its_kernels_in_other_sources),
         cmocka_unit_test(c_files_give_only_what_is_understood),
         cmocka_unit_test(hostile_sources_come_to_an_end),
     };
