@@ -386,7 +386,7 @@ static bool affords(const struct session *s, const struct duet *d, enum regime r
 {
     const struct place *place = d->owner;
     const double expected_s =
-        s->look[regime].count ? pace_expect(&s->look[regime], 1) : look_first_s;
+        s->look[regime].count > 0 ? pace_expect(&s->look[regime], 1) : look_first_s;
     size_t left = 0;
     for (size_t i = 0; i < s->duets->count; i++) {
         const struct place *other = s->duets->items[i].owner;
