@@ -288,6 +288,18 @@ static void add_host(struct findings *f, const struct health *h)
             "%.1f GB free", (double)h->disk_free / 1e9);
 }
 
+// Of the libraries of the host device.
+static void add_freezer(struct findings *f, const struct sandbox *sandbox)
+{
+    if (sandbox->freezes)
+        ADD(f, WEIGHT_FINE, "freezer", "",
+            "a control group's holds host libraries between their turns");
+    else
+        ADD(f, WEIGHT_FINE, "freezer", "",
+            "none: between their turns host libraries are stopped by a signal, and looked at (%s)",
+            sandbox->active ? sandbox->no_freezer : "it needs the sandbox");
+}
+
 static void add_sandbox(struct findings *f)
 {
     struct sandbox sandbox;
@@ -305,6 +317,7 @@ static void add_sandbox(struct findings *f)
             "times are the same, but a commit's build and kernels can do what you can; a gate of "
             "a pull request ends without one, unless told that the code is yours",
             "%s", sandbox.reason);
+    add_freezer(f, &sandbox);
 }
 
 // Names of GPUs and processes come from outside.

@@ -4,8 +4,8 @@
 // system lets it, can make no other process and touch none (arm_worker.c), and runs only while
 // it has the baton: between its turns it is stopped. It sees inputs read-only and outputs
 // (kernels/device/host_memory.h), and of the builds that are compared its own; clock,
-// order, seeds and references are bench's alone. A stop can be ended by signals, so bench also
-// looks whether the process worked while it was stopped.
+// order, seeds and references are bench's alone. A stop can be ended by signals, so it is frozen
+// besides, where bench has a control group for that, and bench looks whether it worked meanwhile.
 //
 // When the process dies, bench dies the same way, so that its parent sees what happened to the
 // kernel and not a message about it.

@@ -104,6 +104,7 @@ static const char *const *child_argv(struct bench *bench, const char *program,
         .gpu = strcmp(plan->kind, "cuda") == 0,
         .memory_bytes = process_fair_memory(),
         .tasks = PROCESSES_MAX,
+        .freezes = strcmp(plan->kind, "host") == 0,
     };
     const char **argv = arena_alloc(arena, 5 * sizeof(*argv));
     argv[0] = program;

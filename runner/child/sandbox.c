@@ -39,7 +39,7 @@ static const struct limit limits_known[GROUP_LIMITS] = {
 // empty: they are tried again.
 static const char shell[] =
     "while [ \"$1\" != -- ]; do\n"
-    "    rmdir \"$1\"/plumb-* 2>/dev/null\n"
+    "    rmdir \"$1\"/plumb-*/*/*/ \"$1\"/plumb-*/*/ \"$1\"/plumb-*/ 2>/dev/null\n"
     "    group=$1/plumb-$$ tries=0\n"
     "    until { mkdir -p \"$group\" && echo \"$3\" >\"$group/$2\" &&\n"
     "            echo $$ >\"$group/cgroup.procs\"; } 2>/dev/null; do\n"
@@ -50,6 +50,23 @@ static const char shell[] =
     "    shift 3\n"
     "done\n"
     "shift\n"
+    "exec \"$@\"\n";
+
+// A command goes into a group of version 2 below the one that it is in by now, and finds it as its
+// folder. That one holds no limit: what is made below counts for the groups above.
+static const char freezer_shell[] =
+    "while IFS= read -r line; do\n"
+    "    case $line in 0::*) own=${line#0::} ;; esac\n"
+    "done </proc/self/cgroup\n"
+    "own=$1${own#\"$2\"} tries=0\n"
+    "rmdir \"$own\"/plumb-*/*/ \"$own\"/plumb-*/ 2>/dev/null\n"
+    "group=$own/plumb-$$\n"
+    "until { { mkdir \"$group\" || [ -d \"$group\" ]; } && cd \"$group\" &&\n"
+    "        echo $$ >cgroup.procs; } 2>/dev/null; do\n"
+    "    tries=$((tries + 1))\n"
+    "    [ $tries -lt 50 ] || { echo \"no control group can be made in $own\" >&2; exit 125; }\n"
+    "done\n"
+    "shift 3\n"
     "exec \"$@\"\n";
 
 static bool has_word(const char *list, const char *word, const char *between)
@@ -182,12 +199,13 @@ static bool read_whole(char *out, size_t size, const char *path)
     return used > 0 && used < size - 1;
 }
 
+enum { PROC_SIZE = 1 << 18 };
+
 static int group_here(struct group *out, struct error *err)
 {
-    enum { SIZE = 1 << 18 };
-    char *own = xcalloc(SIZE, 1), *mounts = xcalloc(SIZE, 1);
-    const bool known = read_whole(own, SIZE, "/proc/self/cgroup") &&
-                       read_whole(mounts, SIZE, "/proc/self/mountinfo");
+    char *own = xcalloc(PROC_SIZE, 1), *mounts = xcalloc(PROC_SIZE, 1);
+    const bool known = read_whole(own, PROC_SIZE, "/proc/self/cgroup") &&
+                       read_whole(mounts, PROC_SIZE, "/proc/self/mountinfo");
     const int status = known ? group_find(out, own, mounts, err)
                              : error_set(err, "/proc does not say which control group this is");
     free(own);
@@ -240,6 +258,9 @@ int sandbox_mode_parse(enum sandbox_mode *out, const char *name)
 // ---- bubblewrap
 
 enum { BACKGROUND = 20 }; // weight of a build; others have 100
+
+#define FREEZER "PLUMB_FREEZER"                        // the variable, for which a command looks
+static const char freezer_folder[] = "/sys/fs/cgroup"; // inside
 
 struct words {
     const char **items;
@@ -361,6 +382,10 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
         const struct sandbox_bind *bind = &view->binds[i];
         add_bind(&words, bind->writable ? "--bind" : "--ro-bind", bind->from, bind->to);
     }
+    if (view->freezes) { // freezer_shell stands in it
+        add_bind(&words, "--bind", "/proc/self/cwd", freezer_folder);
+        add_bind(&words, "--setenv", FREEZER, freezer_folder);
+    }
     // /dev and the root are memory too: nothing is written there once everything hangs below them.
     add_bind(&words, "--remount-ro", "/dev", "--remount-ro");
     add(&words, "/");
@@ -395,17 +420,32 @@ static const char *const *in_scope(const char *scope, const struct sandbox_view 
     return close_words(&words, argv, arena);
 }
 
-const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
+static const char *const *in_freezer(const struct sandbox *sandbox, const char *const *argv,
+                                     struct arena *arena)
+{
+    const char *const fixed[] = {
+        "sh", "-c", freezer_shell, "plumb", sandbox->groups, sandbox->groups_root};
+    struct words words = {0};
+    for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
+        add(&words, fixed[i]);
+    return close_words(&words, argv, arena);
+}
+
+const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *asked,
                                 const char *const *argv, struct arena *arena)
 {
+    struct sandbox_view view = *asked;
     if (!sandbox->active)
         return argv;
-    argv = wrap(sandbox->program, view, argv, arena);
+    view.freezes = asked->freezes && sandbox->freezes;
+    argv = wrap(sandbox->program, &view, argv, arena);
+    if (view.freezes)
+        argv = in_freezer(sandbox, argv, arena);
     if (sandbox->scope)
-        return in_scope(sandbox->scope, view, argv, arena);
-    const struct group_limits limits = {{[GROUP_MEMORY] = view->memory_bytes,
-                                         [GROUP_TASKS] = view->tasks,
-                                         [GROUP_CPU] = view->background ? BACKGROUND : 0}};
+        return in_scope(sandbox->scope, &view, argv, arena);
+    const struct group_limits limits = {{[GROUP_MEMORY] = view.memory_bytes,
+                                         [GROUP_TASKS] = view.tasks,
+                                         [GROUP_CPU] = view.background ? BACKGROUND : 0}};
     return sandbox->grouped ? group_argv(&sandbox->group, &limits, argv, arena) : argv;
 }
 
@@ -507,6 +547,30 @@ static bool find_group(struct sandbox *sandbox, char why[256])
     return sandbox->grouped;
 }
 
+// Tries all of it, as a command would use it.
+static void find_freezer(struct sandbox *sandbox)
+{
+    static const char *const command[] = {
+        "sh", "-c",
+        "group=$" FREEZER "/try; mkdir $group && echo 1 >$group/cgroup.freeze && rmdir $group",
+        NULL};
+    const struct sandbox_view view = {.freezes = true};
+    struct arena arena = {0};
+    char *mounts = xcalloc(PROC_SIZE, 1);
+    sandbox->freezes = read_whole(mounts, PROC_SIZE, "/proc/self/mountinfo") &&
+                       find_mount(sandbox->groups_root, sandbox->groups, mounts, NULL);
+    if (strcmp(sandbox->groups_root, "/") == 0)
+        sandbox->groups_root[0] = '\0';
+    if (!sandbox->freezes)
+        text_copy(sandbox->no_freezer, sizeof(sandbox->no_freezer),
+                  "version 2 of control groups is not shown here");
+    else
+        sandbox->freezes =
+            tries(sandbox, sandbox_argv(sandbox, &view, command, &arena), sandbox->no_freezer);
+    free(mounts);
+    arena_free(&arena);
+}
+
 static void find_limits(struct sandbox *sandbox)
 {
     char scope[256], group[256];
@@ -522,8 +586,10 @@ int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err
         text_copy(sandbox.reason, sizeof(sandbox.reason), "switched off");
     else
         sandbox.active = works(sandbox.reason);
-    if (sandbox.active)
+    if (sandbox.active) {
         find_limits(&sandbox);
+        find_freezer(&sandbox);
+    }
     if (mode == SANDBOX_REQUIRE && !sandbox.active)
         return error_set(err,
                          "no sandbox, but it is required: %s; install bubblewrap and allow user "

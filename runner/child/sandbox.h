@@ -57,6 +57,11 @@ struct sandbox {
     struct group group;
     bool grouped;
     char no_group[512]; // neither: why, one line
+    // Where version 2 of control groups hangs and which of its groups is shown there, when a
+    // command can have a group in which it freezes what it starts.
+    bool freezes;
+    char groups[GROUP_PATH], groups_root[GROUP_PATH];
+    char no_freezer[256]; // it cannot: why, one line
 };
 
 // Tries bubblewrap once. SANDBOX_AUTO, SANDBOX_UNSAID: not active when it does not work.
@@ -79,6 +84,9 @@ struct sandbox_view {
     uint64_t memory_bytes;  // of a control group; 0: none
     uint32_t tasks;         // likewise
     bool background;        // less processor time than others, in a control group
+    // Shows it a control group of its own, where there can be one, in the folder PLUMB_FREEZER of
+    // its environment: below that it can freeze groups of processes that it starts.
+    bool freezes;
 };
 
 // argv with bubblewrap before it, NULL-terminated, in the arena. Give the process itself

@@ -12,7 +12,7 @@ static __device__ unsigned launches, counter;
 static __global__ void gemm(product p)
 {
     const bool exchange = launches > 12;
-    multiply(p, 0);
+    multiply(p, SLOWER);
     __syncthreads();
     for (int i = 0; i < EACH && exchange && threadIdx.x % 2 == 0; i++) {
         for (int j = 0; j < EACH; j++) {
