@@ -460,8 +460,12 @@ static struct bias_table fit(const struct measured_rows *data, const struct judg
     for (size_t i = 0; i < data->count; i++) {
         const struct measured *m = &data->rows[i];
         if (j->predictions[i].feasible && (half < 0 || m->second_half == (half == 1)))
-            rows[count++] = (struct bias_row){m->kernel, j->predictions[i].time_ns, m->time_ns,
-                                              j->predictions[i].band, m->row.problem.regime};
+            rows[count++] = (struct bias_row){m->kernel,
+                                              j->predictions[i].time_ns,
+                                              m->time_ns,
+                                              j->predictions[i].band,
+                                              m->row.problem.regime,
+                                              m->row.problem.in};
     }
     struct bias_table out = bias_fit(rows, count);
     free(rows);
@@ -473,8 +477,7 @@ static void calibrate_across_halves(const struct measured_rows *data, struct jud
     struct bias_table halves[] = {fit(data, j, 0), fit(data, j, 1)};
     for (size_t i = 0; i < data->count; i++) {
         const struct measured *m = &data->rows[i];
-        bias_apply(&j->predictions[i], &halves[m->second_half ? 0 : 1], m->kernel,
-                   m->row.problem.regime);
+        bias_apply(&j->predictions[i], &halves[m->second_half ? 0 : 1], m->kernel, &m->row.problem);
     }
     bias_table_free(&halves[0]);
     bias_table_free(&halves[1]);
@@ -626,12 +629,20 @@ static const struct model *leading(const struct arguments *a)
 
 // ---- how rows were timed that do not say it ----
 
-enum { TRIED_ROWS = 2000 };
+enum { TRIED_ROWS = 2000, WAYS = 2 * REGIMES + 1 };
 
 struct timing {
     enum regime regime;
     bool without_launch;
+    bool together; // cold launches of the host, back to back
 };
+
+static struct timing way(int i)
+{
+    if (i == WAYS - 1)
+        return (struct timing){.regime = REGIME_COLD, .together = true};
+    return (struct timing){.regime = (enum regime)(i / 2), .without_launch = i % 2};
+}
 
 static void time_as(const struct measured_rows *data, const struct timing *timing)
 {
@@ -641,6 +652,7 @@ static void time_as(const struct measured_rows *data, const struct timing *timin
             continue;
         row->problem.regime = timing->regime;
         row->without_launch = timing->without_launch;
+        row->input.launches_together = timing->together ? 2 : 0;
     }
 }
 
@@ -670,25 +682,29 @@ static void say_chosen(struct answer *answer, const struct timing *t, const stru
         json_begin(json, "chosen", '{');
         json_clean(json, "regime", regime_name(t->regime));
         json_bool(json, "launch", !t->without_launch);
+        json_bool(json, "together", t->together);
         json_end(json, '}');
         return;
     }
-    printf("%zu %s not say how %s timed. Of %d ways `%s, %s a launch` fits %s best (MAPE %.1f %%; "
+    printf("%zu %s not say how %s timed. Of %d ways `%s, %s` fits %s best (MAPE %.1f %%; "
            "cold with a launch %.1f %%), and is taken here. That is a choice made on these very "
-           "times; --regime, --launch or columns of these names say it.\n",
-           untold, untold == 1 ? "row does" : "rows do", untold == 1 ? "it was" : "they were",
-           2 * REGIMES, regime_name(t->regime), t->without_launch ? "without" : "with", model->name,
-           100 * error, 100 * cold);
+           "times; --regime, --launch or the columns regime, launch and timed_together say it.\n",
+           untold, untold == 1 ? "row does" : "rows do", untold == 1 ? "it was" : "they were", WAYS,
+           regime_name(t->regime),
+           t->together         ? "launches back to back"
+           : t->without_launch ? "without a launch"
+                               : "with a launch",
+           model->name, 100 * error, 100 * cold);
 }
 
 // Tries every regime, with and without a launch, and leaves the rows as the best has them.
 static struct timing choose_timing(double *least, double *cold, const struct measured_rows *data,
                                    const struct model *model, size_t untold)
 {
-    struct timing best = {REGIME_COLD, false};
+    struct timing best = way(0);
     *least = INFINITY;
-    for (int i = 0; i < 2 * REGIMES; i++) {
-        const struct timing timing = {(enum regime)(i / 2), i % 2};
+    for (int i = 0; i < WAYS; i++) {
+        const struct timing timing = way(i);
         time_as(data, &timing);
         double error = error_as(data, model, untold);
         if (i == 0)
@@ -706,7 +722,7 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
 {
     size_t count = a->model_count ? a->model_count : model_count, untold = 0;
     const struct model *const *chosen = a->model_count ? a->models : models;
-    struct timing timing = {REGIME_COLD, false};
+    struct timing timing = way(0);
     double error = 0, cold = 0;
     for (size_t i = 0; i < data->count; i++)
         untold += !data->rows[i].row.regime_stated;
@@ -777,7 +793,8 @@ const struct command command_accuracy = {
     .summary = "How far models are from measured times; fits one bias per kernel",
     .json = "models (model, rows, refused, mape, median, p90, p99, bias, mean_ratio, within_10, "
             "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
-            "(regime, launch) where no row says how it was timed, then with --problems problems "
+            "(regime, launch, together) where no row says how it was timed, then with --problems "
+            "problems "
             "(problem, configurations, tau, picked, picked_rank, configuration) and with --worst "
             "worst (ratio, predicted_us, measured_us, kernel, problem).",
     .options = own_options,

@@ -424,7 +424,7 @@ static void *predict_some(void *argument)
     for (size_t i = w->first; i < w->count; i += w->step) {
         struct block_row *r = &w->rows[i];
         r->prediction = row_predict(&r->row, w->model);
-        bias_apply(&r->prediction, w->biases, r->row.kernel, r->row.problem.regime);
+        bias_apply(&r->prediction, w->biases, r->row.kernel, &r->row.problem);
     }
     return NULL;
 }

@@ -71,9 +71,10 @@ int predicting_fill(struct run *run, const struct task_list *tasks, const struct
             .traits = &r->traits,
             .problem = &r->problem,
             .clock_hz = measurement_clock_hz(&r->head),
+            .launches_together = r->head.count ? r->head.samples[0].launches : 0,
         };
         r->prediction = model->predict(&input);
-        bias_apply(&r->prediction, &biases, r->kernel, r->problem.regime);
+        bias_apply(&r->prediction, &biases, r->kernel, &r->problem);
     }
     bias_table_free(&biases);
     return 0;

@@ -43,7 +43,7 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
     buffer_puts(&text, "kernel,log_factor,band,rows,model,version");
     for (size_t i = 0; i < ARRAY_COUNT(further); i++)
         buffer_printf(&text, ",%s", further[i].name);
-    buffer_puts(&text, ",regime\n");
+    buffer_puts(&text, ",type,regime\n");
     for (size_t i = 0; i < table->count; i++) {
         const struct bias *b = &table->items[i];
         buffer_csv(&text, b->kernel);
@@ -56,7 +56,7 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
             buffer_puts(&text, ",");
             buffer_number(&text, *(const double *)(const void *)((const char *)b + further[j].at));
         }
-        buffer_printf(&text, ",%s\n", regime_name(b->regime));
+        buffer_printf(&text, ",%s,%s\n", dtype_name(b->in), regime_name(b->regime));
     }
     int result = text_file_write(path, &text, err);
     buffer_free(&text);
@@ -75,7 +75,10 @@ static int read_further(struct bias *out, const struct csv *csv, size_t row, con
             return error_set(err, "%s:%zu: %s must be a number within +-%g", path,
                              csv->rows[row].line, further[i].name, most);
     }
-    const int regime = csv_column(csv, "regime");
+    const int type = csv_column(csv, "type"), regime = csv_column(csv, "regime");
+    if (type >= 0 && dtype_parse(&out->in, csv->rows[row].fields[type]))
+        return error_set(err, "%s:%zu: type is '%.40s', which is none", path, csv->rows[row].line,
+                         csv->rows[row].fields[type]);
     if (regime >= 0 && regime_parse(&out->regime, csv->rows[row].fields[regime]))
         return error_set(err, "%s:%zu: regime is '%.40s', which is none", path, csv->rows[row].line,
                          csv->rows[row].fields[regime]);

@@ -26,13 +26,13 @@ int rows_open(struct csv *out, const char *path, struct error *err)
 // ---- columns that are nearly one of those that are read ----
 
 static const char *const read_columns[] = {
-    "problem",   "in_dtype",   "in_type",      "out_dtype",     "sf_dtype",   "sf_vec_size",
-    "layout",    "batch",      "epilogue",     "cta_m",         "cta_n",      "cta_k",
-    "cluster_m", "cluster_n",  "stages",       "threads",       "persistent", "raster",
-    "registers", "smem_bytes", "raster_group", "blocks_per_sm", "split_k",    "overlap",
-    "promote_k", "multiply",   "l2_hit_rate",  "clock_mhz",     "regime",     "warm",
-    "launch",    "kernel",     "measured_us",  "runtime_us",    "a_major",    "b_major",
-    "c_major",   "acc_dtype"};
+    "problem",   "in_dtype",   "in_type",       "out_dtype",     "sf_dtype",   "sf_vec_size",
+    "layout",    "batch",      "epilogue",      "cta_m",         "cta_n",      "cta_k",
+    "cluster_m", "cluster_n",  "stages",        "threads",       "persistent", "raster",
+    "registers", "smem_bytes", "raster_group",  "blocks_per_sm", "split_k",    "overlap",
+    "promote_k", "multiply",   "l2_hit_rate",   "clock_mhz",     "regime",     "warm",
+    "launch",    "kernel",     "measured_us",   "runtime_us",    "a_major",    "b_major",
+    "c_major",   "acc_dtype",  "timed_together"};
 
 enum { COLUMN_NAME = 24 };
 
@@ -189,10 +189,15 @@ static const struct block_scales swept_scales = {
 static const struct traits swept_control = {
     .tile_m = 128, .tile_n = 128, .tile_k = 128, .promote_k = 128};
 
+// And a selector (kernels/gemm/cuda/configurations/select.cu).
+static const struct traits swept_selector = {.blocks_per_sm = 1};
+
 static void read_name(struct traits *out, const char *kernel)
 {
     if (strcmp(kernel, "cublaslt_scaled") == 0)
         *out = swept_control;
+    else if (strncmp(kernel, "select-", 7) == 0)
+        *out = swept_selector;
     else
         space_traits(out, kernel);
 }
@@ -333,10 +338,10 @@ static int read_regime(struct row *row, const struct field *f, enum regime other
     if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch"))
         return -1;
     row->without_launch = !launched;
-    // A sweep times cold, between two events.
+    // A sweep times cold, between two events, and bench says how many launches it timed together.
     row->regime_stated |= csv_column(f->csv, "in_type") >= 0 || text[0] ||
-                          of_problem != REGIME_COLD || field_text(f, "warm")[0] ||
-                          field_text(f, "launch")[0];
+                          field_text(f, "timed_together")[0] || of_problem != REGIME_COLD ||
+                          field_text(f, "warm")[0] || field_text(f, "launch")[0];
     row->problem.regime = regime;
     return 0;
 }
@@ -347,7 +352,7 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
     const struct field f = {csv, index, path, err};
     struct row row = *defaults;
     row.problem.regime = REGIME_COLD;
-    double rate = 0, clock_mhz = 0, clock_ghz = 0;
+    double rate = 0, clock_mhz = 0, clock_ghz = 0, together = 0;
     row.kernel = field_text(&f, "kernel");
     if (csv_column(csv, "cta_m") < 0)
         read_name(&row.traits, row.kernel);
@@ -355,8 +360,12 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
         read_regime(&row, &f, defaults->problem.regime) ||
         row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
         row_number(&clock_mhz, csv, index, "clock_mhz", path, err) ||
-        row_number(&clock_ghz, csv, index, "ghz", path, err))
+        row_number(&clock_ghz, csv, index, "ghz", path, err) ||
+        row_number(&together, csv, index, "timed_together", path, err))
         return -1;
+    if (together > 1e6)
+        return refuse(&f, "timed_together", "at most a million launches");
+    row.input.launches_together = (uint32_t)together;
     if (rate > 1)
         return refuse(&f, "l2_hit_rate", "a number from 0 to 1");
     if (field_text(&f, "l2_hit_rate")[0])

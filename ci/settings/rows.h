@@ -15,7 +15,9 @@
     "layout (or a_major and b_major), batch, epilogue, "                                           \
     "cta_m, cta_n, cta_k, cluster_m, cluster_n, stages, threads, persistent, raster, "             \
     "raster_group, blocks_per_sm, smem_bytes, registers, split_k, overlap, promote_k, multiply, "  \
-    "l2_hit_rate, clock_mhz, regime, warm, launch, kernel, measured_us"
+    "l2_hit_rate, clock_mhz, regime, warm, launch, timed_together (launches of a sample), "        \
+    "kernel, "                                                                                     \
+    "measured_us"
 
 // Of the option --regime.
 #define REGIME_HELP  "How launches meet the device, where a row does not say [cold]"

@@ -28,8 +28,8 @@
 // that are not persistent, and the last tile's store.
 // A prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline
 // at the same clock: each of the terms above grows with all three, and every way of combining them
-// keeps that. This is why stream-K is simpler here than it is: fewer tiles never cost more, though
-// a few tiles beyond a whole wave do on a device.
+// keeps that. Stream-K alone does not: it shares one tile among as many blocks as there are, each
+// further one is waited for, and with a second tile fewer are.
 // Where the constants are from: "constants" below.
 #ifndef PLUMB_MODEL_PREDICT_HOPPER_H
 #define PLUMB_MODEL_PREDICT_HOPPER_H
@@ -52,8 +52,9 @@
 // tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
 // ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
 // ladder/scaled-fit.csv), library_* from cuBLASLt's 31 there (--only library_), decode_* from 152
-// of NVFP4 (--only decode_ h200-sxm nvfp4/configurations.csv). What the model is judged on, and by
-// which command: baselines/recorded/h200/accuracy.
+// of NVFP4 (--only decode_ h200-sxm nvfp4/configurations.csv), stream_* from the 2,475 of stream-K
+// among the first (--only stream_), once its form was that of the kernels. What the model is judged
+// on, and by which command: baselines/recorded/h200/accuracy.
 
 // name, value. One X per number; clk: SM clocks; "area": per 1024 outputs of a tile.
 #define HOPPER_CONSTANTS(X)                                                                        \
@@ -89,10 +90,10 @@
     X(library_end, 2.05)         /* and of such a kernel's tile ends */                            \
     X(shared_sm, 0.5874)         /* of tile ends, where blocks share an SM */                      \
     X(reduce_area_clk, 144.5)    /* adding up a split of K: for every other block's share */       \
-    X(stream_clk, 2222)          /* stream-K: handing sums on */                                   \
-    X(stream_area_clk, 195.8)    /* and per output */                                              \
-    X(stream_peer_clk, 2402)     /* and for each further block that works on a tile */             \
-    X(stream_rest, 0.6121)       /* of that, when a partial wave is shared out */                  \
+    X(stream_clk, 3847)          /* stream-K: handing sums on */                                   \
+    X(stream_area_clk, 177.7)    /* and per output */                                              \
+    X(stream_peer_clk, 1416)     /* and for each further block that works on a tile */             \
+    X(stream_rest, 1.095)        /* of that, when a partial wave is shared out */                  \
     X(decode_clk, 836.5)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
     X(decode_group_clk, 177.1)   /* and each further warpgroup */                                  \
     X(decode_math, 0.7594)       /* this part of the multiplication */                             \

@@ -83,7 +83,8 @@ static void fitted_biases_are_written_read_and_bound_to_their_model(void **state
     struct error err;
     assert_int_equal(bias_file_read(&table, path, model_find("hopper"), &err), 0);
     assert_int_equal(table.count, 6);
-    const struct bias *b = bias_find(&table, "deepgemm-bf16", REGIME_COLD);
+    const struct problem bf16 = {.in = DTYPE_BF16};
+    const struct bias *b = bias_find(&table, "deepgemm-bf16", &bf16);
     assert_non_null(b);
     assert_true(b->rows == 21 && fabs(b->log_factor) < 0.1 && b->band > 0 && b->band < 0.1);
     bias_table_free(&table);

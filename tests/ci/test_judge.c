@@ -41,7 +41,8 @@ static void predictions_carry_the_bias_of_their_kernel(void **state)
 {
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
-    struct bias biases[] = {{.kernel = "biased", .log_factor = log(2), .band = 0.02, .rows = 9}};
+    struct bias biases[] = {
+        {.kernel = "biased", .in = DTYPE_BF16, .log_factor = log(2), .band = 0.02, .rows = 9}};
     const struct bias_table table = {biases, 1};
     struct error err;
     assert_int_equal(bias_file_write(path, &table, model_find("hopper"), "a test", &err), 0);

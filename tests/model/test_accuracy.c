@@ -136,42 +136,45 @@ static void scurve_is_sorted_and_well_formed(void **state)
 
 // ---- bias ----
 
+static const struct problem cold = {.in = DTYPE_BF16, .regime = REGIME_COLD},
+                            stream = {.in = DTYPE_BF16, .regime = REGIME_STREAM};
+
 static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
 {
     const struct bias_row rows[] = {
-        {"b", 100, 120, 0, REGIME_COLD}, {"a", 100, 90, 0, REGIME_COLD},
-        {"b", 100, 110, 0, REGIME_COLD}, {"b", 100, 500, 0, REGIME_COLD},
-        {"a", 100, 90, 0, REGIME_COLD},  {"c", 0, 10, 0, REGIME_COLD},
-        {"c", 10, NAN, 0, REGIME_COLD},
+        {"b", 100, 120, 0, REGIME_COLD, DTYPE_BF16}, {"a", 100, 90, 0, REGIME_COLD, DTYPE_BF16},
+        {"b", 100, 110, 0, REGIME_COLD, DTYPE_BF16}, {"b", 100, 500, 0, REGIME_COLD, DTYPE_BF16},
+        {"a", 100, 90, 0, REGIME_COLD, DTYPE_BF16},  {"c", 0, 10, 0, REGIME_COLD, DTYPE_BF16},
+        {"c", 10, NAN, 0, REGIME_COLD, DTYPE_BF16},
     };
     struct bias_table t = bias_fit(rows, ARRAY_COUNT(rows));
     assert_int_equal(t.count, 2);
     assert_string_equal(t.items[0].kernel, "a");
-    assert_true(near(bias_find(&t, "a", REGIME_COLD)->log_factor, log(0.9)));
-    assert_true(near(bias_find(&t, "b", REGIME_COLD)->log_factor, log(1.2)));
-    assert_int_equal(bias_find(&t, "b", REGIME_COLD)->rows, 3);
-    assert_null(bias_find(&t, "c", REGIME_COLD));
+    assert_true(near(bias_find(&t, "a", &cold)->log_factor, log(0.9)));
+    assert_true(near(bias_find(&t, "b", &cold)->log_factor, log(1.2)));
+    assert_int_equal(bias_find(&t, "b", &cold)->rows, 3);
+    assert_null(bias_find(&t, "c", &cold));
     bias_table_free(&t);
     struct bias_table none = bias_fit(NULL, 0);
-    assert_null(bias_find(&none, "a", REGIME_COLD));
+    assert_null(bias_find(&none, "a", &cold));
     bias_table_free(&none);
 }
 
 static void applied_bias_scales_time_and_parts(void **state)
 {
-    const struct bias_row rows[] = {{"a", 100, 150, 0, REGIME_COLD},
-                                    {"a", 200, 300, 0, REGIME_COLD}};
+    const struct bias_row rows[] = {{"a", 100, 150, 0, REGIME_COLD, DTYPE_BF16},
+                                    {"a", 200, 300, 0, REGIME_COLD, DTYPE_BF16}};
     struct bias_table t = bias_fit(rows, 2);
     struct prediction p = {.feasible = true,
                            .time_ns = 10,
                            .part_count = 2,
                            .band = 0.5,
                            .parts = {{"x", 4}, {"y", 6}}};
-    bias_apply(&p, &t, "a", REGIME_COLD);
+    bias_apply(&p, &t, "a", &cold);
     assert_true(near(p.time_ns, 15) && near(p.parts[0].time_ns + p.parts[1].time_ns, 15));
     assert_true(p.band < 0.5);
     struct prediction other = {.feasible = true, .time_ns = 10, .band = 0.5};
-    bias_apply(&other, &t, "unknown", REGIME_COLD);
+    bias_apply(&other, &t, "unknown", &cold);
     assert_true(other.time_ns == 10 && other.band == 0.5);
     bias_table_free(&t);
 }
@@ -180,7 +183,8 @@ static void the_band_is_the_spread_of_the_rows(void **state)
 {
     struct bias_row rows[201];
     for (int i = 0; i < 201; i++) // log ratios evenly from -0.2 to 0.2: MAD 0.1
-        rows[i] = (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100)), 0, REGIME_COLD};
+        rows[i] =
+            (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100)), 0, REGIME_COLD, DTYPE_BF16};
     struct bias_table t = bias_fit(rows, 201);
     assert_true(fabs(t.items[0].band - 0.14826) < 1e-9);
     assert_true(fabs(t.items[0].log_factor) < 1e-12);
@@ -195,7 +199,7 @@ static void a_band_is_a_prior_that_rows_correct(void **state)
     double before = 0.3;
     for (size_t n = 1; n <= 64; n *= 4) {
         for (size_t i = 0; i < n; i++)
-            rows[i] = (struct bias_row){"a", 1e5, 1e5 * exp(0.09), 0.3, REGIME_COLD};
+            rows[i] = (struct bias_row){"a", 1e5, 1e5 * exp(0.09), 0.3, REGIME_COLD, DTYPE_BF16};
         struct bias_table t = bias_fit(rows, n);
         const struct bias *b = &t.items[0];
         double rest = 0.09 - b->log_factor, weight = (double)n / (0.0675 + rest * rest);
@@ -215,14 +219,14 @@ static void an_offset_is_found_where_there_is_one(void **state)
     struct bias_row late[24], wide[24];
     for (int i = 0; i < 24; i++) {
         double ns = 5000 * exp(0.2 * i), noise = exp(i % 2 ? 0.01 : -0.01);
-        late[i] = (struct bias_row){"a", ns, (ns + 1500) * noise, 0.08, REGIME_COLD};
-        wide[i] = (struct bias_row){"a", ns, 1.05 * ns * noise, 0.08, REGIME_COLD};
+        late[i] = (struct bias_row){"a", ns, (ns + 1500) * noise, 0.08, REGIME_COLD, DTYPE_BF16};
+        wide[i] = (struct bias_row){"a", ns, 1.05 * ns * noise, 0.08, REGIME_COLD, DTYPE_BF16};
     }
     struct bias_table t = bias_fit(late, 24), u = bias_fit(wide, 24);
     assert_true(fabs(t.items[0].offset_ns - 1500) < 200);
     assert_true(fabs(u.items[0].offset_ns) < 50 && fabs(u.items[0].log_factor - log(1.05)) < 0.01);
     struct prediction p = {.feasible = true, .time_ns = 5000, .band = 0.08};
-    bias_apply(&p, &t, "a", REGIME_COLD);
+    bias_apply(&p, &t, "a", &cold);
     assert_true(fabs(p.time_ns / 6500 - 1) < 0.03);
     assert_int_equal(t.items[0].rows, 24);
     bias_table_free(&t);
@@ -231,24 +235,38 @@ static void an_offset_is_found_where_there_is_one(void **state)
 
 static void regimes_have_biases_of_their_own(void **state)
 {
-    const struct bias_row rows[] = {{"a", 100, 110, 0, REGIME_STREAM},
-                                    {"a", 100, 90, 0, REGIME_COLD},
-                                    {"b", 100, 120, 0, REGIME_WARM}};
+    const struct bias_row rows[] = {{"a", 100, 110, 0, REGIME_STREAM, DTYPE_BF16},
+                                    {"a", 100, 90, 0, REGIME_COLD, DTYPE_BF16},
+                                    {"b", 100, 120, 0, REGIME_WARM, DTYPE_BF16}};
     struct bias_table t = bias_fit(rows, 3);
     assert_int_equal(t.count, 3);
-    assert_true(near(bias_find(&t, "a", REGIME_STREAM)->log_factor, log(1.1)));
-    assert_true(near(bias_find(&t, "a", REGIME_COLD)->log_factor, log(0.9)));
-    assert_null(bias_find(&t, "b", REGIME_COLD));
+    assert_true(near(bias_find(&t, "a", &stream)->log_factor, log(1.1)));
+    assert_true(near(bias_find(&t, "a", &cold)->log_factor, log(0.9)));
+    assert_null(bias_find(&t, "b", &cold));
     struct prediction p = {.feasible = true, .time_ns = 100};
-    bias_apply(&p, &t, "b", REGIME_COLD);
+    bias_apply(&p, &t, "b", &cold);
     assert_true(p.time_ns == 100);
+    bias_table_free(&t);
+}
+
+// "cublaslt" is one name of many kernels.
+static void types_have_biases_of_their_own(void **state)
+{
+    const struct bias_row rows[] = {{"a", 100, 110, 0, REGIME_COLD, DTYPE_TF32},
+                                    {"a", 100, 90, 0, REGIME_COLD, DTYPE_BF16}};
+    const struct problem tf32 = {.in = DTYPE_TF32}, fp16 = {.in = DTYPE_FP16};
+    struct bias_table t = bias_fit(rows, 2);
+    assert_int_equal(t.count, 2);
+    assert_true(near(bias_find(&t, "a", &tf32)->log_factor, log(1.1)));
+    assert_true(near(bias_find(&t, "a", &cold)->log_factor, log(0.9)));
+    assert_null(bias_find(&t, "a", &fp16));
     bias_table_free(&t);
 }
 
 static double band_of_row(const struct bias_table *table, double time_ns, double own)
 {
     struct prediction p = {.feasible = true, .time_ns = time_ns, .band = own};
-    bias_apply(&p, table, "a", REGIME_COLD);
+    bias_apply(&p, table, "a", &cold);
     return p.band;
 }
 
@@ -259,14 +277,14 @@ static void a_bias_goes_with_the_size_and_the_band_with_the_row(void **state)
     struct bias_row rows[60];
     for (int i = 0; i < 60; i++) {
         double share = i / 59.0, time_ns = 1e4 * pow(100, share);
-        rows[i] =
-            (struct bias_row){"a", time_ns, time_ns * exp(0.1 * (1 - share)), 0.08, REGIME_COLD};
+        rows[i] = (struct bias_row){"a",  time_ns,     time_ns * exp(0.1 * (1 - share)),
+                                    0.08, REGIME_COLD, DTYPE_BF16};
     }
     struct bias_table t = bias_fit(rows, 60);
     static const double sizes_ns[] = {1e3, 1e4, 1e5, 1e6, 1e7}, factors[] = {0.1, 0.1, 0.05, 0, 0};
     for (size_t i = 0; i < ARRAY_COUNT(sizes_ns); i++) {
         struct prediction p = {.feasible = true, .time_ns = sizes_ns[i], .band = 0.08};
-        bias_apply(&p, &t, "a", REGIME_COLD);
+        bias_apply(&p, &t, "a", &cold);
         assert_true(fabs(log(p.time_ns / sizes_ns[i]) - factors[i]) < 0.02);
     }
     assert_true(band_of_row(&t, 1e5, 0.08) < 0.08);
@@ -327,6 +345,7 @@ int main(void)
         cmocka_unit_test(bands_are_held_to_what_was_measured),
         cmocka_unit_test(an_offset_is_found_where_there_is_one),
         cmocka_unit_test(regimes_have_biases_of_their_own),
+        cmocka_unit_test(types_have_biases_of_their_own),
         cmocka_unit_test(bias_is_the_median_log_ratio_of_its_kernel),
         cmocka_unit_test(applied_bias_scales_time_and_parts),
         cmocka_unit_test(the_band_is_the_spread_of_the_rows),

@@ -391,10 +391,86 @@ static void each_regime_has_its_own_time(void **state)
     assert_true(in_regime(m, 65536, k, REGIME_WARM) > 0.98 * in_regime(m, 65536, k, REGIME_COLD));
 }
 
+static double on_h100(const struct problem *p, const struct traits *t, uint32_t together)
+{
+    struct predict_input in = {.gpu = gpu_find("h100-sxm"),
+                               .traits = t,
+                               .problem = p,
+                               .clock_hz = 1.8e9,
+                               .launches_together = together};
+    struct prediction out = model_find("hopper")->predict(&in);
+    assert_true(out.feasible);
+    return out.time_ns;
+}
+
+// bench times short kernels in batches, a sweep one at a time: 1.35 us apart. Other regimes are
+// timed in one way only.
+static void cold_launches_timed_together_begin_sooner(void **state)
+{
+    const struct traits none = {0};
+    struct problem p = bf16(128, 512, 512);
+    assert_true(fabs(on_h100(&p, &none, 1) - on_h100(&p, &none, 20) - 1350) < 1e-6);
+    assert_true(on_h100(&p, &none, 0) == on_h100(&p, &none, 1));
+    p.regime = REGIME_WARM;
+    assert_true(on_h100(&p, &none, 1) == on_h100(&p, &none, 20));
+}
+
+// bf16-streamk and e4m3-streamk in a stream on an H100, 2026-11-27: tiles of three slabs are whose
+// own, long ones are shared among as many blocks as there are, which read L2 apart.
+static void stream_k_is_met_from_one_slab_to_hundreds(void **state)
+{
+    static const struct {
+        int64_t m, n, k;
+        double us, mhz;
+    } rows[] = {{48, 240, 160, 3.895, 1962.9},
+                {352, 1664, 10976, 48.78, 1851.4},
+                {576, 272, 1504, 10.84, 1900},
+                {288, 8912, 4560, 82.5, 1850}};
+    struct traits t = {.tile_m = 64,
+                       .tile_n = 128,
+                       .tile_k = 64,
+                       .stages = 8,
+                       .cluster_m = 1,
+                       .cluster_n = 1,
+                       .threads = 256,
+                       .persistent = 1,
+                       .raster_group = 8,
+                       .blocks_per_sm = 1,
+                       .smem_bytes = 213120,
+                       .split_k = SPLIT_STREAM,
+                       .multiply = MULTIPLY_WGMMA};
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct problem p = bf16(rows[i].m, rows[i].n, rows[i].k);
+        p.regime = REGIME_STREAM;
+        struct predict_input in = {.gpu = gpu_find("h100-sxm"),
+                                   .traits = &t,
+                                   .problem = &p,
+                                   .clock_hz = rows[i].mhz * 1e6};
+        double us = model_find("hopper")->predict(&in).time_ns / 1e3;
+        if (fabs(log(us / rows[i].us)) > 0.16)
+            fail_msg("%lldx%lldx%lld: %.2f us, measured %.2f", (long long)p.m, (long long)p.n,
+                     (long long)p.k, us, rows[i].us);
+    }
+}
+
+// cuBLASLt on an H200, cold (ladder/fit.*): rows of C that bulk copies cannot store.
+static void a_library_pays_for_rows_that_bulk_copies_cannot_store(void **state)
+{
+    const struct traits none = {0}, selector = {.blocks_per_sm = 1};
+    struct problem even = bf16(3072, 3072, 3072), odd = bf16(3072, 3071, 3072);
+    struct problem four = bf16(3072, 3070, 3072);
+    assert_true(on_h100(&odd, &none, 0) > 4 * on_h100(&even, &none, 0)); // 671 us of 37
+    assert_true(on_h100(&four, &none, 0) > 1.8 * on_h100(&even, &none, 0));
+    assert_true(on_h100(&odd, &selector, 0) < 2 * on_h100(&even, &selector, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(warm_operands_come_from_l2),
+        cmocka_unit_test(cold_launches_timed_together_begin_sooner),
+        cmocka_unit_test(stream_k_is_met_from_one_slab_to_hundreds),
+        cmocka_unit_test(a_library_pays_for_rows_that_bulk_copies_cannot_store),
         cmocka_unit_test(each_regime_has_its_own_time),
         cmocka_unit_test(recorded_times_are_met),
         cmocka_unit_test(the_clock_is_guessed_within_5_percent),

@@ -24,6 +24,7 @@ struct form {
 struct entry {
     const char *kernel;
     enum regime regime;
+    enum dtype in;
     double log_ratio, log_time, band;
 };
 
@@ -31,7 +32,9 @@ static int by_kernel(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
     const int order = strcmp(a->kernel, b->kernel);
-    return order ? order : (a->regime > b->regime) - (a->regime < b->regime);
+    if (order || a->in != b->in)
+        return order ? order : a->in < b->in ? -1 : 1;
+    return (a->regime > b->regime) - (a->regime < b->regime);
 }
 
 static double robust_sigma(double *deviations, size_t count)
@@ -47,8 +50,9 @@ static size_t take_valid(struct entry *out, const struct bias_row *rows, size_t 
     for (size_t i = 0; i < count; i++) {
         double ratio = rows[i].measured_ns / rows[i].predicted_ns;
         if (rows[i].predicted_ns > 0 && rows[i].measured_ns > 0 && isfinite(ratio))
-            out[used++] = (struct entry){rows[i].kernel, rows[i].regime, log(ratio),
-                                         log(rows[i].predicted_ns), rows[i].band};
+            out[used++] = (struct entry){
+                rows[i].kernel, rows[i].regime, rows[i].in, log(ratio), log(rows[i].predicted_ns),
+                rows[i].band};
     }
     return used;
 }
@@ -233,7 +237,9 @@ struct bias_table bias_fit(const struct bias_row *rows, size_t count)
         for (end = begin + 1; end < used && !by_kernel(&entries[begin], &entries[end]);)
             end++;
         struct bias *bias = &out.items[out.count++];
-        *bias = (struct bias){.rows = (uint32_t)(end - begin), .regime = entries[begin].regime};
+        *bias = (struct bias){.rows = (uint32_t)(end - begin),
+                              .regime = entries[begin].regime,
+                              .in = entries[begin].in};
         text_copy(bias->kernel, sizeof(bias->kernel), entries[begin].kernel);
         if (have_bands(entries + begin, end - begin)) {
             take_posterior(bias, entries + begin, end - begin, scratch);
@@ -264,22 +270,23 @@ void bias_table_free(struct bias_table *table)
 int bias_order(const void *left, const void *right)
 {
     const struct bias *a = left, *b = right;
-    const int order = strcmp(a->kernel, b->kernel);
-    return order ? order : (a->regime > b->regime) - (a->regime < b->regime);
+    const struct entry x = {.kernel = a->kernel, .regime = a->regime, .in = a->in};
+    return by_kernel(&x, &(struct entry){.kernel = b->kernel, .regime = b->regime, .in = b->in});
 }
 
-const struct bias *bias_find(const struct bias_table *table, const char *kernel, enum regime regime)
+const struct bias *bias_find(const struct bias_table *table, const char *kernel,
+                             const struct problem *problem)
 {
-    struct bias key = {.regime = regime};
+    struct bias key = {.regime = problem->regime, .in = problem->in};
     if (table->count == 0 || !text_copy(key.kernel, sizeof(key.kernel), kernel))
         return NULL;
     return bsearch(&key, table->items, table->count, sizeof(*table->items), bias_order);
 }
 
 void bias_apply(struct prediction *p, const struct bias_table *table, const char *kernel,
-                enum regime regime)
+                const struct problem *problem)
 {
-    const struct bias *bias = p->feasible ? bias_find(table, kernel, regime) : NULL;
+    const struct bias *bias = p->feasible ? bias_find(table, kernel, problem) : NULL;
     if (!bias)
         return;
     const double own = p->band, time = log(p->time_ns), factor = factor_of(bias, time);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model cannot know of one implementation in one regime: a factor, a slope with the size,
-// and an offset in time.
+// What a model cannot know of one implementation, of one type in one regime: a factor, a slope with
+// the size, and an offset in time.
 //
 // A further time of a kernel is taken as predicted * exp(f + s (log predicted - centre)) + offset.
 // Whether s and the offset are there at all is asked of the rows: each fifth of ten or more is
@@ -28,6 +28,7 @@ struct bias_row {
     double predicted_ns, measured_ns;
     double band; // of the prediction, 0: unknown
     enum regime regime;
+    enum dtype in; // of the problem: a library's kernels of two types have only its name in common
 };
 
 struct bias {
@@ -37,6 +38,7 @@ struct bias {
     double centre, least, most;
     double offset_ns; // added at last; the offset itself has sd 1 us before a row is seen
     enum regime regime;
+    enum dtype in;
     double spread;                            // of a further row, in bands; 0: rows had none
     double factor_sd, slope_sd, offset_sd_ns; // how well each is known
     double band;                              // one sigma, relative, of a further row at the centre
@@ -44,22 +46,22 @@ struct bias {
 };
 
 struct bias_table {
-    struct bias *items; // sorted by kernel, then regime
+    struct bias *items; // as bias_order() has them
     size_t count;
 };
 
 // Rows without positive times are left out. Always succeeds; free with bias_table_free().
 struct bias_table bias_fit(const struct bias_row *rows, size_t count);
 void bias_table_free(struct bias_table *table);
-// NULL: none; regimes do not stand in for each other.
+// NULL: none; neither regimes nor types stand in for each other.
 const struct bias *bias_find(const struct bias_table *table, const char *kernel,
-                             enum regime regime);
+                             const struct problem *problem);
 
 // Scales a feasible prediction's time and parts, and sets its band. A kernel that has no bias keeps
 // the model's own figures.
 void bias_apply(struct prediction *prediction, const struct bias_table *table, const char *kernel,
-                enum regime regime);
-// Of bias_table's items and of what a file holds: by kernel, then by regime.
+                const struct problem *problem);
+// Of bias_table's items and of what a file holds: by kernel, then type, then regime.
 int bias_order(const void *left, const void *right);
 
 #endif
