@@ -763,3 +763,24 @@ int problem_parse(struct problem *out, const char *text, struct error *err)
     *out = problem;
     return 0;
 }
+
+int problem_parse_named(struct problem *out, const char *text, struct error *err)
+{
+    struct problem numbers = {0};
+    char shape[PROBLEM_TEXT], gemm[PROBLEM_TEXT + 40];
+    const size_t length = strcspn(text, ":");
+    if (!memchr(text, '=', length) || length >= sizeof(shape))
+        return problem_parse(out, text, err);
+    memcpy(shape, text, length);
+    shape[length] = '\0';
+    // Names are kept in their order.
+    if (parse_numbers(&numbers, shape, err))
+        return -1;
+    const struct problem_number *of = numbers.numbers;
+    if (numbers.number_count != 3 || strcmp(of[0].name, "k") || strcmp(of[1].name, "m") ||
+        strcmp(of[2].name, "n"))
+        return problem_parse(out, text, err);
+    snprintf(gemm, sizeof(gemm), "%lldx%lldx%lld%.*s", (long long)of[1].value,
+             (long long)of[2].value, (long long)of[0].value, PROBLEM_TEXT, text + length);
+    return problem_parse(out, gemm, err);
+}

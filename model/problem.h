@@ -164,6 +164,9 @@ enum { PROBLEM_TEXT = 320 }; // room for the longest canonical text
 
 // Refuses what is no problem, and combinations that nobody has given a meaning.
 int problem_parse(struct problem *out, const char *text, struct error *err);
+// The same, but m=4096,n=4096,k=7168:bf16, in any order, is the GEMM 4096x4096x7168:bf16: as an
+// NVTX range is named.
+int problem_parse_named(struct problem *out, const char *text, struct error *err);
 
 void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
 

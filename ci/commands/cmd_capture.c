@@ -28,8 +28,8 @@ struct arguments {
 static const struct command_option own_options[] = {
     OPTION_TEXT("kernel", 'k', "GLOB", "Record a launch of these device functions", kernel),
     OPTION_TEXT("range", 0, "GLOB", "Record all launches of one NVTX range of these names", range),
-    OPTION_COUNT("launch", "N", "--kernel, --range: which of those that match [1]", launch, 1,
-                 1000000000),
+    OPTION_COUNT("launch", "N", "--kernel, --range: which of those that match [one of each shape]",
+                 launch, 1, 1000000000),
     OPTION_COUNT("limit", "MIB", "Memory that a record's buffers may hold [2048]", limit_mib, 1,
                  1 << 20),
     OPTION_TEXT("output", 'o', "DIR", "Keep the record and its buffers there", output),
@@ -73,7 +73,7 @@ static int run_program(int *status, const struct arguments *a, const char *folde
         .library = library,
         .kernel = a->kernel,
         .range = a->range,
-        .launch = a->launch ? a->launch : 1,
+        .launch = a->launch,
         .limit_bytes = (uint64_t)(a->limit_mib ? a->limit_mib : 2048) << 20,
         .tick = tick,
         .tick_context = &context->progress};
@@ -239,6 +239,16 @@ static bool is_word(const char *name)
     return *name != '\0';
 }
 
+// Whether its function was launched in one shape alone, which needs no number.
+static bool is_only_shape(const struct survey_kernel *k, const struct survey_kernel *const *kernels,
+                          size_t count)
+{
+    size_t shapes = 0;
+    for (size_t i = 0; i < count; i++)
+        shapes += strcmp(kernels[i]->name, k->name) == 0;
+    return shapes == 1;
+}
+
 // The functions that take a twentieth of the time and more, or that which was named.
 static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
                         size_t count, struct arena *arena, struct error *err)
@@ -260,8 +270,9 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
         put_name(file, plain_name(k->name, arena));
         fprintf(file, "-%zu\"]\n", i + 1);
         put_command(file, &a->options.words);
-        fprintf(file, "    kernel = %s\n    launch = %llu\n", k->name,
-                (unsigned long long)k->first);
+        fprintf(file, "    kernel = %s\n", k->name);
+        if (!is_only_shape(k, kernels, count))
+            fprintf(file, "    launch = %llu\n", (unsigned long long)k->first);
         written++;
     }
     if (fclose(file))
@@ -285,9 +296,14 @@ static void tell_taken(enum conclusion *out, const struct arguments *a,
         if (s->refused[0])
             printf("refused    process %lld: %s\n", (long long)s->process,
                    clean(s->refused, arena));
-        if (s->taken[0] && a->output)
-            printf("record     %s/%s\n", folder, clean(s->taken, arena));
         taken |= s->taken[0] != '\0';
+    }
+    const char **records;
+    size_t count;
+    struct error none;
+    if (taken && a->output && capture_records(&records, &count, folder, arena, &none) == 0) {
+        for (size_t i = 0; i < count; i++)
+            printf("record     %s\n", clean(records[i], arena));
     }
     if ((a->kernel || a->range) && !taken) {
         printf("record     none: %s\n", a->kernel ? "no launch matched, or it was refused"

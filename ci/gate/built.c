@@ -124,36 +124,63 @@ static int add_plan(struct built *built, const char *path, struct arena *arena, 
     return status;
 }
 
+// What a capture of no named problem turned out to be of stands in its set from then on.
+static void learn_problem(struct policy *policy, const struct policy_capture *capture,
+                          const struct problem *problem)
+{
+    struct policy_set *set = NULL;
+    for (size_t i = 0; i < policy->set_count; i++)
+        set = strcmp(policy->sets[i].name, capture->name) == 0 ? &policy->sets[i] : set;
+    for (size_t i = 0; i < set->count; i++) {
+        if (problem_equal(&set->problems[i], problem))
+            return;
+    }
+    struct problem *grown = arena_alloc(&policy->arena, (set->count + 1) * sizeof(*grown));
+    if (set->count)
+        memcpy(grown, set->problems, set->count * sizeof(*grown));
+    grown[set->count++] = *problem;
+    set->problems = grown;
+}
+
+static void add_series(struct built *built, struct policy *policy,
+                       const struct policy_capture *capture, const struct capture_made *made,
+                       struct arena *arena)
+{
+    struct built_kernel *kernel = add_kernels(built, 1, arena);
+    *kernel = (struct built_kernel){.library = made->file,
+                                    .file = file_name(made->file),
+                                    .device = "cuda",
+                                    .captured = &made->problem,
+                                    .traits = made->traits};
+    text_copy(kernel->name, sizeof(kernel->name), made->name);
+    memcpy(kernel->code, made->code, sizeof(kernel->code));
+    learn_problem(policy, capture, &made->problem);
+}
+
 // A capture that was not taken leaves the commit unbuildable, as a library that cannot be loaded.
 static int add_captures(struct built *built, struct context *context, struct arena *arena,
                         struct error *err)
 {
-    const struct policy *policy = &context->policy;
+    struct policy *policy = &context->policy;
     if (policy->capture_count && !capturing_possible(context))
         progress_note(&context->progress, "%zu %s not taken: no GPU of the policy is here",
                       policy->capture_count,
                       plural(policy->capture_count, "capture is", "captures are"));
     for (size_t i = 0; capturing_possible(context) && i < policy->capture_count; i++) {
         const struct policy_capture *capture = &policy->captures[i];
-        struct capture_made made;
+        struct capture_made *made;
         struct error why;
-        const int status = capturing_make(&made, policy, capture, built->directories[1], &why);
+        size_t count;
+        const int status =
+            capturing_make(&made, &count, policy, capture, built->directories[1], arena, &why);
         if (status < 0)
             return error_set(err, "%.900s", why.text);
-        if (status) {
-            if (built->state == MEASURED_OK)
-                built->detail = arena_printf(arena, "capture %s: %s", capture->name, why.text);
+        if (status && built->state == MEASURED_OK)
+            built->detail = arena_printf(arena, "capture %s: %s", capture->name, why.text);
+        if (status)
             built->state = MEASURED_UNBUILDABLE;
-            continue;
-        }
-        struct built_kernel *kernel = add_kernels(built, 1, arena);
-        *kernel = (struct built_kernel){.library = arena_strdup(arena, made.file),
-                                        .file = file_name(made.file),
-                                        .device = "cuda",
-                                        .captured = true,
-                                        .traits = made.traits};
-        text_copy(kernel->name, sizeof(kernel->name), capture->name);
-        memcpy(kernel->code, made.code, sizeof(kernel->code));
+        for (size_t n = 0; status == 0 && n < count; n++)
+            add_series(built, policy, capture, &made[n], arena);
     }
     return 0;
 }

@@ -106,15 +106,14 @@ void capturing_recipe(struct recipe *recipe, const struct context *context, stru
     buffer_free(&text);
 }
 
-int capturing_make(struct capture_made *out, const struct policy *policy,
-                   const struct policy_capture *capture, const char *folder, struct error *err)
+int capturing_make(struct capture_made **out, size_t *count, const struct policy *policy,
+                   const struct policy_capture *capture, const char *folder, struct arena *arena,
+                   struct error *err)
 {
-    char *from = xprintf("%s/capture-%s", folder, capture->name);
+    const char *from = arena_printf(arena, "%s/capture-%s", folder, capture->name);
+    const struct problem *problem = policy_set_find(policy, capture->name)->problems;
     const struct capture_series series = {.name = capture->name,
-                                          .problem =
-                                              policy_set_find(policy, capture->name)->problems,
+                                          .problem = capture->problem ? problem : NULL,
                                           .tolerance = capture->tolerance};
-    const int status = capture_make(out, from, &series, err);
-    free(from);
-    return status;
+    return capture_make(out, count, from, &series, arena, err);
 }

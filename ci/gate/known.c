@@ -45,6 +45,7 @@ static int device_measured(bool *measured, struct context *context, const struct
         free(problems);
         if (status)
             return -1;
+        *measured &= set->count > 0; // of a capture that names no problem only a build tells
     }
     return 0;
 }

@@ -201,6 +201,13 @@ static bool is_planned(const struct planning *p, size_t first, const struct prob
     return false;
 }
 
+// A capture is of one problem, in whichever regime.
+static bool is_of(const struct built_kernel *kernel, const struct problem *problem)
+{
+    const struct problem work = problem_in(problem, REGIME_COLD);
+    return kernel && (!kernel->captured || problem_equal(kernel->captured, &work));
+}
+
 // The kernel's problems on one device, from every set its rule names, each in each of its regimes
 // once. What the compiler says is the same in all of them.
 static void add_problems(struct planning *p, const struct context_device *device,
@@ -216,10 +223,15 @@ static void add_problems(struct planning *p, const struct context_device *device
                 policy_regimes(regimes, &p->context->policy, rule, set, &set->problems[i]);
             for (size_t n = 0; n < (device->is_static ? 1 : count); n++) {
                 const struct problem problem = problem_in(&set->problems[i], regimes[n]);
-                if (is_planned(p, first, &problem) || !context_selects(p->context, NULL, &problem))
+                const bool old = is_of(base, &problem), new = is_of(head, &problem);
+                if ((!old && !new) || is_planned(p, first, &problem) ||
+                    !context_selects(p->context, NULL, &problem))
                     continue;
                 struct task *task = new_task(p);
-                *task = (struct task){.rule = rule, .device = device, .base = base, .head = head};
+                *task = (struct task){.rule = rule,
+                                      .device = device,
+                                      .base = old ? base : NULL,
+                                      .head = new ? head : NULL};
                 task->result = arena_alloc(&p->run->arena, sizeof(*task->result));
                 task->result->problem = problem;
             }
@@ -423,7 +435,7 @@ static int ask(bool *out, struct bench *bench, const struct task *task, struct e
     if (kernel->plan)
         return ask_plan(out, task, err);
     if (kernel->captured) {
-        *out = true; // it is of this problem, and of no other
+        *out = is_of(kernel, &task->result->problem);
         return 0;
     }
     if (bench_supports(&outcome, &yes, bench, kernel->library, kernel->name, &task->result->problem,

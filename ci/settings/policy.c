@@ -163,13 +163,8 @@ static void *policy_owner(struct policy *p, enum owner owner, const char *name)
         return named_item(p, &p->kernels, &p->kernel_count, sizeof(*p->kernels), name, &made);
     if (owner == OWN_MIX)
         return named_item(p, &p->mixes, &p->mix_count, sizeof(*p->mixes), name, &made);
-    if (owner == OWN_CAPTURE) {
-        struct policy_capture *capture =
-            named_item(p, &p->captures, &p->capture_count, sizeof(*p->captures), name, &made);
-        if (made)
-            capture->launch = 1;
-        return capture;
-    }
+    if (owner == OWN_CAPTURE)
+        return named_item(p, &p->captures, &p->capture_count, sizeof(*p->captures), name, &made);
     if (owner == OWN_METRIC) {
         struct policy_metric *metric =
             named_item(p, &p->metrics, &p->metric_count, sizeof(*p->metrics), name, &made);
@@ -810,9 +805,9 @@ static bool is_capture_name(const char *name)
     return length && length <= 63 && strspn(name, allowed) == length && !strchr("_.-", name[0]);
 }
 
-// Becomes a rule of its name and a set with its problem.
-static int add_capture(struct policy_kernel *rule, struct policy *p, const struct policy_capture *c,
-                       struct error *err)
+// Becomes a set with its problem, and rules of its name and of those of further shapes, NAME.2.
+static int add_capture(struct policy_kernel rules[2], struct policy *p,
+                       const struct policy_capture *c, struct error *err)
 {
     struct problem problem;
     struct error why;
@@ -822,35 +817,39 @@ static int add_capture(struct policy_kernel *rule, struct policy *p, const struc
         return refuse_capture(p, c, "it has no command to run", err);
     if (!c->kernel == !c->range)
         return refuse_capture(p, c, "name its kernel or its range, one of both", err);
-    if (problem_parse(&problem, c->problem ? c->problem : "capture=1:fp32", &why))
+    if (problem_parse_named(&problem, c->problem ? c->problem : "capture=1:fp32", &why))
         return refuse_capture(p, c, why.text, err);
     if (policy_set_find(p, c->name))
         return refuse_capture(p, c, "a [problems] section has this name", err);
     struct policy_set *set = policy_grow(&p->arena, &p->sets, &p->set_count, sizeof(*p->sets));
-    *set = (struct policy_set){
-        .name = c->name, .problems = arena_copy(&p->arena, &problem, sizeof(problem)), .count = 1};
-    *rule = (struct policy_kernel){.pattern = c->name,
-                                   .sets = arena_copy(&p->arena, &c->name, sizeof(c->name)),
-                                   .set_count = 1,
-                                   .device_code = true,
-                                   .regimes = c->regimes,
-                                   .margin = c->margin};
+    *set = (struct policy_set){.name = c->name,
+                               .problems = arena_copy(&p->arena, &problem, sizeof(problem)),
+                               .count = c->problem ? 1 : 0}; // else a build tells
+    rules[0] = (struct policy_kernel){.pattern = c->name,
+                                      .sets = arena_copy(&p->arena, &c->name, sizeof(c->name)),
+                                      .set_count = 1,
+                                      .device_code = true,
+                                      .regimes = c->regimes,
+                                      .margin = c->margin};
+    rules[1] = rules[0];
+    rules[1].pattern = arena_printf(&p->arena, "%s.[0-9]*", c->name);
     return 0;
 }
 
 // Their rules come before those with patterns.
 static int add_captures(struct policy *p, struct error *err)
 {
+    const size_t count = 2 * p->capture_count;
     struct policy_kernel *rules =
-        arena_alloc(&p->arena, (p->capture_count + p->kernel_count + 1) * sizeof(*rules));
+        arena_alloc(&p->arena, (count + p->kernel_count + 1) * sizeof(*rules));
     for (size_t i = 0; i < p->capture_count; i++) {
-        if (add_capture(&rules[i], p, &p->captures[i], err))
+        if (add_capture(&rules[2 * i], p, &p->captures[i], err))
             return -1;
     }
     if (p->kernel_count)
-        memcpy(rules + p->capture_count, p->kernels, p->kernel_count * sizeof(*rules));
+        memcpy(rules + count, p->kernels, p->kernel_count * sizeof(*rules));
     p->kernels = rules;
-    p->kernel_count += p->capture_count;
+    p->kernel_count += count;
     return 0;
 }
 
@@ -878,7 +877,7 @@ static int check_references(const struct policy *p, struct error *err)
             return error_set(err, "%s: [kernel \"%.60s\"] names no problems", p->label, k->pattern);
         for (size_t j = 0; j < k->set_count; j++) {
             const struct policy_set *set = policy_set_find(p, k->sets[j]);
-            if (!set || !set->count)
+            if (!set || !set->problems) // a capture's may still be to be told
                 return error_set(err, "%s: [kernel \"%.60s\"]: there is no [problems \"%.60s\"]",
                                  p->label, k->pattern, k->sets[j]);
         }

@@ -129,15 +129,15 @@ struct policy_toolchain {
     bool foreign; // the container is of a checkout that may be a stranger's (policy_confine())
 };
 
-// A program that is run once so that one of its launches, or the launches of one range, become a
+// A program that is run once so that its launches, or the launches of its ranges, become a
 // series of this name (ci/gate/capturing.h).
 struct policy_capture {
     const char *name;     // as a kernel's
     const char *command;  // SHELL, as build.command
     const char *kernel;   // fnmatch of device functions; NULL: a range
     const char *range;    // fnmatch of NVTX ranges; NULL: a kernel
-    uint32_t launch;      // which of those that match, from 1
-    const char *problem;  // text; NULL: capture=1:fp32
+    uint32_t launch;      // which of those that match, from 1; 0: one of each shape
+    const char *problem;  // text; NULL: what its range is named as, or capture=1:fp32
     double tolerance;     // relative to the largest result; 0: bit by bit
     uint64_t limit_bytes; // of all that its buffers hold; 0: 2 GiB
     uint32_t regimes;     // as policy_kernel's

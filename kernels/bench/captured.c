@@ -26,7 +26,8 @@ struct content {
     const unsigned char *after;  // what the program left there, mapped; NULL: the same
     unsigned char *wanted;       // what the base computes; NULL: it changes nothing
     uint64_t from, to;           // what launches change lies within; nothing: 0, 0
-    void *pristine;              // that part of `before`, in the device's memory
+    bool cleared;                // what they write was there before: they find zeros in its place
+    void *pristine;              // what they find there, in the device's memory
 };
 
 struct captured {
@@ -281,6 +282,21 @@ static int find_changes(struct captured *c, struct error *err)
     return status;
 }
 
+// from NULL: zeros.
+static int put(struct captured *c, void *to, const unsigned char *from, uint64_t bytes,
+               struct error *err)
+{
+    unsigned char *zeros = from ? NULL : xcalloc(chunk_bytes, 1);
+    int status = 0;
+    for (uint64_t at = 0; at < bytes && status == 0; at += chunk_bytes) {
+        const uint64_t left = bytes - at;
+        status = c->ops->write(c->device, (char *)to + at, from ? from + at : zeros,
+                               left < chunk_bytes ? left : chunk_bytes, err);
+    }
+    free(zeros);
+    return status;
+}
+
 static int keep_wanted(struct captured *c, struct error *err)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -292,8 +308,8 @@ static int keep_wanted(struct captured *c, struct error *err)
         if (c->ops->read(c->device, content->wanted, (char *)c->at[i] + content->from, bytes,
                          err) ||
             c->ops->alloc(&content->pristine, c->device, bytes, err) ||
-            c->ops->write(c->device, content->pristine, content->before + content->from, bytes,
-                          err))
+            put(c, content->pristine, content->cleared ? NULL : content->before + content->from,
+                bytes, err))
             return -1;
     }
     return 0;
@@ -430,19 +446,74 @@ static int hold_program(struct captured *c, enum sample_role says, struct series
     return wrong;
 }
 
+// What a launch has written over zeros, as it was before: no input is, for an input stays zero.
+static int find_rewritten(struct captured *c, struct content *content, const char *from,
+                          struct error *err)
+{
+    unsigned char *now = xcalloc(chunk_bytes, 1);
+    uint64_t first = content->bytes, last = 0;
+    bool same = true;
+    int status = 0;
+    for (uint64_t at = 0; at < content->bytes && same && status == 0; at += chunk_bytes) {
+        const uint64_t left = content->bytes - at;
+        const size_t size = left < chunk_bytes ? (size_t)left : chunk_bytes;
+        status = c->ops->read(c->device, now, from + at, size, err);
+        for (size_t i = 0; i < size && same && status == 0; i++) {
+            if (!now[i])
+                continue;
+            same = now[i] == content->before[at + i];
+            first = at + i < first ? at + i : first;
+            last = at + i + 1;
+        }
+    }
+    free(now);
+    if (status == 0 && same && last) {
+        content->from = first / EVERY * EVERY;
+        content->to = (last + EVERY - 1) / EVERY * EVERY;
+        content->to = content->to < content->bytes ? content->to : content->bytes;
+        content->cleared = true;
+    }
+    return status;
+}
+
+// Where launches leave all as it was, they have run on these contents before. One content after the
+// other is zero before a launch: of an output what is written comes back.
+static int clear_outputs(struct captured *c, enum sample_role says, struct series_state *state,
+                         struct error *err)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct content *content = &c->contents[i];
+        if (put(c, c->at[i], NULL, content->bytes, err))
+            return -1;
+        int stop = launch(c, says, state, err);
+        if (stop || (stop = find_rewritten(c, content, c->at[i], err)))
+            return stop;
+        for (size_t k = 0; k < c->count; k++) {
+            if (put(c, c->at[k], c->contents[k].before, c->contents[k].bytes, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static bool changes(const struct captured *c)
+{
+    bool changed = false;
+    for (size_t i = 0; i < c->count; i++)
+        changed |= c->contents[i].to > 0;
+    return changed;
+}
+
 static int find_wanted(struct captured *c, enum sample_role says, struct series_state *state,
                        struct error *err)
 {
-    bool changed = false;
     int stop = launch(c, says, state, err);
-    if (stop || (stop = find_changes(c, err)))
+    if (stop || (stop = find_changes(c, err)) ||
+        (!changes(c) && (stop = clear_outputs(c, says, state, err))))
         return stop;
-    for (size_t i = 0; i < c->count; i++)
-        changed |= c->contents[i].to > 0;
-    if (!changed)
+    if (!changes(c))
         return series_refuse(state, says, MEASURED_UNSUPPORTED,
-                             "its launches change nothing of what they are given: what they write "
-                             "is there already; capture an earlier launch");
+                             "its launches change nothing of what they are given");
     if (keep_wanted(c, err))
         return -1;
     find_largest(c);

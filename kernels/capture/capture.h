@@ -5,8 +5,11 @@
 // that PLUMB_CAPTURE names,
 //
 //     survey.PID    which kernels ran, how often, with what (model/capture/survey.h)
-//     record.PID    the launches that were asked for, as a record with contents
-//     PID.N.before  what allocation N held before them, and PID.N.after where they changed it
+//     record.PID    the launches that were asked for, as a record with contents; where there are
+//                   several shapes of them, record.PID.2 is the second's, and so on
+//     PID.T.N.before  what allocation N held before the T-th that was taken, and PID.T.N.after
+//     where
+//                     they changed it
 //
 // It never ends the program and changes nothing that the program computes. All functions are called
 // with the library's one lock held, and with its own driver calls not watched.
@@ -68,7 +71,7 @@ struct wish {
     const char *folder; // PLUMB_CAPTURE
     const char *kernel; // PLUMB_CAPTURE_KERNEL: a glob of device functions; NULL: none is taken
     const char *range;  // PLUMB_CAPTURE_RANGE: a glob of NVTX ranges, instead
-    uint64_t launch;    // PLUMB_CAPTURE_LAUNCH: which of them, from 1
+    uint64_t launch;    // PLUMB_CAPTURE_LAUNCH: which of them, from 1; 0: one of each shape
     uint64_t limit;     // PLUMB_CAPTURE_LIMIT: bytes of all allocations together
     bool times;         // PLUMB_CAPTURE_TIMES: what each launch took, which CUPTI measures
 };
@@ -124,7 +127,11 @@ void map_made(const CUtensorMap *made, const struct record_map *from, uint64_t a
 // `what` names. A launch that is given it is refused.
 void foreign_made(uint64_t word, const char *what);
 
-void taking_begin(void);
+// shape: of the launch, or of the range's name; each becomes a record of its own: its first, and
+// its second where that changes something, for the first warms up; the first in a range that is
+// named as a problem is better than those outside. False: it has these. 0: the one that was asked
+// for.
+bool taking_begin(uint64_t shape, const struct problem *problem);
 bool taking_now(void);
 void taking_launch(const struct seen *seen); // before it runs
 void taking_memset(const struct record_launch *memset, uint64_t address);
@@ -155,8 +162,9 @@ const struct graph *graph_of(CUgraphExec exec); // NULL: it was made unseen
 
 // ---- survey.c: which kernels ran ----
 
-// Counts a launch; `correlation` is CUPTI's number of it, for its time.
-void survey_count(const struct seen *seen, uint32_t correlation);
+// Counts a launch; `correlation` is CUPTI's number of it, for its time. Returns its shape: a hash
+// of the function, its grid and the numbers among its parameters.
+uint64_t survey_count(const struct seen *seen, uint32_t correlation);
 void survey_time(uint32_t correlation, double time_ns);
 void survey_note(const char *format, ...) PRINTF_LIKE(1, 2);
 void survey_write(void);

@@ -36,6 +36,8 @@ static _Thread_local bool inside;       // this library's own calls of the drive
 static _Thread_local bool ends_at_exit; // what is taken is the call that this thread is in
 static _Thread_local unsigned depth, taken_depth; // of ranges; of the one that is taken
 static _Thread_local size_t loaded_before;        // images, when this thread's call began
+enum { RANGES_MOST = 32 };
+static _Thread_local struct problem named[RANGES_MOST]; // by the open ranges; batch 0: no problem
 static uint64_t matched;
 static pid_t process;
 
@@ -48,19 +50,32 @@ static bool is_captured(CUstream stream)
            status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-static bool is_wished(const char *function)
+// The problem that the innermost range is named as. NULL: none is.
+static const struct problem *problem_named(void)
 {
-    return wish.kernel && !wish.range && fnmatch(wish.kernel, function, 0) == 0 &&
-           ++matched == wish.launch;
+    for (unsigned i = depth < RANGES_MOST ? depth : RANGES_MOST; i-- > 0;) {
+        if (named[i].batch)
+            return &named[i];
+    }
+    return NULL;
+}
+
+// The launch or range that was named, or those of each shape.
+static bool begin(uint64_t shape)
+{
+    return wish.launch ? ++matched == wish.launch && taking_begin(0, problem_named())
+                       : taking_begin(shape | 1, problem_named());
+}
+
+static void begin_if_wished(const struct seen *seen, uint64_t shape)
+{
+    ends_at_exit |= !taking_now() && wish.kernel && !wish.range &&
+                    fnmatch(wish.kernel, seen->function->name, 0) == 0 && begin(shape);
 }
 
 static void launched(const struct seen *seen, uint32_t correlation)
 {
-    survey_count(seen, correlation);
-    if (is_wished(seen->function->name)) {
-        taking_begin();
-        ends_at_exit = true;
-    }
+    begin_if_wished(seen, survey_count(seen, correlation));
     if (taking_now())
         taking_launch(seen);
 }
@@ -104,11 +119,7 @@ static void graph_launched(CUgraphExec exec, CUstream stream, uint32_t correlati
         const struct graph_step *step = &graph->steps[i];
         if (step->is_memset)
             continue;
-        survey_count(step->seen, correlation);
-        if (!taking_now() && is_wished(step->seen->function->name)) {
-            taking_begin();
-            ends_at_exit = true;
-        }
+        begin_if_wished(step->seen, survey_count(step->seen, correlation));
     }
     if (!taking_now())
         return;
@@ -123,15 +134,26 @@ static void graph_launched(CUgraphExec exec, CUstream stream, uint32_t correlati
     }
 }
 
+// ---- ranges ----
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
 void range_pushed(const char *name)
 {
+    struct error none;
     pthread_mutex_lock(&lock);
+    if (depth < RANGES_MOST && problem_parse_named(&named[depth], name, &none))
+        named[depth] = (struct problem){0};
     depth++;
     if (wish.range && driver && !taking_now() && fnmatch(wish.range, name, 0) == 0 &&
-        ++matched == wish.launch) {
+        begin(hash_of(name)))
         taken_depth = depth;
-        taking_begin();
-    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -301,7 +323,8 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
             : BOTH(cuLaunchKernelEx, ptsz)
             : BOTH(cuLaunchCooperativeKernel, ptsz)
             : BOTH(cuGraphLaunch, ptsz)
-            : if (!done) taking_refuse("its launch failed: %s", driver_error(driver, *code));
+            : if (!done && taking_now())
+                  taking_refuse("its launch failed: %s", driver_error(driver, *code));
         if (ends_at_exit)
             taking_end();
         ends_at_exit = false;
@@ -543,7 +566,7 @@ int InitializeInjection(void)
     process = getpid();
     wish.kernel = getenv("PLUMB_CAPTURE_KERNEL");
     wish.range = getenv("PLUMB_CAPTURE_RANGE");
-    wish.launch = number("PLUMB_CAPTURE_LAUNCH", 1);
+    wish.launch = number("PLUMB_CAPTURE_LAUNCH", 0);
     wish.limit = number("PLUMB_CAPTURE_LIMIT", (uint64_t)2 << 30);
     wish.times = number("PLUMB_CAPTURE_TIMES", 0);
     driver = driver_find(&missing);

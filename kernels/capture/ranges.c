@@ -18,9 +18,20 @@ static int popped(void)
     return 0;
 }
 
+// A registered string is the copy that string_registered() made of it.
 static const char *message_of(const nvtxEventAttributes_t *event)
 {
-    return event && event->messageType == NVTX_MESSAGE_TYPE_ASCII ? event->message.ascii : "";
+    if (event && event->messageType == NVTX_MESSAGE_TYPE_ASCII)
+        return event->message.ascii;
+    return event && event->messageType == NVTX_MESSAGE_TYPE_REGISTERED && event->message.registered
+               ? (const char *)event->message.registered
+               : "";
+}
+
+static nvtxStringHandle_t string_registered(nvtxDomainHandle_t domain, const char *text)
+{
+    (void)domain;
+    return (nvtxStringHandle_t)xstrdup(text ? text : "");
 }
 
 static int event_pushed(const nvtxEventAttributes_t *event)
@@ -63,6 +74,8 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
     if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &count)) {
         set(table, count, NVTX_CBID_CORE2_DomainRangePushEx, (NvtxFunctionPointer)domain_pushed);
         set(table, count, NVTX_CBID_CORE2_DomainRangePop, (NvtxFunctionPointer)domain_popped);
+        set(table, count, NVTX_CBID_CORE2_DomainRegisterStringA,
+            (NvtxFunctionPointer)string_registered);
     }
     return 1;
 }

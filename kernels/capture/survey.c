@@ -92,7 +92,7 @@ static void remember(uint32_t correlation, size_t entry)
     entry_of[correlation] = (uint32_t)entry + 1;
 }
 
-void survey_count(const struct seen *seen, uint32_t correlation)
+uint64_t survey_count(const struct seen *seen, uint32_t correlation)
 {
     uint64_t touched, first = 1;
     const uint64_t key = key_of(seen, &touched);
@@ -104,7 +104,7 @@ void survey_count(const struct seen *seen, uint32_t correlation)
             continue;
         e->launches++;
         remember(correlation, i);
-        return;
+        return key;
     }
     entries = xgrow(entries, entry_count, &entry_room, sizeof(*entries));
     struct entry e = {.function = seen->function,
@@ -119,6 +119,7 @@ void survey_count(const struct seen *seen, uint32_t correlation)
     memcpy(e.cluster, seen->cluster, sizeof(e.cluster));
     remember(correlation, entry_count);
     entries[entry_count++] = e;
+    return key;
 }
 
 void survey_time(uint32_t correlation, double time_ns)

@@ -147,8 +147,22 @@ struct held {
     unsigned char *before; // the file's bytes, mapped
 };
 
+enum { SHAPES_MOST = 16 };
+// Launches that are alike but for what they are given; each becomes a record.
+static struct shape {
+    uint64_t key, seen;
+    bool named;     // a range has said which problem it is of
+    bool kept;      // there is a record of it,
+    uint32_t take;  // which is of this one
+    size_t files;   // and has contents of so many allocations,
+    uint64_t bytes; // that hold so many bytes
+} shapes[SHAPES_MOST];
+static size_t shape_count;
+static uint32_t takes;
+
 static struct taking {
-    bool now;
+    bool now, named, better; // better: counts whatever it changes
+    struct shape *shape;
     struct arena arena;
     struct record record;
     struct held held[RECORD_CAPTURED_MAX];
@@ -184,15 +198,59 @@ void taking_refuse(const char *format, ...)
     va_end(args);
 }
 
-void taking_begin(void)
+static struct shape *shape_of(uint64_t key)
 {
+    size_t i = 0;
+    while (i < shape_count && shapes[i].key != key)
+        i++;
+    if (i == SHAPES_MOST)
+        return NULL;
+    if (i == shape_count)
+        shapes[shape_count++] = (struct shape){.key = key};
+    return &shapes[i];
+}
+
+bool taking_begin(uint64_t key, const struct problem *problem)
+{
+    struct shape *shape = shape_of(key);
+    if (!shape && !refused[0])
+        snprintf(refused, sizeof(refused), "of more shapes than %d, those behind the first",
+                 SHAPES_MOST);
+    if (!shape || (key && ++shape->seen > 2 && (shape->named || !problem)))
+        return false;
+    taking.named = problem;
+    taking.better = !shape->kept || (problem && !shape->named);
     begun = taking.now = true;
+    taking.shape = shape;
+    takes++;
+    if (problem)
+        taking.record.problem = *problem;
+    else
+        problem_parse(&taking.record.problem, "capture=1", &(struct error){{0}});
     taking.record.launches =
         arena_alloc(&taking.arena, RECORD_LAUNCHES_MAX * sizeof(*taking.record.launches));
     taking.record.images =
         arena_alloc(&taking.arena, RECORD_LAUNCHES_MAX * sizeof(*taking.record.images));
     taking.record.contents =
         arena_alloc(&taking.arena, RECORD_CAPTURED_MAX * sizeof(*taking.record.contents));
+    return true;
+}
+
+// What allocation `which` held before or after the launches of a take.
+static const char *content_name(uint32_t take, size_t which, const char *when, struct arena *arena)
+{
+    return arena_printf(arena, "%d.%u.%zu.%s", (int)getpid(), take, which, when);
+}
+
+static void remove_contents(uint32_t take, size_t count)
+{
+    static const char *const times[] = {"before", "after"};
+    for (size_t i = 0; i < 2 * count; i++) {
+        char *path =
+            xprintf("%s/%s", wish.folder, content_name(take, i / 2, times[i % 2], &taking.arena));
+        unlink(path);
+        free(path);
+    }
 }
 
 // A new file in the folder of PLUMB_CAPTURE, mapped.
@@ -238,6 +296,20 @@ static const char *why_not(CUdeviceptr base)
     return managed ? "managed memory" : type != CU_MEMORYTYPE_DEVICE ? "memory of the host" : NULL;
 }
 
+// What the records of other shapes hold.
+static uint64_t kept_bytes(void)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < shape_count; i++)
+        sum += &shapes[i] == taking.shape ? 0 : shapes[i].bytes;
+    return sum;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 // Which held allocation that is; held from now on. -1: it cannot be.
 static int hold(CUdeviceptr base, size_t bytes)
 {
@@ -252,14 +324,14 @@ static int hold(CUdeviceptr base, size_t bytes)
         taking_refuse("a parameter points into %s", why);
     else if (count == RECORD_CAPTURED_MAX)
         taking_refuse("it is given more than %d allocations", RECORD_CAPTURED_MAX);
-    else if (bytes > wish.limit - taking.bytes)
+    else if (bytes > wish.limit - least(wish.limit, taking.bytes + kept_bytes()))
         taking_refuse("its allocations hold more than %llu bytes, the limit",
                       (unsigned long long)wish.limit);
     if (taking.refused[0] || !wait_for_device())
         return -1;
     struct record_content *content = &taking.record.contents[count];
     content->bytes = bytes;
-    content->before = arena_printf(&taking.arena, "%d.%zu.before", (int)getpid(), count);
+    content->before = content_name(takes, count, "before", &taking.arena);
     taking.held[count] = (struct held){base, bytes, new_file(content->before, bytes)};
     if (!taking.held[count].before)
         return -1;
@@ -404,7 +476,7 @@ static void compare(size_t which)
         const size_t size = held->bytes - at < chunk_bytes ? held->bytes - at : chunk_bytes;
         copy_out(now, held->base + at, size);
         if (!after && memcmp(now, held->before + at, size) != 0) {
-            content->after = arena_printf(&taking.arena, "%d.%zu.after", (int)getpid(), which);
+            content->after = content_name(takes, which, "after", &taking.arena);
             after = new_file(content->after, held->bytes);
             if (after)
                 memcpy(after, held->before, at);
@@ -417,23 +489,54 @@ static void compare(size_t which)
         munmap(after, held->bytes);
 }
 
+// "record.PID", and of the second shape "record.PID.2".
+static void name_record(char *out, size_t size)
+{
+    const size_t nth = (size_t)(taking.shape - shapes) + 1;
+    if (nth == 1)
+        snprintf(out, size, "record.%d", (int)getpid());
+    else
+        snprintf(out, size, "record.%d.%zu", (int)getpid(), nth);
+}
+
+// What was kept of this shape before goes.
 static void write_record(void)
 {
     struct buffer text = {0};
-    char *path = xprintf("%s/record.%d", wish.folder, (int)getpid());
+    struct shape *shape = taking.shape;
+    char name[64];
+    name_record(name, sizeof(name));
+    char *path = xprintf("%s/%s", wish.folder, name);
     char *begun_as = xprintf("%s.new", path);
     record_print(&text, &taking.record);
     FILE *file = fopen(begun_as, "wb");
     const bool written = file && fwrite(text.bytes, 1, text.length, file) == text.length;
-    if ((file && fclose(file)) || !written || rename(begun_as, path))
+    if ((file && fclose(file)) || !written || rename(begun_as, path)) {
         taking_refuse("%s: %s", path, strerror(errno));
-    else
-        snprintf(taken, sizeof(taken), "record.%d", (int)getpid());
+    } else {
+        if (shape->kept)
+            remove_contents(shape->take, shape->files);
+        shape->kept = true;
+        shape->named = taking.named;
+        shape->take = takes;
+        shape->files = taking.record.content_count;
+        shape->bytes = taking.bytes;
+        text_copy(taken, sizeof(taken), name);
+    }
     free(begun_as);
     free(path);
     buffer_free(&text);
 }
 
+static bool has_changed(void)
+{
+    bool changed = false;
+    for (size_t i = 0; i < taking.record.content_count; i++)
+        changed |= taking.record.contents[i].after != NULL;
+    return changed;
+}
+
+// One that changes nothing is worth less than the one before it: what it writes was there already.
 void taking_end(void)
 {
     taking.now = false;
@@ -444,12 +547,15 @@ void taking_end(void)
         if (wait_for_device())
             compare(i);
     }
-    problem_parse(&taking.record.problem, "capture=1", &(struct error){{0}});
-    if (!taking.refused[0])
-        write_record();
-    text_copy(refused, sizeof(refused), taking.refused);
     for (size_t i = 0; i < taking.record.content_count; i++)
         munmap(taking.held[i].before, taking.held[i].bytes);
+    if (!taking.refused[0] &&
+        (taking.better || (has_changed() && taking.named == taking.shape->named)))
+        write_record();
+    if (taking.shape->take != takes)
+        remove_contents(takes, taking.record.content_count);
+    if (!taking.shape->kept && !refused[0])
+        text_copy(refused, sizeof(refused), taking.refused);
     arena_free(&taking.arena);
     taking = (struct taking){0};
 }

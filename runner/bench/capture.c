@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 enum { NAMES_SHOWN = 6, PROCESSES_MAX = 4096 };
-static const char series_file[] = "series.record";
 
 // ---- the program ----
 
@@ -44,7 +43,8 @@ static void become(const struct capture_program *p)
         setenv("PLUMB_CAPTURE_KERNEL", p->kernel, 1);
     if (p->range)
         setenv("PLUMB_CAPTURE_RANGE", p->range, 1);
-    set_number("PLUMB_CAPTURE_LAUNCH", p->launch);
+    if (p->launch)
+        set_number("PLUMB_CAPTURE_LAUNCH", p->launch);
     set_number("PLUMB_CAPTURE_LIMIT", p->limit_bytes);
     set_number("PLUMB_CAPTURE_TIMES", 1);
     if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
@@ -93,7 +93,8 @@ static int by_text(const void *left, const void *right)
     return first == second ? strcmp(*a, *b) : first < second ? -1 : 1;
 }
 
-// Paths of the files BEGIN.NUMBER, sorted by the number. -1: the folder cannot be read.
+// Paths of the files BEGIN.NUMBER or BEGIN.NUMBER.NUMBER, sorted by these. -1: the folder cannot be
+// read.
 static int find_files(const char ***out, size_t *count, const char *folder, const char *begin,
                       struct arena *arena, struct error *err)
 {
@@ -111,7 +112,7 @@ static int find_files(const char ***out, size_t *count, const char *folder, cons
         const char *number = entry->d_name + length;
         struct stat status;
         if (strncmp(entry->d_name, begin, length) != 0 || !*number ||
-            strspn(number, "0123456789") != strlen(number))
+            strspn(number, "0123456789.") != strlen(number))
             continue;
         const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);
         if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
@@ -196,18 +197,28 @@ static int say_none(const char *folder, struct arena *arena, struct error *err)
     return 1;
 }
 
-static int find_record(const char **out, const char *folder, struct arena *arena, struct error *err)
+int capture_records(const char ***out, size_t *count, const char *folder, struct arena *arena,
+                    struct error *err)
 {
-    const char **paths;
-    size_t count;
-    if (find_files(&paths, &count, folder, "record.", arena, err))
+    return find_files(out, count, folder, "record.", arena, err);
+}
+
+static int find_records(const char ***out, size_t *count, const char *folder, struct arena *arena,
+                        struct error *err)
+{
+    static const char begin[] = "record.";
+    if (capture_records(out, count, folder, arena, err))
         return 1;
-    if (count > 1)
-        return error_set(err, "%zu of its processes took a launch: name one by its kernel", count),
-               1;
-    if (!count)
+    if (!*count)
         return say_none(folder, arena, err);
-    *out = paths[0];
+    for (size_t i = 1; i < *count; i++) {
+        const char *one = strrchr((*out)[0], '/') + sizeof(begin);
+        const char *other = strrchr((*out)[i], '/') + sizeof(begin);
+        const size_t length = strcspn(one, ".");
+        if (length != strcspn(other, ".") || strncmp(one, other, length) != 0)
+            return error_set(err, "several of its processes took a launch: name one by its kernel"),
+                   1;
+    }
     return 0;
 }
 
@@ -308,31 +319,65 @@ static void find_traits(struct traits *out, const struct record *record, struct 
     out->registers = list.count ? list.items[0].registers : 0;
 }
 
-int capture_make(struct capture_made *out, const char *folder, const struct capture_series *series,
-                 struct error *err)
+// What the record is of: its range's problem, or the series'. 1: none of both.
+static int settle_problem(struct record *record, const struct capture_series *series, size_t shapes,
+                          struct error *err)
+{
+    struct problem unnamed;
+    if (problem_parse(&unnamed, "capture=1", err))
+        return -1;
+    record->problem = problem_in(&record->problem, REGIME_COLD);
+    if (!problem_equal(&record->problem, &unnamed) || !series->problem)
+        return 0;
+    if (shapes > 1)
+        return error_set(err,
+                         "it launched %zu shapes, and the policy names one problem: choose one by "
+                         "`launch`, or push NVTX ranges around them that are named as problems",
+                         shapes),
+               1;
+    record->problem = *series->problem;
+    return 0;
+}
+
+static int make_series(struct capture_made *out, const char *folder, const char *path, size_t nth,
+                       size_t shapes, const struct capture_series *series, struct error *err)
 {
     struct arena arena = {0};
     struct record record;
-    const char *path;
-    *out = (struct capture_made){.file = ""};
-    int status = find_record(&path, folder, &arena, err);
-    if (status == 0 && capture_read(&record, path, &arena, err))
-        status = 1;
+    int status = capture_read(&record, path, &arena, err) ? 1 : 0;
     if (status == 0 && !record.content_count)
         status = (error_set(err, "its launches are given no memory of the device"), 1);
-    if (status == 0 && (size_t)snprintf(out->file, sizeof(out->file), "%s/%s", folder,
-                                        series_file) >= sizeof(out->file))
-        status = error_set(err, "%s: the path is too long", folder);
+    if (status == 0)
+        status = settle_problem(&record, series, shapes, err);
     if (status == 0) {
-        text_copy(record.kernel, sizeof(record.kernel), series->name);
-        record.problem = *series->problem;
+        snprintf(out->name, sizeof(out->name), nth ? "%s.%zu" : "%s", series->name, nth + 1);
+        const int length = snprintf(out->file, sizeof(out->file), "%s/series.%zu", folder, nth + 1);
+        if ((size_t)length >= sizeof(out->file))
+            status = error_set(err, "%s: the path is too long", folder);
+    }
+    if (status == 0) {
+        text_copy(record.kernel, sizeof(record.kernel), out->name);
         record.tolerance = series->tolerance;
         record.note[0] = '\0';
         blank_addresses(&record);
         find_code(out->code, &record, &arena);
         find_traits(&out->traits, &record, &arena);
+        out->problem = record.problem;
         status = record_save(&record, out->file, err);
     }
     arena_free(&arena);
+    return status;
+}
+
+int capture_make(struct capture_made **out, size_t *count, const char *folder,
+                 const struct capture_series *series, struct arena *arena, struct error *err)
+{
+    const char **paths;
+    int status = find_records(&paths, count, folder, arena, err);
+    *out = arena_alloc(arena, (*count + 1) * sizeof(**out));
+    for (size_t i = 0; status == 0 && i < *count; i++) {
+        (*out)[i] = (struct capture_made){.file = ""};
+        status = make_series(&(*out)[i], folder, paths[i], i, *count, series, err);
+    }
     return status;
 }

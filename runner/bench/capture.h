@@ -16,8 +16,8 @@ struct capture_program {
     size_t word_count;
     const char *folder, *library; // where it writes, and what it loads
     const char *kernel, *range;   // what is recorded; NULL
-    uint64_t launch, limit_bytes;
-    void (*tick)(void *context); // while it runs, twenty times a second
+    uint64_t launch, limit_bytes; // launch 0: one of each shape
+    void (*tick)(void *context);  // while it runs, twenty times a second
     void *tick_context;
 };
 // What it prints goes to standard error. *status is as waitpid() gives it.
@@ -33,22 +33,28 @@ struct capture_surveys {
 int capture_surveys(struct capture_surveys *out, const char *folder, struct arena *arena,
                     struct error *err);
 
-// A series out of the folder's one record: its name, its problem, and how its results are judged.
+// The records of a folder, by their shapes. -1: the folder cannot be read.
+int capture_records(const char ***out, size_t *count, const char *folder, struct arena *arena,
+                    struct error *err);
+
+// Series out of the folder's records: their name, their problem, and how results are judged.
 struct capture_series {
     const char *name;
-    const struct problem *problem;
+    const struct problem *problem; // NULL: none is named, and each is capture=1 but for its range
     double tolerance;
 };
 struct capture_made {
-    char file[4096]; // the record of the series, beside the contents
+    char name[KERNEL_NAME_TEXT]; // that of the series, and of the second shape NAME.2
+    char file[4096];             // its record, beside the contents
     char code[OBJECT_ID_TEXT];
+    struct problem problem; // that its range is named as, or the series'
     struct traits traits;
 };
-// Writes the record of the series. Its code id is of the images and of what the launches are, but
-// for where their buffers lay. 0; 1: there is no such record, `err` says what there is; -1: the
-// file cannot be written.
-int capture_make(struct capture_made *out, const char *folder, const struct capture_series *series,
-                 struct error *err);
+// Writes a record for each shape of what was taken. A code id is of the images and of what the
+// launches are, but for where their buffers lay. 0; 1: there is no such record, or `err` says what
+// else is wrong with them; -1: a file cannot be written.
+int capture_make(struct capture_made **out, size_t *count, const char *folder,
+                 const struct capture_series *series, struct arena *arena, struct error *err);
 
 // What the device functions of its launches need.
 struct code_function_list;

@@ -97,7 +97,7 @@ static void a_record_is_kept_shown_and_compared(void **state)
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "block 128 x 1 x 1", "capture", "--show",
                  "one/record.7");
     plumb_said(&outcome, CONCLUDE_OK, "captured1  8192 bytes, 7.1.before, then 7.1.after");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "two/record.562", "capture", "-k", "soft*", "-o",
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "two/record.7", "capture", "-k", "soft*", "-o",
                  "two", "--", "sh", "program.sh", "256");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN, "launch 0: its shape or its parameters",
                  "capture", "--show", "one/record.7", "--with", "two/record.7");
@@ -115,7 +115,7 @@ static void sections_are_written_for_what_takes_time(void **state)
     char *path = xprintf("%s/ci/plumb.cfg", folder);
     size_t size;
     char *text = helper_read(path, &size);
-    assert_non_null(strstr(text, "kernel = _Z5sgemmILi32EEviiifPKfS1_fPf\n    launch = 1\n"));
+    assert_non_null(strstr(text, "kernel = _Z5sgemmILi32EEviiifPKfS1_fPf\n"));
     assert_non_null(strstr(text, "command = \"'sh' 'program.sh' 'a'\\\\''b \\\"c'\"\n"));
     assert_null(strstr(text, "softmax_kernel")); // it cannot be recorded
     free(text);
@@ -183,6 +183,56 @@ static void a_policys_capture_is_gated(void **state)
     free(copy);
 }
 
+// Two shapes are two series; their ranges name the problems, and m, n and k are a GEMM.
+static void each_shape_is_a_series_of_what_its_range_is_named_as(void **state)
+{
+    static const char more[] =
+        "sed 's/problem=[^\t]*/problem=64x64x64:bf16/' $PLUMB_CAPTURE/record.7 "
+        ">$PLUMB_CAPTURE/record.7.2\n";
+    char id[OBJECT_ID_TEXT], other[OBJECT_ID_TEXT];
+    char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
+    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
+    char *run[] = {xprintf("sh %s/program.sh 128\n%s", folder, more),
+                   xprintf("sh %s/program.sh 64\n%s", folder, more)};
+    helper_write_text(policy, "[build]\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
+                              "[capture \"soft\"]\n\tcommand = sh run.sh\n\tkernel = soft*\n"
+                              "[gate]\n\tself-test = 0\n");
+    assert_int_equal(library_shell(copy), 0);
+    make_repository();
+    commit(id, NULL, 1, run[0]);
+    commit(other, id, 2, run[1]);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "soft.2                       64x64x64:bf16",
+                 "list", "series", id, "--policy", policy, "--bench", bench);
+    plumb_said(&outcome, CONCLUDE_OK, "soft                         capture=1:fp32");
+    gate(id, other, CONCLUDE_OK, "OK: 2 same");
+    helper_write_text(policy, "[build]\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
+                              "[capture \"soft\"]\n\tcommand = sh run.sh\n\tkernel = soft*\n"
+                              "\tproblem = m=8,k=32,n=16:bf16\n[gate]\n\tself-test = 0\n");
+    gate(id, other, CONCLUDE_BROKEN, "it launched 2 shapes, and the policy names one problem");
+    free(run[0]);
+    free(run[1]);
+    free(policy);
+    free(bench);
+    free(copy);
+}
+
+static void m_n_and_k_are_a_gemm(void **state)
+{
+    static const char *const same[][2] = {{"m=4096,n=4097,k=7168:bf16", "4096x4097x7168:bf16"},
+                                          {"k=3,m=1,n=2:e4m3-bf16:nn", "1x2x3:e4m3-bf16:nn"},
+                                          {"128x7168x2048:bf16", "128x7168x2048:bf16"},
+                                          {"m=1,n=2,k=3,d=4:bf16", "d=4,k=3,m=1,n=2:bf16"}};
+    struct problem one, other;
+    struct error err;
+    for (size_t i = 0; i < ARRAY_COUNT(same); i++) {
+        assert_int_equal(problem_parse_named(&one, same[i][0], &err), 0);
+        assert_int_equal(problem_parse(&other, same[i][1], &err), 0);
+        assert_true(problem_equal(&one, &other));
+    }
+    assert_int_equal(problem_parse_named(&one, "attention", &err), -1);
+    assert_int_equal(problem_parse_named(&one, "m=1,n=0,k=3:bf16", &err), -1);
+}
+
 // ---- surveys ----
 
 static int parsed(const char *text, size_t size)
@@ -226,6 +276,8 @@ int main(void)
         cmocka_unit_test(a_record_is_kept_shown_and_compared),
         cmocka_unit_test(sections_are_written_for_what_takes_time),
         cmocka_unit_test(a_policys_capture_is_gated),
+        cmocka_unit_test(each_shape_is_a_series_of_what_its_range_is_named_as),
+        cmocka_unit_test(m_n_and_k_are_a_gemm),
         cmocka_unit_test(every_cut_and_every_flipped_byte_of_a_survey_is_survived),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

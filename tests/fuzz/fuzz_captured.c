@@ -41,18 +41,20 @@ static void look(const char *folder)
     const struct capture_series series = {"captured", &problem, 1e-3};
     struct arena arena = {0};
     struct capture_surveys surveys;
-    struct capture_made made;
+    struct capture_made *made;
+    size_t count;
     struct code_function_list functions;
     struct record record;
     struct error err;
     (void)capture_surveys(&surveys, folder, &arena, &err);
-    const int status = capture_make(&made, folder, &series, &err);
+    const int status = capture_make(&made, &count, folder, &series, &arena, &err);
     must(status >= 0, "the file of the series cannot be written");
-    if (status == 0) {
-        must(capture_read(&record, made.file, &arena, &err) == 0, "what was made is refused");
-        must(strcmp(record.kernel, "captured") == 0, "what was made has another name");
-        (void)capture_resources(&functions, made.file, &arena, &err);
-        unlink(made.file);
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        must(capture_read(&record, made[i].file, &arena, &err) == 0, "what was made is refused");
+        must(strcmp(record.kernel, made[i].name) == 0, "what was made has another name");
+        must(problem_equal(&record.problem, &made[i].problem), "what was made is of another work");
+        (void)capture_resources(&functions, made[i].file, &arena, &err);
+        unlink(made[i].file);
     }
     arena_free(&arena);
 }

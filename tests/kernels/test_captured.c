@@ -93,6 +93,7 @@ struct wish {
     const char *function, *after; // of the second buffer; NULL: what twice() leaves
     uint64_t bytes;               // of the second buffer; 0: as it is
     double tolerance;
+    bool again; // an earlier launch has left in the second buffer what this one writes
 };
 
 static char *write_record(const char *name, const struct wish *wish)
@@ -100,6 +101,8 @@ static char *write_record(const char *name, const struct wish *wish)
     struct record_content contents[] = {{COUNT * sizeof(float), "1.0.before", NULL},
                                         {wish->bytes ? wish->bytes : COUNT * sizeof(float),
                                          "1.1.before", wish->after ? wish->after : "1.1.after"}};
+    if (wish->again)
+        contents[1] = (struct record_content){COUNT * sizeof(float), "1.1.after", NULL};
     unsigned char bytes[16] = {0};
     struct record_parameter parameters[] = {{0, 8}, {8, 8}};
     struct record_address addresses[] = {{0, RECORD_CAPTURED, 0},
@@ -238,6 +241,19 @@ static void writing_elsewhere_is_wrong(void **state)
     found(MEASURED_WRONG, ROLE_HEAD, "writes to buffer 0 outside of what the base writes");
 }
 
+// A program that runs twice on the same inputs has its results there already.
+static void what_was_there_already_is_found_over_zeros(void **state)
+{
+    const struct wish again = {.function = "twice", .again = true};
+    measure(&again, &again);
+    found(MEASURED_OK, ROLE_HEAD, "");
+    measure(&again, &(struct wish){.function = "off", .again = true});
+    found(MEASURED_WRONG, ROLE_HEAD,
+          "results differ: 3 of 4,096 elements of fp32, at most 0.5 (buffer 1)");
+    measure(&again, &(struct wish){.function = "outside", .again = true});
+    found(MEASURED_WRONG, ROLE_HEAD, "writes to buffer 0 outside of what the base writes");
+}
+
 // ---- what is refused ----
 
 static void launches_that_change_nothing_are_refused(void **state)
@@ -283,6 +299,7 @@ int main(void)
         cmocka_unit_test(a_tolerance_is_of_the_largest_result),
         cmocka_unit_test(what_adds_to_its_output_finds_it_restored),
         cmocka_unit_test(writing_elsewhere_is_wrong),
+        cmocka_unit_test(what_was_there_already_is_found_over_zeros),
         cmocka_unit_test(launches_that_change_nothing_are_refused),
         cmocka_unit_test(buffers_of_other_sizes_do_not_correspond),
         cmocka_unit_test(a_replay_computes_what_the_program_did),

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What programs say of their own kernels, and what their captures take on the stopwatch.
+
+    own.py PLUMB ROWS
+
+A line of ROWS: name|command|kernel|launch|regimes|expression. The command runs from the folder
+of the script that calls this; the expression finds the program's own time in what it prints, in ms
+(with "s" before it in seconds). Program and stopwatch take turns, three times; medians are said.
+"""
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from stopwatch import Bench, trimmed
+
+ROUNDS = 3
+
+
+def said(command, expression):
+    """The program's own time in us."""
+    unit = 1e6 if expression.startswith("s") else 1e3
+    text = subprocess.run(command, shell=True, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=True).stdout
+    found = re.findall(expression[1:], text)
+    if not found:
+        raise RuntimeError("it did not say: " + text[-200:].replace("\n", " "))
+    return float(found[-1]) * unit
+
+
+def main():
+    plumb, rows = sys.argv[1:]
+    bench = Bench(f"{Path(plumb).parent}/bench")
+    print("program,regime,launches,own_us,capture_us,capture_over_own_pct")
+    for line in Path(rows).read_text().splitlines():
+        name, command, kernel, launch, regimes, expression = line.split("|")
+        try:
+            taken = Path(tempfile.mkdtemp())
+            done = subprocess.run([plumb, "capture", "-q", "-k", kernel, "--launch", launch, "-o",
+                                   taken, "--", "sh", "-c", command], text=True, capture_output=True)
+            found = list(taken.glob("record.*"))
+            if not found:
+                raise RuntimeError(done.stdout[-300:].replace("\n", " "))
+            own, times = [], {r: [] for r in regimes.split()}
+            for _ in range(ROUNDS):
+                own.append(said(command, expression))
+                for regime in times:
+                    bench.open("capture", "capture=1:fp32", None, found[0], regime)
+                    times[regime].append(trimmed(bench.solo(24))[0])
+                    bench.close()
+            for regime, us in times.items():
+                mine, theirs = statistics.median(us), statistics.median(own)
+                print(f"{name},{regime},{bench.launches},{theirs:.2f},{mine:.2f},"
+                      f"{100 * (mine / theirs - 1):+.2f}", flush=True)
+        except (RuntimeError, subprocess.CalledProcessError, BrokenPipeError) as why:
+            print(f"{name},# {why}", flush=True)
+    bench.end()
+
+
+main()
