@@ -37,6 +37,7 @@ struct captured {
     enum dtype type;  // of the results
     double tolerance, error, largest;
     bool repeats;
+    char note[96];
     struct content contents[RECORD_CAPTURED_MAX];
     size_t count;
     void **at; // set * RECORD_CAPTURED_MAX + content
@@ -51,6 +52,11 @@ bool captured_is(const struct arm *arm)
 uint32_t captured_sets(const struct captured *c)
 {
     return c->sets;
+}
+
+const char *captured_note(const struct captured *c)
+{
+    return c->note;
 }
 
 bool captured_repeats(const struct captured *c)
@@ -154,6 +160,26 @@ static bool same_places(const struct record *a, const struct record *b, size_t s
     return true;
 }
 
+// Says where the two programs did not fill their buffers alike.
+static int compare_inputs(struct captured *c, size_t shared, struct error *err)
+{
+    const struct arm *base = &c->arms[ROLE_BASE], *head = &c->arms[ROLE_HEAD];
+    size_t differ = 0;
+    for (size_t i = 0; base->used && strcmp(base->path, head->path) && i < shared; i++) {
+        const struct record_content *ours = &arm_record(head)->contents[i];
+        const unsigned char *before;
+        if (map_file(&before, head->path, ours->before, ours->bytes, err))
+            return -1;
+        differ += memcmp(before, c->contents[i].before, ours->bytes) != 0;
+        munmap((void *)(uintptr_t)before, ours->bytes);
+    }
+    if (differ)
+        snprintf(c->note, sizeof(c->note),
+                 "its own program filled %zu of %zu buffers otherwise; both run on the base's",
+                 differ, shared);
+    return 0;
+}
+
 // The base's contents count where both have one; what only one has is its own, a workspace.
 static int take_contents(struct captured *c, struct series_state *state, struct error *err)
 {
@@ -182,7 +208,7 @@ static int take_contents(struct captured *c, struct series_state *state, struct 
         if (add_content(c, head, i, err))
             return -1;
     }
-    return 0;
+    return compare_inputs(c, shared, err);
 }
 
 // ---- sets ----

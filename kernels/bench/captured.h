@@ -35,5 +35,7 @@ int captured_check(struct captured *captured, struct series_state *state, struct
 // The largest difference that was seen, and what is allowed, both over the largest result.
 double captured_error(const struct captured *captured);
 double captured_tolerance(const struct captured *captured);
+// "", or that the head's program had other inputs than the base's, which both run on.
+const char *captured_note(const struct captured *captured);
 
 #endif

@@ -457,6 +457,11 @@ static int open_captured(struct series *s, struct series_state *state, struct er
     return tell(s, state);
 }
 
+static const char *head_note(const struct series *s)
+{
+    return s->captured ? captured_note(s->captured) : s->arms[ROLE_HEAD].note;
+}
+
 // Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct series *s, struct series_state *state, struct error *err)
 {
@@ -550,7 +555,7 @@ int series_open(struct series **out, struct series_state *state, const struct de
     int stop = open_steps(s, &found, err);
     report(&found, s);
     if (stop == 0) {
-        snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
+        snprintf(found.note, sizeof(found.note), "%s", head_note(s));
         snprintf(found.base_note, sizeof(found.base_note), "%s", s->arms[ROLE_BASE].note);
     }
     if (stop) {
@@ -681,7 +686,7 @@ int series_close(struct series_state *state, struct series *s, struct error *err
         return -1;
     report(&found, s);
     if (!stop)
-        snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
+        snprintf(found.note, sizeof(found.note), "%s", head_note(s));
     *state = found;
     return 0;
 }

@@ -94,6 +94,7 @@ struct wish {
     uint64_t bytes;               // of the second buffer; 0: as it is
     double tolerance;
     bool again; // an earlier launch has left in the second buffer what this one writes
+    bool other; // the program had other numbers in the first buffer
 };
 
 static char *write_record(const char *name, const struct wish *wish)
@@ -101,6 +102,8 @@ static char *write_record(const char *name, const struct wish *wish)
     struct record_content contents[] = {{COUNT * sizeof(float), "1.0.before", NULL},
                                         {wish->bytes ? wish->bytes : COUNT * sizeof(float),
                                          "1.1.before", wish->after ? wish->after : "1.1.after"}};
+    if (wish->other)
+        contents[0].before = "1.1.before";
     if (wish->again)
         contents[1] = (struct record_content){COUNT * sizeof(float), "1.1.after", NULL};
     unsigned char bytes[16] = {0};
@@ -254,6 +257,13 @@ static void what_was_there_already_is_found_over_zeros(void **state)
     found(MEASURED_WRONG, ROLE_HEAD, "writes to buffer 0 outside of what the base writes");
 }
 
+static void the_bases_inputs_count_and_that_is_said(void **state)
+{
+    measure(&(struct wish){.function = "twice"},
+            &(struct wish){.function = "twice", .other = true});
+    found(MEASURED_OK, ROLE_HEAD, "its own program filled 1 of 2 buffers otherwise");
+}
+
 // ---- what is refused ----
 
 static void launches_that_change_nothing_are_refused(void **state)
@@ -300,6 +310,7 @@ int main(void)
         cmocka_unit_test(what_adds_to_its_output_finds_it_restored),
         cmocka_unit_test(writing_elsewhere_is_wrong),
         cmocka_unit_test(what_was_there_already_is_found_over_zeros),
+        cmocka_unit_test(the_bases_inputs_count_and_that_is_said),
         cmocka_unit_test(launches_that_change_nothing_are_refused),
         cmocka_unit_test(buffers_of_other_sizes_do_not_correspond),
         cmocka_unit_test(a_replay_computes_what_the_program_did),
