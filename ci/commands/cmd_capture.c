@@ -285,8 +285,7 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
 // ---- what came of it ----
 
 static void tell_taken(enum conclusion *out, const struct arguments *a,
-                       const struct capture_surveys *surveys, const char *folder,
-                       struct arena *arena)
+                       const struct capture_surveys *surveys, struct arena *arena)
 {
     bool taken = false;
     for (size_t i = 0; i < surveys->count; i++) {
@@ -298,13 +297,8 @@ static void tell_taken(enum conclusion *out, const struct arguments *a,
                    clean(s->refused, arena));
         taken |= s->taken[0] != '\0';
     }
-    const char **records;
-    size_t count;
-    struct error none;
-    if (taken && a->output && capture_records(&records, &count, folder, arena, &none) == 0) {
-        for (size_t i = 0; i < count; i++)
-            printf("record     %s\n", clean(records[i], arena));
-    }
+    for (size_t i = 0; taken && a->output && i < surveys->record_count; i++)
+        printf("record     %s\n", clean(surveys->records[i], arena));
     if ((a->kernel || a->range) && !taken) {
         printf("record     none: %s\n", a->kernel ? "no launch matched, or it was refused"
                                                   : "no range matched, or it was refused");
@@ -329,7 +323,7 @@ static int tell(enum conclusion *out, const struct arguments *a, const char *fol
             print_table(kernels, count, &arena);
         capture_describe(end, sizeof(end), status);
         printf("program    %s: %s\n", a->options.words.items[0], end);
-        tell_taken(out, a, &surveys, folder, &arena);
+        tell_taken(out, a, &surveys, &arena);
         if (a->write)
             result = write_policy(a, kernels, count, &arena, err);
     }

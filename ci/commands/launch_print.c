@@ -16,12 +16,23 @@ char *launch_clean(const char *text)
     return line.bytes;
 }
 
+static void print_order(const struct record_launch *l)
+{
+    if (!l->stream && !l->after_count)
+        return;
+    printf("           on stream %u", l->stream);
+    for (uint32_t i = 0; i < l->after_count; i++)
+        printf("%s %u", i ? "," : ", when these have ended:", l->after[i]);
+    putchar('\n');
+}
+
 static void print_memset(const struct record_launch *l, size_t index)
 {
     printf("launch %zu   memset %llu x %u bytes of %s + %llu\n", index,
            (unsigned long long)(l->width * l->height), l->element_bytes,
            l->address_count ? record_buffer_name(l->addresses[0].buffer) : "?",
            (unsigned long long)(l->address_count ? l->addresses[0].offset : 0));
+    print_order(l);
 }
 
 static void print_map(const struct record_map *map)
@@ -57,6 +68,7 @@ static void print_kernel(const struct record_launch *l, size_t index)
     putchar('\n');
     for (uint32_t i = 0; i < l->map_count; i++)
         print_map(&l->maps[i]);
+    print_order(l);
 }
 
 void launch_print_all(const struct record *record)

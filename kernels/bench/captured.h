@@ -33,9 +33,6 @@ int captured_hold(struct captured *captured, enum sample_role role, uint32_t set
 // Launches each arm once and holds both: as captured_open() did.
 int captured_check(struct captured *captured, struct series_state *state, struct error *err);
 // The largest difference that was seen, and what is allowed, both over the largest result.
-double captured_error(const struct captured *captured);
-double captured_tolerance(const struct captured *captured);
-// "", or that the head's program had other inputs than the base's, which both run on.
-const char *captured_note(const struct captured *captured);
+void captured_errors(double *seen, double *allowed, const struct captured *captured);
 
 #endif

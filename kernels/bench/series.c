@@ -436,7 +436,6 @@ static int open_captured(struct series *s, struct series_state *state, struct er
         return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
                              "regime warm: a second launch on what the first has changed computes "
                              "something else; take another regime for it");
-    s->tolerance = captured_tolerance(s->captured);
     if (choose_launches(s, err))
         return -1;
     const uint32_t wanted = s->runup + s->launches + (s->heats ? HEAT_SETS : 0);
@@ -455,11 +454,6 @@ static int open_captured(struct series *s, struct series_state *state, struct er
     if (warm_up(s, err))
         return -1;
     return tell(s, state);
-}
-
-static const char *head_note(const struct series *s)
-{
-    return s->captured ? captured_note(s->captured) : s->arms[ROLE_HEAD].note;
 }
 
 // Each step returns 0, 1 (the state says why not) or -1 (error).
@@ -525,9 +519,11 @@ static double arm_memory_bytes(const struct arm *arm, const struct plumb_form *f
 static void report(struct series_state *state, const struct series *s)
 {
     state->regime = s->spec.regime;
-    const double error = s->captured ? captured_error(s->captured) : s->error;
+    double error = s->error, tolerance = s->tolerance;
+    if (s->captured)
+        captured_errors(&error, &tolerance, s->captured);
     state->error = isfinite(error) ? error : 1e300; // the wire carries no infinity
-    state->tolerance = s->tolerance;
+    state->tolerance = tolerance;
     state->launches = s->launches;
     state->reference_s = s->reference_s;
     const struct plumb_form form = check_abi_form(&s->spec.problem);
@@ -555,7 +551,7 @@ int series_open(struct series **out, struct series_state *state, const struct de
     int stop = open_steps(s, &found, err);
     report(&found, s);
     if (stop == 0) {
-        snprintf(found.note, sizeof(found.note), "%s", head_note(s));
+        snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
         snprintf(found.base_note, sizeof(found.base_note), "%s", s->arms[ROLE_BASE].note);
     }
     if (stop) {
@@ -686,7 +682,7 @@ int series_close(struct series_state *state, struct series *s, struct error *err
         return -1;
     report(&found, s);
     if (!stop)
-        snprintf(found.note, sizeof(found.note), "%s", head_note(s));
+        snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
     *state = found;
     return 0;
 }

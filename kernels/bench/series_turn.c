@@ -328,11 +328,10 @@ static int keep_between(void *self, uint32_t set, struct error *err)
 }
 
 // A sample of captured launches: what they change is restored before, and one set in secret is held
-// to the base's results after every fourth.
+// to the base's results after it.
 static int take_captured(struct sample *out, struct series *s, enum sample_role role,
                          uint32_t launches, struct error *err)
 {
-    enum { HOLD_EVERY = 4 };
     const uint32_t walked = s->spec.warm ? 1 : captured_sets(s->captured) - s->heat_sets;
     const uint32_t all = s->runup + launches, sets = all < walked ? all : walked;
     struct arm *arm = &s->arms[role];
@@ -359,11 +358,10 @@ static int take_captured(struct sample *out, struct series *s, enum sample_role 
     if (code)
         return error_set(err, "%s: launch() returned %d in a timed launch", series_role_names[role],
                          code);
-    if (s->found.state != MEASURED_OK || drawn % HOLD_EVERY)
+    if (s->found.state != MEASURED_OK)
         return 0;
     s->looked_at++;
-    return captured_hold(s->captured, role, (uint32_t)(drawn / HOLD_EVERY % sets), in_timed,
-                         &s->found, err) < 0
+    return captured_hold(s->captured, role, (uint32_t)(drawn % sets), in_timed, &s->found, err) < 0
                ? -1
                : 0;
 }

@@ -50,6 +50,7 @@ enum { PARAMETERS_BYTES_MAX = 32764 };
     X(cuMemGetAddressRange)                                                                        \
     X(cuMemcpy)                                                                                    \
     X(cuPointerGetAttribute)                                                                       \
+    X(cuStreamGetFlags)                                                                            \
     X(cuStreamIsCapturing)                                                                         \
     X(cuThreadExchangeStreamCaptureMode)
 
@@ -133,8 +134,16 @@ void foreign_made(uint64_t word, const char *what);
 // for.
 bool taking_begin(uint64_t shape, const struct problem *problem);
 bool taking_now(void);
-void taking_launch(const struct seen *seen); // before it runs
-void taking_memset(const struct record_launch *memset, uint64_t address);
+void taking_launch(const struct seen *seen, uint64_t stream); // before it runs
+void taking_memset(const struct record_launch *memset, uint64_t address, uint64_t stream);
+// Which launches wait for which, by streams and events of these numbers: an event stands for all
+// that its stream has; a stream goes on behind an event; the host, and so all streams, do. Event 0:
+// all that is on that stream now; stream 0: on any.
+enum order { ORDER_EVENT, ORDER_WAIT, ORDER_HOST };
+void taking_order(enum order what, uint64_t event, uint64_t stream);
+// Streams that are the driver's own, by its numbers, and those that a graph has within.
+enum { STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
+#define STREAM_OF_GRAPH ((uint64_t)1 << 63)
 void taking_refuse(const char *format, ...) PRINTF_LIKE(1, 2);
 // After the last of them was queued: waits, compares and writes.
 void taking_end(void);
@@ -146,6 +155,9 @@ const char *taken_refused(void);
 
 struct graph_step {
     bool is_memset;
+    uint32_t chain;  // below RECORD_STREAMS_MAX: steps that follow each other
+    uint32_t *after; // steps of other chains that it waits for
+    uint32_t after_count;
     struct seen *seen;
     struct record_launch memset;
     uint64_t address; // of the memset

@@ -104,7 +104,8 @@ static int attribute(const struct function *f, CUfunction_attribute which)
 
 static void describe(struct function *f)
 {
-    static const char launches[] = "cudaLaunchDevice";
+    // Of the first and of the second version.
+    static const char launches[] = "cudaLaunchDevice", launches_2[] = "cudaCDP2LaunchDevice";
     f->registers = attribute(f, CU_FUNC_ATTRIBUTE_NUM_REGS);
     f->shared_bytes = attribute(f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     f->local_bytes = attribute(f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
@@ -112,7 +113,8 @@ static void describe(struct function *f)
     if (f->image < 0)
         f->refused = f->image == -2 ? "several images that differ have a function of this name"
                                     : "the driver told of no image that has it";
-    else if (has_text(&images[f->image], launches, sizeof(launches) - 1))
+    else if (has_text(&images[f->image], launches, sizeof(launches) - 1) ||
+             has_text(&images[f->image], launches_2, sizeof(launches_2) - 1))
         f->refused = "its image launches kernels from the device";
 }
 

@@ -108,30 +108,92 @@ struct edges {
     size_t count;
 };
 
+// What comes behind a node comes behind these steps: its own, or of one that is none those that it
+// waits for.
+struct behind {
+    uint32_t *steps;
+    size_t count, room;
+};
+
+static void add_behind(struct behind *to, uint32_t step)
+{
+    to->steps = xgrow(to->steps, to->count, &to->room, sizeof(*to->steps));
+    to->steps[to->count++] = step;
+}
+
+// Goes on a chain whose last step it waits for, or else on one of its own; where there are no more,
+// on the first, behind what is there.
+static void settle_chain(struct graph *graph, uint32_t at, const struct behind *waits,
+                         int64_t last[RECORD_STREAMS_MAX])
+{
+    struct graph_step *step = &graph->steps[at];
+    uint32_t chain = RECORD_STREAMS_MAX;
+    for (size_t i = 0; i < waits->count && chain == RECORD_STREAMS_MAX; i++) {
+        const uint32_t other = graph->steps[waits->steps[i]].chain;
+        chain = last[other] == waits->steps[i] ? other : chain;
+    }
+    for (uint32_t c = 0; c < RECORD_STREAMS_MAX && chain == RECORD_STREAMS_MAX; c++)
+        chain = last[c] < 0 ? c : chain;
+    step->chain = chain % RECORD_STREAMS_MAX;
+    step->after = xcalloc(waits->count + 1, sizeof(*step->after));
+    for (size_t i = 0; i < waits->count; i++) {
+        if (graph->steps[waits->steps[i]].chain != step->chain)
+            step->after[step->after_count++] = waits->steps[i];
+    }
+    last[step->chain] = at;
+}
+
+// Whether all that a node waits for was added; those steps.
+static bool is_ready(struct behind *waits, bool *programmatic, size_t node, CUgraphNode *nodes,
+                     size_t count, const struct edges *edges, const struct behind *behind,
+                     const bool *done)
+{
+    waits->count = 0;
+    *programmatic = false;
+    for (size_t e = 0; e < edges->count; e++) {
+        if (edges->to[e] != nodes[node])
+            continue;
+        size_t from = 0;
+        while (from < count && nodes[from] != edges->from[e])
+            from++;
+        if (from < count && !done[from])
+            return false;
+        for (size_t i = 0; from < count && i < behind[from].count; i++)
+            add_behind(waits, behind[from].steps[i]);
+        *programmatic |= edges->data[e].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    }
+    return true;
+}
+
 // Adds each node once all that it waits for were added.
 static void in_order(struct graph *graph, CUgraphNode *nodes, size_t count,
                      const struct edges *edges)
 {
-    bool *done = xcalloc(count + 1, sizeof(*done));
+    bool *done = xcalloc(count + 1, sizeof(*done)), programmatic;
+    struct behind *behind = xcalloc(count + 1, sizeof(*behind)), waits = {0};
+    int64_t last[RECORD_STREAMS_MAX];
+    memset(last, -1, sizeof(last));
     for (size_t left = count, before = count + 1; left && left < before;) {
         before = left;
         for (size_t i = 0; i < count; i++) {
-            bool ready = !done[i], programmatic = false;
-            for (size_t e = 0; e < edges->count && ready; e++) {
-                if (edges->to[e] != nodes[i])
-                    continue;
-                for (size_t j = 0; j < count && ready; j++)
-                    ready = nodes[j] != edges->from[e] || done[j];
-                programmatic =
-                    programmatic || edges->data[e].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
-            }
-            if (!ready)
+            if (done[i] || !is_ready(&waits, &programmatic, i, nodes, count, edges, behind, done))
                 continue;
+            const size_t step = graph->count;
             add_node(graph, nodes[i], programmatic);
+            if (graph->count > step) {
+                settle_chain(graph, (uint32_t)step, &waits, last);
+                add_behind(&behind[i], (uint32_t)step);
+            }
+            for (size_t k = 0; graph->count == step && k < waits.count; k++)
+                add_behind(&behind[i], waits.steps[k]);
             done[i] = true;
             left--;
         }
     }
+    for (size_t i = 0; i < count; i++)
+        free(behind[i].steps);
+    free(behind);
+    free(waits.steps);
     free(done);
 }
 

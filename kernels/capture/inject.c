@@ -39,6 +39,7 @@ static _Thread_local size_t loaded_before;        // images, when this thread's 
 enum { RANGES_MOST = 32 };
 static _Thread_local struct problem named[RANGES_MOST]; // by the open ranges; batch 0: no problem
 static uint64_t matched;
+static bool per_thread; // the call's default stream is its thread's own
 static pid_t process;
 
 // ---- launches ----
@@ -73,11 +74,16 @@ static void begin_if_wished(const struct seen *seen, uint64_t shape)
                     fnmatch(wish.kernel, seen->function->name, 0) == 0 && begin(shape);
 }
 
-static void launched(const struct seen *seen, uint32_t correlation)
+static void launched(const struct seen *seen, uint64_t stream, uint32_t correlation)
 {
     begin_if_wished(seen, survey_count(seen, correlation));
     if (taking_now())
-        taking_launch(seen);
+        taking_launch(seen, stream);
+}
+
+static uint64_t number_of(CUstream stream)
+{
+    return stream ? (uintptr_t)stream : per_thread ? STREAM_PER_THREAD : STREAM_LEGACY;
 }
 
 struct shape {
@@ -103,7 +109,35 @@ static void kernel_launched(CUfunction function, const struct shape *shape, CUst
     seen.cooperative = cooperative;
     seen_attributes(&seen, attributes, attribute_count);
     seen_parameters(&seen, parameters, extra);
-    launched(&seen, correlation);
+    launched(&seen, number_of(stream), correlation);
+}
+
+// Its first chain goes on where the stream is, the others fork from there, and the stream goes on
+// behind all of them. Numbers of events: of what comes before, of each step, of each chain's end.
+static void take_graph(const struct graph *graph, uint64_t stream)
+{
+    enum { BEFORE = 1, STEP };
+    uint32_t chains = 1;
+    taking_order(ORDER_EVENT, BEFORE, stream);
+    for (uint32_t i = 0; i < graph->count; i++) {
+        const struct graph_step *step = &graph->steps[i];
+        const uint64_t on = step->chain ? STREAM_OF_GRAPH | step->chain : stream;
+        if (step->chain >= chains) {
+            taking_order(ORDER_WAIT, BEFORE, on);
+            chains = step->chain + 1;
+        }
+        for (uint32_t k = 0; k < step->after_count; k++)
+            taking_order(ORDER_WAIT, STEP + step->after[k], on);
+        if (step->is_memset)
+            taking_memset(&step->memset, step->address, on);
+        else
+            taking_launch(step->seen, on);
+        taking_order(ORDER_EVENT, STEP + i, on);
+    }
+    for (uint32_t chain = 1; chain < chains; chain++) {
+        taking_order(ORDER_EVENT, BEFORE, STREAM_OF_GRAPH | chain);
+        taking_order(ORDER_WAIT, BEFORE, stream);
+    }
 }
 
 static void graph_launched(CUgraphExec exec, CUstream stream, uint32_t correlation)
@@ -121,17 +155,10 @@ static void graph_launched(CUgraphExec exec, CUstream stream, uint32_t correlati
             continue;
         begin_if_wished(step->seen, survey_count(step->seen, correlation));
     }
-    if (!taking_now())
-        return;
-    if (graph->refused[0])
+    if (graph->refused[0] && taking_now())
         taking_refuse("%s", graph->refused);
-    for (size_t i = 0; i < graph->count; i++) {
-        const struct graph_step *step = &graph->steps[i];
-        if (step->is_memset)
-            taking_memset(&step->memset, step->address);
-        else
-            taking_launch(step->seen);
-    }
+    if (taking_now())
+        take_graph(graph, number_of(stream));
 }
 
 // ---- ranges ----
@@ -202,7 +229,7 @@ static void extended_launch(const cuLaunchKernelEx_params *p, uint32_t correlati
 
 // A memset of `count` elements, between launches that are taken.
 static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes, size_t width,
-                          size_t height, size_t pitch)
+                          size_t height, size_t pitch, CUstream stream)
 {
     const struct record_launch memset = {.kind = RECORD_MEMSET,
                                          .value = value,
@@ -211,19 +238,20 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
                                          .height = height,
                                          .pitch_bytes = pitch};
     if (taking_now() && width && height)
-        taking_memset(&memset, to);
+        taking_memset(&memset, to, number_of(stream));
 }
 
-#define MEMSET(bytes, member, name)                                                                \
+#define MEMSET(bytes, member, name, stream)                                                        \
     {                                                                                              \
         const name##_params *p = data->functionParams;                                             \
-        memset_queued(p->dstDevice, p->member, bytes, p->N, 1, 0);                                 \
+        memset_queued(p->dstDevice, p->member, bytes, p->N, 1, 0, stream);                         \
         break;                                                                                     \
     }
 #define MEMSET_ROWS(bytes, member, name)                                                           \
     {                                                                                              \
         const name##_params *p = data->functionParams;                                             \
-        memset_queued(p->dstDevice, p->member, bytes, p->Width, p->Height, p->dstPitch);           \
+        memset_queued(p->dstDevice, p->member, bytes, p->Width, p->Height, p->dstPitch,            \
+                      p->hStream);                                                                 \
         break;                                                                                     \
     }
 #define LOADS                                                                                      \
@@ -236,6 +264,33 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
 #define BOTH(name, thread)                                                                         \
     case CUPTI_DRIVER_TRACE_CBID_##name:                                                           \
     case CUPTI_DRIVER_TRACE_CBID_##name##_##thread
+
+// Which streams wait for which events.
+static void order_begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+    switch (id) {
+        BOTH(cuEventRecord, ptsz) :
+        {
+            const cuEventRecord_params *p = data->functionParams;
+            taking_order(ORDER_EVENT, (uintptr_t)p->hEvent, number_of(p->hStream));
+            break;
+        }
+        BOTH(cuEventRecordWithFlags, ptsz) :
+        {
+            const cuEventRecordWithFlags_params *p = data->functionParams;
+            taking_order(ORDER_EVENT, (uintptr_t)p->hEvent, number_of(p->hStream));
+            break;
+        }
+        BOTH(cuStreamWaitEvent, ptsz) :
+        {
+            const cuStreamWaitEvent_params *p = data->functionParams;
+            taking_order(ORDER_WAIT, (uintptr_t)p->hEvent, number_of(p->hStream));
+            break;
+        }
+    default:
+        break;
+    }
+}
 
 static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
@@ -258,12 +313,12 @@ static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
         loaded_before = images_loaded();
         break;
         BOTH(cuMemsetD8_v2, ptds)
-            : MEMSET(1, uc, cuMemsetD8_v2_ptds) BOTH(cuMemsetD16_v2, ptds)
-            : MEMSET(2, us, cuMemsetD16_v2_ptds) BOTH(cuMemsetD32_v2, ptds)
-            : MEMSET(4, ui, cuMemsetD32_v2_ptds) BOTH(cuMemsetD8Async, ptsz)
-            : MEMSET(1, uc, cuMemsetD8Async_ptsz) BOTH(cuMemsetD16Async, ptsz)
-            : MEMSET(2, us, cuMemsetD16Async_ptsz) BOTH(cuMemsetD32Async, ptsz)
-            : MEMSET(4, ui, cuMemsetD32Async_ptsz) BOTH(cuMemsetD2D8Async, ptsz)
+            : MEMSET(1, uc, cuMemsetD8_v2_ptds, NULL) BOTH(cuMemsetD16_v2, ptds)
+            : MEMSET(2, us, cuMemsetD16_v2_ptds, NULL) BOTH(cuMemsetD32_v2, ptds)
+            : MEMSET(4, ui, cuMemsetD32_v2_ptds, NULL) BOTH(cuMemsetD8Async, ptsz)
+            : MEMSET(1, uc, cuMemsetD8Async_ptsz, p->hStream) BOTH(cuMemsetD16Async, ptsz)
+            : MEMSET(2, us, cuMemsetD16Async_ptsz, p->hStream) BOTH(cuMemsetD32Async, ptsz)
+            : MEMSET(4, ui, cuMemsetD32Async_ptsz, p->hStream) BOTH(cuMemsetD2D8Async, ptsz)
             : MEMSET_ROWS(1, uc, cuMemsetD2D8Async_ptsz) BOTH(cuMemsetD2D16Async, ptsz)
             : MEMSET_ROWS(2, us, cuMemsetD2D16Async_ptsz) BOTH(cuMemsetD2D32Async, ptsz)
             : MEMSET_ROWS(
@@ -282,6 +337,7 @@ static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
                   taking_refuse("%s was called among its launches", data->functionName);
         break;
     default:
+        order_begins(id, data);
         break;
     }
 }
@@ -312,6 +368,31 @@ static void map_ended(const cuTensorMapEncodeTiled_params *p)
             map.strides[d] = p->globalStrides[d - 1];
     }
     map_made(p->tensorMap, &map, (uintptr_t)p->globalAddress);
+}
+
+// What the host has waited for, all that it queues since comes behind.
+static void order_ends(CUpti_CallbackId id, const CUpti_CallbackData *data, bool done)
+{
+    switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize:
+        taking_order(ORDER_HOST, 0, 0);
+        break;
+        BOTH(cuStreamSynchronize, ptsz)
+            : BOTH(cuStreamQuery, ptsz)
+            : if (done) // both begin with the stream
+              taking_order(
+                  ORDER_HOST, 0,
+                  number_of(((const cuStreamQuery_params *)data->functionParams)->hStream));
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize:
+    case CUPTI_DRIVER_TRACE_CBID_cuEventQuery:
+        if (done)
+            taking_order(ORDER_HOST,
+                         (uintptr_t)((const cuEventQuery_params *)data->functionParams)->hEvent, 0);
+        break;
+    default:
+        break;
+    }
 }
 
 static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
@@ -372,6 +453,7 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
         graph_changed(*(const CUgraphExec *)data->functionParams);
         break;
     default:
+        order_ends(id, data, done);
         break;
     }
 }
@@ -394,6 +476,8 @@ static void CUPTIAPI told(void *user, CUpti_CallbackDomain domain, CUpti_Callbac
         image_loaded(loaded->pCubin, loaded->cubinSize);
     } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
         const CUpti_CallbackData *data = what;
+        const char *end = strrchr(data->functionName, '_');
+        per_thread = end && (strcmp(end, "_ptsz") == 0 || strcmp(end, "_ptds") == 0);
         if (data->callbackSite == CUPTI_API_ENTER)
             begins(id, data);
         else
@@ -475,6 +559,18 @@ static bool cupti_ok(CUptiResult code, const char *what)
     return false;
 }
 
+static bool watch_calls(CUpti_SubscriberHandle subscriber, const CUpti_CallbackId *calls,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!cupti_ok(
+                cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls[i]),
+                "watching launches"))
+            return false;
+    }
+    return true;
+}
+
 static bool watch(void)
 {
     static const CUpti_CallbackId calls[] = {
@@ -519,6 +615,13 @@ static bool watch(void)
         ONE(cuGraphExecKernelNodeSetParams_v2),
         ONE(cuGraphExecNodeSetParams),
     };
+    // Needed where a range of launches is recorded.
+    static const CUpti_CallbackId orders[] = {
+        BOTH_OF(cuEventRecord, ptsz),     BOTH_OF(cuEventRecordWithFlags, ptsz),
+        BOTH_OF(cuStreamWaitEvent, ptsz), BOTH_OF(cuStreamSynchronize, ptsz),
+        BOTH_OF(cuStreamQuery, ptsz),     ONE(cuCtxSynchronize),
+        ONE(cuEventSynchronize),          ONE(cuEventQuery),
+    };
 #undef BOTH_OF
 #undef ONE
     CUpti_SubscriberHandle subscriber;
@@ -527,12 +630,9 @@ static bool watch(void)
                                             CUPTI_CBID_RESOURCE_MODULE_LOADED),
                   "watching modules"))
         return false;
-    for (size_t i = 0; i < ARRAY_COUNT(calls); i++) {
-        if (!cupti_ok(
-                cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls[i]),
-                "watching launches"))
-            return false;
-    }
+    if (!watch_calls(subscriber, calls, ARRAY_COUNT(calls)) ||
+        (wish.range && !watch_calls(subscriber, orders, ARRAY_COUNT(orders))))
+        return false;
     return !wish.times ||
            (cupti_ok(cupti.cuptiActivityRegisterCallbacks(want_buffer, full_buffer),
                      "taking times") &&

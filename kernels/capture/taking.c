@@ -160,6 +160,23 @@ static struct shape {
 static size_t shape_count;
 static uint32_t takes;
 
+// Places of launches in the record, on one stream or at one event; one for each stream is enough.
+struct marks {
+    uint32_t count, at[RECORD_STREAMS_MAX];
+};
+struct stream {
+    uint64_t key;
+    bool blocking;                      // it and the legacy stream wait for each other
+    int32_t last;                       // launch; -1: none
+    struct marks due;                   // what its next launch waits for
+    int32_t behind[RECORD_STREAMS_MAX]; // of each stream, the last that it has waited for; -1: none
+};
+enum { EVENTS_MOST = 1024 };
+struct event {
+    uint64_t key;
+    struct marks marks;
+};
+
 static struct taking {
     bool now, named, better; // better: counts whatever it changes
     struct shape *shape;
@@ -168,6 +185,11 @@ static struct taking {
     struct held held[RECORD_CAPTURED_MAX];
     uint64_t bytes; // of all that is held
     int32_t images[RECORD_LAUNCHES_MAX];
+    struct stream streams[RECORD_STREAMS_MAX];
+    uint32_t stream_count;
+    struct event events[EVENTS_MOST];
+    uint32_t event_count;
+    struct marks host; // what the host has waited for, and so all that it queues since
     char refused[512];
 } taking;
 static char taken[64], refused[512];
@@ -234,6 +256,122 @@ bool taking_begin(uint64_t key, const struct problem *problem)
     taking.record.contents =
         arena_alloc(&taking.arena, RECORD_CAPTURED_MAX * sizeof(*taking.record.contents));
     return true;
+}
+
+// ---- streams ----
+
+static uint32_t stream_at(uint32_t launch)
+{
+    return taking.record.launches[launch].stream;
+}
+
+// Of launches on one stream the later one is enough.
+static void mark(struct marks *marks, uint32_t launch)
+{
+    uint32_t i = 0;
+    while (i < marks->count && stream_at(marks->at[i]) != stream_at(launch))
+        i++;
+    if (i == marks->count)
+        marks->at[marks->count++] = launch;
+    else if (launch > marks->at[i])
+        marks->at[i] = launch;
+}
+
+static void mark_all(struct marks *marks, const struct marks *from)
+{
+    for (uint32_t i = 0; i < from->count; i++)
+        mark(marks, from->at[i]);
+}
+
+static struct stream *stream_of(uint64_t key)
+{
+    uint32_t i = 0;
+    unsigned flags = 0;
+    while (i < taking.stream_count && taking.streams[i].key != key)
+        i++;
+    struct stream *s = &taking.streams[i < RECORD_STREAMS_MAX ? i : 0];
+    if (i == RECORD_STREAMS_MAX)
+        taking_refuse("its launches are on more than %d streams", RECORD_STREAMS_MAX);
+    else if (i == taking.stream_count) {
+        const bool own = key == STREAM_LEGACY || key == STREAM_PER_THREAD || key & STREAM_OF_GRAPH;
+        if (!own && driver->cuStreamGetFlags((CUstream)(uintptr_t)key, &flags) != CUDA_SUCCESS)
+            flags = 0;
+        *s = (struct stream){.key = key,
+                             .blocking =
+                                 !(key & STREAM_OF_GRAPH) && !(flags & CU_STREAM_NON_BLOCKING),
+                             .last = -1};
+        memset(s->behind, -1, sizeof(s->behind));
+        taking.stream_count++;
+    }
+    return s;
+}
+
+// All that a stream has: its last launch, and what its next one waits for.
+static void mark_stream(struct marks *marks, const struct stream *s)
+{
+    if (s->last >= 0)
+        mark(marks, (uint32_t)s->last);
+    mark_all(marks, &s->due);
+}
+
+static struct event *event_of(uint64_t key)
+{
+    uint32_t i = 0;
+    while (i < taking.event_count && taking.events[i].key != key)
+        i++;
+    if (i == EVENTS_MOST) {
+        taking_refuse("more than %d events are among its launches", EVENTS_MOST);
+        return &taking.events[0];
+    }
+    if (i == taking.event_count)
+        taking.events[taking.event_count++] = (struct event){.key = key};
+    return &taking.events[i];
+}
+
+void taking_order(enum order what, uint64_t event, uint64_t stream)
+{
+    if (!taking.now || taking.refused[0])
+        return;
+    if (what == ORDER_EVENT) {
+        struct marks marks = {0};
+        mark_stream(&marks, stream_of(stream));
+        event_of(event)->marks = marks;
+    } else if (what == ORDER_WAIT) {
+        mark_all(&stream_of(stream)->due, &event_of(event)->marks);
+    } else if (event) {
+        mark_all(&taking.host, &event_of(event)->marks);
+    } else {
+        for (uint32_t i = 0; i < taking.stream_count; i++) {
+            if (!stream || taking.streams[i].key == stream)
+                mark_stream(&taking.host, &taking.streams[i]);
+        }
+    }
+}
+
+// The launch that was added last: its stream, and what it waits for that its stream has not waited
+// for before.
+static void settle_order(struct record_launch *launch, uint64_t key)
+{
+    struct stream *s = stream_of(key);
+    const uint32_t own = (uint32_t)(s - taking.streams);
+    launch->stream = own;
+    for (uint32_t i = 0; i < taking.stream_count; i++) {
+        const struct stream *other = &taking.streams[i];
+        const bool legacy = key == STREAM_LEGACY || other->key == STREAM_LEGACY;
+        if (i != own && legacy && s->blocking && other->blocking && other->last >= 0)
+            mark(&s->due, (uint32_t)other->last);
+    }
+    mark_all(&s->due, &taking.host);
+    launch->after = arena_alloc(&taking.arena, RECORD_STREAMS_MAX * sizeof(*launch->after));
+    for (uint32_t i = 0; i < s->due.count; i++) {
+        const uint32_t at = s->due.at[i], on = stream_at(at);
+        if (on == own || s->behind[on] >= (int32_t)at)
+            continue;
+        s->behind[on] = (int32_t)at;
+        launch->after[launch->after_count++] = at;
+    }
+    s->due.count = 0;
+    s->last = (int32_t)(launch - taking.record.launches);
 }
 
 // What allocation `which` held before or after the launches of a take.
@@ -418,7 +556,7 @@ static struct record_launch *new_launch(void)
     return &record->launches[record->launch_count++];
 }
 
-void taking_launch(const struct seen *seen)
+void taking_launch(const struct seen *seen, uint64_t stream)
 {
     const struct function *f = seen->function;
     if (seen->refused)
@@ -441,9 +579,10 @@ void taking_launch(const struct seen *seen)
     memcpy(launch->block, seen->block, sizeof(launch->block));
     memcpy(launch->cluster, seen->cluster, sizeof(launch->cluster));
     find_addresses(launch);
+    settle_order(launch, stream);
 }
 
-void taking_memset(const struct record_launch *memset, uint64_t address)
+void taking_memset(const struct record_launch *memset, uint64_t address, uint64_t stream)
 {
     static struct record_parameter word = {0, WORD};
     struct record_launch *launch = taking.refused[0] ? NULL : new_launch();
@@ -461,6 +600,7 @@ void taking_memset(const struct record_launch *memset, uint64_t address)
     launch->size = WORD;
     launch->addresses = arena_copy(&taking.arena, &to, sizeof(to));
     launch->address_count = 1;
+    settle_order(launch, stream);
 }
 
 // ---- the end ----

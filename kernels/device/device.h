@@ -221,6 +221,9 @@ struct device_ops {
     int (*write)(struct device_base *device, void *to, const void *from, size_t bytes,
                  struct error *err);
     int (*set)(struct device_base *device, void *to, int byte, size_t bytes, struct error *err);
+    // Whether both hold the same bytes; they begin on 16-byte boundaries.
+    int (*same)(bool *out, struct device_base *device, const void *a, const void *b, size_t bytes,
+                struct error *err);
     // `count` elements by a recipe of inputs.h.
     int (*fill)(struct device_base *device, void *to, const struct inputs_recipe *recipe,
                 uint64_t count, struct error *err);

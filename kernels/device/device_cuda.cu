@@ -95,6 +95,7 @@ static void cuda_close(struct device_base *device)
             cudaStreamDestroy(cuda->stream);
         cudaFree(cuda->flush);
         cudaFree(cuda->stamps);
+        cudaFree(cuda->differs);
         cudaFreeHost((void *)cuda->go);
         cudaFreeHost(cuda->seen);
     }
@@ -141,6 +142,7 @@ static int cuda_wake(struct device_base *device, struct error *err)
     CUDA_TRY(cuda, cudaMemset(cuda->flush, 1, cuda->wide_bytes), err);
     CUDA_TRY(cuda, cudaMalloc(&cuda->stamps, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaMemset(cuda->stamps, 0, STAMPS_BYTES), err);
+    CUDA_TRY(cuda, cudaMalloc(&cuda->differs, sizeof(*cuda->differs)), err);
     CUDA_TRY(cuda, cudaMallocHost(&cuda->seen, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaHostAlloc((void **)&cuda->go, 2 * sizeof(uint64_t), cudaHostAllocMapped),
              err);
@@ -386,6 +388,7 @@ extern "C" const struct device_ops device_cuda = {
     .read = cuda_read,
     .write = cuda_write,
     .set = cuda_set,
+    .same = cuda_same,
     .fill = cuda_fill,
     .noise = cuda_noise,
     .calm = cuda_calm,

@@ -392,6 +392,15 @@ static int host_set(struct device_base *device, void *to, int byte, size_t bytes
     return 0;
 }
 
+static int host_same(bool *out, struct device_base *device, const void *a, const void *b,
+                     size_t bytes, struct error *err)
+{
+    (void)device;
+    (void)err;
+    *out = memcmp(a, b, bytes) == 0;
+    return 0;
+}
+
 static int host_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
                      uint64_t count, struct error *err)
 {
@@ -518,6 +527,7 @@ const struct device_ops device_host = {
     .read = host_read,
     .write = host_write,
     .set = host_set,
+    .same = host_same,
     .fill = host_fill,
     .noise = host_noise,
     .calm = host_sync, // nothing outlasts the flush here

@@ -10,6 +10,9 @@
 #include <cuda.h>
 
 #define DRIVER_FUNCTIONS(X)                                                                        \
+    X(cuEventCreate)                                                                               \
+    X(cuEventDestroy)                                                                              \
+    X(cuEventRecord)                                                                               \
     X(cuGetErrorString)                                                                            \
     X(cuFuncGetAttribute)                                                                          \
     X(cuFuncGetName)                                                                               \
@@ -26,6 +29,9 @@
     X(cuMemsetD2D16Async)                                                                          \
     X(cuMemsetD2D32Async)                                                                          \
     X(cuPointerGetAttribute)                                                                       \
+    X(cuStreamCreate)                                                                              \
+    X(cuStreamDestroy)                                                                             \
+    X(cuStreamWaitEvent)                                                                           \
     X(cuTensorMapEncodeTiled)
 
 struct driver {

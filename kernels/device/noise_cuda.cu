@@ -378,3 +378,40 @@ int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *er
     CUDA_TRY(cuda, cudaGetLastError(), err);
     return 0;
 }
+
+// ---- the same bytes ----
+
+static __global__ void compare_bytes(unsigned *differs, const uint4 *a, const uint4 *b,
+                                     size_t vectors, unsigned left)
+{
+    const size_t first = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    bool same = true;
+    for (size_t i = first; i < vectors; i += gridDim.x * (size_t)blockDim.x) {
+        const uint4 x = a[i], y = b[i];
+        same &= x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w;
+    }
+    if (first < left)
+        same &= ((const unsigned char *)(a + vectors))[first] ==
+                ((const unsigned char *)(b + vectors))[first];
+    if (!same)
+        *differs = 1;
+}
+
+extern "C" int cuda_same(bool *out, struct device_base *device, const void *a, const void *b,
+                         size_t bytes, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    unsigned differs = 0;
+    CUDA_TRY(cuda, cudaMemsetAsync(cuda->differs, 0, sizeof(differs), cuda->stream), err);
+    compare_bytes<<<cuda_at_once(cuda), NOISE_THREADS, 0, cuda->stream>>>(
+        cuda->differs, (const uint4 *)a, (const uint4 *)b, bytes / sizeof(uint4),
+        (unsigned)(bytes % sizeof(uint4)));
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    CUDA_TRY(cuda,
+             cudaMemcpyAsync(&differs, cuda->differs, sizeof(differs), cudaMemcpyDeviceToHost,
+                             cuda->stream),
+             err);
+    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
+    *out = !differs;
+    return 0;
+}

@@ -24,6 +24,11 @@ struct replay {
     CUlibrary libraries[REPLAY_IMAGES_MAX]; // of each image; NULL: of another architecture
     CUfunction *functions;                  // one per launch; NULL for a memset
     struct ready *bound;                    // set * launch_count + launch
+    // Of a record on several streams: 0 is the stopwatch's own, and the others begin behind what
+    // that has, and end before what follows.
+    uint32_t streams;
+    CUstream stream[RECORD_STREAMS_MAX];
+    CUevent begun, *ended; // one per launch; NULL: nothing waits for it
     struct arena arena;
 };
 
@@ -178,6 +183,55 @@ static int bind(struct replay *r, const struct record_places *places, uint32_t s
     return 0;
 }
 
+static int want_event(const struct replay *r, size_t launch, struct error *err)
+{
+    if (!r->ended[launch])
+        DRIVER_TRY(r->driver, cuEventCreate(&r->ended[launch], CU_EVENT_DISABLE_TIMING), err);
+    return 0;
+}
+
+// Streams, and events for launches that others wait for and for the last of each stream.
+static int open_streams(struct replay *r, struct error *err)
+{
+    const struct record *record = r->record;
+    size_t last[RECORD_STREAMS_MAX] = {};
+    r->streams = 1;
+    r->stream[0] = r->cuda->stream;
+    r->ended = (CUevent *)arena_alloc(&r->arena, record->launch_count * sizeof(*r->ended));
+    memset(r->ended, 0, record->launch_count * sizeof(*r->ended));
+    for (size_t i = 0; i < record->launch_count; i++) {
+        const struct record_launch *launch = &record->launches[i];
+        r->streams = launch->stream >= r->streams ? launch->stream + 1 : r->streams;
+        last[launch->stream] = i + 1;
+        for (uint32_t k = 0; k < launch->after_count; k++) {
+            if (want_event(r, launch->after[k], err))
+                return -1;
+        }
+    }
+    for (uint32_t s = 1; s < r->streams; s++) {
+        DRIVER_TRY(r->driver, cuStreamCreate(&r->stream[s], CU_STREAM_NON_BLOCKING), err);
+        if (last[s] && want_event(r, last[s] - 1, err))
+            return -1;
+    }
+    if (r->streams > 1)
+        DRIVER_TRY(r->driver, cuEventCreate(&r->begun, CU_EVENT_DISABLE_TIMING), err);
+    return 0;
+}
+
+static void close_streams(struct replay *r)
+{
+    if (r->begun)
+        r->driver->cuEventDestroy(r->begun);
+    for (size_t i = 0; r->ended && i < r->record->launch_count; i++) {
+        if (r->ended[i])
+            r->driver->cuEventDestroy(r->ended[i]);
+    }
+    for (uint32_t s = 1; s < r->streams; s++) {
+        if (r->stream[s])
+            r->driver->cuStreamDestroy(r->stream[s]);
+    }
+}
+
 extern "C" int cuda_replay_open(struct replay **out, struct device_base *device,
                                 const struct record *record, const struct record_places *places,
                                 uint32_t sets, struct error *err)
@@ -187,7 +241,7 @@ extern "C" int cuda_replay_open(struct replay **out, struct device_base *device,
     r->cuda = cuda;
     r->record = record;
     r->driver = cuda_driver(cuda, err);
-    if (!r->driver || load(r, err) || bind(r, places, sets, err)) {
+    if (!r->driver || load(r, err) || bind(r, places, sets, err) || open_streams(r, err)) {
         cuda_replay_free(r);
         return -1;
     }
@@ -203,6 +257,8 @@ extern "C" void cuda_replay_free(struct replay *r)
         if (r->libraries[i])
             r->driver->cuLibraryUnload(r->libraries[i]);
     }
+    if (r->cuda->base.loss == DEVICE_OK)
+        close_streams(r);
     arena_free(&r->arena);
     free(r);
 }
@@ -215,7 +271,7 @@ static CUresult queue_memset(const struct replay *r, const struct record_launch 
     // One row has no pitch worth the name; the driver wants it to cover the row.
     const size_t row = launch->width * launch->element_bytes;
     const size_t pitch = launch->height > 1 ? launch->pitch_bytes : row;
-    CUstream stream = r->cuda->stream;
+    CUstream stream = r->stream[launch->stream];
     switch (launch->element_bytes) {
     case 1:
         return r->driver->cuMemsetD2D8Async(to, pitch, (unsigned char)launch->value, launch->width,
@@ -244,7 +300,7 @@ static CUresult queue_kernel(const struct replay *r, const struct record_launch 
     config.blockDimY = launch->block[1];
     config.blockDimZ = launch->block[2];
     config.sharedMemBytes = launch->shared_bytes;
-    config.hStream = r->cuda->stream;
+    config.hStream = r->stream[launch->stream];
     if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
         attributes[count].value.clusterDim.x = launch->cluster[0];
@@ -264,17 +320,50 @@ static CUresult queue_kernel(const struct replay *r, const struct record_launch 
     return r->driver->cuLaunchKernelEx(&config, function, bound->parameters, NULL);
 }
 
+static CUresult fork_streams(const struct replay *r)
+{
+    CUresult code =
+        r->streams > 1 ? r->driver->cuEventRecord(r->begun, r->stream[0]) : CUDA_SUCCESS;
+    for (uint32_t s = 1; s < r->streams && code == CUDA_SUCCESS; s++)
+        code = r->driver->cuStreamWaitEvent(r->stream[s], r->begun, 0);
+    return code;
+}
+
+// What comes after all of them waits for the last of each stream.
+static CUresult join_streams(const struct replay *r)
+{
+    bool joined[RECORD_STREAMS_MAX] = {true};
+    CUresult code = CUDA_SUCCESS;
+    for (size_t i = r->record->launch_count; r->streams > 1 && i-- > 0 && code == CUDA_SUCCESS;) {
+        const uint32_t s = r->record->launches[i].stream;
+        if (!joined[s])
+            code = r->driver->cuStreamWaitEvent(r->stream[0], r->ended[i], 0);
+        joined[s] = true;
+    }
+    return code;
+}
+
+static CUresult queue(const struct replay *r, uint32_t set, size_t i)
+{
+    const struct record_launch *launch = &r->record->launches[i];
+    const struct ready *bound = &r->bound[set * r->record->launch_count + i];
+    CUresult code = CUDA_SUCCESS;
+    for (uint32_t k = 0; k < launch->after_count && code == CUDA_SUCCESS; k++)
+        code =
+            r->driver->cuStreamWaitEvent(r->stream[launch->stream], r->ended[launch->after[k]], 0);
+    if (code == CUDA_SUCCESS)
+        code = launch->kind == RECORD_MEMSET
+                   ? queue_memset(r, launch, bound)
+                   : queue_kernel(r, launch, i == 0, r->functions[i], bound);
+    return code == CUDA_SUCCESS && r->ended[i]
+               ? r->driver->cuEventRecord(r->ended[i], r->stream[launch->stream])
+               : code;
+}
+
 extern "C" int cuda_replay_launch(struct replay *r, uint32_t set)
 {
-    const size_t count = r->record->launch_count;
-    for (size_t i = 0; i < count; i++) {
-        const struct record_launch *launch = &r->record->launches[i];
-        const struct ready *bound = &r->bound[set * count + i];
-        const CUresult code = launch->kind == RECORD_MEMSET
-                                  ? queue_memset(r, launch, bound)
-                                  : queue_kernel(r, launch, i == 0, r->functions[i], bound);
-        if (code != CUDA_SUCCESS)
-            return (int)code;
-    }
-    return 0;
+    CUresult code = fork_streams(r);
+    for (size_t i = 0; i < r->record->launch_count && code == CUDA_SUCCESS; i++)
+        code = queue(r, set, i);
+    return (int)(code == CUDA_SUCCESS ? join_streams(r) : code);
 }

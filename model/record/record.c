@@ -9,14 +9,21 @@
 #include "model/problem.h"
 #include "model/wire.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 // Version 2 added TMA descriptors, version 3 the buffers of forms: block scales, a bias, groups,
-// version 4 captured buffers. What was written as an older version is read too, and holds nothing
-// that came later; a record that captures nothing is written as version 3.
-enum { RECORD_MAPS_SINCE = 2, RECORD_FORMS_SINCE = 3, RECORD_CAPTURES_SINCE = 4 };
+// version 4 captured buffers, version 5 several streams. What was written as an older version is
+// read too, and holds nothing that came later; a record that captures nothing is written as
+// version 3.
+enum {
+    RECORD_MAPS_SINCE = 2,
+    RECORD_FORMS_SINCE = 3,
+    RECORD_CAPTURES_SINCE = 4,
+    RECORD_STREAMS_SINCE = 5
+};
 
 // ---- TMA descriptors ----
 //
@@ -289,7 +296,9 @@ void record_made_up(struct record_places out[2], const uint64_t bytes[RECORD_BUF
 
 static bool same_shape(const struct record_launch *a, const struct record_launch *b)
 {
-    if (a->kind != b->kind || a->size != b->size || a->parameter_count != b->parameter_count)
+    if (a->kind != b->kind || a->size != b->size || a->parameter_count != b->parameter_count ||
+        a->stream != b->stream || a->after_count != b->after_count ||
+        (a->after_count && memcmp(a->after, b->after, a->after_count * sizeof(*a->after)) != 0))
         return false;
     if (a->kind == RECORD_MEMSET)
         return a->value == b->value && a->element_bytes == b->element_bytes &&
@@ -427,7 +436,7 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
 
 // ---- the record's file ----
 //
-// The record's file, versions 3 and 4. Lines as in model/wire.h (a name, then key=value fields,
+// The record's file, versions 3 to 5. Lines as in model/wire.h (a name, then key=value fields,
 // separated by TAB), in this order, then the images' bytes one after the other. A line that begins
 // with dots goes on with the one above it.
 //     record version=3 kernel=NAME problem=TEXT workspace=BYTES note=TEXT [tolerance=X]
@@ -436,6 +445,7 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
 //     launch function=NAME                           any number of launches
 //     ... grid_x= grid_y= grid_z= block_x= block_y= block_z= cluster_x= cluster_y= cluster_z=
 //     ... shared= cooperative=0|1 programmatic=0|1 carveout=-1..100 [image=N]
+//     ... [stream=N after=N,N]                       since version 5; of a memset, too
 //     memset value= element= width= height= pitch=   is a launch too
 //     parameter offset=N bytes=HEX                   of the launch above, by their offsets
 //     address at=N buffer=BUFFER offset=N            8 bytes within a parameter above, by `at`
@@ -446,6 +456,8 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
 // block_scales_b, bias, group_first, group_rows. An offset is in bytes from where the buffer
 // begins; how long each buffer is follows from the problem, and whoever launches holds them to it.
 // Version 4 has captured0, captured1, ... besides, and an image for each launch, counted from 1.
+// Version 5 is version 4 with launches on several streams: `after` are those of others that one
+// waits for, by their places in the list, counted from 0.
 // Version 3 is version 4 without captures, version 2 is version 3 without those buffers and their
 // problems, version 1 is version 2 without tensormaps. Both are read; what they cannot hold is
 // refused.
@@ -500,6 +512,19 @@ static void print_parameters(struct buffer *out, const struct record_launch *lau
     }
 }
 
+static void add_order(struct wire_line *line, const struct record_launch *launch)
+{
+    char text[RECORD_STREAMS_MAX * 12] = "";
+    size_t used = 0;
+    if (launch->stream)
+        wire_add_int(line, "stream", launch->stream);
+    for (uint32_t i = 0; i < launch->after_count; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? "," : "",
+                                 launch->after[i]);
+    if (launch->after_count)
+        wire_add_text(line, "after", text);
+}
+
 static void print_launch(struct buffer *out, const struct record_launch *launch)
 {
     struct wire_line line;
@@ -523,6 +548,7 @@ static void print_launch(struct buffer *out, const struct record_launch *launch)
         if (launch->image)
             wire_add_int(&line, "image", launch->image);
     }
+    add_order(&line, launch);
     put(out, &line);
     print_parameters(out, launch);
 }
@@ -537,14 +563,23 @@ static void print_content(struct buffer *out, const struct record_content *conte
     put(out, &line);
 }
 
+// The oldest that has words for it.
+static int version_of(const struct record *record)
+{
+    for (size_t i = 0; i < record->launch_count; i++) {
+        if (record->launches[i].stream || record->launches[i].after_count)
+            return RECORD_STREAMS_SINCE;
+    }
+    return record->content_count ? RECORD_CAPTURES_SINCE : RECORD_FORMS_SINCE;
+}
+
 void record_print(struct buffer *out, const struct record *record)
 {
     struct wire_line line;
     char problem[PROBLEM_TEXT];
     problem_format(problem, &record->problem);
     wire_begin(&line, "record");
-    wire_add_int(&line, "version",
-                 record->content_count ? RECORD_CAPTURES_SINCE : RECORD_CAPTURES_SINCE - 1);
+    wire_add_int(&line, "version", version_of(record));
     wire_add_text(&line, "kernel", record->kernel);
     wire_add_text(&line, "problem", problem);
     wire_add_int(&line, "workspace", (int64_t)record->workspace_bytes);
@@ -628,6 +663,32 @@ static struct record_launch *new_launch(struct record *record, struct arena *are
     return &record->launches[record->launch_count];
 }
 
+// Which stream it is on, and what it waits for there.
+static int take_order(struct record_launch *launch, const struct record *record,
+                      const struct wire_record *line, struct arena *arena, struct error *err)
+{
+    const char *after = wire_text(line, "after");
+    if (!after && !wire_text(line, "stream"))
+        return 0;
+    if (record->version < RECORD_STREAMS_SINCE)
+        return error_set(err, "a record of version %d has no streams", record->version);
+    if (wire_text(line, "stream") &&
+        take_u32(&launch->stream, line, "stream", 0, RECORD_STREAMS_MAX - 1, err))
+        return -1;
+    launch->after = arena_alloc(arena, RECORD_STREAMS_MAX * sizeof(*launch->after));
+    while (after && *after) {
+        char *end;
+        const size_t digits = strspn(after, "0123456789");
+        const unsigned long which = digits && digits < 6 ? strtoul(after, &end, 10) : ULONG_MAX;
+        if (which >= record->launch_count || launch->after_count == RECORD_STREAMS_MAX ||
+            (*end && (*end != ',' || !end[1])))
+            return error_set(err, "'%.40s' are no launches before this one", after);
+        launch->after[launch->after_count++] = (uint32_t)which;
+        after = *end ? end + 1 : end;
+    }
+    return 0;
+}
+
 static int take_launch(struct record *record, const struct wire_record *line, struct arena *arena,
                        struct error *err)
 {
@@ -661,6 +722,8 @@ static int take_launch(struct record *record, const struct wire_record *line, st
          take_u32(&launch.image, line, "image", 1, (int64_t)record->image_count, err)))
         return error_set(err, "%.80s: an image that the record does not have", function);
     launch.carveout = (int32_t)carveout;
+    if (take_order(&launch, record, line, arena, err))
+        return -1;
     launch.function = arena_strdup(arena, function);
     *to = launch;
     record->launch_count++;
@@ -681,6 +744,8 @@ static int take_memset(struct record *record, const struct wire_record *line, st
         return -1;
     if (launch.element_bytes == 3)
         return error_set(err, "a memset of elements of 3 bytes");
+    if (take_order(&launch, record, line, arena, err))
+        return -1;
     launch.width = (uint64_t)width;
     launch.height = (uint64_t)height;
     launch.pitch_bytes = (uint64_t)pitch;

@@ -16,11 +16,13 @@
 #include "model/problem.h"
 #include "model/wire.h"
 
-enum { RECORD_VERSION = 4 };
+enum { RECORD_VERSION = 5 };
 
 enum { RECORD_NOTE = 256, RECORD_NAME = 201, RECORD_LAUNCHES_MAX = 256 };
 
 enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5, RECORD_CAPTURED_MAX = 32 };
+
+enum { RECORD_STREAMS_MAX = 16 };
 
 // What a launch may be given the address of. Those behind the workspace are of forms alone
 // (kernels/kernel.h), and plans know none of them.
@@ -78,6 +80,9 @@ struct record_launch {
     bool cooperative;  // all blocks resident at once
     bool programmatic; // may start before the launch before it has ended
     int32_t carveout;  // preferred share of shared memory in percent; -1: the driver's choice
+    uint32_t stream;   // below RECORD_STREAMS_MAX; launches of one stream follow each other
+    uint32_t *after;   // launches of other streams that it waits for: their places in the list
+    uint32_t after_count;
     // A memset writes `value` of element_bytes (1, 2 or 4) `width` times in each of `height` rows.
     uint32_t value, element_bytes;
     uint64_t width, height, pitch_bytes;

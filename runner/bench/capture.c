@@ -143,9 +143,12 @@ int capture_surveys(struct capture_surveys *out, const char *folder, struct aren
 {
     const char **paths;
     size_t count;
-    if (find_files(&paths, &count, folder, "survey.", arena, err))
+    *out = (struct capture_surveys){0};
+    if (find_files(&paths, &count, folder, "survey.", arena, err) ||
+        find_files(&out->records, &out->record_count, folder, "record.", arena, err))
         return -1;
-    *out = (struct capture_surveys){arena_alloc(arena, (count + 1) * sizeof(*out->items)), count};
+    out->items = arena_alloc(arena, (count + 1) * sizeof(*out->items));
+    out->count = count;
     for (size_t i = 0; i < count; i++) {
         struct error why;
         char *bytes;
@@ -197,17 +200,11 @@ static int say_none(const char *folder, struct arena *arena, struct error *err)
     return 1;
 }
 
-int capture_records(const char ***out, size_t *count, const char *folder, struct arena *arena,
-                    struct error *err)
-{
-    return find_files(out, count, folder, "record.", arena, err);
-}
-
 static int find_records(const char ***out, size_t *count, const char *folder, struct arena *arena,
                         struct error *err)
 {
     static const char begin[] = "record.";
-    if (capture_records(out, count, folder, arena, err))
+    if (find_files(out, count, folder, begin, arena, err))
         return 1;
     if (!*count)
         return say_none(folder, arena, err);

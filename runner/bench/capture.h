@@ -28,13 +28,12 @@ void capture_describe(char *out, size_t size, int status);
 struct capture_surveys {
     struct survey *items;
     size_t count;
+    const char **records; // paths, by their shapes
+    size_t record_count;
 };
-// All surveys of the folder, by process. -1: the folder cannot be read, or a survey is none.
+// All surveys of the folder, by process, and the names of its records. -1: the folder cannot be
+// read, or a survey is none.
 int capture_surveys(struct capture_surveys *out, const char *folder, struct arena *arena,
-                    struct error *err);
-
-// The records of a folder, by their shapes. -1: the folder cannot be read.
-int capture_records(const char ***out, size_t *count, const char *folder, struct arena *arena,
                     struct error *err);
 
 // Series out of the folder's records: their name, their problem, and how results are judged.

@@ -251,6 +251,31 @@ static void a_capture_reads_back_as_it_was_written(void **state)
     free(again.bytes);
 }
 
+static void streams_and_what_they_wait_for_read_back(void **state)
+{
+    struct record record = whole_record(), back;
+    uint32_t after[] = {0};
+    struct error err;
+    assert_true(record.launch_count > 1);
+    record.launches[1].stream = 15;
+    record.launches[1].after = after;
+    record.launches[1].after_count = 1;
+    struct buffer text = printed(&record);
+    if (record_parse(&back, arena_copy(&arena, text.bytes, text.length), text.length, &arena, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(back.version, 5);
+    assert_int_equal(back.launches[1].stream, 15);
+    assert_int_equal(back.launches[1].after_count, 1);
+    assert_int_equal(back.launches[1].after[0], 0);
+    assert_true(record_same_launches(record.launches, back.launches, back.launch_count));
+    back.launches[1].after_count = 0;
+    assert_false(record_same_launches(record.launches, back.launches, back.launch_count));
+    struct buffer again = printed(&back);
+    assert_true(again.length < text.length);
+    free(text.bytes);
+    free(again.bytes);
+}
+
 #define MAP(at, buffer)                                                                            \
     "tensormap\tat=" at "\tbuffer=" buffer                                                         \
     "\toffset=0\ttype=bf16\tdims=64\tstrides=\tbox=64\telements=1"                                 \
@@ -258,7 +283,7 @@ static void a_capture_reads_back_as_it_was_written(void **state)
 
 // Each of these takes the place of the line that begins alike, or is added before `end`.
 static const char *const hostile[] = {
-    "record\tversion=5\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=6\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1x1:fp32\tworkspace=-1\tnote=",
@@ -307,6 +332,11 @@ static const char *const hostile[] = {
     "\tcluster_x=1\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0"             \
     "\tcarveout=-1\timage=" image "\n"
 
+#define LAUNCH_ON(order)                                                                           \
+    "launch\tfunction=f\tgrid_x=1\tgrid_y=1\tgrid_z=1\tblock_x=1\tblock_y=1\tblock_z=1"            \
+    "\tcluster_x=1\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0"             \
+    "\tcarveout=-1\t" order "\n"
+
 // What each version can hold, and what it says of the rest; NULL: it is read.
 static void a_version_holds_nothing_that_came_later(void **state)
 {
@@ -326,6 +356,12 @@ static void a_version_holds_nothing_that_came_later(void **state)
         {VERSION("2", PLAIN ":contiguous2/30") LAUNCH "end\n", "64x64x64:bf16:contiguous2/30"},
         {VERSION("1", "64x64x64:nvfp4-fp32:e4m3/16/tiled") LAUNCH "end\n", "make it again"},
         {VERSION("3", "64x64x64:nvfp4-fp32:e4m3/16/tiled") LAUNCH "end\n", NULL},
+        {VERSION("5", PLAIN) LAUNCH LAUNCH LAUNCH_ON("stream=1\tafter=0,1") "end\n", NULL},
+        {VERSION("4", PLAIN) LAUNCH_ON("stream=1") "end\n", "a record of version 4 has no streams"},
+        {VERSION("5", PLAIN) LAUNCH_ON("stream=16") "end\n", "stream"},
+        {VERSION("5", PLAIN) LAUNCH LAUNCH_ON("after=1") "end\n", "'1' are no launches before"},
+        {VERSION("5", PLAIN) LAUNCH LAUNCH_ON("after=0,") "end\n", "'0,' are no launches"},
+        {VERSION("5", PLAIN) LAUNCH LAUNCH_ON("after=-1") "end\n", "'-1' are no launches"},
         {VERSION("3", PLAIN) CONTENT("1.0.before", "") LAUNCH "end\n",
          "a record of version 3 has no contents"},
         {VERSION("3", PLAIN) LAUNCH BYTES "address\tat=0\tbuffer=captured0\toffset=0\nend\n",
@@ -443,6 +479,7 @@ int main(void)
         cmocka_unit_test_teardown(a_memset_stays_inside_its_buffer, free_all),
         cmocka_unit_test_teardown(a_record_reads_back_as_it_was_written, free_all),
         cmocka_unit_test_teardown(a_capture_reads_back_as_it_was_written, free_all),
+        cmocka_unit_test_teardown(streams_and_what_they_wait_for_read_back, free_all),
         cmocka_unit_test_teardown(a_version_holds_nothing_that_came_later, free_all),
         cmocka_unit_test_teardown(what_lies_over_another_address_is_refused, free_all),
         cmocka_unit_test_teardown(hostile_lines_are_refused, free_all),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # prepare.sh FOLDER [PUBLIC] [BUILD]: all that record.sh needs on a machine that has a GPU, CUDA, PyTorch and Triton, but
-# no network: the bundle of ci/bundle, what stands beside this script, and public programs as they are. PUBLIC has
+# no network: the bundle of ci/bundle, what stands here and in tests/measure/captures, and public programs as they are. PUBLIC has
 # clones of siboehm/SGEMM_CUDA, NVIDIA/cuda-samples, karpathy/llm.c and NVIDIA/cutlass under their names, bare or
 # not; without it they are cloned. BUILD is a build with CUDA, by default build/dev. About 32 MB.
 set -eu
@@ -16,7 +16,8 @@ public=${2:-}
 PLUMB_BUILD_DIR=$build "$root/ci/bundle" "$folder"
 rm -rf "$folder/scripts" "$folder/public"
 mkdir -p "$folder/public"
-cp -R "$here" "$folder/scripts"
+mkdir "$folder/scripts"
+cp -R "$here"/. "$root/tests/measure/captures/." "$folder/scripts"
 cp "$root/kernels/kernel.h" "$folder/scripts/roads/"
 
 take() { # OWNER/NAME PATH...: these paths of its newest commit
