@@ -93,6 +93,9 @@ struct commit_place {
     int64_t key, time_s, order_s; // order_s: as links stand, by time and after its parents
     char id[OBJECT_ID_TEXT];
 };
+// order_s of a commit that the store may not know.
+int store_commit_order(int64_t *out, struct store *store, const struct commit *commit,
+                       struct error *err);
 // A finished plain run of the default toolchain, and its commit; keys.
 struct line_run {
     int64_t run, commit;

@@ -195,10 +195,23 @@ int store_commit_measured(bool *measured, struct store *store, const struct comm
 
 // ---- history ----
 
+// Where points of a series count that were measured elsewhere: at another commit, which has their
+// code, or nowhere. By series, then by measurement; keys of this file.
+struct point_place {
+    int64_t series, measurement;
+    int64_t time_s;              // of the commit, in the order of histories
+    char commit[OBJECT_ID_TEXT]; // "": nowhere
+};
+struct point_places {
+    struct point_place *items;
+    size_t count;
+};
+
 struct history_query {
-    size_t limit;       // newest points kept; 0: all
-    int64_t except_run; // a run never judges itself; 0: none left out
-    int64_t until_s;    // only commits of this time or before; 0: no bound
+    const struct point_places *places; // NULL: every point counts where it was measured
+    size_t limit;                      // newest points kept; 0: all
+    int64_t except_run;                // a run never judges itself; 0: none left out
+    int64_t until_s;                   // only commits of this time or before; 0: no bound
     const char *until; // only commits up to the place of this one, if the store knows it; NULL: all
     bool comparisons;  // also the heads of gates, bisections and studies
     const char *toolchain; // NULL: the default; another has a history of its own, without
@@ -227,6 +240,14 @@ struct stored_points {
 };
 int store_points(struct stored_points *out, struct store *store, const struct series *series,
                  const struct history_query *query, struct arena *arena, struct error *err);
+// Of those of one series; 0: it has none.
+uint64_t point_places_hash(const struct point_places *places, int64_t series);
+// Timed heads of plain runs of a commit, by the default toolchain.
+struct timed_head {
+    int64_t series, measurement, code;
+};
+int store_timed_heads(struct timed_head **out, size_t *count, struct store *store, int64_t commit,
+                      struct arena *arena, struct error *err);
 // The id of a point's code.
 int store_code_id(const char **out, struct store *store, int64_t code, struct arena *arena,
                   struct error *err);

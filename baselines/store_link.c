@@ -194,6 +194,13 @@ int store_commit_places(struct commit_places *out, struct store *store, struct a
     return 0;
 }
 
+int store_commit_order(int64_t *out, struct store *store, const struct commit *commit,
+                       struct error *err)
+{
+    return statement_get(out, store, err, SQL_COMMIT_ORDER,
+                         CELLS(TEXT(commit->id), INT(commit->time_s)));
+}
+
 int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
                    struct error *err)
 {

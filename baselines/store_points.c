@@ -155,6 +155,82 @@ static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
     return 0;
 }
 
+// ---- points that count elsewhere ----
+
+// The first of the series, or behind where it would be, and how many it has.
+static const struct point_place *places_of(size_t *count, const struct point_places *places,
+                                           int64_t series)
+{
+    size_t low = 0, high = places ? places->count : 0, end;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        *(places->items[middle].series < series ? &low : &high) =
+            places->items[middle].series < series ? middle + 1 : middle;
+    }
+    for (end = low; places && end < places->count && places->items[end].series == series;)
+        end++;
+    *count = end - low;
+    return *count ? &places->items[low] : NULL;
+}
+
+uint64_t point_places_hash(const struct point_places *places, int64_t series)
+{
+    size_t count;
+    const struct point_place *p = places_of(&count, places, series);
+    uint64_t hash = count ? HASH_START : 0;
+    for (size_t i = 0; i < count; i++)
+        hash =
+            hash_text(hash_bytes(hash, &p[i].measurement, sizeof(p[i].measurement)), p[i].commit);
+    return hash;
+}
+
+static int by_measurement(const void *left, const void *right)
+{
+    const struct point_place *a = left, *b = right;
+    return (a->measurement > b->measurement) - (a->measurement < b->measurement);
+}
+
+static int newest_first(const void *left, const void *right)
+{
+    const struct stored_point *a = left, *b = right;
+    return a->time_s != b->time_s
+               ? (a->time_s < b->time_s) - (a->time_s > b->time_s)
+               : (a->measurement < b->measurement) - (a->measurement > b->measurement);
+}
+
+// Points that were read without bounds, as `query` wants them.
+static void place_points(struct reading *r, const struct point_place *places, size_t place_count,
+                         const struct history_query *query)
+{
+    const int64_t from_s = query->from_s ? query->from_s : INT64_MIN;
+    size_t kept = 0;
+    for (size_t i = 0; i < r->used; i++) {
+        struct stored_point *p = &r->points[i];
+        const struct point_place key = {.measurement = p->measurement};
+        const struct point_place *there =
+            bsearch(&key, places, place_count, sizeof(key), by_measurement);
+        if (there) {
+            memcpy(p->commit, there->commit, sizeof(p->commit));
+            p->time_s = there->time_s;
+        }
+        if (p->commit[0] && p->time_s >= from_s && (!query->until_s || p->time_s <= query->until_s))
+            r->points[kept++] = *p;
+    }
+    if (kept)
+        qsort(r->points, kept, sizeof(*r->points), newest_first);
+    r->used = query->limit && kept > query->limit ? query->limit : kept;
+    if (query->oldest) { // the last of them, turned about
+        const size_t first = kept - r->used;
+        for (size_t i = 0; i < r->used; i++)
+            r->points[i] = r->points[first + i];
+        for (size_t i = 0; i < r->used / 2; i++) {
+            const struct stored_point p = r->points[i];
+            r->points[i] = r->points[r->used - 1 - i];
+            r->points[r->used - 1 - i] = p;
+        }
+    }
+}
+
 // Newest first, so that LIMIT keeps the newest; or oldest first.
 static int read_points(struct reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
@@ -180,6 +256,24 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
         }
     }
     return status;
+}
+
+// Those that count elsewhere are few, and newest points are asked for often: so many more are read.
+static int read_placed(struct reading *r, int64_t series, const struct history_query *query,
+                       struct error *err)
+{
+    size_t count;
+    const struct point_place *places = places_of(&count, query->places, series);
+    struct history_query all = *query;
+    if (!places || query->toolchain || query->comparisons)
+        return read_points(r, series, query, err);
+    all.limit = query->limit && !query->oldest ? query->limit + count : 0;
+    all.from_s = all.until_s = 0;
+    all.oldest = false;
+    if (read_points(r, series, &all, err))
+        return -1;
+    place_points(r, places, count, query);
+    return 0;
 }
 
 static enum bound bound_of(sqlite3_stmt *row, int column)
@@ -260,7 +354,7 @@ int store_points(struct stored_points *out, struct store *store, const struct se
     size_t count = 0;
     int64_t key;
     int status = -1;
-    if (content_find_series(&key, store, series, err) || read_points(&r, key, query, err) ||
+    if (content_find_series(&key, store, series, err) || read_placed(&r, key, query, err) ||
         (!query->oldest && read_predictions(&predicted, &count, &r, key, err)) ||
         join(&r, predicted, count, err) ||
         (r.used && name_of(&newest, &r, SQL_PAST_CODE, newest_of(&r, query)->code, err)))
@@ -285,5 +379,26 @@ int store_code_id(const char **out, struct store *store, int64_t code, struct ar
         return status < 0 ? -1 : store_damaged(store, "a code is missing", err);
     *out = row_text(row, 0, arena);
     sqlite3_reset(row);
+    return 0;
+}
+
+static int read_head(void *item, const struct row_list *list, struct error *err)
+{
+    (void)err;
+    *(struct timed_head *)item =
+        (struct timed_head){row_int(list->row, 0), row_int(list->row, 1), row_int(list->row, 2)};
+    return 0;
+}
+
+int store_timed_heads(struct timed_head **out, size_t *count, struct store *store, int64_t commit,
+                      struct arena *arena, struct error *err)
+{
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_TIMED_HEADS, CELLS(INT(commit))),
+                            .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_head, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
     return 0;
 }

@@ -392,7 +392,7 @@ static int add_device(struct finding *f, struct store *store, const char *uuid, 
     struct series_entry *entries;
     struct driver_steps drivers = {0};
     const struct history_wanted wanted = {.device = uuid};
-    const struct history_query all = {0};
+    const struct history_query all = {.places = &f->set->points};
     size_t known;
     int status = 0;
     if (store_list_series(&entries, &known, store, f->arena, err) ||

@@ -572,11 +572,12 @@ static int history_kept_settle(struct history_kept *kept, struct store *store,
 }
 
 int history_kept_chart(struct chart_point **out, size_t *count, struct store *store,
-                       const struct series_entry *entry, const struct judgement *j,
-                       struct arena *arena, struct error *err)
+                       const struct series_entry *entry, const struct point_places *places,
+                       const struct judgement *j, struct arena *arena, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
-    const struct history_query query = {.until_key = j->newest_key, .from_s = j->settled_s};
+    const struct history_query query = {
+        .places = places, .until_key = j->newest_key, .from_s = j->settled_s};
     struct chart_point *settled = NULL;
     struct stored_points newer;
     size_t first = 0, used = 0;
@@ -611,12 +612,16 @@ int history_kept_chart(struct chart_point **out, size_t *count, struct store *st
 // Raised when this file would conclude something else from the same points.
 enum { HISTORY_KEPT_VERSION = 6 };
 
-// What the judgements are made by: settings and the accepted epoch of the series.
+// What the judgements are made by: settings, the accepted epoch of the series, and which of its
+// points count elsewhere.
 static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct history_options *options,
-                     const struct epoch *epoch)
+                     const struct epoch *epoch, int64_t series)
 {
+    const uint64_t placed = point_places_hash(options->query.places, series);
     uint64_t hash = hash_bytes(HASH_START, &options->margin, sizeof(options->margin));
     hash = hash_bytes(hash, &options->confidence, sizeof(options->confidence));
+    if (placed)
+        hash = hash_bytes(hash, &placed, sizeof(placed));
     if (epoch) {
         hash = hash_text(hash_text(hash, epoch->series), epoch->commit);
         hash = hash_bytes(hash, &epoch->level, sizeof(epoch->level));
@@ -710,7 +715,7 @@ int history_kept_find(struct series_history *out, struct history_kept *kept, boo
     *kept = (struct history_kept){0};
     *found = false;
     begin(out, entry, options);
-    maker_of(maker, options, out->epoch);
+    maker_of(maker, options, out->epoch, entry->key);
     if (store_load_judgement(&kept->judgement, store, &series, keep, err))
         return -1;
     bool ours = strcmp(kept->judgement.maker, maker) == 0;
@@ -719,7 +724,8 @@ int history_kept_find(struct series_history *out, struct history_kept *kept, boo
     memcpy(kept->judgement.maker, maker, sizeof(maker));
     if (!ours || kept->judgement.changed)
         return 0;
-    const struct history_query newest = {.limit = HISTORY_RECENT,
+    const struct history_query newest = {.places = options->query.places,
+                                         .limit = HISTORY_RECENT,
                                          .until_key = kept->judgement.newest_key};
     if (kept->judgement.points && read_points(&out->stored, store, entry, &newest, scratch, err))
         return -1;
@@ -934,7 +940,8 @@ static int judge_newer(struct series_history *s, struct history_kept *kept, bool
                        struct arena *scratch, struct arena *keep, struct error *err)
 {
     struct judgement *j = &kept->judgement;
-    const struct history_query query = {.until_key = newest_key, .from_s = j->context_s};
+    const struct history_query query = {
+        .places = options->query.places, .until_key = newest_key, .from_s = j->context_s};
     *done = false;
     if (j->settled == 0 || (j->changed && j->changed_s <= j->settled_s))
         return 0;

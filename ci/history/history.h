@@ -132,7 +132,7 @@ int history_kept_judge(struct series_history *out, struct history_kept *kept, st
 
 // The points for a chart: settled ones thinned, all later ones. In the arena.
 int history_kept_chart(struct chart_point **out, size_t *count, struct store *store,
-                       const struct series_entry *series, const struct judgement *judgement,
-                       struct arena *arena, struct error *err);
+                       const struct series_entry *series, const struct point_places *places,
+                       const struct judgement *judgement, struct arena *arena, struct error *err);
 
 #endif

@@ -25,6 +25,7 @@
 struct stay {
     int64_t code, before; // before: the code before it; 0: none is known
     size_t at, base;      // the commit that it came with, and the newest one that had that
+    size_t last;          // the newest commit that is known to have it
 };
 
 // A kernel met on the way along the line, and the stay that it is in.
@@ -47,11 +48,10 @@ struct line {
     const char **reached;    // ids in their order, once asked
     size_t reached_count;
     bool asked;
-    struct stay *stays; // by code, newest first, once asked
+    struct stay *stays; // by code, newest first
     size_t stay_count;
     struct met *met; // the kernels there
     size_t met_count;
-    bool stays_read;
 };
 
 struct loading {
@@ -346,7 +346,8 @@ static int find_common_mode(const struct common_mode **out, struct loader *l, co
             return 0;
         }
     }
-    const struct history_query query = {.limit = l->all->wanted->points,
+    const struct history_query query = {.places = &set->points,
+                                        .limit = l->all->wanted->points,
                                         .toolchain = l->all->wanted->toolchain};
     if (history_common_mode(&set->common[set->device_count], l->store, l->all->entries, set->known,
                             uuid, &query, &set->arena, err))
@@ -360,6 +361,15 @@ static int common_mode_of(const struct common_mode **out, struct loader *l, cons
 {
     pthread_mutex_lock(&l->sharing->lock);
     const int status = find_common_mode(out, l, uuid, err);
+    pthread_mutex_unlock(&l->sharing->lock);
+    return status;
+}
+
+static int read_places(struct loader *l, struct error *err)
+{
+    struct history_set *set = l->all->set;
+    pthread_mutex_lock(&l->sharing->lock);
+    const int status = store_commit_places(&set->places, l->store, &set->arena, err);
     pthread_mutex_unlock(&l->sharing->lock);
     return status;
 }
@@ -392,7 +402,7 @@ static int by_id(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
-// ---- changes by ancestry ----
+// ---- what the line has ----
 
 // A link is of two codes, and was measured at some commit. What it says is told where the line of
 // HEAD has these codes: a merge, a squash or a rebase brings what a branch measured. What the line
@@ -476,20 +486,6 @@ static void keep_line_runs(struct commit_places *places, const struct line *line
     places->run_count = kept ? kept : places->run_count;
 }
 
-static int read_places(struct loader *l, struct error *err)
-{
-    struct history_set *set = l->all->set;
-    int status = 0;
-    pthread_mutex_lock(&l->sharing->lock);
-    if (!set->places.read) {
-        status = store_commit_places(&set->places, l->store, &set->arena, err);
-        if (status == 0)
-            keep_line_runs(&set->places, &l->all->line);
-    }
-    pthread_mutex_unlock(&l->sharing->lock);
-    return status;
-}
-
 static int by_stay(const void *left, const void *right)
 {
     const struct stay *a = left, *b = right;
@@ -531,7 +527,7 @@ static void go_on(struct stays *s, struct met *m, int64_t code, size_t at)
     }
     m->stay = s->count;
     s->items = xgrow(s->items, s->count, &s->room, sizeof(*s->items));
-    s->items[s->count++] = (struct stay){code, 0, at, SIZE_MAX};
+    s->items[s->count++] = (struct stay){code, 0, at, SIZE_MAX, at};
 }
 
 // Which code each kernel has at the commits of the line, as far as their builds are known.
@@ -553,7 +549,6 @@ static int read_stays(struct line *line, struct store *store, struct arena *keep
     line->stay_count = s.count;
     line->met = arena_copy(keep, s.met, s.met_count * sizeof(*s.met));
     line->met_count = s.met_count;
-    line->stays_read = status == 0;
     free(s.items);
     free(s.met);
     arena_free(&arena);
@@ -576,6 +571,99 @@ static struct history_commit as_history(const struct commit *commit)
     text_copy(out.id, sizeof(out.id), commit->id);
     return out;
 }
+
+// ---- points of times by ancestry ----
+
+// So it is with times: what a branch measured counts where the line has its code, and nowhere as
+// long as the line has it not. Of a line that is not known as far as that dates say so.
+
+static bool is_stray(const struct line *line, const struct commit_place *at)
+{
+    return place_on(line, at->id) == SIZE_MAX &&
+           (line->whole || at->time_s > line->items[line->count - 1].time_s);
+}
+
+// The stay that had come by then, else the first that came; of its commits the newest that is no
+// later. Stays of a code are newest first.
+static const struct commit *commit_of(const struct line *line, int64_t code, int64_t time_s)
+{
+    const struct stay *found = NULL;
+    for (size_t i = 0; i < line->stay_count; i++) {
+        const struct stay *s = &line->stays[i];
+        if (s->code == code && !(found && line->items[found->at].time_s <= time_s))
+            found = s;
+    }
+    size_t at = found ? found->last : 0;
+    while (found && at < found->at && line->items[at].time_s > time_s)
+        at++;
+    return found ? &line->items[at] : NULL;
+}
+
+struct strays {
+    struct point_place *items;
+    size_t count, room;
+};
+
+static int place_head(struct strays *out, const struct timed_head *head, const struct line *line,
+                      const struct commit_place *measured, struct store *store, struct error *err)
+{
+    const struct commit *there = commit_of(line, head->code, measured->time_s);
+    struct point_place place = {.series = head->series, .measurement = head->measurement};
+    if (there && store_commit_order(&place.time_s, store, there, err))
+        return -1;
+    if (there)
+        text_copy(place.commit, sizeof(place.commit), there->id);
+    out->items = xgrow(out->items, out->count, &out->room, sizeof(*out->items));
+    out->items[out->count++] = place;
+    return 0;
+}
+
+static int by_point(const void *left, const void *right)
+{
+    const struct point_place *a = left, *b = right;
+    return a->series != b->series
+               ? (a->series > b->series) - (a->series < b->series)
+               : (a->measurement > b->measurement) - (a->measurement < b->measurement);
+}
+
+// A store that no run of the line has filled is another repository's.
+static int place_points(struct loading *l, struct error *err)
+{
+    struct history_set *set = l->set;
+    struct strays strays = {0};
+    struct arena arena = {0};
+    int status = read_stays(&l->line, l->store, &set->arena, err);
+    for (size_t i = 0; status == 0 && i < set->places.count; i++) {
+        const struct commit_place *at = &set->places.items[i];
+        struct timed_head *heads = NULL;
+        size_t count = 0;
+        if (!is_stray(&l->line, at))
+            continue;
+        status = store_timed_heads(&heads, &count, l->store, at->key, &arena, err);
+        for (size_t k = 0; status == 0 && k < count; k++)
+            status = place_head(&strays, &heads[k], &l->line, at, l->store, err);
+    }
+    if (strays.count)
+        qsort(strays.items, strays.count, sizeof(*strays.items), by_point);
+    set->points.items = arena_copy(&set->arena, strays.items, strays.count * sizeof(*strays.items));
+    set->points.count = strays.count;
+    free(strays.items);
+    arena_free(&arena);
+    return status;
+}
+
+static int read_line_of_store(struct loading *l, struct error *err)
+{
+    read_line(l);
+    if (!l->line.count)
+        return 0;
+    if (store_commit_places(&l->set->places, l->store, &l->set->arena, err))
+        return -1;
+    keep_line_runs(&l->set->places, &l->line);
+    return l->set->places.line ? place_points(l, err) : 0;
+}
+
+// ---- changes by ancestry ----
 
 struct placing {
     struct loading *all;
@@ -723,8 +811,6 @@ static int place_changes(struct placing *p, struct error *err)
         drop_tried(p->linked);
         return 0;
     }
-    if (!p->all->line.stays_read)
-        status = read_stays(&p->all->line, p->store, &p->all->set->arena, err);
     for (int own = 1; own >= 0; own--) { // what was measured there first
         for (size_t i = 0; status == 0 && i < count; i++) {
             if (own == (place_on(&p->all->line, changes[i].at.id) != SIZE_MAX))
@@ -820,7 +906,7 @@ static int load_links(struct series_history *s, struct loader *l, const struct s
     struct placing placing = {
         .all = l->all, .store = l->store, .linked = &s->linked, .arena = &l->found};
     struct sharing *sharing = l->sharing;
-    pthread_mutex_lock(&sharing->lock); // the line is read once, and the repository by one
+    pthread_mutex_lock(&sharing->lock); // the repository is read by one
     const int status = place_changes(&placing, err);
     pthread_mutex_unlock(&sharing->lock);
     return status;
@@ -839,7 +925,8 @@ static int load_one(struct loader *l, size_t index, struct error *err)
     int status = 0;
     options.epochs = &set->epochs;
     options.keeps = wanted->keeps;
-    options.query = (struct history_query){.limit = wanted->points,
+    options.query = (struct history_query){.places = &set->points,
+                                           .limit = wanted->points,
                                            .comparisons = wanted->comparisons,
                                            .toolchain = wanted->toolchain};
     if (options.keeps)
@@ -975,8 +1062,7 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     if (l->wanted->repository &&
         epochs_on_line(&set->epochs, l->wanted->repository, "HEAD", &set->arena, err))
         return -1;
-    read_line(l);
-    if (store_newest_key(&l->newest_key, l->store, err) ||
+    if (read_line_of_store(l, err) || store_newest_key(&l->newest_key, l->store, err) ||
         store_list_series(&entries, &set->known, l->store, &set->arena, err))
         return -1;
     l->entries = entries;

@@ -34,7 +34,8 @@ struct history_set {
     struct series_history *series;
     struct judgement *judgements; // one per series; without `keeps` NULL
     struct linked_levels *levels; // one per series, if they are wanted; else NULL
-    struct commit_places places;  // all commits, if there are links
+    struct commit_places places;  // all commits, if there are links or a repository
+    struct point_places points;   // of times that count elsewhere than where they were measured
     size_t count, known;          // known: in the store
     struct epoch_list epochs;
     struct common_mode *common; // one per device met

@@ -368,7 +368,8 @@ static int read_points(struct chart_point **out, size_t *count, const struct sit
 {
     const struct series_entry *e = s->series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
-    const struct history_query query = {.limit = reading->data->points};
+    const struct history_query query = {.places = &reading->data->set.points,
+                                        .limit = reading->data->points};
     struct stored_points stored;
     struct history all = {0};
     int status = 0;
@@ -618,6 +619,9 @@ static void fill_settled(struct site_detail *out, const struct site_data *data, 
         out->settled = j->settled;
         out->settled_revision =
             site_mix(site_mix((uint64_t)j->settled_marks, j->settled), (uint64_t)j->settled_key);
+        out->settled_revision =
+            site_mix(out->settled_revision,
+                     point_places_hash(&data->set.points, data->set.series[index].series->key));
     }
 }
 
@@ -629,7 +633,8 @@ static int site_settled_points(struct site_point *points, size_t count, size_t i
     const struct site_data *data = reading->data;
     const struct series_entry *e = data->set.series[index].series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
-    const struct history_query query = {.limit = data->points ? data->points : count,
+    const struct history_query query = {.places = &data->set.points,
+                                        .limit = data->points ? data->points : count,
                                         .oldest = data->points == 0};
     struct stored_points stored;
     struct arena arena = {0};
@@ -672,9 +677,10 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
     struct result result;
     size_t count = 0;
     bool found;
-    int status = data->set.judgements ? history_kept_chart(&points, &count, reading->store, e,
-                                                           &data->set.judgements[index], arena, err)
-                                      : read_points(&points, &count, reading, s, arena, err);
+    int status = data->set.judgements
+                     ? history_kept_chart(&points, &count, reading->store, e, &data->set.points,
+                                          &data->set.judgements[index], arena, err)
+                     : read_points(&points, &count, reading, s, arena, err);
     if (status || history_levels(&levels, &data->set, index, reading->store, arena, err) ||
         store_find_result(&result, &found, reading->store, s->newest.run_id, &series, arena, err))
         return -1;
@@ -734,10 +740,13 @@ static const struct history_change *change_since(const struct series_history *s)
     return NULL;
 }
 
-// All that `load` gives follows from the points, the epochs and the changes.
-static uint64_t revision_of(const struct series_history *s)
+// All that `load` gives follows from the points, where they count, the epochs and the changes.
+static uint64_t revision_of(const struct series_history *s, const struct point_places *places)
 {
     uint64_t hash = site_mix(s->stored.count, (uint64_t)s->newest.run_id);
+    hash = site_mix(hash, point_places_hash(places, s->series->key));
+    for (size_t i = 0; i < s->linked.change_count; i++)
+        hash = hash_text(hash, s->linked.changes[i].at.id);
     hash = site_mix(hash, s->since);
     hash = site_mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
     for (size_t i = 0; i < s->change_count; i++)
@@ -817,12 +826,12 @@ static void fill_since(struct site_series *out, const struct series_history *s, 
 }
 
 static void fill_series(struct site_series *out, const struct series_history *s, size_t device,
-                        struct arena *arena)
+                        const struct point_places *places, struct arena *arena)
 {
     *out = (struct site_series){.kernel = s->series->kernel,
                                 .problem = s->series->problem,
                                 .device = device,
-                                .revision = revision_of(s),
+                                .revision = revision_of(s, places),
                                 .control = s->series->control,
                                 .points = s->stored.count,
                                 .newest_s = s->newest.time_s,
@@ -1051,7 +1060,8 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     struct site_series *series = arena_alloc(arena, out->set.count * sizeof(*series));
     for (size_t i = 0; i < out->set.count; i++) {
         const struct series_history *s = &out->set.series[i];
-        fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid), arena);
+        fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid),
+                    &out->set.points, arena);
         if (policy)
             series[i].owner = policy_kernel_owner(policy, s->series->kernel);
         if (out->set.judgements)

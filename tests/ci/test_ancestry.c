@@ -17,8 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODES = 4, MOST = 64, STEPS = 14 };
-static const char *const takes[CODES] = {"1", "2", "4", "0.5"};
+enum { CODES = 4, ALL_CODES = 24, MOST = 64, STEPS = 14 };
+// Those that histories draw, ten that are as fast as the first, and as many as the second.
+static const char *const takes[ALL_CODES] = {"1",     "2",     "4",     "0.5",   "1.001", "1.002",
+                                             "1.003", "1.004", "1.005", "1.006", "1.007", "1.008",
+                                             "1.009", "1.010", "2.001", "2.002", "2.003", "2.004",
+                                             "2.005", "2.006", "2.007", "2.008", "2.009", "2.010"};
 static const char *const policies[] = {"silent", "on", "off"};
 static char *directory, *bench;
 static struct plumb_outcome outcome;
@@ -27,14 +31,15 @@ struct made {
     char id[OBJECT_ID_TEXT];
     int parent, code; // parent: the first; -1: none
     bool ran;
+    int times; // so often it was measured
 };
 
 struct world {
     struct made commits[MOST];
     int count;
     int main, topic; // their tips; topic -1: there is none
-    bool measured[CODES];
-    bool compared[CODES][CODES]; // side by side, as base and head
+    bool measured[ALL_CODES];
+    bool compared[ALL_CODES][ALL_CODES]; // side by side, as base and head
     struct random random;
     const char *policy;
 };
@@ -236,9 +241,10 @@ static void measure(struct world *w, int at)
     const bool planned = w->measured[code] && !strstr(plan, "nothing to do");
     const long plain = rows_of(w, "measurements WHERE plain = 1"), links = rows_of(w, "links");
     plumb(w, "run", w->commits[at].id, NULL);
+    const long fresh = rows_of(w, "measurements WHERE plain = 1") - plain;
+    w->commits[at].times += (int)fresh;
     if (planned)
-        does_what_it_said(w, rows_of(w, "measurements WHERE plain = 1") - plain,
-                          rows_of(w, "links") > links, plan);
+        does_what_it_said(w, fresh, rows_of(w, "links") > links, plan);
     free(plan);
     w->commits[at].ran = w->measured[code] = true;
     if (now != then)
@@ -291,6 +297,27 @@ static void history_tells_the_line(struct world *w)
     free(store);
 }
 
+// Times count that were measured on main, or of a code that main has.
+static void times_are_of_the_line(const struct world *w)
+{
+    char *store = xprintf("%s.db", w->policy);
+    const char *argv[] = {"history", "--repo", ".", "--store", store, NULL};
+    bool has[ALL_CODES] = {0}, on[MOST] = {0};
+    int points = 0;
+    for (int at = w->main; at >= 0; at = w->commits[at].parent)
+        on[at] = has[w->commits[at].code] = true;
+    for (int i = 0; i < w->count; i++)
+        points += on[i] || has[w->commits[i].code] ? w->commits[i].times : 0;
+    char *said = xprintf(": %d %s, noise", points, points == 1 ? "point" : "points");
+    plumb_run(&outcome, directory, argv, 0);
+    if (!strstr(outcome.output, said)) {
+        show(w);
+        fail_msg("%s: main is at %d; expected '%s':\n%s", w->policy, w->main, said, outcome.output);
+    }
+    free(said);
+    free(store);
+}
+
 static void a_run_holds_each_commit_against_its_first_parent(void **state)
 {
     for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -306,6 +333,8 @@ static void a_run_holds_each_commit_against_its_first_parent(void **state)
                 measure(&w, at);
             if (strcmp(w.policy, "off") != 0)
                 history_tells_the_line(&w);
+            git("symbolic-ref HEAD refs/heads/main");
+            times_are_of_the_line(&w);
         }
     }
 }
@@ -392,6 +421,35 @@ static void a_change_is_told_once_and_where_the_line_has_it(void **state)
     }
 }
 
+// A branch's times lie between those of main by their dates, and are no noise of it.
+static void a_branch_counts_from_the_commit_that_brings_it(void **state)
+{
+    struct world w = {.topic = -1, .policy = "off"};
+    int branched = 0;
+    git("symbolic-ref HEAD refs/heads/main");
+    git("--version >/dev/null && rm -rf *.db *.db-*");
+    w.main = -1;
+    for (int i = 0; i < 10; i++) { // by turns from the fifth on
+        w.main = commit(&w, "main", w.main, -1, 4 + i);
+        plumb(&w, "run", w.commits[w.main].id, NULL);
+        if (i < 4)
+            continue;
+        branched = w.topic = commit(&w, "topic", i == 4 ? w.main : branched, -1, 10 + i);
+        plumb(&w, "run", w.commits[w.topic].id, NULL);
+    }
+    tells(&w, "history", NULL, 0, ": 10 points, noise 0.");
+    plumb_said(&outcome, 0, ": 0 changes");
+    const int squashed = w.main = commit(&w, "main", w.main, -1, 19);
+    plumb(&w, "run", w.commits[w.main].id, NULL);
+    plumb_said(&outcome, 1, "SLOWER: 1 slower");
+    tells(&w, "history", NULL, 0, ": 11 points");
+    for (int i = 0; i < 4; i++) {
+        w.main = commit(&w, "main", w.main, -1, 20 + i);
+        plumb(&w, "run", w.commits[w.main].id, NULL);
+    }
+    tells_one_change_at(&w, squashed);
+}
+
 // What a pull request's gate found is told where a plain run meets it, and the branch's is not.
 static void what_a_gate_found_is_told_where_main_has_it(void **state)
 {
@@ -457,6 +515,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing),
         cmocka_unit_test(a_change_is_told_once_and_where_the_line_has_it),
+        cmocka_unit_test(a_branch_counts_from_the_commit_that_brings_it),
         cmocka_unit_test(what_a_gate_found_is_told_where_main_has_it),
         cmocka_unit_test(what_no_branch_has_is_withdrawn_and_not_fixed),
         cmocka_unit_test(nothing_is_accepted_that_nobody_accepted),

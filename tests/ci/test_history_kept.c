@@ -67,8 +67,8 @@ static void same(struct store *a, struct store *b)
     assert_true(p.creep.size.value == q.creep.size.value && p.creep.size.low == q.creep.size.low);
     assert_int_equal(x.series[0].recent_count, y.series[0].recent_count);
     assert_memory_equal(x.series[0].recent, y.series[0].recent, sizeof(x.series[0].recent));
-    ok(history_kept_chart(&c, &m, a, x.series[0].series, &p, &arena, &err));
-    ok(history_kept_chart(&d, &n, b, y.series[0].series, &q, &arena, &err));
+    ok(history_kept_chart(&c, &m, a, x.series[0].series, NULL, &p, &arena, &err));
+    ok(history_kept_chart(&d, &n, b, y.series[0].series, NULL, &q, &arena, &err));
     assert_int_equal(m, n);
     for (size_t i = 0; i < m; i++)
         assert_true(c[i].index == d[i].index && c[i].time_ns == d[i].time_ns &&
