@@ -33,7 +33,7 @@ struct reader {
     struct arena *arena;
     struct pool pool;
     const struct node_sieve *sieve;
-    bool lenient; // words for what is no number are null
+    bool lenient; // what is wrong with one value costs that value alone
 };
 
 static int wrong(struct reader *r, const char *what)
@@ -110,6 +110,15 @@ static char *put_utf8(char *to, uint32_t c)
     return to;
 }
 
+// What a string cannot hold: '?' in its place where it may cost no more.
+static int spoil(struct reader *r, char **to, const char *what)
+{
+    if (!r->lenient)
+        return wrong(r, what);
+    *(*to)++ = '?';
+    return 0;
+}
+
 // Behind "\u".
 static int read_unicode(struct reader *r, char **to)
 {
@@ -118,13 +127,13 @@ static int read_unicode(struct reader *r, char **to)
         return wrong(r, "an escape of no four digits");
     r->at += 4;
     if (c == 0)
-        return wrong(r, "a NUL in a string");
+        return spoil(r, to, "a NUL in a string");
     if (c >= 0xdc00 && c < 0xe000)
-        return wrong(r, "half a surrogate pair");
+        return spoil(r, to, "half a surrogate pair");
     if (c >= 0xd800 && c < 0xdc00) {
         if (r->at[0] != '\\' || r->at[1] != 'u' || read_hex(&low, r->at + 2) || low < 0xdc00 ||
             low >= 0xe000)
-            return wrong(r, "half a surrogate pair");
+            return spoil(r, to, "half a surrogate pair");
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
         r->at += 6;
     }
@@ -156,8 +165,12 @@ static int read_string(const char **out, struct reader *r)
         const unsigned char c = (unsigned char)*r->at;
         if (r->at == r->end)
             return wrong(r, "a string that does not end");
-        if (c < ' ')
-            return wrong(r, "a control byte in a string");
+        if (c < ' ' && spoil(r, &to, "a control byte in a string"))
+            return -1;
+        if (c < ' ') {
+            r->at++;
+            continue;
+        }
         if (c == '\\') {
             r->at++;
             if (read_escape(r, &to))
@@ -165,8 +178,12 @@ static int read_string(const char **out, struct reader *r)
             continue;
         }
         size_t length = c < 0x80 ? 1 : utf8_length(NULL, r->at, (size_t)(r->end - r->at));
-        if (length == 0)
-            return wrong(r, "no UTF-8");
+        if (length == 0) {
+            if (spoil(r, &to, "no UTF-8"))
+                return -1;
+            r->at++;
+            continue;
+        }
         while (length--)
             *to++ = *r->at++;
     }
@@ -190,10 +207,12 @@ static int settle_number(struct node *out, struct reader *r, char *text, bool re
     double value;
     int64_t whole;
     out->text = text;
-    if (!real && length > 18 && parse_int64(&whole, text))
+    if (!real && length > 18 && !r->lenient && parse_int64(&whole, text))
         return wrong(r, "a number of more than 64 bits");
-    if ((exponent || length > 300) && parse_double(&value, text))
-        return wrong(r, "a number that is too large");
+    if ((exponent || length > 300) && parse_double(&value, text)) {
+        out->type = NODE_NULL;
+        return r->lenient ? 0 : wrong(r, "a number that is too large");
+    }
     if (exponent) {
         char shortest[NUMBER_TEXT];
         number_text(shortest, value);
@@ -254,13 +273,15 @@ static bool take_word(struct reader *r, const char *word)
 }
 
 // NaN and its like, which tools write and JSON has not.
-static bool take_no_number(struct reader *r)
+static bool take_no_number(struct node *out, struct reader *r)
 {
     static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity",
                                         "nan", "-nan", "inf",      "-inf"};
     for (size_t i = 0; r->lenient && i < ARRAY_COUNT(words); i++) {
-        if (take_word(r, words[i]))
+        if (take_word(r, words[i])) {
+            out->text = words[i];
             return true;
+        }
     }
     return false;
 }
@@ -275,14 +296,30 @@ static int read_scalar(struct node *out, struct reader *r)
         out->type = NODE_TRUE;
     else if (take_word(r, "false"))
         out->type = NODE_FALSE;
-    else if (!take_word(r, "null") && !take_no_number(r))
+    else if (!take_word(r, "null") && !take_no_number(out, r))
         return read_number(out, r);
     return 0;
 }
 
-static int by_text(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct node *const *a = left, *const *b = right;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+// Of a name that is there twice nobody knows which is meant: both are null. Whether they are of one
+// name.
+static bool spoil_same(struct node *a, struct node *b)
+{
+    if (strcmp(a->name, b->name) != 0)
+        return false;
+    struct node *const both[] = {a, b};
+    for (size_t i = 0; i < ARRAY_COUNT(both); i++) {
+        both[i]->type = NODE_NULL;
+        both[i]->count = 0;
+        both[i]->children = NULL;
+    }
+    return true;
 }
 
 // A name twice in an object.
@@ -290,21 +327,21 @@ static int check_names(struct reader *r, const struct node *object)
 {
     bool twice = false;
     if (object->count < SORTED_FROM) {
-        for (const struct node *a = object->children; a && !twice; a = a->next) {
-            for (const struct node *b = a->next; b && !twice; b = b->next)
-                twice = strcmp(a->name, b->name) == 0;
+        for (struct node *a = object->children; a; a = a->next) {
+            for (struct node *b = a->next; b; b = b->next)
+                twice |= spoil_same(a, b);
         }
-        return twice ? wrong(r, "a name twice in an object") : 0;
+        return twice && !r->lenient ? wrong(r, "a name twice in an object") : 0;
     }
-    const char **names = xcalloc(object->count, sizeof(*names));
+    struct node **members = xcalloc(object->count, sizeof(struct node *));
     size_t count = 0;
-    for (const struct node *at = object->children; at; at = at->next)
-        names[count++] = at->name;
-    qsort(names, count, sizeof(*names), by_text);
-    for (size_t i = 1; i < count && !twice; i++)
-        twice = strcmp(names[i - 1], names[i]) == 0;
-    free(names);
-    return twice ? wrong(r, "a name twice in an object") : 0;
+    for (struct node *at = object->children; at; at = at->next)
+        members[count++] = at;
+    qsort(members, count, sizeof(struct node *), by_name);
+    for (size_t i = 1; i < count; i++)
+        twice |= spoil_same(members[i - 1], members[i]);
+    free(members);
+    return twice && !r->lenient ? wrong(r, "a name twice in an object") : 0;
 }
 
 static int read_value(struct node *out, struct reader *r, int depth);
@@ -408,7 +445,19 @@ static int parse(const struct node **out, const char *text, size_t length, const
     free(r.pool.chunks);
     if (status)
         return blame(&r, text, where, lines, err);
+    if (node->type == NODE_ARRAY || node->type == NODE_OBJECT)
+        node->text = copy;
     *out = node;
+    return 0;
+}
+
+size_t node_offset(const struct node *root, const struct node *node)
+{
+    for (; node; node = node->children) {
+        const char *at = node->name ? node->name : node->type == NODE_TEXT ? node->text : NULL;
+        if (at && root->text)
+            return (size_t)(at - root->text);
+    }
     return 0;
 }
 

@@ -23,7 +23,8 @@ struct node {
     uint32_t count; // children
     const char *name;
     // Of a text; of a number, as it is written less the zeros that end a fraction, and the shortest
-    // that reads back where it has an exponent.
+    // that reads back where it has an exponent; of a null the word that stood there for a number;
+    // of the outermost list or object where all of the text lies.
     const char *text;
     struct node *children, *next;
 };
@@ -41,10 +42,16 @@ struct node_sieve {
     const char *list;
     bool (*needs)(const struct node *element);
 };
-// The same of a file of many lines: errors name the line, behind `where`, and words that tools
-// write for what is no number (NaN, Infinity) are null. `sieve` may be NULL.
+// The same of a file of many lines, where one bad value must not cost the others: errors name the
+// line, behind `where`. What is no number (NaN, Infinity, 1e400) is null, and so are members whose
+// name an object has twice; a byte that a string cannot hold is '?'; a whole number may be longer
+// than 64 bits. `sieve` may be NULL.
 int node_parse_lines(const struct node **out, const char *text, size_t length, const char *where,
                      const struct node_sieve *sieve, struct arena *arena, struct error *err);
+
+// Where about the value stands: how many bytes of the text that `root` was read from lie before its
+// first string. 0: it has none.
+size_t node_offset(const struct node *root, const struct node *node);
 
 // The member of that name; NULL if `object` is NULL, no object, or has none.
 const struct node *node_member(const struct node *object, const char *name);

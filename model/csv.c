@@ -134,11 +134,57 @@ static void skip_comments(struct reader *r)
     }
 }
 
+// How often each of two characters stands outside quotes in the line that begins there.
+static const char *count_in_line(size_t counts[2], const char *at, const char *end,
+                                 const char *characters)
+{
+    bool quoted = false;
+    counts[0] = counts[1] = 0;
+    for (; at < end && (quoted || (*at != '\n' && *at != '\r')); at++) {
+        quoted ^= *at == '"';
+        counts[0] += !quoted && *at == characters[0];
+        counts[1] += !quoted && *at == characters[1];
+    }
+    while (at < end && (*at == '\n' || *at == '\r'))
+        at++;
+    return at;
+}
+
+// A tab or a semicolon where the first two lines have as many of them, and the first no comma: then
+// commas further down are decimal ones.
+static char separator_of(const struct reader *r)
+{
+    static const char *const others[] = {",\t", ",;"};
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        size_t first[2], second[2];
+        const char *next = count_in_line(first, r->at, r->end, others[i]);
+        count_in_line(second, next, r->end, others[i]);
+        if (first[0] == 0 && first[1] > 0 && (next == r->end || first[1] == second[1]))
+            return others[i][1];
+    }
+    return ',';
+}
+
+// Of a line that names columns, which says it alone.
+static char header_separator(const struct reader *r)
+{
+    static const char *const others[] = {",\t", ",;"};
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        size_t counts[2];
+        count_in_line(counts, r->at, r->end, others[i]);
+        if (counts[0] == 0 && counts[1] > 0)
+            return others[i][1];
+    }
+    return ',';
+}
+
 static int read_header(struct csv *csv, struct reader *r, struct fields *f)
 {
     skip_comments(r);
     if (r->at == r->end)
         return error_set(r->err, "%s: no header line; the first line names the columns", r->name);
+    if (r->leave)
+        r->separator = header_separator(r);
     size_t line = r->line;
     if (read_row(r, f))
         return -1;
@@ -211,37 +257,6 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
     return failed;
 }
 
-// How often each of two characters stands outside quotes in the line that begins there.
-static const char *count_in_line(size_t counts[2], const char *at, const char *end,
-                                 const char *characters)
-{
-    bool quoted = false;
-    counts[0] = counts[1] = 0;
-    for (; at < end && (quoted || (*at != '\n' && *at != '\r')); at++) {
-        quoted ^= *at == '"';
-        counts[0] += !quoted && *at == characters[0];
-        counts[1] += !quoted && *at == characters[1];
-    }
-    while (at < end && (*at == '\n' || *at == '\r'))
-        at++;
-    return at;
-}
-
-// A tab or a semicolon where the first two lines have as many of them, and the first no comma: then
-// commas further down are decimal ones.
-static char separator_of(const struct reader *r)
-{
-    static const char *const others[] = {",\t", ",;"};
-    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
-        size_t first[2], second[2];
-        const char *next = count_in_line(first, r->at, r->end, others[i]);
-        count_in_line(second, next, r->end, others[i]);
-        if (first[0] == 0 && first[1] > 0 && (next == r->end || first[1] == second[1]))
-            return others[i][1];
-    }
-    return ',';
-}
-
 static int check_text(const char *text, size_t length, const char *name, struct error *err)
 {
     if (length >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0))
@@ -274,6 +289,7 @@ static int parse(struct csv *out, const char *text, size_t length, bool header,
     int failed =
         header ? read_header(&csv, &reader, &fields) : number_columns(&csv, &reader, &fields);
     failed = failed || read_rows(&csv, &reader, &fields) ? -1 : 0;
+    csv.separator = reader.separator;
     free(fields.items);
     free(fields.begins);
     free(fields.text);
@@ -324,6 +340,54 @@ const char *csv_plain(const char *field)
 
 // ---- numbers ----
 
+enum { NUMBER_MOST = 64 };
+
+// How many bytes of a mark of thousands that is neither point nor comma stand there: a blank of
+// whatever width, an apostrophe. 0: none.
+static size_t group_mark(const char *text)
+{
+    static const char *const marks[] = {
+        " ", "'", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89", "\xe2\x80\x99", "\xe2\x80\x87"};
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
+        if (strncmp(text, marks[i], strlen(marks[i])) == 0)
+            return strlen(marks[i]);
+    }
+    return 0;
+}
+
+static bool are_three_digits(const char *text)
+{
+    return strspn(text, "0123456789") == 3;
+}
+
+// Digits, points and commas, with a sign and an exponent, as they stand there without blanks around
+// them and without other marks of thousands, which stand before three digits each (*grouped: there
+// were some). Where the exponent begins; 0: it is no number.
+static size_t plain_digits(char out[NUMBER_MOST], bool *grouped, const char *text)
+{
+    size_t used = 0;
+    *grouped = false;
+    for (size_t gap; (gap = group_mark(text)) || *text == '\t';)
+        text += gap ? gap : 1;
+    for (; *text && used + 1 < NUMBER_MOST; text++) {
+        const size_t gap =
+            used && out[used - 1] >= '0' && out[used - 1] <= '9' ? group_mark(text) : 0;
+        if (gap && are_three_digits(text + gap) && !memchr(out, '.', used) &&
+            !memchr(out, ',', used)) {
+            *grouped = true;
+            text += gap - 1;
+            continue;
+        }
+        if (!strchr("0123456789.,+-eE", *text))
+            break;
+        out[used++] = *text;
+    }
+    for (size_t gap; (gap = group_mark(text)) || *text == '\t';)
+        text += gap ? gap : 1;
+    out[used] = '\0';
+    return *text ? 0 : strcspn(out, "eE");
+}
+
 // One to three digits, then threes, up to `end`.
 static bool is_grouped(const char *text, const char *end, char mark)
 {
@@ -337,8 +401,15 @@ static bool is_grouped(const char *text, const char *end, char mark)
     return true;
 }
 
-char csv_mark(const char *text)
+// What a number shows of its decimal mark: '.' or ','; '?': a point or a comma that may be either,
+// as in 1,201; 0: nothing, or it is no such number.
+static char csv_mark(const char *cell)
 {
+    char digits[NUMBER_MOST], *text = digits;
+    bool grouped;
+    const size_t end = plain_digits(digits, &grouped, cell);
+    const bool exponent = digits[end] != '\0';
+    digits[end] = '\0';
     text += *text == '-' || *text == '+';
     const size_t length = strlen(text);
     const char *comma = strrchr(text, ','), *point = strrchr(text, '.');
@@ -354,21 +425,99 @@ char csv_mark(const char *text)
     }
     const char mark = comma ? ',' : '.', *last = comma ? comma : point;
     if (strchr(text, mark) != last) // thousands
-        return is_grouped(text, text + length, mark) ? (mark == ',' ? '.' : ',') : 0;
-    return is_grouped(text, text + length, mark) ? '?' : mark;
+        return !grouped && is_grouped(text, text + length, mark) ? (mark == ',' ? '.' : ',') : 0;
+    return !grouped && !exponent && is_grouped(text, text + length, mark) ? '?' : mark;
 }
 
-double csv_number(const char *text, char mark)
+double csv_number(const char *cell, char mark)
 {
-    char plain[64];
+    char digits[NUMBER_MOST], plain[NUMBER_MOST];
+    bool grouped;
     size_t used = 0;
     double value;
-    for (; *text && used + 1 < sizeof(plain); text++) {
-        if (*text == mark)
+    if (plain_digits(digits, &grouped, cell) == 0)
+        return NAN;
+    for (const char *c = digits; *c; c++) {
+        if (*c == mark)
             plain[used++] = '.';
-        else if (*text != ',' && *text != '.')
-            plain[used++] = *text;
+        else if (*c != ',' && *c != '.')
+            plain[used++] = *c;
     }
     plain[used] = '\0';
-    return *text || parse_double(&value, plain) ? NAN : value;
+    return parse_double(&value, plain) ? NAN : value;
+}
+
+// ---- a table's numbers ----
+
+// Of a column: as csv_mark(), ':' where points alone may be either, and '!' where its cells
+// disagree, as row *at shows.
+static char column_mark(const struct csv *csv, size_t column, size_t *at)
+{
+    char mark = 0, doubt = 0;
+    *at = 0;
+    for (size_t i = 0; i < csv->count; i++) {
+        const char *cell = csv->rows[i].fields[column], found = csv_mark(cell);
+        if (found == '?') {
+            doubt = doubt == ',' || strchr(cell, ',') ? ',' : '.';
+        } else if (found && mark && found != mark) {
+            *at = i;
+            return '!';
+        } else if (found) {
+            mark = found;
+        }
+    }
+    return mark ? mark : doubt == ',' ? '?' : doubt ? ':' : 0;
+}
+
+// What the columns show, where all that do agree; 0: nothing.
+static char file_mark(const struct csv *csv)
+{
+    char mark = 0;
+    for (size_t j = 0; j < csv->columns; j++) {
+        size_t at;
+        const char found = column_mark(csv, j, &at);
+        if (found != '.' && found != ',')
+            continue;
+        if (mark && found != mark)
+            return 0;
+        mark = found;
+    }
+    return mark;
+}
+
+static void write_column(struct csv *csv, size_t column, char mark)
+{
+    for (size_t i = 0; i < csv->count; i++) {
+        const char **field = &csv->rows[i].fields[column];
+        char text[NUMBER_TEXT];
+        double value;
+        if (mark == '.' && parse_double(&value, *field) == 0)
+            continue;
+        value = csv_number(*field, mark);
+        if (!isfinite(value))
+            continue;
+        number_text(text, value);
+        *field = arena_strdup(&csv->arena, text);
+    }
+}
+
+void csv_write_plainly(struct csv_doubt *doubt, struct csv *csv)
+{
+    const char file = file_mark(csv);
+    *doubt = (struct csv_doubt){0};
+    for (size_t j = 0; j < csv->columns; j++) {
+        size_t at;
+        const char found = column_mark(csv, j, &at);
+        const char mark = found == '?' || found == ':' ? file : found;
+        if (found == '?' && !file && !doubt->unsaid)
+            doubt->unsaid = j + 1;
+        if (found == '!' && !doubt->odd) {
+            doubt->odd = j + 1;
+            doubt->row = at;
+        }
+        // A point that may be either is one, where nothing says otherwise.
+        doubt->points |= found == ':' && !file;
+        if (found != '!' && (found != '?' || file))
+            write_column(csv, j, mark ? mark : '.');
+    }
 }

@@ -22,6 +22,7 @@ struct csv {
     size_t columns;
     struct csv_row *rows;
     size_t count;
+    char separator;
     struct arena arena; // owns all of it
 };
 
@@ -29,7 +30,8 @@ struct csv {
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name,
               struct error *err);
 // The same, but a row that cannot be read is asked about: `leave` gets the reason, and 0 leaves the
-// row's first line out and goes on behind it.
+// row's first line out and goes on behind it. Fields may be separated by tabs or by semicolons,
+// where the header has no comma.
 typedef int csv_leave(void *context, struct error *err);
 int csv_parse_leaving(struct csv *out, const char *text, size_t length, const char *name,
                       csv_leave *leave, void *context, struct error *err);
@@ -45,10 +47,19 @@ const char *csv_plain(const char *field);
 
 // Numbers as the language of a machine has them, with a point or a comma.
 //
-// What a number shows of its decimal mark: '.' or ','; '?': a point or a comma that may be either,
-// as in 1,201; 0: nothing, or it is no such number.
-char csv_mark(const char *text);
-// "1,234.5", or "1.234,5" where the mark is a comma; NaN: it is no such number.
+// "1,234.5", or "1.234,5" where the mark is a comma; marks of thousands may also be blanks of any
+// width and apostrophes. NaN: it is no such number.
 double csv_number(const char *text, char mark);
+
+// What of a table's numbers nothing decides: the first such column, from 1; 0: there is none.
+struct csv_doubt {
+    size_t unsaid; // its commas may be thousands or decimals
+    size_t odd;    // some of its numbers have a decimal point, others a decimal comma
+    size_t row;    // one that shows the latter
+    bool points;   // some points may be thousands (1.201), and were taken for decimal ones
+};
+// Writes the numbers of each column, whose cells say by themselves or by the other columns which
+// mark they have, as everything here reads them. Columns in doubt stay as they are.
+void csv_write_plainly(struct csv_doubt *doubt, struct csv *csv);
 
 #endif

@@ -236,15 +236,28 @@ int foreign_words(struct foreign *f, const char *name, struct arena *arena)
 
 // ---- tables that other tools print: among other lines, and with units in words ----
 
+// `first` with the separator of the line in its commas' place.
+static bool begins_with(const char *text, const char *first, size_t length, char separator)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != (first[i] == ',' ? separator : first[i]))
+            return false;
+    }
+    return true;
+}
+
 // Of the line at `at`.
 static bool has_heads(const char *text, size_t length, size_t at, const char *first)
 {
+    static const char separators[] = ",;\t";
     const size_t wanted = strlen(first);
     const char *end = memchr(text + at, '\n', length - at);
     const size_t line_end = end ? (size_t)(end - text) : length;
     for (size_t from = at; line_end - from >= wanted; from++) {
-        if ((from == at || text[from - 1] == ',') && memcmp(text + from, first, wanted) == 0)
-            return true;
+        for (const char *s = separators; *s; s++) {
+            if ((from == at || text[from - 1] == *s) && begins_with(text + from, first, wanted, *s))
+                return true;
+        }
     }
     return false;
 }
@@ -277,6 +290,10 @@ int foreign_table(struct csv *out, struct import *in, const char *first,
     int status = at == length ? error_set(err, "%.200s: no line with %s", in->name, first)
                               : import_table(out, in, copy, length, err);
     free(copy);
+    if (status == 0 && import_numbers(in, out, err)) {
+        csv_free(out);
+        return -1;
+    }
     return status;
 }
 
@@ -289,17 +306,21 @@ const char *foreign_field(const struct csv *csv, size_t row, const char *column)
 double foreign_unit_ns(const char *unit)
 {
     static const struct {
-        const char *names[3];
+        const char *name;
         double ns;
-    } units[] = {{{"ns", "nsecond", "nanosecond"}, 1},
-                 {{"us", "usecond", "microsecond"}, 1e3},
-                 {{"ms", "msecond", "millisecond"}, 1e6},
-                 {{"s", "second", "sec"}, 1e9}};
+    } units[] = {{"ns", 1},        {"nsec", 1},          {"nsecond", 1},     {"nanosecond", 1},
+                 {"us", 1e3},      {"\xc2\xb5s", 1e3},   {"\xce\xbcs", 1e3}, {"usec", 1e3},
+                 {"usecond", 1e3}, {"microsecond", 1e3}, {"ms", 1e6},        {"msec", 1e6},
+                 {"msecond", 1e6}, {"millisecond", 1e6}, {"s", 1e9},         {"sec", 1e9},
+                 {"second", 1e9},  {"min", 60e9},        {"minute", 60e9}};
+    size_t length = strlen(unit);
+    // "seconds", and words in any case; a lone letter or two are as they are.
+    const bool word = length > 2 && (unsigned char)unit[0] < 0x80;
+    length -= word && (unit[length - 1] == 's' || unit[length - 1] == 'S');
     for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
-        for (size_t k = 0; k < ARRAY_COUNT(units[i].names); k++) {
-            if (strcmp(unit, units[i].names[k]) == 0)
-                return units[i].ns;
-        }
+        if (strlen(units[i].name) == length && (word ? strncasecmp(unit, units[i].name, length)
+                                                     : strncmp(unit, units[i].name, length)) == 0)
+            return units[i].ns;
     }
     return 0;
 }
@@ -307,7 +328,7 @@ double foreign_unit_ns(const char *unit)
 // One call of foreign_add().
 struct foreign_times {
     struct foreign of; // its texts live in the run's arena
-    size_t order, line;
+    size_t order, line, offset;
     const char *problem; // its text, to sort by
     const double *times_ns;
     size_t count;
@@ -374,12 +395,28 @@ size_t foreign_device(struct import *in, const char *kind, const char *uuid, con
     return run->device_count++;
 }
 
+void foreign_at(struct import *in, const struct node *node)
+{
+    in->offset = in->file && in->file->json ? node_offset(in->file->json, node) : 0;
+}
+
+// The line being read; 0: of a text that has no lines, or it is not known.
+static size_t line_of(const struct import *in)
+{
+    size_t line = 1;
+    if (!in->offset)
+        return in->line > 1 ? in->line : 0;
+    for (size_t i = 0; i < in->offset && i < in->file->length; i++)
+        line += in->file->text[i] == '\n';
+    return line > 1 ? line : 0; // all of it may be one line
+}
+
 static int refuse(const struct import *in, const struct foreign *f, const char *what,
                   struct error *err)
 {
-    if (in->line > 1)
-        return error_set(err, "%.200s:%zu: benchmark '%.100s': %s", in->name, in->line, f->name,
-                         what);
+    const size_t line = in->report.left < IMPORT_TOLD ? line_of(in) : 0;
+    if (line)
+        return error_set(err, "%.200s:%zu: benchmark '%.100s': %s", in->name, line, f->name, what);
     return error_set(err, "%.200s: benchmark '%.100s': %s", in->name, f->name, what);
 }
 
@@ -495,6 +532,7 @@ static void keep(struct import *in, const struct foreign *f, const double *times
     *t = (struct foreign_times){.of = *f,
                                 .order = in->times_count++,
                                 .line = in->line,
+                                .offset = in->offset,
                                 .times_ns = times_ns,
                                 .count = count};
     char problem[PROBLEM_TEXT];
@@ -531,8 +569,8 @@ int foreign_add(struct import *in, struct foreign *f, const double *times_ns, si
     double *sound = arena_alloc(&in->run.arena, (count ? count : 1) * sizeof(*sound));
     const size_t good = failed ? 0 : sound_times(sound, times_ns, count);
     if (!failed && good < rows &&
-        foreign_leave(in, f, rows - good, count ? "a time that is not above 0" : "has no time",
-                      err))
+        foreign_leave(in, f, rows - good,
+                      count ? "a time that is not above 0 and below 30 years" : "has no time", err))
         return -1;
     in->report.rows += failed ? 1 : good;
     if (failed || good)
@@ -651,16 +689,20 @@ static int leave_strangers(struct import *in, struct foreign_times *times, size_
                            struct error *err)
 {
     size_t kept = 1;
+    char where[24];
     for (size_t i = 1; i < *count; i++) {
         if (strcmp(times[i].of.name, times[0].of.name) == 0) {
             times[kept++] = times[i];
             continue;
         }
         in->line = times[i].line;
+        in->offset = times[i].offset;
+        const size_t line = in->report.left < IMPORT_TOLD ? line_of(in) : 0;
+        snprintf(where, sizeof(where), line ? ":%zu" : "", line);
         error_set(err,
-                  "%.200s: '%.100s' and '%.100s' would be one series, %s: import them "
+                  "%.200s%s: '%.100s' and '%.100s' would be one series, %s: import them "
                   "apart with --exclude, or give them other names",
-                  in->name, times[0].of.name, times[i].of.name, times[0].of.kernel);
+                  in->name, where, times[0].of.name, times[i].of.name, times[0].of.kernel);
         if (import_leave(in, times[i].count ? times[i].count : 1, err))
             return -1;
     }

@@ -71,6 +71,8 @@ int foreign_type(enum dtype *out, const char *text); // also f16, torch.half, __
 // A column that is in the name only where it tells rows apart.
 void foreign_label(struct foreign *f, const char *name, const char *value);
 
+// A value of JSON is being read: what is said of it names its line.
+void foreign_at(struct import *in, const struct node *node);
 // Times per launch, none when f->state is not ok. What --kernel does not want is counted as such.
 int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,
                 struct error *err);

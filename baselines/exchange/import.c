@@ -12,11 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-void import_where(char out[IMPORT_WHERE], const struct import *in)
-{
-    snprintf(out, IMPORT_WHERE, "%.200s:%zu", in->name, in->line);
-}
-
 int import_blame(const struct import *in, struct error *err)
 {
     struct error cause = *err;
@@ -42,17 +37,20 @@ static int count_handled(struct import *in, struct error *err)
     return in->whole ? 0 : import_limit(in, ++in->handled, IMPORT_RESULTS, "runs and results", err);
 }
 
-enum { TOLD_MOST = 20 }; // lines; what is beyond is counted alone
-
 int import_leave(struct import *in, size_t rows, const struct error *err)
 {
     struct import_report *r = &in->report;
     if (in->source->strict)
         return -1;
-    if (r->left < TOLD_MOST)
+    if (r->left < IMPORT_TOLD)
         buffer_printf(&r->said, "%s\n", err->text);
     r->left += rows;
     return 0;
+}
+
+static bool has_separator(const char *line, size_t length)
+{
+    return memchr(line, ',', length) || memchr(line, ';', length) || memchr(line, '\t', length);
 }
 
 const char *import_header(size_t *length, const struct import_file *file)
@@ -62,7 +60,7 @@ const char *import_header(size_t *length, const struct import_file *file)
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         *length = (size_t)((stop ? stop : end) - at);
         if (*length && *at != '#' && *at != '\r')
-            return *at != '{' && *at != '[' && memchr(at, ',', *length) ? at : NULL;
+            return *at != '{' && *at != '[' && has_separator(at, *length) ? at : NULL;
     }
     return NULL;
 }
@@ -75,15 +73,36 @@ static int leave_row(void *context, struct error *err)
     return import_leave(in, 1, err);
 }
 
+int import_numbers(const struct import *in, struct csv *csv, struct error *err)
+{
+    struct csv_doubt doubt;
+    csv_write_plainly(&doubt, csv);
+    if (doubt.odd)
+        return error_set(err,
+                         "%.200s:%zu: numbers with a decimal point and with a decimal comma in "
+                         "column %.60s",
+                         in->name, csv->rows[doubt.row].line, csv->header[doubt.odd - 1]);
+    if (doubt.unsaid || (doubt.points && in->spoken))
+        return error_set(err,
+                         "%.200s: nothing in it says whether 1%c234 is 1234; write it with "
+                         "LC_ALL=C, or with a number of another count of digits",
+                         in->name, doubt.unsaid ? ',' : '.');
+    return 0;
+}
+
 int import_table(struct csv *out, struct import *in, const char *text, size_t length,
                  struct error *err)
 {
     size_t cells = 1;
     for (size_t i = 0; i < length; i++)
-        cells += text[i] == ',' || text[i] == '\n';
-    if (import_limit(in, cells, IMPORT_CELLS, "cells", err))
+        cells += text[i] == ',' || text[i] == ';' || text[i] == '\t' || text[i] == '\n';
+    if (import_limit(in, cells, IMPORT_CELLS, "cells", err) ||
+        csv_parse_leaving(out, text, length, in->name, leave_row, in, err))
         return -1;
-    return csv_parse_leaving(out, text, length, in->name, leave_row, in, err);
+    if (out->separator == ',' || import_numbers(in, out, err) == 0)
+        return 0;
+    csv_free(out);
+    return -1;
 }
 
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)

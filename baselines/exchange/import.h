@@ -10,12 +10,16 @@
 #include "baselines/statement.h"
 #include "model/csv.h"
 
+struct import_file;
+
 // The file, whole, and who to blame. Strings of the current run live in run.arena.
 struct import {
     struct store *store;
     const char *name;
     const struct import_source *source;
-    size_t line; // being read, 1-based
+    size_t line;                    // being read, 1-based
+    const struct import_file *file; // of JSON: where `offset` is of
+    size_t offset;                  // 0: not known
     struct run run;
     bool open;  // run is begun
     bool known; // it was here before and finished: nothing is added to it
@@ -32,6 +36,7 @@ struct import {
     size_t named;   // bytes of names of this file
     bool crowded;   // the run would have too many devices
     bool whole;     // an export of ours as JSON: nothing is counted
+    bool spoken;    // its numbers are in the language of a machine, so 1.234 may be 1234
 };
 
 // What one file may hold, so that a stranger's of 64 MiB takes 256 MiB and 5 s at most. Our own
@@ -41,7 +46,8 @@ enum {
     IMPORT_TIMES = 500000,
     IMPORT_NAMES = 16 << 20, // bytes of benchmarks' names
     IMPORT_CELLS = 3000000,  // of a table
-    IMPORT_DEVICES = 256     // of a run
+    IMPORT_DEVICES = 256,    // of a run
+    IMPORT_TOLD = 20         // lines about what is left out; what is beyond is counted alone
 };
 // -1: there are more of `what` than `most`.
 int import_limit(const struct import *in, size_t count, size_t most, const char *what,
@@ -61,9 +67,7 @@ struct importer {
     const struct node_sieve *sieve; // what of a long list is needed; NULL: all
 };
 
-// Where: "name:line", in a buffer of the caller.
-enum { IMPORT_WHERE = 256 };
-void import_where(char out[IMPORT_WHERE], const struct import *in);
+enum { IMPORT_WHERE = 256 }; // bytes of a name
 // Puts "name:line: " before an error that came from below.
 int import_blame(const struct import *in, struct error *err);
 // -1 with "name:line: what".
@@ -97,9 +101,13 @@ int import_put_link(struct import *in, const struct series *series, const struct
 // The line that names a table's columns: the first that is neither empty nor a comment, and has a
 // comma. NULL: there is none.
 const char *import_header(size_t *length, const struct import_file *file);
-// A table whose rows that are no rows are left out.
+// A table whose rows that are no rows are left out. Where commas do not separate its fields, its
+// numbers are settled.
 int import_table(struct csv *out, struct import *in, const char *text, size_t length,
                  struct error *err);
+// Writes its numbers plainly, whatever the language of the machine that wrote them; -1 where
+// nothing says which mark is the decimal one.
+int import_numbers(const struct import *in, struct csv *csv, struct error *err);
 // A field of one of our tables without the apostrophe of a guard; "" when `column` is -1.
 const char *import_cell(const struct csv *csv, size_t row, int column);
 

@@ -87,11 +87,17 @@ static int read_value(struct import *in, const struct node *benchmark,
                       const struct parameters *params, const struct node *value, size_t index,
                       struct error *err)
 {
+    const bool none = value->type == NODE_NULL, skipped = none && value->text; // NaN
     struct foreign f = {.name = benchmark->name,
-                        .state = value->type == NODE_NULL ? MEASURED_CRASHED : MEASURED_OK,
-                        .detail = value->type == NODE_NULL ? "it failed" : NULL,
+                        .state = skipped ? MEASURED_UNSUPPORTED
+                                 : none  ? MEASURED_CRASHED
+                                         : MEASURED_OK,
+                        .detail = skipped ? "skipped"
+                                  : none  ? "it failed"
+                                          : NULL,
                         .regime = "airspeed velocity"};
     const double time_ns = node_value(value) * 1e9;
+    foreign_at(in, benchmark);
     foreign_part(&f, NULL, benchmark->name);
     if (read_parameters(&f, params, index, &in->run.arena))
         return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);

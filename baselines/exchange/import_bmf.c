@@ -20,6 +20,7 @@ static int read_measure(struct import *in, const struct node *benchmark, const s
                         .state = MEASURED_OK,
                         .regime = "bencher metric format"};
     const double time_ns = node_real(measure, "value", 0);
+    foreign_at(in, measure);
     if (foreign_words(&f, benchmark->name, &in->run.arena))
         return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);
     if (strcmp(measure->name, "latency") != 0) {
@@ -57,6 +58,7 @@ static int import_bmf(struct import *in, const struct import_file *file, struct 
         const struct node *measure = at->type == NODE_OBJECT ? at->children : NULL;
         struct foreign f = {.name = at->name};
         foreign_name(&f, at->name);
+        foreign_at(in, at);
         if (!measure && foreign_leave(in, &f, 1, "has no measure", err))
             return -1;
         for (; measure; measure = measure->next) {

@@ -79,6 +79,7 @@ static int read_bench(struct import *in, const struct node *bench, const char *s
                         .state = MEASURED_OK,
                         .regime = "github-action-benchmark"};
     const double time_ns = read_value(node_real(bench, "value", 0), unit);
+    foreign_at(in, bench);
     if (suite)
         foreign_part(&f, NULL, suite);
     if (foreign_words(&f, f.name, &in->run.arena))
@@ -91,14 +92,13 @@ static int read_bench(struct import *in, const struct node *bench, const char *s
     return foreign_add(in, &f, &time_ns, 1, err);
 }
 
-static int leave_entry(struct import *in, const struct node *benches, struct error *err)
+static int leave_rows(struct import *in, const struct node *of, size_t rows, const char *why,
+                      struct error *err)
 {
-    const size_t rows =
-        benches && benches->type == NODE_ARRAY && benches->count ? benches->count : 1;
-    error_set(err, "%.200s: an entry whose commit has no id of 7 to 64 hexadecimal digits",
-              in->name);
-    in->report.rows += rows;
-    return import_leave(in, rows, err);
+    struct foreign f = {.name = of->name ? of->name : ""};
+    foreign_at(in, of);
+    foreign_part(&f, NULL, f.name);
+    return foreign_leave(in, &f, rows, why, err);
 }
 
 static int read_entry(struct import *in, const struct node *entry, const char *suite,
@@ -106,13 +106,15 @@ static int read_entry(struct import *in, const struct node *entry, const char *s
 {
     const struct node *benches = node_member(entry, "benches");
     struct commit commit;
+    if (!benches || benches->type != NODE_ARRAY)
+        return leave_rows(in, entry, 1, "an entry without a list of benches", err);
     if (!read_commit(&commit, entry, arena))
-        return leave_entry(in, benches, err);
+        return leave_rows(in, entry, benches->count ? benches->count : 1,
+                          "an entry whose commit has no id of 7 to 64 hexadecimal digits", err);
     if (foreign_begin(in, "github-action-benchmark", &commit, NULL, err))
         return -1;
     const size_t device = foreign_device(in, "host", "github-action-benchmark", "unknown");
-    const struct node *at = benches && benches->type == NODE_ARRAY ? benches->children : NULL;
-    for (; at; at = at->next) {
+    for (const struct node *at = benches->children; at; at = at->next) {
         if (read_bench(in, at, suite, device, err))
             return -1;
     }
@@ -129,6 +131,8 @@ static int read_suites(struct import *in, const struct node *file, struct error 
     in->tool = "github-action-benchmark";
     for (const struct node *suite = entries->children; suite && status == 0; suite = suite->next) {
         const struct node *at = suite->type == NODE_ARRAY ? suite->children : NULL;
+        if (suite->type != NODE_ARRAY)
+            status = leave_rows(in, suite, 1, "a suite that is no list of entries", err);
         for (; at && status == 0; at = at->next)
             status = read_entry(in, at, entries->count > 1 ? suite->name : NULL, &arena, err);
     }
@@ -158,16 +162,19 @@ static bool is_ghbench(const struct import_file *file)
 static int import_ghbench(struct import *in, const struct import_file *file, struct error *err)
 {
     const char *begin = script_begin(file), *end = file->text + file->length;
+    struct import_file script = *file;
     struct arena arena = {0};
-    const struct node *node = file->json;
     int status = 0;
     if (begin) { // a script: what stands behind the last brace is its end
         while (end > begin && end[-1] != '}')
             end--;
-        status = node_parse_lines(&node, begin, (size_t)(end - begin), in->name, NULL, &arena, err);
+        script = (struct import_file){.text = begin, .length = (size_t)(end - begin)};
+        status = node_parse_lines(&script.json, begin, script.length, in->name, NULL, &arena, err);
     }
+    in->file = &script;
     if (status == 0)
-        status = read_suites(in, node, err);
+        status = read_suites(in, script.json, err);
+    in->file = file;
     arena_free(&arena);
     return status;
 }

@@ -4,8 +4,8 @@
 //   kernel   what stands before the first '/' of run_name, then the arguments that are no problem
 //   problem  arguments (/512/512/512, /M:512), the label, or counters M, N and K
 //   time     real_time in time_unit; repetitions are samples; where only a benchmark's aggregates
-//            were written, their median. Before 2019 there was no run_type, and an aggregate is
-//            known by its name
+//            were written, their median, else their mean. Before 2019 there was no run_type, and an
+//            aggregate is known by its name
 //   device   the host, by its number of processors: a runner's name is another one each time
 // An error is a crash with its message; what says how it was measured (real_time, iterations:10)
 // is left out of the name. Fields: github.com/google/benchmark, json_reporter.cc and its user
@@ -84,6 +84,7 @@ static int read_benchmark(struct import *in, const struct entry *entry, size_t d
                         .regime = "google benchmark, wall clock"};
     const double unit_ns = foreign_unit_ns(node_text(benchmark, "time_unit", "ns"));
     const double time_ns = node_real(benchmark, "real_time", 0) * unit_ns;
+    foreign_at(in, benchmark);
     if (benchmark->type != NODE_OBJECT || read_name(&f, f.name, &in->run.arena) ||
         read_more(&f, benchmark))
         return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);
@@ -169,6 +170,40 @@ static struct entry *list_entries(const struct node *list, struct arena *arena)
     return entries;
 }
 
+// What a family of benchmarks grows with, fitted over all of it: no time of one.
+static bool is_fit(const struct entry *e)
+{
+    return strcmp(e->aggregate, "BigO") == 0 || strcmp(e->aggregate, "RMS") == 0;
+}
+
+// Which of the aggregates stands for the benchmark: the median, else the mean; NULL: none can.
+static const struct entry *best_aggregate(const struct entry *entries, size_t count)
+{
+    static const char *const names[] = {"median", "mean"};
+    for (size_t n = 0; n < ARRAY_COUNT(names); n++) {
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(entries[i].aggregate, names[n]) == 0)
+                return &entries[i];
+        }
+    }
+    return NULL;
+}
+
+static int leave_aggregates(struct import *in, const struct entry *entries, size_t count,
+                            size_t device, struct error *err)
+{
+    struct foreign f = {.name = entries->run, .device = device};
+    bool fits = true;
+    foreign_at(in, entries->node);
+    for (size_t i = 0; i < count; i++)
+        fits &= is_fit(&entries[i]);
+    in->report.aggregates += fits ? count : count - 1;
+    if (fits)
+        return 0;
+    read_name(&f, f.name, &in->run.arena);
+    return foreign_leave(in, &f, 1, "has aggregates alone, and none is a median or a mean", err);
+}
+
 // One benchmark's repetitions, or the median of what was made of them.
 static int read_run(struct import *in, const struct entry *entries, size_t count, size_t device,
                     struct error *err)
@@ -176,9 +211,12 @@ static int read_run(struct import *in, const struct entry *entries, size_t count
     bool repeated = false;
     for (size_t i = 0; i < count; i++)
         repeated |= !entries[i].aggregate;
+    const struct entry *best = repeated ? NULL : best_aggregate(entries, count);
+    if (!repeated && !best)
+        return leave_aggregates(in, entries, count, device, err);
     for (size_t i = 0; i < count; i++) {
         const struct entry *e = &entries[i];
-        const bool counts = repeated ? !e->aggregate : strcmp(e->aggregate, "median") == 0;
+        const bool counts = repeated ? !e->aggregate : e == best;
         if (counts && read_benchmark(in, e, device, err))
             return -1;
         in->report.aggregates += !counts;

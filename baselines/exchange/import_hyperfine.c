@@ -51,6 +51,7 @@ static int read_result(struct import *in, const struct node *result, size_t devi
                         .regime = "hyperfine, a process"};
     size_t count;
     const double *times_ns = read_times(&count, result, &in->run.arena);
+    foreign_at(in, result);
     foreign_part(&f, NULL, strncmp(f.name, "./", 2) == 0 ? f.name + 2 : f.name);
     if (read_parameters(&f, node_member(result, "parameters")))
         return foreign_leave(in, &f, count, "m, n, k or problem that is none", err);

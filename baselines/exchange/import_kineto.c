@@ -79,6 +79,7 @@ static int add_launches(struct import *in, const struct node *file, const struct
     foreign_label(&f, "t", f.typed ? dtype_name(f.problem.in) : "");
     foreign_label(&f, "grid", launches->grid);
     foreign_label(&f, "block", launches->block);
+    foreign_at(in, launches->event);
     for (size_t i = 0; i < count; i++)
         times_ns[i] = node_real(launches[i].event, "dur", 0) * 1e3;
     return foreign_add(in, &f, times_ns, count, err);

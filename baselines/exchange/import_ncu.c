@@ -21,38 +21,9 @@
 struct launch {
     size_t row; // its first one
     double time_ns, clock_hz;
-    char mark; // the file's decimal mark
-    bool odd;  // the time's unit is none
+    const char *said; // the time as it stands there
+    bool odd;         // the time's unit is none
 };
-
-// ---- numbers: "1,234.5" or "1.234,5" ----
-
-// The file's decimal mark; -1: the file says both, or does not say.
-static int find_mark(char *out, struct import *in, const struct csv *csv, struct error *err)
-{
-    char mark = 0, doubt = 0;
-    for (size_t row = 0; row < csv->count; row++) {
-        for (size_t i = 0; i < csv->columns; i++) {
-            const char found = csv_mark(csv->rows[row].fields[i]);
-            in->line = csv->rows[row].line;
-            if (found == '?') {
-                doubt = '?';
-            } else if (found && mark && found != mark) {
-                return import_refuse(in, "numbers with a decimal point and with a decimal comma",
-                                     err);
-            } else if (found) {
-                mark = found;
-            }
-        }
-    }
-    if (doubt && !mark)
-        return error_set(err,
-                         "%.200s: nothing in it says whether 1.234 is 1234; profile with LC_ALL=C "
-                         "or with a metric that has another number of digits",
-                         in->name);
-    *out = mark ? mark : '.';
-    return 0;
-}
 
 // Of "Ghz", "cycle/nsecond" and their like in hertz; 0: unknown.
 static double unit_hz(const char *unit)
@@ -90,10 +61,12 @@ static void take_metric(struct launch *launch, const char *metric, const char *u
                          : is_clock(metric) ? unit_hz(unit)
                                             : NAN;
     launch->odd |= scale == 0;
-    if (is_time(metric))
-        launch->time_ns = csv_number(value, launch->mark) * scale;
-    else if (is_clock(metric))
-        launch->clock_hz = csv_number(value, launch->mark) * scale;
+    if (is_time(metric)) {
+        launch->said = value;
+        launch->time_ns = csv_number(value, '.') * scale;
+    } else if (is_clock(metric)) {
+        launch->clock_hz = csv_number(value, '.') * scale;
+    }
 }
 
 static int add_launch(struct import *in, const struct csv *csv, const struct launch *launch,
@@ -117,6 +90,9 @@ static int add_launch(struct import *in, const struct csv *csv, const struct lau
     foreign_label(&f, "block", foreign_field(csv, row, "Block Size"));
     if (launch->odd)
         return foreign_leave(in, &f, 1, "the time or clock has a unit that is none of ncu's", err);
+    if (launch->said && isnan(launch->time_ns))
+        return foreign_leave(
+            in, &f, 1, arena_printf(arena, "its Duration '%.40s' is no number", launch->said), err);
     if (!(launch->time_ns > 0))
         return foreign_leave(in, &f, 1,
                              "this launch has no Duration above 0; profile with "
@@ -131,10 +107,10 @@ static bool same_launch(const struct csv *csv, size_t a, size_t b)
            strcmp(foreign_field(csv, a, "Process ID"), foreign_field(csv, b, "Process ID")) == 0;
 }
 
-static int read_details(struct import *in, const struct csv *csv, char mark, struct error *err)
+static int read_details(struct import *in, const struct csv *csv, struct error *err)
 {
     for (size_t from = 0, row; from < csv->count; from = row) {
-        struct launch launch = {.row = from, .mark = mark};
+        struct launch launch = {.row = from};
         for (row = from; row < csv->count && same_launch(csv, from, row); row++)
             take_metric(&launch, foreign_field(csv, row, "Metric Name"),
                         foreign_field(csv, row, "Metric Unit"),
@@ -145,10 +121,10 @@ static int read_details(struct import *in, const struct csv *csv, char mark, str
     return 0;
 }
 
-static int read_raw(struct import *in, const struct csv *csv, char mark, struct error *err)
+static int read_raw(struct import *in, const struct csv *csv, struct error *err)
 {
     for (size_t row = 1; row < csv->count; row++) {
-        struct launch launch = {.row = row, .mark = mark};
+        struct launch launch = {.row = row};
         for (size_t i = 0; i < csv->columns; i++)
             take_metric(&launch, csv->header[i], csv->rows[0].fields[i], csv->rows[row].fields[i]);
         if (add_launch(in, csv, &launch, err))
@@ -165,17 +141,14 @@ static bool is_ncu(const struct import_file *file)
 static int import_ncu(struct import *in, const struct import_file *file, struct error *err)
 {
     struct csv csv = {0};
-    char mark = '.';
+    in->spoken = true; // it writes numbers as the machine's language has them
     int status = foreign_table(&csv, in, "\"ID\",", file, err);
     if (status == 0 && csv_column(&csv, "Kernel Name") < 0)
         status = error_set(err, "%.200s: not ncu's CSV: no column Kernel Name", in->name);
     if (status == 0)
-        status = find_mark(&mark, in, &csv, err);
-    if (status == 0)
         status = foreign_begin(in, "ncu", NULL, file, err);
     if (status == 0)
-        status =
-            (csv_column(&csv, "Metric Name") < 0 ? read_raw : read_details)(in, &csv, mark, err);
+        status = (csv_column(&csv, "Metric Name") < 0 ? read_raw : read_details)(in, &csv, err);
     if (status == 0)
         status = foreign_end(in, err);
     csv_free(&csv);

@@ -145,6 +145,7 @@ static int read_state(struct import *in, const struct node *file, const struct n
                         .state = MEASURED_OK,
                         .regime = host ? "nvbench, host code" : "nvbench cold",
                         .clock_hz = clock_hz > 0 ? clock_hz : 0};
+    foreign_at(in, state);
     foreign_name(&f, name);
     const struct node *axis = axes && axes->type == NODE_ARRAY ? axes->children : NULL;
     for (; axis; axis = axis->next) {
@@ -161,6 +162,14 @@ static int read_state(struct import *in, const struct node *file, const struct n
     const double *samples = count && !host ? find_samples(&count, in, state) : NULL;
     return foreign_add(in, &f, samples ? samples : &time_ns,
                        samples ? count : f.state == MEASURED_OK, err);
+}
+
+static int leave_benchmark(struct import *in, const struct node *benchmark, struct error *err)
+{
+    struct foreign f = {.name = node_text(benchmark, "name", "")};
+    foreign_name(&f, f.name);
+    foreign_at(in, benchmark);
+    return foreign_leave(in, &f, 1, "has no list of states", err);
 }
 
 static bool is_nvbench(const struct import_file *file)
@@ -188,6 +197,8 @@ static int import_nvbench(struct import *in, const struct import_file *whole, st
     for (; benchmark; benchmark = benchmark->next) {
         const struct node *states = node_member(benchmark, "states");
         const struct node *state = states && states->type == NODE_ARRAY ? states->children : NULL;
+        if ((!states || states->type != NODE_ARRAY) && leave_benchmark(in, benchmark, err))
+            return -1;
         for (; state; state = state->next) {
             if (read_state(in, file, benchmark, state, err))
                 return -1;

@@ -79,6 +79,7 @@ static int read_benchmark(struct import *in, const struct node *benchmark, size_
     const struct node *stats = node_member(benchmark, "stats"), *data = node_member(stats, "data");
     size_t count = data && data->type == NODE_ARRAY ? data->count : 0;
     double median = node_real(stats, "median", 0) * 1e9, *times_ns = &median;
+    foreign_at(in, benchmark);
     if (read_name(&f, benchmark, &in->run.arena))
         return foreign_leave(in, &f, count ? count : 1, "m, n, k, dtype or problem that is none",
                              err);

@@ -115,7 +115,9 @@ static int import_triton(struct import *in, const struct import_file *file, stru
     size_t swept = 0;
     if (import_table(&csv, in, file->text, file->length, err))
         return -1;
-    int status = foreign_begin(in, "triton", NULL, file, err);
+    int status = import_numbers(in, &csv, err);
+    if (status == 0)
+        status = foreign_begin(in, "triton", NULL, file, err);
     if (status == 0)
         foreign_device(in, "cuda", "triton", "unknown");
     while (status == 0 && swept < csv.columns && is_swept(&csv, swept, &in->run.arena))

@@ -1114,7 +1114,7 @@ static int import_json(struct import *in, const struct import_file *file, struct
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         size_t bytes = (size_t)((stop ? stop : end) - text);
         if (bytes > 0)
-            import_where(where, in);
+            snprintf(where, sizeof(where), "%.200s:%zu", in->name, in->line);
         if (bytes > 0)
             status = node_parse(&line, text, bytes, where, &arena, err) ||
                              read_line(in, line, &arena, err)

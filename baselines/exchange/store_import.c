@@ -58,6 +58,98 @@ static int read_all(char **out, size_t *length, FILE *file, const char *name, st
     return 0;
 }
 
+// ---- bytes into text ----
+
+// What people have beside texts, by how it begins, and what makes a text of it.
+static int refuse_binary(const char *text, size_t length, const char *name, struct error *err)
+{
+    static const struct {
+        const char *begin;
+        size_t length;
+        const char *what, *how;
+    } forms[] = {{"\x1f\x8b", 2, "compressed by gzip", "zcat FILE | plumb import -"},
+                 {"\x28\xb5\x2f\xfd", 4, "compressed by zstd", "zstdcat FILE | plumb import -"},
+                 {"\xfd"
+                  "7zXZ",
+                  5, "compressed by xz", "xzcat FILE | plumb import -"},
+                 {"BZh", 3, "compressed by bzip2", "bzcat FILE | plumb import -"},
+                 {"PK\x03\x04", 4, "a zip archive or a workbook", "unpack it, or save it as CSV"},
+                 {"NVR", 4, "a report of ncu", "ncu --import FILE --csv | plumb import -"}};
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        if (length >= forms[i].length && memcmp(text, forms[i].begin, forms[i].length) == 0)
+            return error_set(err, "%.200s: it is %s: %s", name, forms[i].what, forms[i].how);
+    }
+    return 0;
+}
+
+// Code units of 16 bits at `at`; 0xfffd for half a pair.
+static uint32_t read_unit(size_t *used, const unsigned char *at, size_t left, bool big)
+{
+    const uint32_t first = big ? at[0] << 8 | at[1] : at[1] << 8 | at[0];
+    *used = 2;
+    if (first < 0xd800 || first >= 0xe000)
+        return first;
+    const uint32_t second = left < 4 ? 0 : big ? at[2] << 8 | at[3] : at[3] << 8 | at[2];
+    if (first >= 0xdc00 || second < 0xdc00 || second >= 0xe000)
+        return 0xfffd;
+    *used = 4;
+    return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+}
+
+static void put_utf8(struct buffer *out, uint32_t c)
+{
+    static const unsigned first[] = {0, 0xc0, 0xe0, 0xf0};
+    const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    char bytes[4] = {(char)(more ? first[more] | c >> (6 * more) : c)};
+    for (int i = 1; i <= more; i++)
+        bytes[i] = (char)(0x80 | (c >> (6 * (more - i)) & 0x3f));
+    buffer_add(out, bytes, (size_t)more + 1);
+}
+
+// Of UTF-16, which begins with a byte order mark or with an ASCII character of two bytes: how many
+// bytes its mark has. -1: it is none.
+static int find_utf16(bool *big, const unsigned char *bytes, size_t length)
+{
+    if (length < 4)
+        return -1;
+    *big = bytes[0] == 0 || bytes[0] == 0xfe;
+    if ((bytes[0] == 0xfe && bytes[1] == 0xff) || (bytes[0] == 0xff && bytes[1] == 0xfe))
+        return 2;
+    const unsigned char *zero = bytes + !*big, *letter = bytes + *big;
+    return zero[0] == 0 && zero[2] == 0 && letter[0] && letter[2] && letter[0] < 0x80 &&
+                   letter[2] < 0x80
+               ? 0
+               : -1;
+}
+
+// What Windows writes: UTF-16, or UTF-8 behind a byte order mark. The text becomes UTF-8 without.
+static int make_plain(char **text, size_t *length, const char *name, struct error *err)
+{
+    const unsigned char *bytes = (const unsigned char *)*text;
+    bool big = false;
+    if (*length == 0)
+        return error_set(err, "%.200s: it is empty", name);
+    if (refuse_binary(*text, *length, name, err))
+        return -1;
+    if (*length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
+        *length -= 3;
+        memmove(*text, *text + 3, *length);
+        return 0;
+    }
+    const int mark = find_utf16(&big, bytes, *length);
+    if (mark < 0)
+        return 0;
+    struct buffer out = {0};
+    size_t used;
+    buffer_puts(&out, "");
+    for (size_t at = (size_t)mark; at + 1 < *length; at += used)
+        put_utf8(&out, read_unit(&used, bytes + at, *length - at, big));
+    free(*text);
+    *text = out.bytes;
+    *length = out.length;
+    return 0;
+}
+
 // ---- JSON ----
 
 static bool begins_json(const char *text, size_t length)
@@ -122,8 +214,10 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
         *err = why;
         status = -1;
     }
+    in->file = &file;
     if (status == 0)
         status = importer->read(in, &file, err);
+    in->file = NULL;
     arena_free(&arena);
     return status;
 }
@@ -161,6 +255,10 @@ int store_import(struct store *store, FILE *file, const struct import_source *so
     size_t length = 0;
     if (read_all(&text, &length, file, source->name, err))
         return -1;
+    if (make_plain(&text, &length, source->name, err)) {
+        free(text);
+        return -1;
+    }
     int status = store_begin_batch(store, err);
     if (status == 0) {
         status = read_file(&in, text, length, err);

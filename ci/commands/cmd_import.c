@@ -144,7 +144,7 @@ static void tell_rows(const char *path, const struct import_report *r, const cha
         printf(", %zu not wanted", r->unwanted);
     printf(", %zu left out", r->left);
     if (r->aggregates)
-        printf("; %zu %s of them not read", r->aggregates,
+        printf("; %zu %s beside them not read", r->aggregates,
                plural(r->aggregates, "aggregate", "aggregates"));
     puts("");
     for (char *line = r->where.bytes, *next; line && *line; line = next) {

@@ -56,61 +56,6 @@ static enum cell read_cell(double *out, const char *text)
     return parse_double(out, trimmed) ? CELL_TEXT : CELL_NUMBER;
 }
 
-// ---- numbers of other languages: 1,201.5 and 1.201,5 ----
-
-// Of a column: as csv_mark(), and '!' where its cells disagree.
-static char column_mark(const struct csv *csv, size_t column)
-{
-    char mark = 0, doubt = 0;
-    for (size_t i = 0; i < csv->count; i++) {
-        const char found = csv_mark(csv->rows[i].fields[column]);
-        if (found == '?')
-            doubt = strchr(csv->rows[i].fields[column], ',') ? '?' : doubt;
-        else if (found && mark && found != mark)
-            return '!';
-        else if (found)
-            mark = found;
-    }
-    return mark ? mark : doubt;
-}
-
-// What the other columns show, where all that do agree; 0: nothing.
-static char file_mark(const struct csv *csv)
-{
-    char mark = 0;
-    for (size_t j = 0; j < csv->columns; j++) {
-        const char found = column_mark(csv, j);
-        if (found != '.' && found != ',')
-            continue;
-        if (mark && found != mark)
-            return 0;
-        mark = found;
-    }
-    return mark;
-}
-
-// Writes such numbers as everything here reads them. *doubtful: the first column, from 1, of which
-// nothing says what its commas are; 0: there is none.
-static void write_plainly(size_t *doubtful, struct csv *csv)
-{
-    const char file = file_mark(csv);
-    *doubtful = 0;
-    for (size_t j = 0; j < csv->columns; j++) {
-        char mark = column_mark(csv, j);
-        mark = mark == '?' ? file : mark;
-        if (column_mark(csv, j) == '?' && !file && !*doubtful)
-            *doubtful = j + 1;
-        for (size_t i = 0; i < csv->count && (mark == '.' || mark == ','); i++) {
-            const char **field = &csv->rows[i].fields[j];
-            char text[NUMBER_TEXT];
-            if (!csv_mark(*field) || (mark == '.' && !strchr(*field, ',')))
-                continue;
-            number_text(text, csv_number(*field, mark));
-            *field = arena_strdup(&csv->arena, text);
-        }
-    }
-}
-
 // Rows from `first` on all hold numbers or nothing in this column, and at least one a number.
 static bool is_numeric(const struct csv *csv, size_t column, size_t first)
 {
@@ -401,10 +346,12 @@ static int refuse_doubt(const struct csv *csv, const char *const *names, size_t 
 static int choose(struct series_csv *out, struct csv *csv, const char *file, const char *column,
                   const char *where, struct error *err)
 {
-    size_t doubtful, index = 0;
+    struct csv_doubt doubt;
+    size_t index = 0;
     if (csv->count == 0)
         return error_set(err, "%s: empty; a column of numbers is needed", file);
-    write_plainly(&doubtful, csv);
+    csv_write_plainly(&doubt, csv);
+    const size_t doubtful = doubt.unsaid;
     const bool units = has_units(csv), header = units || has_header(csv, column);
     const char *const *names = header ? csv->rows[0].fields : csv->header;
     const size_t first = (size_t)header + units;

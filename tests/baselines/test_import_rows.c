@@ -341,6 +341,20 @@ static const struct {
      "8x8x8:fp16", NULL, NULL,
      "sgemm_a.grid-32-64-1 8x8x8:fp16-fp16:tn ncu:h:0 557.5 x1\n"
      "sgemm_a.grid-64-64-1 8x8x8:fp16-fp16:tn ncu:h:0 1117.5 x1\n"},
+    // Thousands apart by blanks and apostrophes, and what is no number at all.
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns",
+                      "1\xe2\x80\xaf"
+                      "117,5"),
+     "8x8x8:fp16", NULL, NULL, "sgemm_a 8x8x8:fp16-fp16:tn ncu:h:0 1117.5 x1\n"},
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns",
+                      "1\xe2\x80\x99"
+                      "117\xe2\x80\x99"
+                      "000.5"),
+     "8x8x8:fp16", NULL, NULL, "sgemm_a 8x8x8:fp16-fp16:tn ncu:h:0 1117000.5 x1\n"},
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "ns", "0x75"), "8x8x8:fp16",
+     NULL, NULL, "file:2: benchmark 'sgemm_a on h:0': its Duration '0x75' is no number"},
+    {NCU_HEAD NCU_ROW("0", "(64, 64, 1)", "gpu__time_duration.sum", "\xc2\xb5s", "117.5"),
+     "8x8x8:fp16", NULL, NULL, "sgemm_a 8x8x8:fp16-fp16:tn ncu:h:0 117500 x1\n"},
     // Grids that read alike are one series, and nothing goes round in circles.
     {NCU_HEAD NCU_ROW("0", "(64)", "gpu__time_duration.sum", "ns", "7.5")
          NCU_ROW("1", "[64]", "gpu__time_duration.sum", "ns", "8.5"),
@@ -357,6 +371,15 @@ static const struct {
      "{\"name\":\"g/8/8/8\",\"real_time\":430},{\"name\":\"g/8/8/8_mean\",\"real_time\":420},"
      "{\"name\":\"g/8/8/8_stddev\",\"real_time\":10}]}",
      NULL, NULL, NULL, "g 8x8x8:fp32-fp32:tn google-benchmark 410 x2\n"},
+    // A mean where there is no median; of what is neither, one row is left out.
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8_mean\",\"run_name\":\"g/8/8/8\","
+     "\"run_type\":\"aggregate\",\"aggregate_name\":\"mean\",\"real_time\":42},"
+     "{\"name\":\"g/8/8/8_cv\",\"run_name\":\"g/8/8/8\",\"run_type\":\"aggregate\","
+     "\"aggregate_name\":\"cv\",\"real_time\":0.1}]}",
+     NULL, NULL, NULL, "g 8x8x8:fp32-fp32:tn google-benchmark 42 x1\n"},
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8_cv\",\"run_name\":\"g/8/8/8\","
+     "\"run_type\":\"aggregate\",\"aggregate_name\":\"cv\",\"real_time\":0.1}]}",
+     NULL, NULL, NULL, "file: benchmark 'g/8/8/8': has aggregates alone"},
     // A counter is a user's own figure; a problem may be named integers.
     {"{\"context\":{},\"benchmarks\":[{\"name\":\"g/8/8/8\",\"real_time\":410,\"T\":0.41}]}", NULL,
      NULL, NULL, "g 8x8x8:fp32-fp32:tn google-benchmark 410 x1\n"},
@@ -445,6 +468,152 @@ static const struct {
      "\"parameters\":{\"problem\":\"8x8x8:bf16\"}}]}",
      NULL, NULL, NULL, "gemm-fast 8x8x8:bf16-bf16:tn hyperfine 500000000 x2\n"},
 };
+
+// One text in each way that a machine may have written it, read as the same; or, where it is no
+// text any more, the one line that says what makes one of it.
+static const char written_once[] =
+    "Problem,Provider,OperationKind,Operation,Disposition,Status,m,n,k,A,B,C,alpha,Bytes,Runtime\n"
+    "1,CUTLASS,gemm,g\xc3\xa4,passed,success,8,8,8,f16:row,f16:column,f16:row,1,1,1201.5\n"
+    "2,CUTLASS,gemm,h,passed,success,8,8,8,f16:row,f16:column,f16:row,1,1,0.75\n";
+
+static char *transcribed(size_t *length, char separator, char mark, const char *line_end)
+{
+    struct buffer out = {0};
+    for (const char *c = written_once; *c; c++) {
+        if (*c == '\n')
+            buffer_puts(&out, line_end);
+        else
+            buffer_printf(&out, "%c", *c == ',' ? separator : *c == '.' ? mark : *c);
+    }
+    *length = out.length;
+    return out.bytes;
+}
+
+static void put_unit(struct buffer *out, uint32_t unit, bool big)
+{
+    const char high = (char)(unit >> 8), low = (char)(unit & 255);
+    const char bytes[] = {big ? high : low, big ? low : high};
+    buffer_add(out, bytes, sizeof(bytes));
+}
+
+// Of ASCII and what is below U+0800.
+static char *in_utf16(size_t *length, const char *text, bool big, bool marked)
+{
+    struct buffer out = {0};
+    if (marked)
+        put_unit(&out, 0xfeff, big);
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x80) {
+            put_unit(&out, (uint32_t)*c, big);
+            continue;
+        }
+        put_unit(&out, (uint32_t)(c[0] & 0x1f) << 6 | (uint32_t)(c[1] & 0x3f), big);
+        c++;
+    }
+    *length = out.length;
+    return out.bytes;
+}
+
+static void expect_written_once(struct open_store *f, const char *what, const char *text,
+                                size_t length)
+{
+    static size_t number;
+    struct error err = {0};
+    char *name = xprintf("once-%zu.db", number++);
+    struct store *store = scratch_store(scratch_path(&f->arena, f->folder, name), STORE_WRITE);
+    const struct import_source source = {.name = "file", .find_commit = find_commit};
+    if (import_from(store, text, length, &source, NULL, &err))
+        fail_msg("%s: %s", what, err.text);
+    char *found = contents(store);
+    if (strcmp(found, "g 8x8x8:fp16-fp16:tn cutlass_profiler 1201500000 x1\n"
+                      "h 8x8x8:fp16-fp16:tn cutlass_profiler 750000 x1\n") != 0)
+        fail_msg("%s: %s", what, found);
+    free(found);
+    store_close(store);
+    free(name);
+}
+
+static void a_table_is_the_same_however_it_was_saved(void **state)
+{
+    struct open_store *f = *state;
+    static const struct {
+        char separator, mark;
+        const char *line_end;
+    } ways[] = {{',', '.', "\n"}, {',', '.', "\r\n"}, {';', ',', "\r\n"},
+                {';', '.', "\n"}, {'\t', ',', "\n"},  {'\t', '.', "\r\n"}};
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        size_t length, wide;
+        char *text = transcribed(&length, ways[i].separator, ways[i].mark, ways[i].line_end);
+        char *marked = xprintf("\xef\xbb\xbf%s", text);
+        expect_written_once(f, "plain", text, length);
+        expect_written_once(f, "with a mark", marked, length + 3);
+        for (int big = 0; big <= 1; big++) {
+            for (int mark = 0; mark <= 1; mark++) {
+                char *other = in_utf16(&wide, text, big, mark);
+                expect_written_once(f, "UTF-16", other, wide);
+                free(other);
+            }
+        }
+        free(marked);
+        free(text);
+    }
+}
+
+static void what_is_no_text_is_told_how_to_become_one(void **state)
+{
+    static const struct {
+        const char *begin, *says;
+    } cases[] = {{"\x1f\x8b\x08", "file: it is compressed by gzip: zcat FILE"},
+                 {"\x28\xb5\x2f\xfd....", "file: it is compressed by zstd"},
+                 {"\xfd"
+                  "7zXZ",
+                  "file: it is compressed by xz"},
+                 {"BZh91AY", "file: it is compressed by bzip2"},
+                 {"PK\x03\x04....", "file: it is a zip archive or a workbook"},
+                 {"NVR", "file: it is a report of ncu: ncu --import"}};
+    struct open_store *f = *state;
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct error err = {0};
+        const struct import_source source = {.name = "file", .find_commit = find_commit};
+        // Of ncu's the NUL behind it counts.
+        const size_t length = strlen(cases[i].begin) + (cases[i].begin[0] == 'N');
+        if (import_from(f->store, cases[i].begin, length, &source, NULL, &err) == 0 ||
+            strncmp(err.text, cases[i].says, strlen(cases[i].says)) != 0)
+            fail_msg("case %zu: %s", i, err.text);
+    }
+}
+
+// What is wrong with one value costs that value's row, whose line is named.
+static void one_bad_value_costs_its_row_and_not_the_file(void **state)
+{
+    static const char *const values[] = {
+        "\"real_time\":1e400",     "\"real_time\":5,\"real_time\":6",
+        "\"real_time\":\"5\"",     "\"real_time\":99999999999999999999999",
+        "\"real_time\":-Infinity", "\"real_time\":5,\"time_unit\":\"fortnight\""};
+    static const char *const harmless[] = {
+        "\"real_time\":5,\"iterations\":99999999999999999999", "\"real_time\":5,\"x\":\"\\ud800\"",
+        "\"real_time\":5,\"x\":\"\xff\x01\\u0000\"", "\"real_time\":5,\"x\":1,\"x\":2"};
+    struct open_store *f = *state;
+    for (size_t i = 0; i < ARRAY_COUNT(values) + ARRAY_COUNT(harmless); i++) {
+        const bool bad = i < ARRAY_COUNT(values);
+        struct error err = {0};
+        struct import_report r = {0};
+        char *text = xprintf("{\"context\":{},\n\"benchmarks\":[\n"
+                             "{\"name\":\"g%zu/8/8/8\",\"real_time\":7},\n"
+                             "{\"name\":\"x%zu/8/8/8\",%s}]}",
+                             i, i, bad ? values[i] : harmless[i - ARRAY_COUNT(values)]);
+        const struct import_source source = {.name = "file", .find_commit = find_commit};
+        FILE *file = fmemopen(text, strlen(text), "r");
+        if (store_import(f->store, file, &source, NULL, &r, &err))
+            fail_msg("%s: %s", text, err.text);
+        fclose(file);
+        if (r.rows != 2 || r.left != bad ||
+            (bad && strncmp(r.said.bytes, "file:4: benchmark 'x", 20) != 0))
+            fail_msg("%s: %zu left out of %zu: %s", text, r.left, r.rows, r.said.bytes);
+        import_report_free(&r);
+        free(text);
+    }
+}
 
 static void files_of_the_field_are_read_as_they_are_meant(void **state)
 {
@@ -615,6 +784,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_of_the_field_are_read_as_they_are_meant,
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test_setup_teardown(a_database_of_nsys_is_read_as_its_tables_are,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(a_table_is_the_same_however_it_was_saved, open_store_set_up,
+                                        open_store_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_text_is_told_how_to_become_one,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(one_bad_value_costs_its_row_and_not_the_file,
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test_setup_teardown(what_holds_too_much_is_refused, open_store_set_up,
                                         open_store_tear_down),

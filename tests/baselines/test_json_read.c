@@ -47,6 +47,22 @@ static void values_are_read(void **state)
     arena_free(&arena);
 }
 
+// By its first string, in the text as it was; what holds none is nowhere.
+static void a_value_knows_where_it_stands(void **state)
+{
+    static const char text[] = "{\n \"a\" : [ { \"b\":1 } , [\n\"x\\n\", 2], 7 ]\n}";
+    struct arena arena = {0};
+    struct error err;
+    const struct node *root;
+    assert_int_equal(node_parse_lines(&root, text, strlen(text), "f", NULL, &arena, &err), 0);
+    const struct node *list = node_member(root, "a"), *first = list->children;
+    assert_int_equal(node_offset(root, list), strstr(text, "a\"") - text);
+    assert_int_equal(node_offset(root, first), strstr(text, "b\"") - text);
+    assert_int_equal(node_offset(root, first->next), strchr(text, 'x') - text);
+    assert_int_equal(node_offset(root, first->next->next), 0);
+    arena_free(&arena);
+}
+
 static void what_is_not_json_is_refused(void **state)
 {
     static const char *const texts[] = {
@@ -173,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read),
+        cmocka_unit_test(a_value_knows_where_it_stands),
         cmocka_unit_test(what_is_not_json_is_refused),
         cmocka_unit_test(texts_are_written_so_that_they_read_back),
         cmocka_unit_test(reals_read_back_to_the_same_bits),

@@ -277,7 +277,7 @@ static void hostile_files_are_refused_and_leave_nothing(void **state)
         {NCU("\"Duration\",\"fortnight\",\"1\""),
          "file:2: benchmark 'k/8 on :': the time or clock has a unit"},
         {NCU("\"Duration\",\"us\",\"n/a\""),
-         "file:2: benchmark 'k/8 on :': this launch has no Duration"},
+         "file:2: benchmark 'k/8 on :': its Duration 'n/a' is no number"},
         {NCU("\"DRAM Frequency\",\"us\",\"5\""),
          "file:2: benchmark 'k/8 on :': this launch has no Duration"},
         {"\"ID\",\"x\"\n\"0\",\"1\"\n", "file: not ncu's CSV"},
