@@ -6,7 +6,8 @@
 
 A line of ROWS: name|command|kernel|launch|regimes|expression. The command runs from the folder
 of the script that calls this; the expression finds the program's own time in what it prints, in ms
-(with "s" before it in seconds). Program and stopwatch take turns, three times; medians are said.
+(with "s" before it in seconds). Program and stopwatch take turns, twice; medians are said. A kernel range:NAME
+is an NVTX range; no launch: of each shape.
 """
 import re
 import statistics
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from stopwatch import Bench, trimmed
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 def said(command, expression):
@@ -39,8 +40,10 @@ def main():
         name, command, kernel, launch, regimes, expression = line.split("|")
         try:
             taken = Path(tempfile.mkdtemp())
-            done = subprocess.run([plumb, "capture", "-q", "-k", kernel, "--launch", launch, "-o",
-                                   taken, "--", "sh", "-c", command], text=True, capture_output=True)
+            what = ["--range", kernel[6:]] if kernel.startswith("range:") else ["-k", kernel]
+            which = ["--launch", launch] if launch else []
+            done = subprocess.run([plumb, "capture", "-q", *what, *which, "-o", taken, "--", "sh", "-c",
+                                   command], text=True, capture_output=True)
             found = list(taken.glob("record.*"))
             if not found:
                 raise RuntimeError(done.stdout[-300:].replace("\n", " "))

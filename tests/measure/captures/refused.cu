@@ -164,7 +164,7 @@ int main(int argc, char **argv)
         check(cudaLaunchHostFunc(0, called, NULL));
     } else if (strcmp(what, "copy") == 0) {
         plain(out, in);
-        check(cudaMemcpy(host, out, sizeof(host), cudaMemcpyDeviceToHost));
+        check(cudaMemcpyAsync(in, host, sizeof(host), cudaMemcpyHostToDevice));
 #ifdef DEVICE_LAUNCH
     } else if (strcmp(what, "device") == 0) {
         double_by_another<<<1, 1>>>(out, in);

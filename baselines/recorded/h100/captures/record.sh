@@ -6,9 +6,10 @@
 #   refused   launches that no record can hold, one by one, each by its name
 #   cost      what being watched costs a program: a launch, and a whole run
 #   roads     one change by a shim, by a plan and by a capture, in two regimes
+#   streams   launches on two streams, as a graph, and dependent ones: what the program says, and what the capture takes
 #   own       public programs and Triton: what they say of their own kernels, and what captures take
 #   first     a clone of a repository of Triton kernels to its first gate, with no line of shim
-#   build     all that the next steps compare is built and captured, eight at once
+#   build     all that the next steps compare is built and captured, twelve at once
 #   triton    a tile changed, a stage less, a wrong result, with and without a tolerance, a bisection over ten commits
 #   torch     a comment beside a PyTorch layer; the layer with another order of heads
 #   programs  public programs as they are: gates of a change to each
@@ -31,12 +32,12 @@ while [ $# -gt 1 ]; do
 	esac
 	shift 2
 done
-[ $# -ge 2 ] || { sed -n '4,19s/^# //p' "$0"; exit 4; }
+[ $# -ge 2 ] || { sed -n '4,20s/^# //p' "$0"; exit 4; }
 begun=$(date +%s)
 mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) || exit 4
 shift 2
-steps=${*:-refused cost roads own first build triton torch programs study}
+steps=${*:-refused cost roads streams own first build triton torch programs study}
 plumb=$folder/bin/plumb here=$folder/scripts
 [ -x "$plumb" ] && [ -d "$here/roads" ] || { echo "record.sh: $folder is not what prepare.sh makes"; exit 4; }
 nvidia-smi >/dev/null 2>&1 || { echo "record.sh: no GPU here"; exit 4; }
@@ -230,7 +231,18 @@ roads() {
 	cat "$out/roads.csv"
 	return $code
 }
-own() {
+streams() {
+	$nvcc_plain -o "$work/overlap" "$here/overlap.cu" || return 1
+	for what in serial streams graph dependent; do
+		echo "$what|$work/overlap $what|range:work||isolated|m([\d.]+) ms"
+	done >"$work/overlaps"
+	python3 "$here/own.py" "$plumb" "$work/overlaps" >"$out/streams.csv" || return 1
+	cat "$out/streams.csv"
+	"$plumb" capture -q --range work -o "$work/forked" -- "$work/overlap" streams >/dev/null 2>&1
+	"$plumb" capture --show "$work"/forked/record.* | grep -E '^launch|on stream'
+}
+# Built while the steps before it run.
+own_programs() {
 	PLUMB_OUT=$work/own
 	export PLUMB_OUT
 	mkdir -p "$PLUMB_OUT"
@@ -238,12 +250,19 @@ own() {
 		(cd "$public/${each%% *}" && sh -c "$(echo "${each#* }" | tr -d '\\')") &
 	done
 	wait
+	: >"$PLUMB_OUT/done"
+}
+own() {
+	PLUMB_OUT=$work/own
+	while [ ! -f "$PLUMB_OUT/done" ]; do
+		sleep 0.2
+	done
 	cat >"$work/rows" <<-END
-		sgemm 4096|$PLUMB_OUT/sgemm 6|*sgemmVectorize*|256|stream isolated|sAverage elapsed time: .([\d.]+)
-		matrixMul 2048|$PLUMB_OUT/multiply -wA=2048 -hA=2048 -wB=2048 -hB=2048|*MatrixMulCUDA*|1|stream isolated|mTime= ([\d.]+) msec
-		layernorm 8192x768|$PLUMB_OUT/layernorm 5|*layernorm_forward_kernel5*|6|dirty isolated|mtime ([\d.]+) ms
-		CuTe 4096|$PLUMB_OUT/cute 4096 4096 4096 T N|*gemm_device*|1|stream warm|m\(([\d.]+)\)ms
-		Triton 4096|python3 $here/own_bench.py|matmul_kernel|1|dirty stream|mdo_bench ([\d.]+) ms
+		sgemm 4096|$PLUMB_OUT/sgemm 6|*sgemmVectorize*|256|stream|sAverage elapsed time: .([\d.]+)
+		matrixMul 2048|$PLUMB_OUT/multiply -wA=2048 -hA=2048 -wB=2048 -hB=2048|*MatrixMulCUDA*|1|stream|mTime= ([\d.]+) msec
+		layernorm 8192x768|$PLUMB_OUT/layernorm 5|*layernorm_forward_kernel5*|6|dirty|mtime ([\d.]+) ms
+		CuTe 4096|$PLUMB_OUT/cute 4096 4096 4096 T N|*gemm_device*|1|stream|m\(([\d.]+)\)ms
+		Triton 4096|python3 $here/own_bench.py|matmul_kernel|1|dirty|mdo_bench ([\d.]+) ms
 	END
 	python3 "$here/own.py" "$plumb" "$work/rows" >"$out/own.csv"
 	code=$?
@@ -253,15 +272,16 @@ own() {
 build() {
 	cd "$work" || return 1
 	for each in triton:main triton:tile triton:stage triton:main:attn triton:wrong:attn triton:wrong:tolerant triton:main:tolerant \
-		triton:range torch:main torch:comment torch:causal shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
+		triton:main:matmul triton:range:matmul triton:range~3:matmul triton:range~4:matmul triton:range~5:matmul \
+		torch:main torch:comment torch:causal shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
 		layernorm:main layernorm:slower cute:main cute:slower; do
 		policy=$(echo "$each" | cut -sd: -f3)
 		echo "$(echo "$each" | cut -d: -f2) -C $work/${each%%:*}${policy:+ -p $work/$policy.cfg}"
-	done | xargs -P 8 -L 1 "$plumb" list -q kernels
+	done | xargs -P 12 -L 1 "$plumb" list -q kernels
 }
 one() { # STEP
 	case $1 in
-	refused | cost | build) step "$1" 90 0 sh "$0" --do "$1" ;;
+	refused | cost | streams | build) step "$1" 90 0 sh "$0" --do "$1" ;;
 	roads | own) step "$1" 150 0 sh "$0" --do "$1" ;;
 	first)
 		step first 100 0 sh -c "git clone -q '$work/triton' '$work/clone' && cd '$work/clone' &&
@@ -299,6 +319,7 @@ fi
 machine >"$out/machine.txt" 2>&1
 { triton_repository && torch_repository && shapes_repository && public_repositories; } >>"$out/log.txt" 2>&1 ||
 	{ echo "record.sh: the repositories could not be made: $(tail -n 1 "$out/log.txt")"; exit 4; }
+case " $steps " in *" own "*) sh "$0" --do own_programs >"$work/own.log" 2>&1 & ;; esac
 for each in $steps; do
 	one "$each"
 done

@@ -9,7 +9,8 @@
 #include <nvtx3/nvToolsExt.h>
 #include <random>
 #include <vector>
-enum { SETS = 6, TIMES = 60 };
+enum { SETS_MOST = 64, TIMES = 2 * SETS_MOST };
+static const size_t cold = (size_t)120 << 20; // more than twice the L2 of any GPU today
 
 static void check(cudaError_t code)
 {
@@ -36,11 +37,13 @@ static void product(int size)
     std::mt19937 random(size);
     const size_t count = (size_t)size * size;
     const dim3 grid(size / TILE, size / TILE);
-    TYPE *a[SETS], *b[SETS];
-    float *c[SETS], ms;
+    const size_t bytes = count * (2 * sizeof(TYPE) + sizeof(float));
+    const int wanted = (int)(cold / bytes) + 2, sets = wanted < SETS_MOST ? wanted : SETS_MOST;
+    TYPE *a[SETS_MOST], *b[SETS_MOST];
+    float *c[SETS_MOST], ms;
     char name[80];
     cudaEvent_t begin, end;
-    for (int i = 0; i < SETS; i++) {
+    for (int i = 0; i < sets; i++) {
         a[i] = i ? NULL : filled(count, random);
         b[i] = i ? NULL : filled(count, random);
         if (i) { // the same numbers elsewhere
@@ -62,13 +65,13 @@ static void product(int size)
     for (int i = 0; i < 2 * TIMES; i++) {
         if (i == TIMES)
             check(cudaEventRecord(begin));
-        KERNEL<<<grid, 256>>>(a[i % SETS], b[i % SETS], c[i % SETS], size, size, size);
+        KERNEL<<<grid, 256>>>(a[i % sets], b[i % sets], c[i % sets], size, size, size);
     }
     check(cudaEventRecord(end));
     check(cudaEventSynchronize(end));
     check(cudaEventElapsedTime(&ms, begin, end));
     printf("%d: %.3f us\n", size, 1e3 * ms / TIMES);
-    for (int i = 0; i < SETS; i++) {
+    for (int i = 0; i < sets; i++) {
         cudaFree(a[i]);
         cudaFree(b[i]);
         cudaFree(c[i]);
