@@ -60,9 +60,8 @@ set(walls
   "ci/study:             ci/settings ci/gate others"
   "ci/site:              ci/settings ci/history others"
   "ci/init:              ci/settings others"
-  "ci/plan:              ci/settings others"
   "ci/manual:            ci others"
-  "ci/commands:          ci ci/init ci/plan ci/settings ci/gate ci/history ci/study ci/site others"
+  "ci/commands:          ci ci/init ci/settings ci/gate ci/history ci/study ci/site others"
   "ci:                   ci/settings others")
 # What `others` stands for in ci/: every other room but kernels/.
 set(others "model model/* runner/* baselines baselines/kept reports reports/*")

@@ -41,7 +41,7 @@ static int take_arch(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_TEXT("repo", 'C', "DIR", "Repository [the current directory]", options.repository),
     OPTION_TEXT("form", 0, "FORM",
-                "cuda-nn, cuda-tn, cuda-column, cutlass, host, plan, numbers or host-numbers [by "
+                "cuda-nn, cuda-tn, cuda-column, cutlass, host, numbers or host-numbers [by "
                 "the sources: cuda-nn, cutlass, host or, where no kernel is a GEMM, numbers]",
                 form),
     OPTION_OWN("arch", 0, "ARCH", "Architecture of CUDA code [90a]", take_arch,
@@ -122,7 +122,7 @@ static int choose_form(struct init *init, struct error *err)
         }
     }
     return error_set(err,
-                     "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, cutlass, host, plan, numbers "
+                     "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, cutlass, host, numbers "
                      "or host-numbers",
                      asked);
 }
@@ -776,29 +776,9 @@ static int write_shims(struct init *init, struct error *err)
     return write_shim(init, &init->candidates[0], err);
 }
 
-// A source, and the plan of the cubin that the build makes of it.
-static int write_plan(struct init *init, struct error *err)
-{
-    struct buffer source = {0}, plan = {0};
-    struct signature *s = arena_alloc(&init->arena, sizeof(*s));
-    shim_example(&source, s, init->form, "example_gemm.cu");
-    shim_plan(&plan);
-    int status =
-        write_file(init, init->folder, "plans/example_gemm.cu", source.bytes, source.length, err);
-    if (status == 0)
-        status =
-            write_file(init, init->folder, "plans/example_gemm.plan", plan.bytes, plan.length, err);
-    add_candidate(init, s);
-    buffer_free(&source);
-    buffer_free(&plan);
-    return status;
-}
-
 static int write_kernels(struct init *init, struct error *err)
 {
     int status;
-    if (init->form == FORM_PLAN)
-        return write_plan(init, err);
     tell_others(init);
     if (form_is_numbers(init->form)) {
         status = add_example(init, err);
@@ -865,8 +845,7 @@ static void tell_next(const struct init *init)
 {
     const char *outside = init->arguments->outside;
     const bool cuda = !form_is_host(init->form);
-    const char *what = init->form == FORM_PLAN ? "plan" : "shim";
-    printf("\n%s. Each %s is short: read it once.\nNext:\n", form_words[init->form], what);
+    printf("\n%s. Each shim is short: read it once.\nNext:\n", form_words[init->form]);
     if (outside)
         printf("    plumb list kernels -p %s/plumb.cfg     builds HEAD and shows what it found\n"
                "    plumb gate -p %s/plumb.cfg             compares HEAD with its parent\n"
@@ -904,7 +883,7 @@ static int init_all(struct init *init, struct error *err)
     char *kernels = NULL;
     if (sources_read(&init->sources, repository, &init->arena, err) || choose_form(init, err))
         goto done;
-    kernels = xprintf("%s/%s", init->folder, init->form == FORM_PLAN ? "plans" : "shims");
+    kernels = xprintf("%s/shims", init->folder);
     if (make_folder(top, err) || make_folder(init->folder, err) || make_folder(kernels, err) ||
         write_kernels(init, err) || write_policy(init, top, err))
         goto done;
@@ -949,6 +928,5 @@ const struct command command_init = {
         "beside as NAME.off. Flags and folders of headers come from the CMakeLists.txt, Makefile "
         "or compile_commands.json of HEAD. "
         "Device kernels of CUTLASS are `using NAME = cutlass::gemm::device::...` lines (Gemm, "
-        "GemmUniversal, GemmUniversalAdapter) outside of functions. "
-        "With --form=plan it writes a first kernel without host code: a plan beside a cubin.",
+        "GemmUniversal, GemmUniversalAdapter) outside of functions.",
 };

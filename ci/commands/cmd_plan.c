@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // plumb plan: a text beside a cubin that says how it is launched. `check` says what would be
-// launched for a problem; --from writes the beginning of one. Needs no repository and no GPU.
+// launched for a problem. Needs no repository and no GPU.
 #include "ci/command.h"
 #include "ci/commands/launch_print.h"
-#include "ci/plan/skeleton.h"
-#include "ci/settings/text_file.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 
@@ -16,15 +14,12 @@
 
 struct arguments {
     struct options options;
-    const char *from, *output, *file;
+    const char *file;
     uint32_t sms;
 };
 
 static const struct command_option own_options[] = {
-    OPTION_TEXT("from", 0, "FILE.json",
-                "Write a plan from the metadata of an entry of Triton's cache", from),
-    OPTION_TEXT("output", 'o', "FILE", "--from: the plan's file [standard output]", output),
-    OPTION_COUNT("sms", "N", "check: multiprocessors of the device [132]", sms, 1, 4096),
+    OPTION_COUNT("sms", "N", "Multiprocessors of the device [132]", sms, 1, 4096),
     {0},
 };
 
@@ -33,10 +28,8 @@ static int check(void *arguments, struct error *err)
     struct arguments *a = arguments;
     const struct words *words = &a->options.words;
     a->sms = a->sms ? a->sms : 132;
-    if (a->from)
-        return words->count ? error_set(err, "--from stands alone") : 0;
     if (words->count < 2 || strcmp(words->items[0], "check") != 0)
-        return error_set(err, "write `plan check FILE.plan PROBLEM...` or `plan --from FILE.json`");
+        return error_set(err, "write `plan check FILE.plan PROBLEM...`");
     a->file = words->items[1];
     return 0;
 }
@@ -104,37 +97,26 @@ static int show_plan(enum conclusion *out, const struct arguments *a, struct err
     return status;
 }
 
-static int write_skeleton(const struct arguments *a, struct error *err)
-{
-    struct buffer text = {0};
-    int status = skeleton_write(&text, a->from, err);
-    if (status == 0)
-        status = text_file_write(a->output ? a->output : "-", &text, err);
-    buffer_free(&text);
-    return status;
-}
-
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
     (void)context;
-    return a->from ? write_skeleton(a, err) : show_plan(out, a, err);
+    return show_plan(out, a, err);
 }
 
 const struct command command_plan = {
     .name = "plan",
-    .summary = "Check how a cubin is launched (Triton, CuTe), or write the text that says so",
-    .words = "check FILE.plan PROBLEM...\n--from FILE.json",
+    .summary = "Check the text that says how a cubin is launched that no program launches",
+    .words = "check FILE.plan PROBLEM...",
     .words_most = WORDS_ANY,
     .options = own_options,
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Says what a plan would launch, or writes the beginning of one.\v"
+    .doc = "Says what a plan would launch.\v"
            "A plan is a text beside a cubin: entry point, grid, shared memory and parameters as "
            "formulas of the problem. A build that leaves plans and cubins in its output has "
-           "kernels without any host code (in the policy: output = *.plan). "
-           "`check` needs no GPU; exit code 3 says that the plan and a cubin or a problem do not "
-           "go together. `--from` reads the .json that Triton keeps beside its .cubin (in "
-           "~/.triton/cache), and the .ttir beside it where that is there.",
+           "kernels without any host code (in the policy: output = *.plan). It needs no GPU; exit "
+           "code 3 says that the plan and a cubin or a problem do not go together. Where a program "
+           "launches the kernel, `plumb capture` needs no formula.",
 };

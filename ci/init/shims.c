@@ -10,18 +10,16 @@
 #include <string.h>
 
 extern const unsigned char asset_policy[], asset_init_shim[], asset_init_call[], asset_init_cuda[],
-    asset_init_host[], asset_init_plan[], asset_init_cutlass[], asset_softmax_cuda[],
-    asset_softmax_host[];
+    asset_init_host[], asset_init_cutlass[], asset_softmax_cuda[], asset_softmax_host[];
 
 const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column", "cutlass",
-                                       "host",    "plan",    "numbers",     "host-numbers"};
+                                       "host",    "numbers", "host-numbers"};
 const char *const form_words[FORMS] = {
     "CUDA, all matrices row by row (A m x k, B k x n)",
     "CUDA, row by row, B given as n rows of k",
     "CUDA, column by column as in BLAS, nothing transposed",
     "CUTLASS device kernels, as their types say that matrices lie",
     "C functions, row by row (A m x k, B k x n)",
-    "plans beside cubins, row by row, B given as n rows of k",
     "CUDA kernels that are no GEMM, with problems of named integers",
     "C functions that are no GEMM, with problems of named integers",
 };
@@ -82,12 +80,10 @@ static void numbers_example(struct buffer *out, struct signature *signature, enu
 void shim_example(struct buffer *out, struct signature *signature, enum form form, const char *file)
 {
     static const char *const products[FORMS] = {
-        "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]",
-        "a[l * m + j] * b[i * k + l]", "",
-        "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]"};
+        "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]", "a[l * m + j] * b[i * k + l]",
+        "", "a[i * k + l] * b[l * n + j]"};
     const bool column = form == FORM_CUDA_COLUMN;
     const struct word words[] = {{"WHAT", form_words[form]},
-                                 {"LINKAGE", form == FORM_PLAN ? "extern \"C\" " : ""},
                                  {"PRODUCT", products[form]},
                                  {"I", column ? "n" : "m"},
                                  {"J", column ? "m" : "n"}};
@@ -113,13 +109,8 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
         .in_spelled = "float",
         .out_spelled = "float",
         .device = form == FORM_CUTLASS ? CUTLASS_GEMM : CUTLASS_NONE,
-        .layout = form == FORM_CUDA_TN || form == FORM_PLAN ? "TN" : "NN",
+        .layout = form == FORM_CUDA_TN ? "TN" : "NN",
     };
-}
-
-void shim_plan(struct buffer *out)
-{
-    fill(out, asset_init_plan, NULL, 0);
 }
 
 // ---- a shim ----
@@ -450,21 +441,6 @@ void shim_write_tries(struct buffer *out, const struct signature *s, enum form f
 
 // ---- the policy ----
 
-// Plans as they are, and a cubin of each source beside them. Inside the quotes of a policy.
-static void add_plan_command(struct buffer *out, const struct shim_policy *policy)
-{
-    const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci";
-    buffer_printf(out,
-                  "\t# Kernels of Triton: python3 ci/plans/compile.py \"$PLUMB_OUT\", which "
-                  "compiles and\n\t# leaves NAME.cubin there (kernels/PLANS.md of plumb).\n"
-                  "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; cp %s/plans/*.plan "
-                  "\\\"$PLUMB_OUT\\\" && for f in %s/plans/*.cu; do nvcc -std=c++20 -O3 -cubin "
-                  "-gencode arch=compute_%s,code=sm_%s -I. -o \\\"$PLUMB_OUT/$(basename "
-                  "\\\"$f\\\" .cu).cubin\\\" \\\"$f\\\" || bad=1; done; exit ${bad:-0}\"\n"
-                  "\toutput = *.plan\n",
-                  folder, folder, policy->arch, policy->arch);
-}
-
 // Where CUTLASS is, in a variable. Inside the quotes of a policy.
 static void add_cutlass_command(struct buffer *out, const struct shim_policy *policy)
 {
@@ -497,10 +473,6 @@ static void add_compiler(struct buffer *out, const struct shim_policy *policy)
 // One compiler per shim, as many at once as there are processors. Inside the quotes of a policy.
 static void add_command(struct buffer *out, const struct shim_policy *policy)
 {
-    if (policy->form == FORM_PLAN) {
-        add_plan_command(out, policy);
-        return;
-    }
     const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
                *kind = form_is_host(policy->form) ? "c" : "cu";
     if (policy->form == FORM_CUTLASS && !policy->cutlass)
@@ -528,9 +500,7 @@ static void add_inputs(struct buffer *out, const struct shim_policy *policy)
         buffer_printf(out, "\tinput = \"%s/include\"\n\tinput = \"%s/tools/util/include\"\n",
                       policy->cutlass, policy->cutlass);
     if (policy->input_count && !policy->outside)
-        buffer_puts(out, policy->form == FORM_PLAN
-                             ? "\tinput = ci/plans\n"
-                             : "\tinput = ci/shims\n\tinput = ci/plumb_kernel.h\n");
+        buffer_puts(out, "\tinput = ci/shims\n\tinput = ci/plumb_kernel.h\n");
     if (policy->outside)
         buffer_puts(out, "\t# The shims, outside of every commit: $PLUMB_OVERLAY.\n"
                          "\toverlay = overlay\n");
@@ -559,7 +529,7 @@ static void add_problems(struct buffer *out, const struct shim_policy *policy,
         add_lower(out, group->in_type);
         buffer_puts(out, "-"); // as every report spells it
         add_lower(out, group->out_type ? group->out_type : group->in_type);
-        const bool tn = policy->form == FORM_CUDA_TN || policy->form == FORM_PLAN;
+        const bool tn = policy->form == FORM_CUDA_TN;
         buffer_puts(out, ":");
         add_lower(out, group->layout ? group->layout : tn ? "TN" : "NN");
         buffer_puts(out, "\n");

@@ -16,7 +16,6 @@ enum form {
     FORM_CUDA_COLUMN,
     FORM_CUTLASS,
     FORM_HOST,
-    FORM_PLAN,
     FORM_NUMBERS,
     FORM_HOST_NUMBERS,
     FORMS
@@ -59,9 +58,6 @@ void shim_write(struct buffer *out, const struct signature *signature, enum form
 // One library with a kernel for each way to call the function: which of them is right is tried.
 void shim_write_tries(struct buffer *out, const struct signature *signature, enum form form,
                       const struct call *calls, const char *const *kernels, size_t count);
-
-// The plan of that kernel, for a cubin (FORM_PLAN).
-void shim_plan(struct buffer *out);
 
 // Kernels with problems of one kind.
 struct shim_group {

@@ -148,24 +148,6 @@ static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
     }
 }
 
-static void plan_form_builds_and_gates_from_an_empty_repository(void **state)
-{
-    char *directory = empty_repository();
-    plumb(directory, "init", "--form", "plan", NULL, NULL, NULL);
-    plumb_said(&outcome, CONCLUDE_OK, "plumb gate --static");
-    commit_what_was_written(directory, 3, NULL);
-    if (have_nvcc()) {
-        plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
-        plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
-        plumb(directory, "list", "kernels", NULL, NULL, NULL, NULL);
-        plumb_said(&outcome, CONCLUDE_OK, "example_gemm                 cuda  fp32-fp32");
-    } else {
-        print_message("there is no nvcc: the plan's cubin is not built\n");
-    }
-    helper_discard(directory);
-    free(directory);
-}
-
 static const char source[] =
     "#include <stdio.h>\n"
     "__global__ void dgemm(int M, int N, int K, double alpha, const double *A, const double *B,\n"
@@ -321,7 +303,7 @@ static void forms_that_there_are_not_say_which_there_are(void **state)
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "fortran", NULL, NULL, NULL);
     plumb_said(&outcome, 4,
-               "--form=fortran: is cuda-nn, cuda-tn, cuda-column, cutlass, host, plan, numbers or "
+               "--form=fortran: is cuda-nn, cuda-tn, cuda-column, cutlass, host, numbers or "
                "host-numbers");
     assert_false(helper_exists(directory, "ci"));
     helper_discard(directory);
@@ -334,7 +316,6 @@ int main(void)
         cmocka_unit_test(host_form_is_measured_right_from_an_empty_repository),
         cmocka_unit_test(kernels_that_are_no_gemm_have_an_example_that_works),
         cmocka_unit_test(cuda_forms_build_and_gate_from_an_empty_repository),
-        cmocka_unit_test(plan_form_builds_and_gates_from_an_empty_repository),
         cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),
         cmocka_unit_test(a_change_of_one_function_leaves_the_other_as_it_was),
         cmocka_unit_test(cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass),

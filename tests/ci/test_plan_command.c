@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels without host code as a user meets them: `plumb plan` checks a plan and writes the
-// beginning of one from Triton's cache, and a build that leaves plans has kernels that are listed.
-#include "ci/plan/skeleton.h"
-#include "model/plan/plan.h"
+// Kernels without host code as a user meets them: `plumb plan` checks a plan, and a build that
+// leaves plans has kernels that are listed.
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_plumb.h"
@@ -92,82 +90,6 @@ static void a_record_is_made_of_a_plan_without_a_gpu(void **state)
     plumb("record", "show", "x.record", NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "kernel     add-plan");
     plumb_said(&outcome, CONCLUDE_OK, "grid 78 x 1 x 1");
-}
-
-// What Triton 3.6 says of a persistent kernel with TMA descriptors becomes the plan that was
-// written for it by hand, but for words.
-static void the_metadata_of_triton_becomes_a_plan(void **state)
-{
-    char *json = xprintf("--from=%s", TEST_SOURCE "/tests/fuzz/seeds/persistent.json");
-    char *made = xprintf("%s/made.plan", folder);
-    plumb("plan", json, "-o", made, NULL);
-    plumb_said(&outcome, CONCLUDE_OK, "");
-    const char *const paths[] = {made, TEST_SOURCE "/tests/fuzz/seeds/persistent.plan"};
-    struct launch_plan plans[2];
-    struct buffer records[2] = {{0}, {0}};
-    struct arena arena = {0};
-    struct problem problem;
-    struct error err = {""};
-    assert_int_equal(problem_parse(&problem, "4096x7168x2048:bf16", &err), 0);
-    for (int i = 0; i < 2; i++) {
-        size_t size;
-        char *text = helper_read(paths[i], &size);
-        struct record record;
-        if (plan_parse(&plans[i], text, size, paths[i], &err) ||
-            plan_record(&record, &plans[i], &problem, 132, NULL, &arena, &err))
-            fail_msg("%s", err.text);
-        text_copy(record.kernel, sizeof(record.kernel), "same");
-        record_print(&records[i], &record);
-        free(text);
-    }
-    assert_string_equal(records[0].bytes, records[1].bytes);
-    assert_int_equal(plans[0].traits.tile_n, 256);
-    assert_int_equal(plans[0].traits.stages, 3);
-    assert_int_equal(plans[0].traits.persistent, 1);
-    for (int i = 0; i < 2; i++) {
-        buffer_free(&records[i]);
-        plan_free(&plans[i]);
-    }
-    arena_free(&arena);
-    free(json);
-    free(made);
-}
-
-static void metadata_that_cannot_be_is_refused(void **state)
-{
-    static const char *const cases[][2] = {
-        {"\"backend\": \"cuda\"", "\"backend\": \"hip\""},
-        {"\"num_warps\": 8", "\"num_warps\": 0"},
-        {"\"num_warps\": 8", "\"num_warps\": \"8\""},
-        {"\"num_ctas\": 1", "\"num_ctas\": 64"},
-        {"\"shared\": 213016", "\"shared\": -1"},
-        {"\"swizzle\": 3", "\"swizzle\": 4"},
-        {"\"elem_type\": 10", "\"elem_type\": 99"},
-        {"[128, 64]", "[128, 640]"},
-        {"[128, 64]", "[]"},
-        {"[128, 64]", "[1, 1, 1, 1, 1, 1]"},
-        {"\"name\": \"matmul_persistent\"", "\"name\": \"../../x\""},
-        {"\"name\": \"matmul_persistent\"", "\"name\": \"a\\nparameter\""},
-        {"\"global_scratch_align\": 1", "\"global_scratch_align\": 0"},
-        {"{\"hash\"", "[\"hash\""},
-    };
-    size_t size;
-    char *text = helper_read(TEST_SOURCE "/tests/fuzz/seeds/persistent.json", &size);
-    struct triton_entry *entry = xcalloc(1, sizeof(*entry));
-    struct error err = {""};
-    assert_int_equal(triton_read_json(entry, text, size, "x.json", &err), 0);
-    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        const char *at = strstr(text, cases[i][0]);
-        assert_non_null(at);
-        char *hostile =
-            xprintf("%.*s%s%s", (int)(at - text), text, cases[i][1], at + strlen(cases[i][0]));
-        if (triton_read_json(entry, hostile, strlen(hostile), "x.json", &err) != -1 ||
-            strncmp(err.text, "x.json", 6) != 0)
-            fail_msg("%s: %s", cases[i][1], err.text);
-        free(hostile);
-    }
-    free(entry);
-    free(text);
 }
 
 static void make_repository(void)
@@ -266,8 +188,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check_says_what_would_be_launched),
         cmocka_unit_test(a_record_is_made_of_a_plan_without_a_gpu),
-        cmocka_unit_test(the_metadata_of_triton_becomes_a_plan),
-        cmocka_unit_test(metadata_that_cannot_be_is_refused),
         cmocka_unit_test(a_builds_plans_are_kernels),
         cmocka_unit_test(a_plans_kernel_is_gated_by_its_records),
     };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # compile.py OUT: compiles the kernels of matmul.py for sm_90 and leaves OUT/NAME.cubin with OUT/NAME.plan.
-# No GPU is needed. Beside each cubin lie NAME.json and NAME.ttir, what `plumb plan --from` reads.
+# No GPU is needed. Beside each cubin lie NAME.json and NAME.ttir, what Triton says of it.
 import os
 import shutil
 import sys
