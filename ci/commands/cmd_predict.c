@@ -601,5 +601,18 @@ const struct command command_predict = {
         "(predicted over measured). Without --gpu the profile is that of the device which `plumb "
         "calibrate` measured last, as the repository's store or --store has it, else the H200's; a "
         "line on standard error says which.\v"
+        "bound is what the time goes with: compute, memory, latency (first loads and launches "
+        "too), "
+        "epilogue (what becomes of sums), or infeasible and why. --explain tells the clock and how "
+        "the "
+        "time goes with it, the band in percent, and parts in us. Of hopper: launch, fill (until "
+        "the "
+        "first slab is there), mainloop, tile-overhead (ends of tiles that nothing hides), "
+        "last-store, "
+        "split-k (sums that meet in memory), transpose (operands turned first), offset (a bias's). "
+        "Of "
+        "the seeds' models: overhead and first-dma, prologue, full-waves and last-wave, math, "
+        "dram, "
+        "shared-memory, math-waits, loop-overhead, k-padding, epilogue.\n"
         "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
 };

@@ -10,8 +10,10 @@ const struct gpu gpu_h100_sxm = {
     .name = "h100-sxm",
     .summary = "NVIDIA H100 SXM5, 132 SMs, HBM3",
     .match = "NVIDIA H100 80GB HBM3",
-    .judged = "hopper on 101 published cuBLAS times that gave it nothing: BF16 2.1 to 5.6 %, FP32 "
-              "9.5 %, FP8 with block scales 7.3 % in the mean, in the regime that fits",
+    .judged =
+        "hopper on 1,228 times of random problems in six regimes: median 5.3 %, with a bias per "
+        "kernel 4.3 %; on 101 published ones in the regime that fits: BF16 2.3 to 4.7 %, FP32 "
+        "9.5 %, FP8 with block scales 7.3 % in the mean",
     .compute_capability = GPU_SHIPPED(9.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(132, "device property"),
     .gpc_sms = GPU_SHIPPED(18, "CUTLASS sm90 scheduler's rule, tile_scheduler_params.h @7107b05"),

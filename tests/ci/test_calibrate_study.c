@@ -89,7 +89,7 @@ static void figures_stand_beside_seed_2(void **state)
         "\nDRAM copy, 1 thread                     -       0.09 GB/s\n", // unsteady
         "\nDRAM copy, all SMs                 2500.0     1992.0 GB/s\n",
         "26.00 ms, 4096x8192x16384:tf32-fp32:tn\n",
-        "296.2 ms, 4096x8192x16384:fp32-fp32:tn\n"};
+        "296.2 ms, 4096x8192x16384:fp32-fp32:nn\n"};
     for (size_t i = 0; i < ARRAY_COUNT(lines); i++)
         plumb_said(out, 0, lines[i]);
     assert_null(strstr(out->output, "tf32-7-tma")); // not there

@@ -465,10 +465,74 @@ static void select_prints_the_published_choices(void **state)
     csv_free(&t);
 }
 
+static void words_are_in_help(const struct prediction *p)
+{
+    const char *help = command_predict.doc;
+    if (p->feasible && !strstr(help, bound_name(p->bound)))
+        fail_msg("--help does not say %s", bound_name(p->bound));
+    for (size_t i = 0; p->feasible && i < p->part_count; i++) {
+        if (!strstr(help, p->parts[i].name))
+            fail_msg("--help does not say %s", p->parts[i].name);
+    }
+}
+
+static void every_word_of_a_prediction_is_in_help(void **state)
+{
+    static const char *const problems[] = {"4096x4096x4096:bf16", "16x64x65536:bf16",
+                                           "512x512x512:e4m3:nn", "256x3072x4096:nvfp4:dual-silu",
+                                           "4096x8192x64:fp32",   "128x128x8192:tf32"};
+    static const struct traits traits[] = {
+        {0}, {.tile_m = 64, .tile_n = 128, .tile_k = 32, .split_k = SPLIT_SPREAD}};
+    size_t seen = 0;
+    for (size_t i = 0; i < model_count * ARRAY_COUNT(problems) * ARRAY_COUNT(traits); i++) {
+        struct problem p;
+        struct error err;
+        const size_t at = i / model_count;
+        assert_int_equal(problem_parse(&p, problems[at % ARRAY_COUNT(problems)], &err), 0);
+        for (size_t g = 0; g < gpu_count; g++) {
+            const struct predict_input in = {
+                .gpu = gpus[g], .problem = &p, .traits = &traits[at / ARRAY_COUNT(problems)]};
+            const struct prediction out = models[i % model_count]->predict(&in);
+            words_are_in_help(&out);
+            seen += out.feasible ? out.part_count : 0;
+        }
+    }
+    assert_true(seen > 300);
+}
+
+// The document's best kernel on a B200, by the tile that it has: its times gave the model nothing.
+static void seed_4s_times_are_met_on_a_b200(void **state)
+{
+    char *csv = xstrdup("/tmp/plumb-test-XXXXXX"), *text;
+    close(mkstemp(csv));
+    unlink(csv);
+    assert_int_equal(symlink(TEST_SOURCE "/baselines/recorded/b200/v2.csv", csv), 0);
+    char *line = xprintf("predict --gpu b200 --parts --csv %s", csv);
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    struct csv out, document = table_read("conformance_dual_gemm_floor.csv");
+    struct error err;
+    assert_int_equal(csv_parse(&out, text, strlen(text), "out", &err), 0);
+    assert_int_equal(out.count, document.count);
+    for (size_t i = 0; i < out.count; i++) {
+        assert_true(table_number(&out, i, "measured_us") ==
+                    table_number(&document, i, "measured_us"));
+        const double ratio = table_number(&out, i, "ratio");
+        assert_true(ratio > 0.85 && ratio < 1.15);
+    }
+    csv_free(&out);
+    csv_free(&document);
+    free(text);
+    unlink(csv);
+    free(csv);
+    free(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_in_gives_csv_out_with_three_more_columns),
+        cmocka_unit_test(every_word_of_a_prediction_is_in_help),
+        cmocka_unit_test(seed_4s_times_are_met_on_a_b200),
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
         cmocka_unit_test(a_regime_is_of_the_text_an_option_or_a_column),
         cmocka_unit_test(a_launch_is_left_out_by_an_option_or_a_column),
