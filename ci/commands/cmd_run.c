@@ -112,8 +112,9 @@ static enum anew anew_of(const struct arguments *a)
     return a->again ? ANEW_ALL : a->controls ? ANEW_CONTROLS : ANEW_NOTHING;
 }
 
-// NEW: the commits after the newest measured one, by first parents. By whatever driver: a new one
-// does not make the whole history new.
+// NEW: the commits after the newest one that was run, by first parents: what a branch measured of
+// a tree is no run of the commit that brings it. By whatever driver: a new one does not make the
+// whole history new.
 static int keep_new(struct commit_list *commits, struct context *context,
                     const struct toolchain *toolchain, struct error *err)
 {
@@ -122,8 +123,7 @@ static int keep_new(struct commit_list *commits, struct context *context,
         bool measured;
         const struct to_build newest = {.commit = &commits->items[first - 1],
                                         .toolchain = toolchain};
-        const bool is_last = first == commits->count;
-        if ((is_last ? run_known_newest : run_known)(&measured, context, &newest, true, err))
+        if (run_known_newest(&measured, context, &newest, true, err))
             return -1;
         if (measured)
             break;
@@ -157,10 +157,8 @@ static int select_commits(struct commit_list *out, struct context *context,
     selection.only_changes = !a->all;
     selection.paths = context->policy.recipe.inputs;
     selection.path_count = context->policy.recipe.input_count;
-    if (only_new) {
-        selection.range = "ALL";
-        selection.first_parent = true;
-    }
+    if (only_new)
+        selection.range = "LINE";
     if (repository_select(out, context->repository, &selection, &context->arena, err))
         return -1;
     if (out->passed_over)
@@ -466,7 +464,8 @@ const struct command command_run = {
     .doc =
         "Measures the kernels of each commit of RANGE, oldest first.\v"
         "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
-        "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). Of a range, "
+        "reaches) or NEW (HEAD and its first parents, back to the newest that was run). Of a "
+        "range, "
         "ALL and NEW, only the first commit and those that change one of the policy's inputs are "
         "visited (--all: every one). What is measured already with the device's present driver, "
         "and identical machine code, is not measured again (without links, code that came back "

@@ -6,6 +6,7 @@
 #include "model/history/event.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // Those of the set that --problem leaves in, each in each of its regimes.
 static size_t wanted_problems(struct problem *out, const struct context *context,
@@ -50,21 +51,50 @@ static int device_measured(bool *measured, struct context *context, const struct
     return 0;
 }
 
+// Any of its units will do. NULL in *rule: the policy has no such kernel there.
+static int units_measured(bool *measured, const struct policy_kernel **rule,
+                          struct context *context, const struct to_build *head,
+                          const struct policy_device *policy, const char *kernel, bool any_driver,
+                          struct error *err)
+{
+    *measured = false;
+    *rule = policy_rule(&context->policy, kernel, policy);
+    for (size_t i = 0; *rule && !*measured && i < context->device_count; i++) {
+        if (context->devices[i].policy == policy &&
+            device_measured(measured, context, head, &context->devices[i], *rule, kernel,
+                            any_driver, err))
+            return -1;
+    }
+    return 0;
+}
+
 // Every series of one kernel is stored for this commit. The record of a build does not say which
-// kind of device a kernel is for, so one device that has them all is enough.
+// kind of device a kernel is for: those of a kind of which one has it all have to have it, as far
+// as they are here.
 static int kernel_measured(bool *measured, struct context *context, const struct to_build *head,
                            const char *kernel, bool any_driver, struct error *err)
 {
-    bool wanted = false, here = false;
-    for (size_t s = 0; !here && s < context->device_count; s++) {
-        const struct context_device *device = &context->devices[s];
-        const struct policy_kernel *rule = policy_rule(&context->policy, kernel, device->policy);
+    const struct context_device *devices = context->devices;
+    const size_t count = context->device_count;
+    bool wanted = false, any = false, lacks = false;
+    bool *has = xcalloc(count + 1, sizeof(*has)), *asked = xcalloc(count + 1, sizeof(*asked));
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        const struct policy_kernel *rule = NULL;
+        status = units_measured(&has[i], &rule, context, head, devices[i].policy, kernel,
+                                any_driver, err);
+        asked[i] = rule && !devices[i].away;
         wanted |= rule != NULL;
-        if (rule && device_measured(&here, context, head, device, rule, kernel, any_driver, err))
-            return -1;
+        any |= has[i];
     }
-    *measured = here || !wanted;
-    return 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; asked[i] && !has[i] && k < count; k++)
+            lacks |= has[k] && strcmp(devices[i].policy->kind, devices[k].policy->kind) == 0;
+    }
+    *measured = (any && !lacks) || !wanted;
+    free(has);
+    free(asked);
+    return status;
 }
 
 // --problem leaves in one that the policy has, in whichever regime.

@@ -124,15 +124,31 @@ static bool changes_inputs(const struct walk *w, const struct commit *c)
     return !s->repository || !s->path_count || !c->parent[0];
 }
 
+// The last commit of a stretch. One that no run was of may have the code of another's tree: it
+// comes behind those of the store, by date. NULL: there is none.
+static struct stop *last_of(struct walk *w, const char *id)
+{
+    const size_t at = find(w->known, w->known_count, id);
+    struct commit commit;
+    struct error gone;
+    if (at != SIZE_MAX)
+        return &w->stops[at];
+    if (!w->sources->repository ||
+        repository_commit(&commit, w->sources->repository, id, w->arena, &gone))
+        return NULL;
+    return between(w, &commit, w->known_count, SIZE_MAX / 2 - (size_t)commit.time_s);
+}
+
 // Returns the oldest commit of its line, or NULL: it was not followed as far as its base.
 static const char *follow(struct walk *w, const struct timeline_stretch *stretch)
 {
-    size_t at = find(w->known, w->known_count, stretch->last), anchor = at, before = 0;
+    struct stop *last = last_of(w, stretch->last);
     const char *oldest = stretch->last;
-    if (at == SIZE_MAX)
+    if (!last)
         return NULL;
-    struct commit commit = w->stops[at].commit;
-    w->stops[at].line = true;
+    size_t anchor = last->anchor, before = last->before;
+    struct commit commit = last->commit;
+    last->line = true;
     bool behind = strcmp(commit.id, stretch->first) == 0;
     for (size_t n = 0; n < STRETCH_MOST && commit.parent[0]; n++) {
         struct error edge;

@@ -730,7 +730,7 @@ static bool was_before(const struct line *line, const struct stay *s)
 // Wherever the line has its two codes one after the other. What was only tried is a change where a
 // plain run looked.
 static int tell_on_line(struct placing *p, const struct linked_change *c, size_t *found,
-                        int64_t from, int64_t to, struct error *err)
+                        int64_t from, int64_t to, size_t newest, struct error *err)
 {
     const struct line *line = &p->all->line;
     const bool here = place_on(line, c->at.id) != SIZE_MAX;
@@ -748,6 +748,8 @@ static int tell_on_line(struct placing *p, const struct linked_change *c, size_t
             return -1;
         if (strcmp(there.at.id, c->at.id) == 0)
             there = *c;
+        if (s->last == newest) // the line has it now, whether it was run there or not
+            there.left = c->size.value;
         there.back = c->alarm ? was_before(line, s) : c->back;
         if (ran && !is_told(p, there.at.id))
             tell(p, &there);
@@ -761,14 +763,16 @@ static int place_change(struct placing *p, const struct linked_change *c, struct
     const size_t at = place_on(line, c->at.id);
     int64_t kernel, from, to;
     size_t found = 0;
-    if (store_link_codes(&kernel, &from, &to, p->store, c->link, err) ||
-        tell_on_line(p, c, &found, from, to, err))
+    if (store_link_codes(&kernel, &from, &to, p->store, c->link, err))
+        return -1;
+    const size_t newest = newest_known(line, kernel);
+    if (tell_on_line(p, c, &found, from, to, newest, err))
         return -1;
     const bool stays = at == SIZE_MAX ? !found && is_behind(p, c) : !found || at >= LOOKED_AT;
     if (stays && !c->tried && !is_told(p, c->at.id))
         tell(p, c);
     else if (at == SIZE_MAX && !found && !stays && !c->tried)
-        tell_aside(p, *c, newest_known(line, kernel));
+        tell_aside(p, *c, newest);
     return 0;
 }
 

@@ -420,6 +420,8 @@ static int select_marks(struct graph *graph, const struct repository *repository
         return select_range(graph, repository, selection, dots, err);
     if (strcmp(selection->range, "TAGS") == 0)
         return select_references(graph, repository, selection, true, err);
+    if (strcmp(selection->range, "LINE") == 0)
+        return select_revision(graph, repository, "HEAD", MARK_SELECTED, true, err);
     if (select_references(graph, repository, selection, false, err))
         return -1;
     // A detached HEAD may be on no branch; one that names a branch not made yet is none.
@@ -544,7 +546,8 @@ int repository_select(struct commit_list *out, const struct repository *reposito
                       struct error *err)
 {
     const char *range = selection->range;
-    if (strcmp(range, "ALL") != 0 && strcmp(range, "TAGS") != 0 && !strstr(range, ".."))
+    if (strcmp(range, "ALL") != 0 && strcmp(range, "TAGS") != 0 && strcmp(range, "LINE") != 0 &&
+        !strstr(range, ".."))
         return list_single(out, repository, range, arena, err);
     struct graph graph = {0};
     int result = select_marks(&graph, repository, selection, err);

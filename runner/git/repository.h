@@ -82,7 +82,8 @@ bool repository_descends(const struct repository *repository, const char *commit
                          const char *ancestor);
 
 // Which commits. range: "A..B" (in B but not in A), "A..", one revision (that commit alone), "ALL"
-// (all that any branch, tag or HEAD reaches), "TAGS" (tagged commits).
+// (all that any branch, tag or HEAD reaches), "TAGS" (tagged commits), "LINE" (HEAD and its first
+// parents).
 struct commit_selection {
     const char *range;
     size_t steps;      // > 0: at most so many, evenly spaced, the first and last always among them

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CODES = 4, ALL_CODES = 24, MOST = 64, STEPS = 14 };
 // Those that histories draw, ten that are as fast as the first, and as many as the second.
@@ -44,16 +45,16 @@ struct world {
     const char *policy;
 };
 
-static void write_policy(const char *name, const char *end)
+static void write_policy(const char *name, const char *devices, const char *end)
 {
     char *path = xprintf("%s/%s.cfg", directory, name);
     char *text =
         xprintf("[build]\n\tsandbox = off\n\tinput = kernels\n"
                 "\tcommand = \"cc -shared -fPIC -o \\\"$PLUMB_OUT/simple.so\\\" "
                 "\\\"$PLUMB_SOURCE\\\"/kernels/simple.c\"\n"
-                "[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+                "%s[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
                 "[kernel \"*\"]\n\tproblems = p\n\tmargin = 4%%\n[gate]\n\tprocesses = 2\n%s",
-                end);
+                devices, end);
     helper_write_text(path, text);
     free(text);
     free(path);
@@ -69,9 +70,13 @@ static int set_up(void **state)
         return -1;
     git_repository_free(git);
     free(copy);
-    write_policy("silent", "");
-    write_policy("on", "[history]\n\tlink = on\n");
-    write_policy("off", "[history]\n\tlink = off\n");
+    const char *host = "[device \"host\"]\n\tkind = host\n";
+    write_policy("silent", host, "");
+    write_policy("on", host, "[history]\n\tlink = on\n");
+    write_policy("off", host, "[history]\n\tlink = off\n");
+    write_policy("two",
+                 "[device \"a\"]\n\tkind = host\n[device \"b\"]\n\tkind = host\n\tindex = 1\n",
+                 "[history]\n\tlink = on\n");
     return 0;
 }
 
@@ -450,6 +455,38 @@ static void a_branch_counts_from_the_commit_that_brings_it(void **state)
     tells_one_change_at(&w, squashed);
 }
 
+// What one of two devices has measured of a branch is not known of the other where main has it; and
+// the commits since the newest run are those of main, whatever a branch measured of their trees.
+static void each_device_is_told(void **state)
+{
+    struct world w = {.topic = -1, .policy = "two"};
+    char *units = xprintf("%s.units", bench);
+    helper_write_text(units, "2\n");
+    git("symbolic-ref HEAD refs/heads/main");
+    w.main = commit(&w, "main", -1, -1, 0);
+    plumb(&w, "run", w.commits[w.main].id, "--device=a");
+    plumb_said(&outcome, 0, "OK: 1 new");
+    plumb(&w, "run", w.commits[w.main].id, NULL);
+    plumb_said(&outcome, 0, "OK: 1 new, 1 same");
+    w.topic = commit(&w, "topic", w.main, -1, 1);
+    plumb(&w, "run", w.commits[w.topic].id, "--device=a");
+    plumb_said(&outcome, 1, "SLOWER: 1 slower");
+    const int squashed = w.main = commit(&w, "main", w.main, -1, 1);
+    tells(&w, "events", "--check", 1, "1 event: 1 confirmed"); // before any run of it
+    w.main = commit(&w, "main", w.main, -1, 1);
+    plumb(&w, "run", "NEW", "--all");
+    plumb_said(&outcome, 0, "1 slower");
+    char *line = xprintf("  %.10s  ", w.commits[squashed].id);
+    tells(&w, "history", NULL, 0, "2 series, 0 of them without a change");
+    const char *first = strstr(outcome.output, line);
+    assert_true(first && strstr(first + 1, line));
+    tells(&w, "events", "--check", 1, "1 event: 1 confirmed");
+    plumb_said(&outcome, 1, "and 1 more");
+    unlink(units);
+    free(line);
+    free(units);
+}
+
 // What a pull request's gate found is told where a plain run meets it, and the branch's is not.
 static void what_a_gate_found_is_told_where_main_has_it(void **state)
 {
@@ -516,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing),
         cmocka_unit_test(a_change_is_told_once_and_where_the_line_has_it),
         cmocka_unit_test(a_branch_counts_from_the_commit_that_brings_it),
+        cmocka_unit_test(each_device_is_told),
         cmocka_unit_test(what_a_gate_found_is_told_where_main_has_it),
         cmocka_unit_test(what_no_branch_has_is_withdrawn_and_not_fixed),
         cmocka_unit_test(nothing_is_accepted_that_nobody_accepted),
