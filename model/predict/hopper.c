@@ -763,7 +763,8 @@ static double library_band(const struct predict_input *in, bool whole)
     if (!whole)
         return 0.23;
     if (timed_otherwise(in))
-        return regime_of(in) == REGIME_DIRTY ? 0.13 : 0.115;
+        return (in->problem->in == DTYPE_TF32 ? 0.142 : 0.106) *
+               (regime_of(in) == REGIME_DIRTY ? 1.15 : 1);
     return in->problem->in == DTYPE_TF32 ? 0.13 : 0.11;
 }
 
@@ -781,10 +782,12 @@ static double band_of(const struct hopper_breakdown *b, const struct hopper_term
     const bool alone =
         (t->together == 1 && traits->overlap != OVERLAP_PINGPONG) || b->blocks_per_sm > 1;
     if (timed_otherwise(t->in))
-        return (streams  ? 0.13
-                : splits ? 0.113
-                : alone  ? 0.09
-                         : 0.075) *
+        return (streams            ? 0.132
+                : splits           ? 0.113
+                : alone            ? 0.09
+                : t->bytes_in == 1 ? 0.088
+                : t->bytes_in == 4 ? 0.079
+                                   : 0.066) *
                regime_band[regime_of(t->in)];
     return (streams ? stream : splits ? split : alone ? narrow : wide)[!b->even];
 }
