@@ -88,6 +88,17 @@ int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
                      const struct series *series, int64_t from, struct arena *arena,
                      struct error *err);
 
+// What a page of pairs takes of a link; keys of this file.
+struct link_pair {
+    int64_t series, key, base_code, head_code;
+    enum verdict_kind kind;
+    double log_ratio, error;
+    uint32_t pairs;
+};
+// The `most` newest of all series, in order of their series' keys.
+int store_newest_pairs(struct link_pair **out, size_t *count, struct store *store, size_t most,
+                       struct arena *arena, struct error *err);
+
 // Where a commit stands. All commits are read at once: every series asks for nearly all of them.
 struct commit_place {
     int64_t key, time_s, order_s; // order_s: as links stand, by time and after its parents

@@ -131,6 +131,7 @@ int store_list_runs(struct run_entry **out, size_t *count, struct store *store, 
 struct run_time {
     int64_t series; // key, as series_entry has it
     double time_ns;
+    int64_t code; // key of what ran; 0: not known
 };
 int store_run_times(struct run_time **out, size_t *count, struct store *store, int64_t run_id,
                     struct arena *arena, struct error *err);

@@ -158,6 +158,34 @@ int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
     return 0;
 }
 
+static int read_pair(void *item, const struct row_list *list, struct error *err)
+{
+    sqlite3_stmt *row = list->row;
+    struct link_pair *p = item;
+    *p = (struct link_pair){.series = row_int(row, 0),
+                            .key = row_int(row, 1),
+                            .base_code = row_int(row, 2),
+                            .head_code = row_int(row, 3),
+                            .log_ratio = row_real(row, 5),
+                            .error = row_real(row, 6),
+                            .pairs = (uint32_t)row_int(row, 7)};
+    return verdict_kind_parse(&p->kind, row_text(row, 4, list->arena))
+               ? store_damaged(list->store, "a link", err)
+               : 0;
+}
+
+int store_newest_pairs(struct link_pair **out, size_t *count, struct store *store, size_t most,
+                       struct arena *arena, struct error *err)
+{
+    struct row_list list = {.store = store, .arena = arena};
+    list.row = statement_bind(store, SQL_NEWEST_PAIRS, CELLS(INT((int64_t)most)));
+    if (statement_list(&list, sizeof(**out), read_pair, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}
+
 static int read_place(void *item, const struct row_list *list, struct error *err)
 {
     sqlite3_stmt *row = list->row;

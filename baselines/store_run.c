@@ -1029,7 +1029,7 @@ int store_run_times(struct run_time **out, size_t *count, struct store *store, i
     struct run_time *times = arena_alloc(arena, (size_t)room * sizeof(*times));
     sqlite3_stmt *row = statement_bind(store, SQL_RUN_TIMES, CELLS(INT(run_id)));
     while ((status = statement_step(store, row, err)) > 0 && used < (size_t)room)
-        times[used++] = (struct run_time){row_int(row, 0), row_real(row, 1)};
+        times[used++] = (struct run_time){row_int(row, 0), row_real(row, 1), row_int(row, 2)};
     sqlite3_reset(row);
     if (status < 0)
         return -1;

@@ -176,7 +176,8 @@ static struct site_place *all_places(struct site_data *data)
     return places;
 }
 
-static int site_run_times(double *times_ns, size_t run, void *context, struct error *err)
+static int site_run_times(double *times_ns, int64_t *codes, size_t run, void *context,
+                          struct error *err)
 {
     const struct site_reading *reading = context;
     const struct site_data *data = reading->data;
@@ -185,13 +186,19 @@ static int site_run_times(double *times_ns, size_t run, void *context, struct er
     struct run_time *times;
     size_t count, at = 0;
     int status = store_run_times(&times, &count, reading->store, site->runs[run].id, &arena, err);
-    for (size_t i = 0; i < site->series_count; i++)
+    for (size_t i = 0; i < site->series_count; i++) {
         times_ns[i] = NAN;
+        if (codes)
+            codes[i] = 0;
+    }
     for (size_t k = 0; status == 0 && k < count; k++) {
         while (at < site->series_count && data->places[at].key < times[k].series)
             at++;
-        if (at < site->series_count && data->places[at].key == times[k].series)
-            times_ns[data->places[at].index] = times[k].time_ns;
+        if (at == site->series_count || data->places[at].key != times[k].series)
+            continue;
+        times_ns[data->places[at].index] = times[k].time_ns;
+        if (codes)
+            codes[data->places[at].index] = times[k].code;
     }
     arena_free(&arena);
     return status;
@@ -330,6 +337,39 @@ static int site_fill_runs(struct site_data *data, struct device *devices,
     data->site.runs = runs;
     data->site.run_count = count;
     data->site.made_s = count ? entries[0].started_s : 0;
+    return 0;
+}
+
+static int by_series(const void *a, const void *b)
+{
+    const struct site_pair *x = a, *y = b;
+    if (x->series != y->series)
+        return x->series < y->series ? -1 : 1;
+    return (x->key < y->key) - (x->key > y->key);
+}
+
+// data->site.pairs: what is known of two codes side by side.
+static int site_fill_pairs(struct site_data *data, struct error *err)
+{
+    struct link_pair *found;
+    struct arena *arena = &data->set.arena;
+    size_t count, at = 0, used = 0;
+    if (store_newest_pairs(&found, &count, data->store, SITE_PAIRS, arena, err))
+        return -1;
+    struct site_pair *pairs = arena_alloc(arena, count * sizeof(*pairs));
+    for (size_t i = 0; i < count; i++) {
+        const struct link_pair *p = &found[i];
+        while (at < data->site.series_count && data->places[at].key < p->series)
+            at++;
+        if (at == data->site.series_count || data->places[at].key != p->series)
+            continue;
+        pairs[used++] = (struct site_pair){
+            data->places[at].index, p->key,   p->base_code, p->head_code, p->kind,
+            p->log_ratio,           p->error, p->pairs};
+    }
+    qsort(pairs, used, sizeof(*pairs), by_series);
+    data->site.pairs = pairs;
+    data->site.pair_count = used;
     return 0;
 }
 
@@ -841,6 +881,7 @@ static void fill_series(struct site_series *out, const struct series_history *s,
                                 .bound = s->newest.bound,
                                 .kind = kind_of(s),
                                 .log_ratio = interval_none,
+                                .sigma = s->sigma,
                                 .step = NAN};
     const struct history_now now = history_now(s);
     if ((s->stored.count || now.linked) && isfinite(now.size.low))
@@ -1070,7 +1111,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     }
     out->site.series = series;
     out->site.series_count = out->set.count;
-    if (site_fill_runs(out, devices, series, err) ||
+    if (site_fill_runs(out, devices, series, err) || site_fill_pairs(out, err) ||
         ask_controls(out, policy ? policy->sick : POLICY_SICK, err))
         return -1;
     if (fill_events(out, repository, err) || fill_metrics(out, repository, err))

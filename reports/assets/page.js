@@ -215,7 +215,7 @@
 
   // What the site's folder has beside its pages: scripts that hand over JSON, for a page opened from a
   // folder may read no other file. Each is run once.
-  var scripts = {}, allRuns = null, times = {};
+  var scripts = {}, allRuns = null, times = {}, pairs = {};
   function load(path) {
     scripts[path] = scripts[path] || new Promise(function (done) {
       var script = make("script", { src: (document.body.getAttribute("data-root") || "") + path + ".js" });
@@ -229,8 +229,16 @@
   window.plumbTimes = function (file) {
     file.runs.forEach(function (run) {
       var byName = {};
-      file.series.forEach(function (name, i) { byName[name] = run.times_ns[i]; });
+      file.series.forEach(function (name, i) { byName[name] = [run.times_ns[i], run.codes[i]]; });
       times[run.id] = byName;
+    });
+  };
+  // Of a series: "code code" in order, what their pairs said.
+  window.plumbPairs = function (file) {
+    file.pairs.forEach(function (p) {
+      var name = file.series[p[0]], known = pairs[name] = pairs[name] || {};
+      var key = Math.min(p[1], p[2]) + " " + Math.max(p[1], p[2]);
+      known[key] = known[key] || { base: p[1], kind: p[3], ratio: p[4], error: p[5], pairs: p[6] };
     });
   };
   function loadRuns() { return load("compare/runs").then(function () { return allRuns || []; }); }
@@ -279,7 +287,7 @@
   function makeCompare(table) {
     var data = JSON.parse(document.getElementById("compare-data").textContent);
     var rows = Array.from(table.tBodies[0].rows), said = document.querySelector(".compared");
-    var shared = document.querySelector(".shared");
+    var shared = document.querySelector(".shared"), verdict = document.querySelector(".compared-verdict");
     var first = makePicker(data, data.first, changed), second = makePicker(data, data.second, changed);
     function file(run) { return Math.floor(run[0] / data.per_file); }
     // How many series can be compared, and why the others cannot, as the page says it of the first two.
@@ -292,36 +300,71 @@
       });
       shared.textContent = text;
     }
+    function percent(v) { return (v < 0 ? "\u2212" : "+") + Math.abs(v * 100).toFixed(2); }
+    // What is said of a series, as the page says it of the first two runs: by its codes, by what
+    // their pairs said, or by two times and how far such times stray.
+    function judge(name, sigma, x, y) {
+      var a = x[1], b = y[1], turned = { slower: "faster", faster: "slower" };
+      var pair = a && b && (pairs[name] || {})[Math.min(a, b) + " " + Math.max(a, b)];
+      var ratio = Math.log(y[0] / x[0]), half = sigma > 0 ? 1.96 * Math.SQRT2 * sigma : NaN;
+      if (a && a === b) return { by: "code", kind: "same", value: y[0] / x[0] - 1, text: "same machine code" };
+      if (pair) {
+        ratio = pair.base === a ? pair.ratio : -pair.ratio;
+        half = 1.96 * pair.error;
+      }
+      var kind = pair ? pair.base === a ? pair.kind : turned[pair.kind] || pair.kind :
+        ratio - half > 0 ? "slower" : ratio + half < 0 ? "faster" : "undecided";
+      return {
+        by: pair ? "pairs" : "times", kind: kind, value: Math.expm1(ratio),
+        low: Math.expm1(ratio - half), high: Math.expm1(ratio + half),
+        text: kind + (pair ? ", " + pair.pairs + " pairs" : ", by times")
+      };
+    }
+    function conclude(all) {
+      var text = "";
+      [["pairs", "By pairs: "], ["times", "By times alone: "]].forEach(function (part) {
+        var counted = ["slower", "faster", "same", "undecided"].map(function (kind) {
+          var n = all.filter(function (c) { return c.by === part[0] && c.kind === kind; }).length;
+          return n ? n + " " + kind : "";
+        }).filter(Boolean);
+        if (counted.length) text += part[1] + counted.join(", ") + ". ";
+      });
+      verdict.textContent = text + "Of the same machine code: " + all.filter(function (c) { return c.by === "code"; }).length + ".";
+    }
     // Series that both runs have come first; each part keeps the page's order.
     function apply() {
-      var a = times[first.run[0]], b = times[second.run[0]], parts = [[], [], [], []];
+      var a = times[first.run[0]], b = times[second.run[0]], parts = [[], [], [], []], all = [];
       var missing = !a ? first.run : !b ? second.run : null;
       if (missing) {
         said.textContent = "compare/" + file(missing) + ".js has no times of run " + missing[0] + ": is the folder whole?";
         return;
       }
       rows.forEach(function (row) {
-        var name = row.getAttribute("data-series"), x = a[name], y = b[name];
-        var cells = row.cells, change = x && y ? y / x - 1 : null;
-        var part = x ? y ? 0 : 1 : y ? 2 : 3;
+        var name = row.getAttribute("data-series"), x = a[name] || [], y = b[name] || [];
+        var cells = row.cells, part = x[0] ? y[0] ? 0 : 1 : y[0] ? 2 : 3;
+        var told = part ? { value: null, text: "-" } : judge(name, +row.getAttribute("data-sigma"), x, y);
         parts[part].push(row);
-        setCell(cells[3], x || null, timeText);
-        setCell(cells[4], y || null, timeText);
-        setCell(cells[5], change, function (v) {
-          return (v < 0 ? "\u2212" : "+") + Math.abs(v * 100).toFixed(2) + " %";
+        if (!part) all.push(told);
+        setCell(cells[3], x[0] || null, timeText);
+        setCell(cells[4], y[0] || null, timeText);
+        setCell(cells[5], told.value, function (v) { return percent(v) + " %"; });
+        setCell(cells[6], isFinite(told.low) ? told.low : null, function (low) {
+          return "[" + percent(low) + ", " + percent(told.high) + "] %";
         });
+        cells[7].textContent = told.text;
         if (part) {
           cells[5].textContent = data.shares[part];
           cells[5].classList.remove("empty");
         }
       });
+      conclude(all);
       table.tBodies[0].append.apply(table.tBodies[0], [].concat.apply([], parts));
       share(parts.map(function (part) { return part.length; }));
       table.dispatchEvent(new Event("rows"));
       said.textContent = runText(first.run) + " against " + runText(second.run);
     }
     function show() {
-      return Promise.all([load("compare/" + file(first.run)), load("compare/" + file(second.run))]).then(apply);
+      return Promise.all([load("compare/" + file(first.run)), load("compare/" + file(second.run)), load("compare/pairs")]).then(apply);
     }
     function changed() {
       setAddress({}, first.run[0] + ".." + second.run[0]);

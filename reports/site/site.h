@@ -11,9 +11,9 @@
 //     commit/*.html   one page per commit that a run measured, run/*.html one per run
 //     commit/*.json   what pages of commits were made of, to know which have to be made again
 //     runs.html       the newest runs;  compare.html  any two of all side by side
-//     compare/        what pages load when it is asked for: the list of all runs, and their times
-//     in
-//                     files of SITE_RUNS_PER_FILE runs
+//     compare/        what pages load when it is asked for: the list of all runs, their times and
+//     codes
+//                     in files of SITE_RUNS_PER_FILE runs, and what pairs of codes said
 //     series/*.js     the data of one series' chart;  series.js  the names of all series
 //     series/*.html   a series whole, where its kernel's page shows less of it
 //     points/*.js     the points of a long series that its page leaves out
@@ -31,7 +31,7 @@
 #include "model/history/event.h"
 #include "reports/charts/charts.h"
 
-enum { SITE_SPARK = 32, SITE_RUNS_PER_FILE = 64 };
+enum { SITE_SPARK = 32, SITE_RUNS_PER_FILE = 64, SITE_PAIRS = 20000 };
 
 // A change of level found in a series' past.
 struct site_change {
@@ -133,6 +133,7 @@ struct site_series {
     double step;             // its own log ratio, NaN: none
     const char *sentence;    // or NULL
     const char *owner;       // who looks after the kernel, or NULL
+    double sigma;            // SD of the log of one run's time about its level; 0: not known
     float spark[SITE_SPARK]; // newest times in any unit, oldest first
     size_t spark_count;
 };
@@ -161,6 +162,16 @@ struct site_accuracy {
         const size_t *at;
         size_t count;
     } changes[SITE_ACCURACY_FIGURES];
+};
+
+// What pairs of two codes of a series said.
+struct site_pair {
+    size_t series;
+    int64_t key;        // the larger, the newer
+    int64_t base, head; // codes, as load_times() names them
+    enum verdict_kind kind;
+    double log_ratio, error; // log(head / base), and its standard error
+    uint32_t pairs;
 };
 
 struct site_run {
@@ -229,6 +240,8 @@ struct site {
     uint64_t accuracy_judge;     // differs when another would say otherwise where a figure changed
     const struct site_run *runs; // newest first
     size_t run_count;
+    const struct site_pair *pairs;   // by series, and of each the newest first
+    size_t pair_count;               // of them here: the SITE_PAIRS newest
     const struct site_event *events; // newest first
     size_t event_count;
     const struct site_metric *metrics; // by name and subject
@@ -245,8 +258,10 @@ struct site {
     // Fills in where the figures of `accuracy` changed, which takes long; called only when the page
     // that shows it must be made. NULL: it is filled in.
     void (*judge_accuracy)(void *context);
-    // The times of runs[run], one per series, NaN = not measured.
-    int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
+    // The times of runs[run], one per series, NaN = not measured; and, unless NULL, the codes that
+    // they are of, 0 = not known.
+    int (*load_times)(double *times_ns, int64_t *codes, size_t run, void *context,
+                      struct error *err);
     // All of runs[run], for its verdicts (site_runs.c says of which); the caller run_free()s
     // it. NULL: pages of runs show no verdicts.
     int (*load_run)(struct run *out, size_t run, void *context, struct error *err);

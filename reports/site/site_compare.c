@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any two runs side by side. The page has the two newest that fit together; page.js loads others on
-// demand: compare/runs.js lists all runs, compare/N.js has the times of those with ids from
-// N * SITE_RUNS_PER_FILE on.
+// demand: compare/runs.js lists all runs, compare/N.js has the times and codes of those with ids
+// from N * SITE_RUNS_PER_FILE on, compare/pairs.js what pairs of codes said.
+//
+// What is said of a series rests on the best that is known: the same machine code is the same
+// kernel; codes that were measured side by side have that verdict; else there are two times of two
+// runs, and how far a time of that series strays.
 //
 // Times are named by their series, not by a place in a table that is sorted anew every time, so a
 // file stays as it is once its runs are there.
@@ -66,7 +70,7 @@ static bool is_measured(const double *times_ns, size_t series, size_t index, siz
 // The series that any of the runs has, then each run's times in their order.
 void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
                 const struct site_run *const *runs, size_t count, const double *times_ns,
-                uint64_t stamp)
+                const int64_t *codes, uint64_t stamp)
 {
     struct json j = {.out = json};
     size_t series = map->site->series_count, used = 0;
@@ -96,12 +100,52 @@ void site_times(struct buffer *js, struct buffer *json, const struct site_map *m
             json_rounded(&j, NULL, time > 0 ? time : NAN, TIME_DIGITS);
         }
         json_end(&j, ']');
+        json_begin(&j, "codes", '[');
+        for (size_t k = 0; k < used; k++)
+            json_int(&j, NULL, codes[r * series + columns[k]]);
+        json_end(&j, ']');
         json_end(&j, '}');
     }
     json_end(&j, ']');
     json_end(&j, '}');
     free(columns);
     site_wrap(js, "plumbTimes", json);
+}
+
+// [series, code, code, kind, log ratio, its standard error, pairs]; the series by its place in the
+// list of those that have any.
+static void pair_list(struct buffer *js, struct buffer *json, const struct site *site)
+{
+    struct json j = {.out = json};
+    int64_t used = -1;
+    char name[SITE_ANCHOR];
+    json_begin(&j, NULL, '{');
+    json_begin(&j, "series", '[');
+    for (size_t i = 0; i < site->pair_count; i++) {
+        if (i && site->pairs[i].series == site->pairs[i - 1].series)
+            continue;
+        site_series_name(name, site, site->pairs[i].series);
+        json_clean(&j, NULL, name);
+    }
+    json_end(&j, ']');
+    json_begin(&j, "pairs", '[');
+    for (size_t i = 0; i < site->pair_count; i++) {
+        const struct site_pair *p = &site->pairs[i];
+        used += !i || p->series != site->pairs[i - 1].series;
+        json_newline(&j);
+        json_begin(&j, NULL, '[');
+        json_int(&j, NULL, used);
+        json_int(&j, NULL, p->base);
+        json_int(&j, NULL, p->head);
+        json_clean(&j, NULL, verdict_kind_name(p->kind));
+        json_rounded(&j, NULL, p->log_ratio, TIME_DIGITS);
+        json_rounded(&j, NULL, p->error, TIME_DIGITS);
+        json_int(&j, NULL, p->pairs);
+        json_end(&j, ']');
+    }
+    json_end(&j, ']');
+    json_end(&j, '}');
+    site_wrap(js, "plumbPairs", json);
 }
 
 enum {
@@ -173,17 +217,115 @@ static enum share share_of(double before, double after)
     return before > 0 ? after > 0 ? IN_BOTH : ONLY_FIRST : after > 0 ? ONLY_SECOND : IN_NEITHER;
 }
 
+// The times and codes of the two runs, one per series.
+struct two_runs {
+    double *times_ns[2];
+    int64_t *codes[2];
+};
+
+static enum share share_at(const struct two_runs *two, size_t index)
+{
+    return share_of(two->times_ns[0][index], two->times_ns[1][index]);
+}
+
+// What is said of one series, and what it rests on.
+enum basis { BY_NOTHING, BY_CODE, BY_PAIRS, BY_TIMES };
+struct compared {
+    enum basis basis;
+    enum verdict_kind kind;
+    struct interval change; // relative
+    uint32_t pairs;
+};
+
+#define TWO_SIDED_95 1.96
+
+static struct interval change_of(double log_ratio, double half)
+{
+    return (struct interval){expm1(log_ratio), expm1(log_ratio - half), expm1(log_ratio + half)};
+}
+
+static const struct site_pair *pair_of(const struct site *site, size_t series, int64_t a, int64_t b)
+{
+    size_t low = 0, high = site->pair_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (site->pairs[middle].series < series)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < site->pair_count && site->pairs[low].series == series; low++) {
+        const struct site_pair *p = &site->pairs[low];
+        if ((p->base == a && p->head == b) || (p->base == b && p->head == a))
+            return p;
+    }
+    return NULL;
+}
+
+static struct compared by_pairs(const struct site_pair *p, bool forwards)
+{
+    struct compared c = {.basis = BY_PAIRS, .kind = p->kind, .pairs = p->pairs};
+    c.change = change_of(forwards ? p->log_ratio : -p->log_ratio, TWO_SIDED_95 * p->error);
+    if (!forwards && (p->kind == VERDICT_SLOWER || p->kind == VERDICT_FASTER))
+        c.kind = p->kind == VERDICT_SLOWER ? VERDICT_FASTER : VERDICT_SLOWER;
+    return c;
+}
+
+// Two runs met other clocks and temperatures: that they are the same, times never say.
+static struct compared by_times(double before, double after, double sigma)
+{
+    struct compared c = {.basis = BY_TIMES, .kind = VERDICT_UNDECIDED};
+    const double log_ratio = log(after / before);
+    const double half = sigma > 0 ? TWO_SIDED_95 * sqrt(2) * sigma : NAN;
+    c.change = change_of(log_ratio, half);
+    if (log_ratio - half > 0)
+        c.kind = VERDICT_SLOWER;
+    else if (log_ratio + half < 0)
+        c.kind = VERDICT_FASTER;
+    return c;
+}
+
+// page.js says the same of other runs.
+static struct compared compare(const struct site *site, const struct two_runs *two, size_t index)
+{
+    const double before = two->times_ns[0][index], after = two->times_ns[1][index];
+    const int64_t a = two->codes[0][index], b = two->codes[1][index];
+    if (share_of(before, after) != IN_BOTH)
+        return (struct compared){BY_NOTHING, VERDICT_NOT_MEASURED, {NAN, NAN, NAN}, 0};
+    if (a && a == b)
+        return (struct compared){BY_CODE, VERDICT_SAME, change_of(log(after / before), NAN), 0};
+    const struct site_pair *pair = a && b ? pair_of(site, index, a, b) : NULL;
+    return pair ? by_pairs(pair, pair->base == a)
+                : by_times(before, after, site->series[index].sigma);
+}
+
+static void verdict_words(char out[VIEW_TEXT], const struct compared *c)
+{
+    const char *kind = verdict_kind_name(c->kind);
+    if (c->basis == BY_CODE)
+        snprintf(out, VIEW_TEXT, "same machine code");
+    else if (c->basis == BY_PAIRS)
+        snprintf(out, VIEW_TEXT, "%s, %u pairs", kind, c->pairs);
+    else if (c->basis == BY_TIMES)
+        snprintf(out, VIEW_TEXT, "%s, by times", kind);
+    else
+        snprintf(out, VIEW_TEXT, "-");
+}
+
 // data-series: what the loaded times call it; page.js fills the row from them.
-static void compare_row(struct site_page *p, size_t index, const double *a, const double *b)
+static void compare_row(struct site_page *p, size_t index, const struct two_runs *two)
 {
     const struct site_series *s = &p->map->site->series[index];
-    char shape[PROBLEM_TEXT], text[VIEW_TEXT], name[SITE_ANCHOR];
-    double before = a[index], after = b[index];
+    const struct compared c = compare(p->map->site, two, index);
+    char shape[PROBLEM_TEXT], text[VIEW_TEXT], name[SITE_ANCHOR], sigma[32];
+    double before = two->times_ns[0][index], after = two->times_ns[1][index];
     problem_format(shape, &s->problem);
     markup_start(p->m, "tr");
     site_series_name(name, p->map->site, index);
     markup_attr(p->m, "data-series", name);
     markup_attr(p->m, "data-device", p->map->site->devices[s->device].name);
+    snprintf(sigma, sizeof(sigma), "%.6g", s->sigma);
+    markup_attr(p->m, "data-sigma", sigma);
     page_cell(p->m, "kernel", NULL, NAN, true);
     site_series_link(p, index, s->kernel);
     markup_end(p->m);
@@ -197,18 +339,26 @@ static void compare_row(struct site_page *p, size_t index, const double *a, cons
     figure_cell(p->m, "first", before, text);
     view_time(text, after > 0 ? after : NAN);
     figure_cell(p->m, "second", after, text);
-    const bool both = before > 0 && after > 0;
-    view_percent(text, both ? after / before - 1 : NAN);
-    figure_cell(p->m, "change", both ? after / before - 1 : NAN,
-                both ? text : share_words[share_of(before, after)]);
+    view_percent(text, c.change.value);
+    figure_cell(p->m, "change", c.change.value,
+                c.basis ? text : share_words[share_of(before, after)]);
+    view_interval(text, c.change);
+    figure_cell(p->m, "95 %", c.change.low, text);
+    verdict_words(text, &c);
+    page_cell(p->m, "verdict", NULL, NAN, false);
+    markup_text(p->m, text);
+    markup_end(p->m);
     markup_end(p->m);
 }
 
-static void compare_json(struct site_page *p, size_t index, const double *a, const double *b)
+static const char *const basis_names[] = {"none", "code", "pairs", "times"};
+
+static void compare_json(struct site_page *p, size_t index, const struct two_runs *two)
 {
     const struct site_series *s = &p->map->site->series[index];
+    const struct compared c = compare(p->map->site, two, index);
     struct json *j = &p->json;
-    double before = a[index], after = b[index];
+    double before = two->times_ns[0][index], after = two->times_ns[1][index];
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
     json_newline(j);
@@ -218,25 +368,30 @@ static void compare_json(struct site_page *p, size_t index, const double *a, con
     json_clean(j, "device", p->map->site->devices[s->device].uuid);
     json_rounded(j, "first_ns", before > 0 ? before : NAN, 7);
     json_rounded(j, "second_ns", after > 0 ? after : NAN, 7);
-    json_rounded(j, "change", before > 0 && after > 0 ? after / before - 1 : NAN, 7);
+    json_rounded(j, "change", c.change.value, 7);
+    json_rounded(j, "lower", c.change.low, 7);
+    json_rounded(j, "upper", c.change.high, 7);
+    json_clean(j, "verdict", verdict_kind_name(c.kind));
+    json_clean(j, "by", basis_names[c.basis]);
+    json_int(j, "pairs", c.pairs);
     json_end(j, '}');
 }
 
 // Series that both runs have come first; each part keeps the site's order.
-static void compare_rows(struct site_page *p, const double *a, const double *b)
+static void compare_rows(struct site_page *p, const struct two_runs *two)
 {
     for (int share = 0; share < SHARES; share++) {
         for (size_t i = 0; i < p->map->site->series_count; i++) {
             size_t index = p->map->order[i];
-            if ((int)share_of(a[index], b[index]) != share)
+            if ((int)share_at(two, index) != share)
                 continue;
-            compare_row(p, index, a, b);
-            compare_json(p, index, a, b);
+            compare_row(p, index, two);
+            compare_json(p, index, two);
         }
     }
 }
 
-static void compare_table(struct site_page *p, const double *a, const double *b)
+static void compare_table(struct site_page *p, const struct two_runs *two)
 {
     page_table_begin(p->m, "cards sortable filter compare", "The two runs side by side");
     page_table_head(p->m, "Kernel", PAGE_SORT_TEXT, NULL);
@@ -245,8 +400,10 @@ static void compare_table(struct site_page *p, const double *a, const double *b)
     page_table_head(p->m, "First", PAGE_SORT_NUMBER, "right");
     page_table_head(p->m, "Second", PAGE_SORT_NUMBER, "right");
     page_table_head(p->m, "Change", PAGE_SORT_NUMBER, "right");
+    page_table_head(p->m, "95 %", PAGE_SORT_NUMBER, "right");
+    page_table_head(p->m, "Verdict", PAGE_SORT_TEXT, NULL);
     page_table_body(p->m);
-    compare_rows(p, a, b);
+    compare_rows(p, two);
     page_table_end(p->m);
 }
 
@@ -317,12 +474,12 @@ static char *run_label(const struct site_run *run)
 }
 
 // How many series can be compared, and why the others cannot; page.js writes the same of others.
-static void write_shared(struct site_page *p, const struct site_run *const runs[2], const double *a,
-                         const double *b)
+static void write_shared(struct site_page *p, const struct site_run *const runs[2],
+                         const struct two_runs *two)
 {
     size_t counts[SHARES] = {0};
     for (size_t i = 0; i < p->map->site->series_count; i++)
-        counts[share_of(a[i], b[i])]++;
+        counts[share_at(two, i)]++;
     markup_open(p->m, "p", "shared");
     markup_textf(p->m, "%zu of %zu series have a time in both", counts[IN_BOTH],
                  p->map->site->series_count);
@@ -339,26 +496,72 @@ static void write_shared(struct site_page *p, const struct site_run *const runs[
     markup_end(p->m);
 }
 
+// "By pairs: 1 slower, 12 same. By times alone: 3 undecided. Of the same machine code: 24.";
+// page.js writes the same of others.
+static void write_verdict(struct site_page *p, const struct two_runs *two)
+{
+    static const char *const titles[] = {
+        [BY_PAIRS] = "By pairs: ", [BY_TIMES] = "By times alone: "};
+    static const enum basis order[] = {BY_PAIRS, BY_TIMES};
+    size_t counts[ARRAY_COUNT(basis_names)][VERDICT_KINDS] = {{0}};
+    for (size_t i = 0; i < p->map->site->series_count; i++) {
+        const struct compared c = compare(p->map->site, two, i);
+        counts[c.basis][c.kind]++;
+    }
+    markup_open(p->m, "p", "compared-verdict");
+    for (size_t o = 0; o < ARRAY_COUNT(order); o++) {
+        const char *before = titles[order[o]];
+        static const enum verdict_kind kinds[] = {VERDICT_SLOWER, VERDICT_FASTER, VERDICT_SAME,
+                                                  VERDICT_UNDECIDED};
+        for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
+            const size_t count = counts[order[o]][kinds[k]];
+            if (!count)
+                continue;
+            markup_textf(p->m, "%s%zu %s", before, count, verdict_kind_name(kinds[k]));
+            before = ", ";
+        }
+        if (before != titles[order[o]])
+            markup_text(p->m, ". ");
+    }
+    markup_textf(p->m, "Of the same machine code: %zu.", counts[BY_CODE][VERDICT_SAME]);
+    markup_end(p->m);
+}
+
 static void write_comparison(struct site_page *p, const struct site_run *older,
-                             const struct site_run *newer, const double *before,
-                             const double *after)
+                             const struct site_run *newer, const struct two_runs *two)
 {
     char *first = run_label(older), *second = run_label(newer);
     markup_elementf(p->m, "p", "muted compared", "%s against %s", first, second);
-    write_shared(p, (const struct site_run *const[]){older, newer}, before, after);
+    write_verdict(p, two);
+    write_shared(p, (const struct site_run *const[]){older, newer}, two);
     markup_element(
         p->m, "p", "muted",
-        "The change is the second against the first; minus is faster. Different runs saw "
-        "different clocks and temperatures: read a few percent as a hint, and let a gate, which "
-        "measures both side by side, decide.");
+        "The change is the second against the first; minus is faster. Where both codes were "
+        "measured side by side, in any run, it is what their pairs said. By times alone it is of "
+        "two runs, which saw different clocks and temperatures: its interval is what times of this "
+        "series stray, and a gate, which measures side by side, decides. The same machine code is "
+        "the same kernel, whatever its times.");
     write_choice(p->m, p->map->site, older, newer);
     json_clean(&p->json, "first", first);
     json_clean(&p->json, "second", second);
     json_begin(&p->json, "series", '[');
-    compare_table(p, before, after);
+    compare_table(p, two);
     json_end(&p->json, ']');
     free(first);
     free(second);
+}
+
+static int load_two(struct two_runs *out, const struct site *site, const size_t runs[2],
+                    struct error *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < 2; i++) {
+        out->times_ns[i] = xcalloc(site->series_count + 1, sizeof(*out->times_ns[i]));
+        out->codes[i] = xcalloc(site->series_count + 1, sizeof(*out->codes[i]));
+        if (status == 0 && runs[0] != SIZE_MAX)
+            status = site->load_times(out->times_ns[i], out->codes[i], runs[i], site->context, err);
+    }
+    return status;
 }
 
 static int compare_page(struct buffer *html, struct buffer *json, const struct site_map *map,
@@ -367,14 +570,11 @@ static int compare_page(struct buffer *html, struct buffer *json, const struct s
     const struct site *site = map->site;
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
+    struct two_runs two;
     size_t newer = newest(site), older = SIZE_MAX;
     if (newer < site->run_count)
         older = site_run_before(site, newer);
-    double *before = xcalloc(site->series_count + 1, sizeof(*before));
-    double *after = xcalloc(site->series_count + 1, sizeof(*after));
-    int status = older == SIZE_MAX ? 0 : site->load_times(before, older, site->context, err);
-    if (status == 0 && older != SIZE_MAX)
-        status = site->load_times(after, newer, site->context, err);
+    const int status = load_two(&two, site, (const size_t[]){older, newer}, err);
     if (status == 0) {
         site_begin(&p, &page, "Compare runs", older == SIZE_MAX ? SITE_PLAIN : SITE_LOADS);
         markup_element(p.m, "h1", NULL, "Compare two runs");
@@ -383,11 +583,13 @@ static int compare_page(struct buffer *html, struct buffer *json, const struct s
                 p.m, "p", NULL,
                 "Two finished runs are needed to compare: `plumb run` makes one of each commit.");
         else
-            write_comparison(&p, &site->runs[older], &site->runs[newer], before, after);
+            write_comparison(&p, &site->runs[older], &site->runs[newer], &two);
         site_finish(&p, &page, html);
     }
-    free(before);
-    free(after);
+    for (size_t i = 0; i < 2; i++) {
+        free(two.times_ns[i]);
+        free(two.codes[i]);
+    }
     return status;
 }
 
@@ -395,7 +597,10 @@ int site_write_compare(struct site_target *target, const struct site_map *map, s
 {
     struct buffer html = {0}, json = {0};
     run_list(&html, &json, map);
-    if (site_put_both(target, "compare/", "runs", ".js", &html, &json, err) ||
+    if (site_put_both(target, "compare/", "runs", ".js", &html, &json, err))
+        return -1;
+    pair_list(&html, &json, map->site);
+    if (site_put_both(target, "compare/", "pairs", ".js", &html, &json, err) ||
         compare_page(&html, &json, map, err))
         return -1;
     return site_put_both(target, "", "compare", ".html", &html, &json, err);

@@ -112,7 +112,7 @@ enum { SITE_SUMMARY = 60 }; // bytes of a commit's summary in lists
 // The file of the times of some runs, `count` x series, in the order of the runs.
 void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
                 const struct site_run *const *runs, size_t count, const double *times_ns,
-                uint64_t stamp);
+                const int64_t *codes, uint64_t stamp);
 
 // ---- the pages: each is made where what it shows has changed, with all files it loads ----
 int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err);

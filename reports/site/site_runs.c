@@ -673,7 +673,7 @@ static void commit_page(struct buffer *html, const struct site_map *map, size_t 
 
 // ---- what is written, block by block ------------------------------------------------------------
 
-enum { BLOCK_FORMAT = 6 }; // raised when the files would say the same otherwise
+enum { BLOCK_FORMAT = 7 }; // raised when the files would say the same otherwise
 
 struct block {
     int64_t number;
@@ -821,7 +821,7 @@ static int write_run_pages(struct site_target *target, void *context, const stru
         for (size_t b = 0; before != SIZE_MAX && !then && b < timed_count; b++)
             then = timed[b] == &site->runs[before] ? times_ns + b * site->series_count : NULL;
         if (before != SIZE_MAX && !then) {
-            status = site->load_times(other, before, context, err);
+            status = site->load_times(other, NULL, before, context, err);
             target->written.loaded_runs++;
             then = other;
         }
@@ -884,10 +884,12 @@ static int write_times(struct site_target *target, void *context, const struct s
     }
     const struct site_run **timed = xcalloc(block->run_count + 1, sizeof(*timed));
     double *times_ns = xcalloc(block->run_count * site->series_count + 1, sizeof(*times_ns));
+    int64_t *codes = xcalloc(block->run_count * site->series_count + 1, sizeof(*codes));
     for (size_t i = 0; status == 0 && i < block->run_count; i++) {
         if (!site_comparable(block->runs[i]))
             continue;
         status = site->load_times(times_ns + timed_count * site->series_count,
+                                  codes + timed_count * site->series_count,
                                   (size_t)(block->runs[i] - site->runs), context, err);
         timed[timed_count++] = block->runs[i];
         target->written.loaded_runs++;
@@ -895,9 +897,10 @@ static int write_times(struct site_target *target, void *context, const struct s
     if (status == 0)
         status = write_run_pages(target, context, map, block, timed, times_ns, timed_count, err);
     if (status == 0) {
-        site_times(&js, &json, map, timed, timed_count, times_ns, stamp);
+        site_times(&js, &json, map, timed, timed_count, times_ns, codes, stamp);
         status = site_put_both(target, "compare/", name, ".js", &js, &json, err);
     }
+    free(codes);
     free(times_ns);
     free(timed);
     return status;

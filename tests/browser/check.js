@@ -11,7 +11,7 @@ const { Chromium } = require("./chromium.js");
 // What pages of the site ask for beside themselves lies in the site's folder: compare.html and the
 // pages of kernels for scripts, those of commits and runs for their style.
 const OWN = [
-  [/^(.*\/)compare\.html$/, /^compare\/(runs|\d+)\.js$/],
+  [/^(.*\/)compare\.html$/, /^compare\/(runs|pairs|\d+)\.js$/],
   [/^(.*\/)kernel\/[^/]+\.html$/, /^(series|(series|points)\/[0-9a-f]+|compare\/runs)\.js$/],
   [/^(.*\/)(series|commit|run)\/[^/]+\.html$/, /^page\.css$/],
 ];

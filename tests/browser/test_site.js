@@ -193,6 +193,8 @@ runChecks({
   async compare_shows_any_two_runs(open) {
     const page = await open("site/compare.html");
     const change = "Array.from(document.querySelectorAll('table.compare tbody tr'), r => r.cells[5].textContent)";
+    const told = await page.evaluate("Array.from(document.querySelectorAll('table.compare tbody tr'), r => [...r.cells].slice(5).map(c => c.textContent).join(' | '))");
+    const verdict = await page.evaluate("document.querySelector('.compared-verdict').textContent");
     const before = await page.evaluate(change), said = await page.evaluate("document.querySelector('.shared').textContent");
     assert.strictEqual(await page.evaluate("document.querySelectorAll('.picker select')[0].options.length"), 29, "the interrupted run has no times");
     assert.deepStrictEqual(page.requests, [], "nothing is loaded before it is asked for");
@@ -211,16 +213,29 @@ runChecks({
     assert.strictEqual(await page.evaluate(shown + ".length"), 3, "what rows say now is found");
     await find("");
     assert.strictEqual(await page.evaluate("location.hash"), "#29..29");
+    const table = "Array.from(document.querySelectorAll('table.compare tbody tr'), r => [...r.cells].slice(5).map(c => c.textContent).join(' | '))";
+    const concluded = "document.querySelector('.compared-verdict').textContent";
+    assert.match(await page.evaluate(concluded), /^Of the same machine code: 37\.$/);
     await pick(0, 28);
     assert.deepStrictEqual(await page.evaluate(change), before, "the same as the static table");
+    assert.deepStrictEqual(await page.evaluate(table), told, "with its intervals and verdicts");
+    assert.strictEqual(await page.evaluate(concluded), verdict);
+    assert.match(verdict, /^By pairs: [0-9]+ slower\. By times alone: .*undecided.* Of the same machine code: [0-9]+\.$/);
+    assert.ok(told.includes("+1.01 % | [+0.81, +1.20] % | slower, 64 pairs"), told.join("\n"));
+    await pick(0, 30);
+    await pick(1, 28);
+    await pick(0, 29);
+    assert.ok((await page.evaluate(table)).includes("\u22121.00 % | [\u22121.19, \u22120.80] % | faster, 64 pairs"), "the other way round");
+    await pick(1, 30);
+    await pick(0, 28);
     assert.strictEqual(await page.evaluate("document.querySelector('.shared').textContent"), said);
     await page.evaluate("Array.from(document.querySelectorAll('thead button')).find(b => b.textContent === 'Change').click()");
     const sorted = await page.evaluate("Array.from(document.querySelectorAll('table.compare tbody tr'), r => parseFloat(r.cells[5].dataset.v)).filter(v => !isNaN(v))");
     assert.deepStrictEqual(sorted, [...sorted].sort((a, b) => a - b));
     await pick(0, 7);
-    const rows = await page.evaluate("Array.from(document.querySelectorAll('table.compare tbody tr'), r => [r.cells[3].dataset.v, r.cells[4].dataset.v, r.cells[5].dataset.v].map(parseFloat))");
-    for (const [a, b, c] of rows)
-      if (c !== null) assert.ok(Math.abs(b / a - 1 - c) < 1e-9, "sorting must not mix up rows");
+    const rows = await page.evaluate("Array.from(document.querySelectorAll('table.compare tbody tr'), r => [r.cells[3].dataset.v, r.cells[4].dataset.v, r.cells[5].dataset.v].map(parseFloat).concat(r.cells[7].textContent))");
+    for (const [a, b, c, said] of rows)
+      if (c !== null && !/pairs/.test(said)) assert.ok(Math.abs(b / a - 1 - c) < 1e-9, "sorting must not mix up rows");
     await isClean(page);
     await page.close();
   },
@@ -236,7 +251,7 @@ runChecks({
     await page.evaluate("document.querySelector('.compared').textContent = ''");
     await page.evaluate("{ let s = document.querySelectorAll('.picker select')[0]; s.value = 3; s.dispatchEvent(new Event('change')); }");
     await page.until("document.querySelector('.compared').textContent");
-    assert.deepStrictEqual(page.requests.map((url) => url.replace(/.*\//, "")).sort(), ["0.js", "7.js", "runs.js"]);
+    assert.deepStrictEqual(page.requests.map((url) => url.replace(/.*\//, "")).sort(), ["0.js", "7.js", "pairs.js", "runs.js"]);
     const file = JSON.parse(fs.readFileSync(path.join(folder, "site-runs/compare/0.json"), "utf8"));
     const wanted = file.runs.find((run) => run.id === 3).times_ns;
     const shown = await page.evaluate("Object.fromEntries(Array.from(document.querySelectorAll('table.compare tbody tr'), r => [r.dataset.series, parseFloat(r.cells[3].dataset.v)]))");

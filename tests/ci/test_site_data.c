@@ -118,7 +118,7 @@ static void every_finished_run_is_there_with_its_times(void **state)
     for (size_t i = 0; i < site->run_count; i++) {
         const unsigned commit = COMMITS - 1 - (unsigned)i; // newest first
         assert_int_equal(site->runs[i].revision == 0, commit == 200);
-        ok(site->load_times(times, i, site->context, &err));
+        ok(site->load_times(times, NULL, i, site->context, &err));
         for (size_t s = 0; s < site->series_count; s++) {
             const struct site_series *series = &site->series[s];
             bool then =

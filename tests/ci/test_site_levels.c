@@ -66,6 +66,12 @@ static void long_history_shows_its_extremes_and_its_changes(void **state)
         index++;
     assert_ok(site_detail_load(&detail, index, data.site.context, &f->arena, &err), &err);
     const struct site_levels *l = &detail.linked;
+    // The page that compares runs has what each pair of codes said, the newest first.
+    assert_int_equal(data.site.pair_count, CODES - 1);
+    assert_int_equal(data.site.pairs[0].series, index);
+    assert_int_equal(data.site.pairs[0].base, data.site.pairs[1].head);
+    assert_int_equal(data.site.pairs[CODES - 1 - STEP].kind, VERDICT_SLOWER);
+    assert_true(data.site.pairs[CODES - 1 - STEP].log_ratio == 0.001);
     assert_int_equal(l->total, CODES);
     assert_true(l->count > SERIES_CHART_POINTS / 2 && l->count < SERIES_CHART_POINTS + 4);
     snprintf(before, sizeof(before), "%08x%032x", (STEP - 1) * 2654435761u, STEP - 1);

@@ -253,13 +253,43 @@ static int load_points(struct site_point *points, size_t count, size_t index, vo
     return 0;
 }
 
-static int load_times(double *times_ns, size_t run, void *context, struct error *err)
+// Every fourth series has one code for ever, the others a new one with each run.
+static int64_t code_of(size_t series, int64_t run)
+{
+    return (int64_t)series + 1 + (series % 4 == 3 ? 0 : 1000 * run);
+}
+
+// Of every fourth the codes of neighbouring runs met side by side.
+static void make_pairs(struct helper_site *h)
+{
+    const size_t runs = h->site.run_count, most = h->site.series_count * runs;
+    struct site_pair *pairs = arena_alloc(&h->arena, (most + 1) * sizeof(*pairs));
+    size_t count = 0;
+    for (size_t s = 1; s < h->site.series_count; s += 4) {
+        for (size_t r = runs; r-- > 1;)
+            pairs[count++] = (struct site_pair){.series = s,
+                                                .key = (int64_t)r,
+                                                .base = code_of(s, (int64_t)r),
+                                                .head = code_of(s, (int64_t)r + 1),
+                                                .kind = VERDICT_SLOWER,
+                                                .log_ratio = 0.01,
+                                                .error = 0.001,
+                                                .pairs = 64};
+    }
+    h->site.pairs = pairs;
+    h->site.pair_count = count;
+}
+
+static int load_times(double *times_ns, int64_t *codes, size_t run, void *context,
+                      struct error *err)
 {
     struct helper_site *h = context;
     uint64_t state = (uint64_t)h->site.runs[run].id + 5;
     (void)err;
     for (size_t s = 0; s < h->site.series_count; s++)
         times_ns[s] = s % 11 == 7 ? NAN : level_ns(s) * exp(0.004 * helper_normal(&state));
+    for (size_t s = 0; codes && s < h->site.series_count; s++)
+        codes[s] = code_of(s, h->site.runs[run].id);
     return 0;
 }
 
@@ -381,6 +411,7 @@ void helper_site_of(struct helper_site *h, size_t series, size_t commits, size_t
         return;
     helper_site_accuracy(h);
     make_runs(h);
+    make_pairs(h);
     make_events(h);
 }
 

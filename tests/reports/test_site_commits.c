@@ -221,10 +221,11 @@ static int load_many_points(struct site_point *points, size_t count, size_t inde
     return w->h.site.load_points(points, count, index, &w->h, err);
 }
 
-static int load_many_times(double *times_ns, size_t run, void *context, struct error *err)
+static int load_many_times(double *times_ns, int64_t *codes, size_t run, void *context,
+                           struct error *err)
 {
     struct with_changes *w = context;
-    return w->h.site.load_times(times_ns, run, &w->h, err);
+    return w->h.site.load_times(times_ns, codes, run, &w->h, err);
 }
 
 // The page of its kernel has the newest changes and leads to all of them.
