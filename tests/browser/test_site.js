@@ -8,7 +8,7 @@ const path = require("path");
 const { isClean, quickest, runChecks } = require("./check.js");
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const PAGES = ["index.html", "events.html", "accuracy.html", "runs.html", "compare.html"];
+const PAGES = ["index.html", "events.html", "accuracy.html", "metrics.html", "runs.html", "compare.html"];
 
 function pagesOf(folder, site) {
   const list = PAGES.slice();

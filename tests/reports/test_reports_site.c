@@ -20,9 +20,9 @@ static void site_has_a_page_for_everything(void **state)
     struct helper_site h;
     helper_site(&h, 40, 200, false);
     struct site_written written = site_folder_write(&h, *state);
-    // 14 kernels and 2 devices, 6 pages, the lists of runs, of pairs and of series, one file of times and
-    // the data of 40 series, each with its JSON; 30 runs and their commits, and what these were made
-    // of; the style and the feed.
+    // 14 kernels and 2 devices, 6 pages, the lists of runs, of pairs and of series, one file of
+    // times and the data of 40 series, each with its JSON; 30 runs and their commits, and what
+    // these were made of; the style and the feed.
     assert_int_equal(written.pages, 2 * (14 + 2 + 6 + 4 + 40) + 30 + 30 + 1 + 2);
     assert_int_equal(written.loaded, 40);
     char *index = site_folder_read(*state, "index.html");
@@ -124,10 +124,10 @@ static void kernels_never_share_a_page(void **state)
 
 static void json_beside_every_page_is_valid(void **state)
 {
-    static const char *const names[] = {"index.json",   "accuracy.json",     "runs.json",
-                                        "compare.json", "compare/runs.json", "compare/0.json",
-                                        "compare/pairs.json",
-                                        "series.json",  "kernel/tiled.json"};
+    static const char *const names[] = {
+        "index.json",         "accuracy.json",     "runs.json",
+        "compare.json",       "compare/runs.json", "compare/0.json",
+        "compare/pairs.json", "series.json",       "kernel/tiled.json"};
     for (int hostile = 0; hostile < 2; hostile++) {
         struct helper_site h;
         helper_site(&h, 40, 60, hostile);
@@ -203,8 +203,8 @@ static void new_runs_touch_their_file_only(void **state)
     // One was interrupted; the first of a file is held against one of the file before.
     const size_t first = site_folder_write(&h, *state).loaded_runs;
     assert_in_range(first, 199, 199 + 2 * 3);
-    assert_true(
-        site_folder_shell("test $(ls compare/*.js | wc -l) -eq 6", *state)); // 0 .. 3, the list and the pairs
+    assert_true(site_folder_shell("test $(ls compare/*.js | wc -l) -eq 6",
+                                  *state)); // 0 .. 3, the list and the pairs
     assert_int_equal(site_folder_write(&h, *state).loaded_runs, 0);
     struct site_run *runs = arena_alloc(&h.arena, 201 * sizeof(*runs));
     memcpy(runs + 1, h.site.runs, 200 * sizeof(*runs));
