@@ -70,7 +70,7 @@ static void bad_use_ends_with_4_and_one_line(void **state)
     helper_write_text(in_repo("words.txt"), "some words\n");
     EXPECT(4, "words.txt: of no form that is read", "import", "words.txt");
     EXPECT(4, "--problem=8x8: MxNxK:TYPE", "import", "--problem=8x8", "words.txt");
-    EXPECT(4, "csv, links, json, bmf or openmetrics", "export", "--format=xml");
+    EXPECT(4, "csv, links, metrics, json, bmf or openmetrics", "export", "--format=xml");
 }
 
 static void damaged_store_is_said_to_be_so(void **state)
