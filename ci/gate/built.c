@@ -172,7 +172,7 @@ static int add_captures(struct built *built, struct context *context, struct are
         struct error why;
         size_t count;
         const int status =
-            capturing_make(&made, &count, policy, capture, built->directories[1], arena, &why);
+            capturing_make(&made, &count, context, capture, built->directories[1], arena, &why);
         if (status < 0)
             return error_set(err, "%.900s", why.text);
         if (status && built->state == MEASURED_OK)

@@ -106,14 +106,16 @@ void capturing_recipe(struct recipe *recipe, const struct context *context, stru
     buffer_free(&text);
 }
 
-int capturing_make(struct capture_made **out, size_t *count, const struct policy *policy,
+int capturing_make(struct capture_made **out, size_t *count, const struct context *context,
                    const struct policy_capture *capture, const char *folder, struct arena *arena,
                    struct error *err)
 {
     const char *from = arena_printf(arena, "%s/capture-%s", folder, capture->name);
-    const struct problem *problem = policy_set_find(policy, capture->name)->problems;
+    const struct problem *problem = policy_set_find(&context->policy, capture->name)->problems;
     const struct capture_series series = {.name = capture->name,
                                           .problem = capture->problem ? problem : NULL,
-                                          .tolerance = capture->tolerance};
+                                          .tolerance = capture->tolerance,
+                                          .shared =
+                                              arena_printf(arena, "%s/contents", context->state)};
     return capture_make(out, count, from, &series, arena, err);
 }

@@ -17,7 +17,7 @@ void capturing_recipe(struct recipe *recipe, const struct context *context, stru
 bool capturing_is_mark(const char *path);
 // The series of one capture, from the output folder of a build. 0; 1: it was not taken, `err` says
 // why; -1: the tool could not do its work.
-int capturing_make(struct capture_made **out, size_t *count, const struct policy *policy,
+int capturing_make(struct capture_made **out, size_t *count, const struct context *context,
                    const struct policy_capture *capture, const char *folder, struct arena *arena,
                    struct error *err);
 

@@ -245,20 +245,23 @@ int captured_grow(struct captured *c, uint32_t launches, struct error *err)
     return 0;
 }
 
-int captured_restore(struct captured *c, uint32_t sets, struct error *err)
+int captured_restore(int32_t *beside, struct captured *c, uint32_t sets, struct error *err)
 {
+    enum { NOISE_AND_LOOK = 2 };
+    *beside = -NOISE_AND_LOOK;
     for (size_t i = 0; i < c->count; i++) {
         struct content *content = &c->contents[i];
         const uint64_t bytes = content->to - content->from;
-        if (!bytes)
-            continue;
-        for (uint32_t set = 0; set < sets && set < c->sets; set++) {
-            char *to = c->at[set * RECORD_CAPTURED_MAX + i];
-            if (c->ops->write(c->device, to + content->from,
-                              content->pristine ? content->pristine
-                                                : content->before + content->from,
-                              bytes, err))
+        *beside += content->wanted ? 1 : 0;
+        for (uint32_t set = 0; bytes && set < sets && set < c->sets; set++) {
+            char *to = (char *)c->at[set * RECORD_CAPTURED_MAX + i] + content->from;
+            const int failed =
+                content->pristine
+                    ? c->ops->copy(c->device, to, content->pristine, bytes, err)
+                    : c->ops->write(c->device, to, content->before + content->from, bytes, err);
+            if (failed)
                 return -1;
+            *beside += 1;
         }
     }
     return 0;
@@ -552,7 +555,8 @@ static int find_repeats(struct captured *c, enum sample_role says, struct series
                         struct error *err)
 {
     struct series_state ignored;
-    if (captured_restore(c, 1, err))
+    int32_t beside;
+    if (captured_restore(&beside, c, 1, err))
         return -1;
     int stop = launch(c, says, state, err);
     if (stop ||
@@ -574,7 +578,8 @@ static int find_repeats(struct captured *c, enum sample_role says, struct series
 static int hold_head(struct captured *c, struct series_state *state, struct error *err)
 {
     struct content before[RECORD_CAPTURED_MAX];
-    if (captured_restore(c, 1, err))
+    int32_t beside;
+    if (captured_restore(&beside, c, 1, err))
         return -1;
     int stop = launch(c, ROLE_HEAD, state, err);
     if (stop || (stop = captured_hold(c, ROLE_HEAD, 0, "", state, err)))
@@ -602,7 +607,8 @@ int captured_check(struct captured *c, struct series_state *state, struct error 
     for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
         if (!c->arms[role].used)
             continue;
-        if (captured_restore(c, 1, err))
+        int32_t beside;
+        if (captured_restore(&beside, c, 1, err))
             return -1;
         int stop = launch(c, (enum sample_role)role, state, err);
         if (stop || (stop = captured_hold(c, (enum sample_role)role, 0, "", state, err)))

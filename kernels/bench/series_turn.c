@@ -335,24 +335,24 @@ static int take_captured(struct sample *out, struct series *s, enum sample_role 
     const uint32_t walked = s->spec.warm ? 1 : captured_sets(s->captured) - s->heat_sets;
     const uint32_t all = s->runup + launches, sets = all < walked ? all : walked;
     struct arm *arm = &s->arms[role];
-    const struct batch batch = {.launch = arm_launch,
-                                .self = arm,
-                                .sets = walked,
-                                .runup = s->runup,
-                                .launches = launches,
-                                .heat = heat_of(s, arm, walked),
-                                .each = s->manner.each,
-                                .stream = s->manner.runup,
-                                .rest_ns = s->manner.still ? s->ops->still_ns : 0,
-                                .quiet = s->manner.quiet,
-                                .between = s->manner.again ? keep_between : NULL,
-                                .kernels = arm_kernels(arm),
-                                .flush = s->manner.flush,
-                                .variant = s->spec.variant};
+    struct batch batch = {.launch = arm_launch,
+                          .self = arm,
+                          .sets = walked,
+                          .runup = s->runup,
+                          .launches = launches,
+                          .heat = heat_of(s, arm, walked),
+                          .each = s->manner.each,
+                          .stream = s->manner.runup,
+                          .rest_ns = s->manner.still ? s->ops->still_ns : 0,
+                          .quiet = s->manner.quiet,
+                          .between = s->manner.again ? keep_between : NULL,
+                          .kernels = arm_kernels(arm),
+                          .flush = s->manner.flush,
+                          .variant = s->spec.variant};
     const uint64_t drawn = inputs_word(s->turn.key, SET, role);
     int code = 0;
     *out = (struct sample){.role = (uint8_t)role, .launches = launches};
-    if (captured_restore(s->captured, sets, err) ||
+    if (captured_restore(&batch.beside, s->captured, sets, err) ||
         s->ops->sample(out, &s->turn.findings, s->device, &batch, &code, err))
         return -1;
     if (code)

@@ -143,6 +143,7 @@ struct batch {
     int (*between)(void *self, uint32_t set, struct error *err);
     void *between_self;
     uint32_t kernels; // that a launch queues, as far as is known
+    int32_t beside;   // kernels that are queued for the sample, more than one of noise and one look
     enum flush flush;
     int32_t threads;  // of the kernel, as its traits say (the host pins single-threaded ones)
     unsigned variant; // enum variant
@@ -221,7 +222,10 @@ struct device_ops {
     int (*write)(struct device_base *device, void *to, const void *from, size_t bytes,
                  struct error *err);
     int (*set)(struct device_base *device, void *to, int byte, size_t bytes, struct error *err);
-    // Whether both hold the same bytes; they begin on 16-byte boundaries.
+    // Queues a copy from elsewhere in the device's memory, as one kernel; and whether both hold the
+    // same bytes, by one kernel. All begin on 16-byte boundaries.
+    int (*copy)(struct device_base *device, void *to, const void *from, size_t bytes,
+                struct error *err);
     int (*same)(bool *out, struct device_base *device, const void *a, const void *b, size_t bytes,
                 struct error *err);
     // `count` elements by a recipe of inputs.h.

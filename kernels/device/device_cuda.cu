@@ -143,6 +143,7 @@ static int cuda_wake(struct device_base *device, struct error *err)
     CUDA_TRY(cuda, cudaMalloc(&cuda->stamps, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaMemset(cuda->stamps, 0, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaMalloc(&cuda->differs, sizeof(*cuda->differs)), err);
+    CUDA_TRY(cuda, cudaMemset(cuda->differs, 0, sizeof(*cuda->differs)), err);
     CUDA_TRY(cuda, cudaMallocHost(&cuda->seen, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaHostAlloc((void **)&cuda->go, 2 * sizeof(uint64_t), cudaHostAllocMapped),
              err);
@@ -388,6 +389,7 @@ extern "C" const struct device_ops device_cuda = {
     .read = cuda_read,
     .write = cuda_write,
     .set = cuda_set,
+    .copy = cuda_copy,
     .same = cuda_same,
     .fill = cuda_fill,
     .noise = cuda_noise,

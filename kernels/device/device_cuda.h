@@ -42,7 +42,7 @@ struct cuda {
     volatile uint64_t *late;   // set by the device when it has waited too long
     struct stamp *stamps;      // device: [2][STAMPS_MAX], before and after; then findings
     struct stamp *seen;        // host: the same
-    unsigned *differs;         // device: of cuda_same()
+    unsigned *differs, looks;  // device: the last of cuda_same()'s looks that found something
     const struct batch *batch; // of the stretch at work; NULL: none
     struct nvml *nvml;         // NULL where there is no libnvidia-ml
     struct nvml_state state;
@@ -141,6 +141,8 @@ void cuda_form_reference_free(struct device_base *device, struct form_reference 
 int cuda_calm(struct device_base *device, struct error *err);
 int cuda_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
               uint64_t count, struct error *err);
+int cuda_copy(struct device_base *device, void *to, const void *from, size_t bytes,
+              struct error *err);
 int cuda_same(bool *out, struct device_base *device, const void *a, const void *b, size_t bytes,
               struct error *err);
 int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t count,

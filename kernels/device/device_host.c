@@ -527,6 +527,7 @@ const struct device_ops device_host = {
     .read = host_read,
     .write = host_write,
     .set = host_set,
+    .copy = host_write,
     .same = host_same,
     .fill = host_fill,
     .noise = host_noise,

@@ -204,7 +204,7 @@ static int queue_end(struct cuda *cuda, struct error *err)
 }
 
 // The stopwatch's own in a sample: noise, flush, hold, stamps before and after, look.
-static uint32_t own_kernels(const struct batch *batch)
+static uint32_t usual_kernels(const struct batch *batch)
 {
     const uint32_t each = (batch->flush != FLUSH_NONE) + batch->quiet +
                           2 * (batch->touched != NULL) + (batch->between != NULL);
@@ -216,6 +216,11 @@ static uint32_t own_kernels(const struct batch *batch)
         return heat + PHASES_OWN;
     return heat + batch->launches * each + 3 + (batch->rest_ns > 0) + !batch->quiet +
            !batch->between;
+}
+
+static uint32_t own_kernels(const struct batch *batch)
+{
+    return (uint32_t)((int32_t)usual_kernels(batch) + batch->beside);
 }
 
 static uint32_t launches_of(const struct batch *batch)

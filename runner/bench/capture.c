@@ -6,6 +6,7 @@
 
 #include "model/record/record.h"
 #include "runner/bench/record.h"
+#include "runner/child/files.h"
 #include "runner/code/code_id.h"
 #include "runner/code/machine_code.h"
 #include "runner/git/repository.h"
@@ -336,6 +337,73 @@ static int settle_problem(struct record *record, const struct capture_series *se
     return 0;
 }
 
+// ---- contents that several captures have ----
+//
+// A file of each content, by its hash, in one folder; what a capture has is another name of it. So
+// fifty commits whose program fills its buffers alike hold them once. What no capture has any more
+// goes when the next one comes. Where files cannot have two names, each capture keeps its own.
+
+static bool is_alone(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
+}
+
+static bool same_bytes(const struct code_file *file, const char *path)
+{
+    struct code_file other;
+    struct error none;
+    if (code_read(&other, path, &none))
+        return false;
+    const bool same = other.size == file->size && memcmp(other.bytes, file->bytes, file->size) == 0;
+    code_close(&other);
+    return same;
+}
+
+static void share_file(const char *folder, const char *name, const char *shared)
+{
+    char *path = xprintf("%s/%s", folder, name), id[OBJECT_ID_TEXT];
+    struct code_file file;
+    struct error none;
+    if (is_alone(path) && code_read(&file, path, &none) == 0) {
+        content_id(id, file.bytes, file.size);
+        char *once = xprintf("%s/%s", shared, id), *begun_as = xprintf("%s.new", path);
+        if (link(path, once) && errno == EEXIST && same_bytes(&file, once) &&
+            link(once, begun_as) == 0 && rename(begun_as, path))
+            unlink(begun_as);
+        free(begun_as);
+        free(once);
+        code_close(&file);
+    }
+    free(path);
+}
+
+static void remove_unshared(const char *shared)
+{
+    DIR *open = opendir(shared);
+    struct dirent *entry;
+    while (open && (entry = readdir(open))) {
+        char *path = xprintf("%s/%s", shared, entry->d_name);
+        if (is_alone(path))
+            unlink(path);
+        free(path);
+    }
+    if (open)
+        closedir(open);
+}
+
+static void share_contents(const struct record *record, const char *folder, const char *shared)
+{
+    struct error none;
+    if (!shared || files_make_directory(shared, &none))
+        return;
+    for (size_t i = 0; i < record->content_count; i++) {
+        share_file(folder, record->contents[i].before, shared);
+        if (record->contents[i].after)
+            share_file(folder, record->contents[i].after, shared);
+    }
+}
+
 static int make_series(struct capture_made *out, const char *folder, const char *path, size_t nth,
                        size_t shapes, const struct capture_series *series, struct error *err)
 {
@@ -360,6 +428,7 @@ static int make_series(struct capture_made *out, const char *folder, const char 
         find_code(out->code, &record, &arena);
         find_traits(&out->traits, &record, &arena);
         out->problem = record.problem;
+        share_contents(&record, folder, series->shared);
         status = record_save(&record, out->file, err);
     }
     arena_free(&arena);
@@ -376,5 +445,7 @@ int capture_make(struct capture_made **out, size_t *count, const char *folder,
         (*out)[i] = (struct capture_made){.file = ""};
         status = make_series(&(*out)[i], folder, paths[i], i, *count, series, err);
     }
+    if (series->shared)
+        remove_unshared(series->shared);
     return status;
 }

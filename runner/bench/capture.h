@@ -41,6 +41,7 @@ struct capture_series {
     const char *name;
     const struct problem *problem; // NULL: none is named, and each is capture=1 but for its range
     double tolerance;
+    const char *shared; // folder where contents that several captures have lie once; NULL: nowhere
 };
 struct capture_made {
     char name[KERNEL_NAME_TEXT]; // that of the series, and of the second shape NAME.2

@@ -170,8 +170,14 @@ static void a_policys_capture_is_gated(void **state)
         commit(ids[i], i ? ids[i - 1] : NULL, i + 1, run[i]);
     gate(ids[0], ids[1], CONCLUDE_OK, "OK: 1 same");
     gate(ids[1], ids[2], CONCLUDE_REGRESSION, "SLOWER: 1 slower");
+    // Their buffers hold two contents, 4096 and 8192 zeros, which lie once; what nobody has goes.
+    assert_int_equal(library_shell("test $(ls .plumb/contents | wc -l) = 2 && "
+                                   "test $(find .plumb/cache -links +3 | wc -l) -ge 6 && "
+                                   "echo x >.plumb/contents/nobody"),
+                     0);
     gate(ids[2], ids[3], CONCLUDE_BROKEN, "capture slower: it did not use CUDA");
     gate(ids[2], ids[4], CONCLUDE_BROKEN, "exit status 9");
+    assert_int_equal(library_shell("test $(ls .plumb/contents | wc -l) = 2"), 0);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "slower                       rows=8:bf16-bf16",
                  "list", "series", ids[2], "--policy", policy, "--bench", bench);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "threads 64", "list", "kernels", ids[2], "--policy",

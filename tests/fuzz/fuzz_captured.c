@@ -38,7 +38,7 @@ static void put_file(const char *at, const char *end)
 static void look(const char *folder)
 {
     const struct problem problem = {.numbers = {{"x", 1}}, .number_count = 1, .batch = 1};
-    const struct capture_series series = {"captured", &problem, 1e-3};
+    const struct capture_series series = {"captured", &problem, 1e-3, NULL};
     struct arena arena = {0};
     struct capture_surveys surveys;
     struct capture_made *made;

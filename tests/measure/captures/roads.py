@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One change by three roads to the stopwatch: a shim, a plan and a capture of a program.
 
-    roads.py PLUMB BASE HEAD [--seconds N] [--regimes stream,isolated] [--sizes 2048,512]
+    roads.py PLUMB BASE HEAD [--seconds N] [--regimes stream,isolated] [--sizes 2048,512] [--kinds AA,AB]
 
 BASE and HEAD are folders that roads/build.sh made. Each road's records of both builds are timed in
 pairs by a `bench` of its own; the three take turns, block by block, so that all meet the same device.
 A line says what changed, in percent of the log ratio head/base, with its standard error, by each road,
 how far each of the two others is from the shim, and whether that is within .1 % above 100 us, .3 %
-below, or two standard errors. Identical builds beside themselves come first (--aa alone: only these).
+below, or two standard errors. Rows of kind AA are identical builds beside themselves.
 The last column holds the capture's time of the base to what the program says of itself.
 """
 import math
@@ -104,7 +104,7 @@ def main():
             made[side] = records(plumb, folder, kernel, sizes, work / side)
         for size in sizes:
             for regime in regimes:
-                for kind in ("AA", "AB"):
+                for kind in option(options, "--kinds", "AA,AB").split(","):
                     if time.monotonic() - began > seconds:
                         print(f"# out of time before {kernel} {size} {regime} {kind}")
                         continue

@@ -7,14 +7,14 @@
 #   cost      what being watched costs a program: a launch, and a whole run
 #   roads     one change by a shim, by a plan and by a capture, in two regimes
 #   streams   launches on two streams, as a graph, and dependent ones: what the program says, and what the capture takes
-#   own       public programs and Triton: what they say of their own kernels, and what captures take
 #   first     a clone of a repository of Triton kernels to its first gate, with no line of shim
 #   build     all that the next steps compare is built and captured, twelve at once
 #   triton    a tile changed, a stage less, a wrong result, with and without a tolerance, a bisection over ten commits
 #   torch     a comment beside a PyTorch layer; the layer with another order of heads
 #   programs  public programs as they are: gates of a change to each
+#   own       these programs and Triton: what they say of their own kernels, and what captures take
 #   study     identical captures of twelve shapes, beside themselves, for --rounds N [42]
-# --seconds N [600] ends all of it after so long. OUT gets machine.txt, log.txt, steps.csv (step, exit code, what it
+# KINDS=AB in the environment leaves identical builds out of `roads`. --seconds N [600] ends all of it after so long. OUT gets machine.txt, log.txt, steps.csv (step, exit code, what it
 # should be, seconds, last line), roads.csv, own.csv, gates.jsonl and the gates' summaries.
 # Exit: 0, 1 when a step did not end as it should, 4 when nothing could be done.
 set -u
@@ -37,7 +37,7 @@ begun=$(date +%s)
 mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) || exit 4
 shift 2
-steps=${*:-refused cost roads streams own first build triton torch programs study}
+steps=${*:-refused cost roads streams first build triton torch programs own study}
 plumb=$folder/bin/plumb here=$folder/scripts
 [ -x "$plumb" ] && [ -d "$here/roads" ] || { echo "record.sh: $folder is not what prepare.sh makes"; exit 4; }
 nvidia-smi >/dev/null 2>&1 || { echo "record.sh: no GPU here"; exit 4; }
@@ -226,7 +226,7 @@ roads() {
 	sh "$work/base/build.sh" "$work/base" "$work/base/out" &
 	sh "$work/head/build.sh" "$work/head" "$work/head/out" || return 1
 	wait
-	python3 "$here/roads.py" "$plumb" "$work/base/out" "$work/head/out" "$@" >"$out/roads.csv"
+	python3 "$here/roads.py" "$plumb" "$work/base/out" "$work/head/out" --kinds "${KINDS:-AA,AB}" >"$out/roads.csv"
 	code=$?
 	cat "$out/roads.csv"
 	return $code
@@ -241,21 +241,14 @@ streams() {
 	"$plumb" capture -q --range work -o "$work/forked" -- "$work/overlap" streams >/dev/null 2>&1
 	"$plumb" capture --show "$work"/forked/record.* | grep -E '^launch|on stream'
 }
-# Built while the steps before it run.
-own_programs() {
-	PLUMB_OUT=$work/own
-	export PLUMB_OUT
-	mkdir -p "$PLUMB_OUT"
-	for each in "SGEMM_CUDA $sgemm" "cuda-samples $multiply" "llm.c $layernorm" "cutlass $cute"; do
-		(cd "$public/${each%% *}" && sh -c "$(echo "${each#* }" | tr -d '\\')") &
-	done
-	wait
-	: >"$PLUMB_OUT/done"
-}
+# The programs that gates have built, whichever of the two commits': the same one says and is captured.
 own() {
 	PLUMB_OUT=$work/own
-	while [ ! -f "$PLUMB_OUT/done" ]; do
-		sleep 0.2
+	mkdir -p "$PLUMB_OUT"
+	for each in sgemm multiply layernorm cute; do
+		for made in "$work/$each"/.plumb/cache/*/out/"$each"; do
+			cp "$made" "$PLUMB_OUT/$each" && chmod +x "$PLUMB_OUT/$each"
+		done
 	done
 	cat >"$work/rows" <<-END
 		sgemm 4096|$PLUMB_OUT/sgemm 6|*sgemmVectorize*|256|stream|sAverage elapsed time: .([\d.]+)
@@ -319,7 +312,6 @@ fi
 machine >"$out/machine.txt" 2>&1
 { triton_repository && torch_repository && shapes_repository && public_repositories; } >>"$out/log.txt" 2>&1 ||
 	{ echo "record.sh: the repositories could not be made: $(tail -n 1 "$out/log.txt")"; exit 4; }
-case " $steps " in *" own "*) sh "$0" --do own_programs >"$work/own.log" 2>&1 & ;; esac
 for each in $steps; do
 	one "$each"
 done
