@@ -9,13 +9,14 @@
 #include <string.h>
 
 // Those of the set that --problem leaves in, each in each of its regimes.
-static size_t wanted_problems(struct problem *out, const struct context *context,
+static size_t wanted_problems(struct problem *out, const struct context *context, const char *kind,
                               const struct policy_kernel *rule, const struct policy_set *set)
 {
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
         enum regime regimes[REGIMES];
-        const size_t most = policy_regimes(regimes, &context->policy, rule, set, &set->problems[i]);
+        const size_t most =
+            policy_regimes(regimes, &context->policy, kind, rule, set, &set->problems[i]);
         for (size_t n = 0; n < most; n++) {
             out[count] = problem_in(&set->problems[i], regimes[n]);
             count += context_selects(context, NULL, &out[count]);
@@ -32,15 +33,15 @@ static int device_measured(bool *measured, struct context *context, const struct
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
         struct problem *problems = xcalloc(set->count * REGIMES + 1, sizeof(*problems));
-        const struct demand demand = {.recipe = built_recipe(context, head->toolchain),
-                                      .toolchain = head->toolchain ? head->toolchain->name : NULL,
-                                      .device_uuid = device->unit.uuid,
-                                      .driver = any_driver ? NULL : device->unit.driver,
-                                      .problems = problems,
-                                      .problem_count =
-                                          wanted_problems(problems, context, rule, set),
-                                      .kernels = &kernel,
-                                      .kernel_count = 1};
+        const struct demand demand = {
+            .recipe = built_recipe(context, head->toolchain),
+            .toolchain = head->toolchain ? head->toolchain->name : NULL,
+            .device_uuid = device->unit.uuid,
+            .driver = any_driver ? NULL : device->unit.driver,
+            .problems = problems,
+            .problem_count = wanted_problems(problems, context, device->policy->kind, rule, set),
+            .kernels = &kernel,
+            .kernel_count = 1};
         const int status =
             store_commit_measured(measured, context->store, head->commit, &demand, err);
         free(problems);

@@ -73,6 +73,37 @@ static void tell_cost(const struct run *run, const struct measuring *measuring, 
                       wall_s, kernels_s);
 }
 
+static const struct device *device_of(const struct run *run, const char *uuid)
+{
+    for (size_t i = 0; i < run->device_count; i++) {
+        if (strcmp(run->devices[i].uuid, uuid) == 0)
+            return &run->devices[i];
+    }
+    return NULL;
+}
+
+// Where no regime is named a GPU's series were cold once. It is said until one is in a stream.
+static int tell_epoch(struct run *run, struct context *context, struct error *err)
+{
+    struct series_entry *series;
+    size_t count, of[REGIMES] = {0};
+    if (context->policy.gate.regimes)
+        return 0;
+    if (store_list_series(&series, &count, context->store, &run->arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct device *device = device_of(run, series[i].device_uuid);
+        of[series[i].problem.regime] += device && strcmp(device->kind, "cuda") == 0;
+    }
+    if (of[REGIME_COLD] && !of[regime_usual("cuda")])
+        progress_note(&context->progress,
+                      "this GPU's %zu series in the store are cold: where the policy names no "
+                      "regime, it is measured in a stream now, and these are series of their own; "
+                      "`regime = cold` in [gate] goes on with the old",
+                      of[REGIME_COLD]);
+    return 0;
+}
+
 int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
                   const struct to_build *head, const struct part *part, struct error *err)
 {
@@ -104,7 +135,8 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     const double begun_s = monotonic_s();
     measuring.deadline_s = begun_s + context->policy.gate.seconds;
     struct gate_self self = {0};
-    if (run_enter(run, context, err) || gate_measure(&self, run, &tasks, &measuring, err))
+    if (tell_epoch(run, context, err) || run_enter(run, context, err) ||
+        gate_measure(&self, run, &tasks, &measuring, err))
         goto done;
     const double wall_s = monotonic_s() - begun_s;
     run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
@@ -208,7 +240,7 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     if (context->options->dry_run)
         return plan_measure(out, context, anew, err);
     measuring_begin(&measuring, context, &built, 1);
-    int status = run_enter(run, context, err);
+    int status = tell_epoch(run, context, err) ? -1 : run_enter(run, context, err);
     if (status == 0)
         status = solo_measure(run, &out->tasks, &measuring, anew, err);
     measuring_leave(&measuring);

@@ -219,8 +219,8 @@ static void add_problems(struct planning *p, const struct context_device *device
         const struct policy_set *set = policy_set_find(&p->context->policy, rule->sets[s]);
         for (size_t i = 0; i < set->count; i++) {
             enum regime regimes[REGIMES];
-            const size_t count =
-                policy_regimes(regimes, &p->context->policy, rule, set, &set->problems[i]);
+            const size_t count = policy_regimes(regimes, &p->context->policy, device->policy->kind,
+                                                rule, set, &set->problems[i]);
             for (size_t n = 0; n < (device->is_static ? 1 : count); n++) {
                 const struct problem problem = problem_in(&set->problems[i], regimes[n]);
                 const bool old = is_of(base, &problem), new = is_of(head, &problem);

@@ -987,9 +987,12 @@ static bool has_problem(const struct policy_set *set, const struct problem *prob
     return false;
 }
 
+// Behind the regimes that have names: whichever the device's kind has.
+enum { REGIME_USUAL = REGIMES };
+
 static uint32_t join_regimes(uint32_t ours, uint32_t trusted)
 {
-    const uint32_t usual = 1u << REGIME_DEFAULT;
+    const uint32_t usual = 1u << REGIME_USUAL;
     return ours == trusted ? ours : (ours ? ours : usual) | (trusted ? trusted : usual);
 }
 
@@ -1305,7 +1308,12 @@ const struct policy_set *policy_set_find(const struct policy *policy, const char
     return NULL;
 }
 
-size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy,
+enum regime regime_usual(const char *kind)
+{
+    return strcmp(kind, "cuda") == 0 ? REGIME_STREAM : REGIME_COLD;
+}
+
+size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy, const char *kind,
                       const struct policy_kernel *rule, const struct policy_set *set,
                       const struct problem *problem)
 {
@@ -1317,8 +1325,8 @@ size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy,
         named = rule->regimes;
     if (problem->regime)
         named = 1u << problem->regime;
-    if (!named)
-        named = 1u << REGIME_DEFAULT;
+    if (!named || named & 1u << REGIME_USUAL)
+        named |= 1u << regime_usual(kind);
     for (int i = 0; i < REGIMES; i++) {
         if (named & 1u << i)
             out[count++] = (enum regime)i;

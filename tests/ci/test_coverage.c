@@ -63,7 +63,7 @@ static void kernels_and_series_need_no_device(void **state)
     with_policy("list", "kernels", DRIVEN("cuTensorMapEncodeTiled"), GPU ALL);
     plumb_said(&outcome, 0, "blocked                      cuda");
     with_policy("list", "series", DRIVEN("cuTensorMapEncodeTiled"), GPU ALL);
-    plumb_said(&outcome, 0, "32x32x32:fp32-fp32:tn        gpu");
+    plumb_said(&outcome, 0, "32x32x32:fp32-fp32:tn:stream gpu");
 }
 
 static void what_cannot_be_loaded_is_named(void **state)

@@ -123,7 +123,7 @@ static void a_builds_plans_are_kernels(void **state)
     plumb("list", "series", "--policy", policy, NULL);
     // One problem is not done by any kernel: the list says so, and fails.
     plumb_said(&outcome, CONCLUDE_FAILED, "add-plan                     128x48x8:fp32-fp32:tn");
-    plumb_said(&outcome, CONCLUDE_FAILED, "100x48x8:fp32-fp32:tn        gpu, not supported");
+    plumb_said(&outcome, CONCLUDE_FAILED, "100x48x8:fp32-fp32:tn:stream gpu, not supported");
     write_plan("ceil_div(m 64)");
     char *cache = xprintf("--cache=%s/other", folder);
     plumb("list", "kernels", "--policy", policy, cache);
@@ -172,12 +172,21 @@ static void a_plans_kernel_is_gated_by_its_records(void **state)
     commit_plan(ids[0], NULL, 2, "", 64);
     commit_plan(ids[1], ids[0], 3, "# the same, with a comment\n", 64);
     commit_plan(ids[2], ids[1], 4, "", 128);
-    gate(ids[0], ids[1]);
-    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    char *cold = xprintf("%s\tregime = cold\n", text);
+    helper_write_text(policy, cold);
     gate(ids[1], ids[2]);
     plumb_said(&outcome, CONCLUDE_REGRESSION, "SLOWER: 1 slower");
+    assert_null(strstr(outcome.output, "series in the store are cold"));
+    helper_write_text(policy, text);
+    gate(ids[0], ids[1]);
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    plumb_said(&outcome, CONCLUDE_OK, "this GPU's 1 series in the store are cold");
+    gate(ids[1], ids[2]);
+    plumb_said(&outcome, CONCLUDE_REGRESSION, "slower in a stream: +");
+    assert_null(strstr(outcome.output, "series in the store are cold")); // it was said
+    free(cold);
     plumb("export", "--format=json", NULL, NULL, NULL);
-    plumb_said(&outcome, CONCLUDE_OK, "cold, back to back, device code alone");
+    plumb_said(&outcome, CONCLUDE_OK, "stream, device code alone");
     free(policy);
     free(copy);
     free(text);

@@ -124,22 +124,28 @@ static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void
     assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
     const struct policy_set *small = &policy.sets[0], *decode = &policy.sets[1];
     const struct policy_kernel *any = &policy.kernels[1], *own = &policy.kernels[2];
-    assert_int_equal(policy_regimes(regimes, &policy, any, small, &small->problems[0]), 3);
+    assert_int_equal(policy_regimes(regimes, &policy, "cuda", any, small, &small->problems[0]), 3);
     assert_int_equal(regimes[0], REGIME_STREAM);
     assert_int_equal(regimes[1], REGIME_ISOLATED);
     assert_int_equal(regimes[2], REGIME_WARM);
-    assert_int_equal(policy_regimes(regimes, &policy, any, decode, &decode->problems[0]), 1);
+    assert_int_equal(policy_regimes(regimes, &policy, "cuda", any, decode, &decode->problems[0]),
+                     1);
     assert_int_equal(regimes[0], REGIME_ACTIVATIONS);
-    assert_int_equal(policy_regimes(regimes, &policy, any, decode, &decode->problems[1]), 1);
+    assert_int_equal(policy_regimes(regimes, &policy, "cuda", any, decode, &decode->problems[1]),
+                     1);
     assert_int_equal(regimes[0], REGIME_DIRTY);
-    assert_int_equal(policy_regimes(regimes, &policy, own, decode, &decode->problems[0]), 1);
+    assert_int_equal(policy_regimes(regimes, &policy, "cuda", own, decode, &decode->problems[0]),
+                     1);
     assert_int_equal(regimes[0], REGIME_COLD);
     policy_free(&policy);
     free(text);
     assert_int_equal(policy_parse(&policy, good, strlen(good), "p.cfg", &err), 0);
-    assert_int_equal(
-        policy_regimes(regimes, &policy, &policy.kernels[0], NULL, &policy.sets[0].problems[0]), 1);
-    assert_int_equal(regimes[0], REGIME_DEFAULT);
+    const struct problem *plain = &policy.sets[0].problems[0];
+    any = &policy.kernels[0];
+    assert_int_equal(policy_regimes(regimes, &policy, "cuda", any, NULL, plain), 1);
+    assert_int_equal(regimes[0], REGIME_STREAM);
+    assert_int_equal(policy_regimes(regimes, &policy, "host", any, NULL, plain), 1);
+    assert_int_equal(regimes[0], REGIME_COLD);
     policy_free(&policy);
     refused_line("gate", "regime = hot", "p.cfg:21: gate.regime = hot: is stream, isolated");
     refused_line("kernel \"gemm-*\"", "regime =", "names no regime");

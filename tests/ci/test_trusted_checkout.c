@@ -290,9 +290,33 @@ static void trust_and_sandbox_only_get_stricter(void **state)
     policy_free(&trusted);
 }
 
+// What one of two policies leaves to the device's kind is measured beside what the other names.
+static void regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named(void **state)
+{
+    static const struct {
+        const char *kind;
+        enum regime regimes[2];
+    } kinds[] = {{"cuda", {REGIME_STREAM, REGIME_WARM}}, {"host", {REGIME_COLD, REGIME_WARM}}};
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        enum regime found[REGIMES];
+        struct policy trusted = parsed("library", "require"), theirs = parsed("library", "require");
+        theirs.kernels[0].regimes = 1u << REGIME_WARM;
+        assert_true(confine(&theirs, &trusted));
+        const struct policy_device device = {.name = "g"};
+        const struct policy_kernel *rule = policy_rule(&theirs, "ab", &device);
+        assert_int_equal(policy_regimes(found, &theirs, kinds[i].kind, rule, &theirs.sets[0],
+                                        &theirs.sets[0].problems[0]),
+                         2);
+        assert_memory_equal(found, kinds[i].regimes, sizeof(kinds[i].regimes));
+        policy_free(&theirs);
+        policy_free(&trusted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named),
         cmocka_unit_test(repository_without_a_remote_is_ones_own),
         cmocka_unit_test(checkout_that_may_be_a_strangers_is_confined),
         cmocka_unit_test(policy_of_the_trusted_branch_counts),
