@@ -146,6 +146,7 @@ static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void
     assert_int_equal(regimes[0], REGIME_STREAM);
     assert_int_equal(policy_regimes(regimes, &policy, "host", any, NULL, plain), 1);
     assert_int_equal(regimes[0], REGIME_COLD);
+    assert_int_equal(regime_usual("host"), REGIME_COLD);
     policy_free(&policy);
     refused_line("gate", "regime = hot", "p.cfg:21: gate.regime = hot: is stream, isolated");
     refused_line("kernel \"gemm-*\"", "regime =", "names no regime");
