@@ -49,11 +49,17 @@ static bool names_one(const struct epoch *e, const struct commit_list *commits)
 int accepting_read(struct epoch_list *out, const struct context *context, const struct commit *base,
                    const struct commit *head, struct arena *arena, struct error *err)
 {
-    // A stranger's own line accepts nothing.
-    const bool by_base = context->policy.gate.accept_base || context_strangers(context, head->id);
-    struct epoch_list before, now = {0};
+    // A stranger's own line accepts nothing, nor does one in a base that is a stranger's too.
+    const bool strangers = context_strangers(context, head->id);
+    const bool by_base = context->policy.gate.accept_base || strangers;
+    struct epoch_list before = {0}, now = {0};
     struct commit_list commits = {0};
-    if (accepting_epochs(&before, context, base->id, arena, err) ||
+    struct repository_trust trust;
+    const char *file = base->id;
+    repository_trusted(&trust, context->repository);
+    if (strangers && context_strangers(context, base->id))
+        file = trust.commit;
+    if ((*file && accepting_epochs(&before, context, file, arena, err)) ||
         (by_base ? before.count && read_commits(&commits, context, base, head, arena, err)
                  : accepting_epochs(&now, context, head->id, arena, err)))
         return -1;

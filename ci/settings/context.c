@@ -203,49 +203,67 @@ static int read_policy(struct context *context, const char *commit, struct error
     return status;
 }
 
-// The policy of the trusted branch's tip; false: there is none, or it is this one.
-static bool read_trusted(struct policy *out, const struct context *context, const char *commit,
-                         const struct repository_trust *trust, bool *same)
+// The policy of the trusted branch's tip. *known: it has one; *same: which is this one. One that
+// cannot be read would leave the choice among older ones to a change.
+static int read_trusted(struct policy *out, bool *known, bool *same, const struct context *context,
+                        const char *commit, const struct repository_trust *trust, struct error *err)
 {
-    char ours[OBJECT_ID_TEXT] = "", theirs[OBJECT_ID_TEXT];
-    struct error ignored; // without a trusted policy nothing is trusted
+    char ours[OBJECT_ID_TEXT] = "", theirs[OBJECT_ID_TEXT] = "", label[POLICY_PATH_TEXT];
+    struct error why;
     char *text = NULL;
     size_t size = 0;
+    *known = *same = false;
     if (!trust->branch)
-        return false;
-    if (*commit &&
-        repository_path_id(ours, context->repository, commit, POLICY_PATH, &ignored) == 0 &&
-        repository_path_id(theirs, context->repository, trust->commit, POLICY_PATH, &ignored) == 0)
-        *same = *ours && strcmp(ours, theirs) == 0;
-    const bool known = !*same &&
-                       repository_read(&text, &size, context->repository, trust->commit,
-                                       POLICY_PATH, &ignored) == 0 &&
-                       policy_parse(out, text, size, trust->branch, &ignored) == 0;
-    *same |= known && strcmp(out->text, context->policy.text) == 0;
+        return 0;
+    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", trust->commit);
+    if ((*commit && repository_path_id(ours, context->repository, commit, POLICY_PATH, &why)) ||
+        repository_path_id(theirs, context->repository, trust->commit, POLICY_PATH, &why))
+        goto unread;
+    *known = theirs[0];
+    if (!*known && *commit && repository_accepts(context->repository, trust, commit))
+        return error_set(err,
+                         "%s: %s, which had it, has no policy any more, and says what is trusted: "
+                         "put one there, or give one by --policy",
+                         context->policy.label, trust->branch);
+    *same = *known && strcmp(ours, theirs) == 0;
+    if (!*known || *same)
+        return 0;
+    if (repository_read(&text, &size, context->repository, trust->commit, POLICY_PATH, &why) ||
+        policy_parse(out, text, size, label, &why))
+        goto unread;
     free(text);
-    return known;
+    *same = strcmp(out->text, context->policy.text) == 0;
+    return 0;
+unread:
+    free(text);
+    return error_set(err,
+                     "%.400s; it is the policy of %s, which says what is trusted: mend it there, "
+                     "or give one by --policy",
+                     why.text, trust->branch);
 }
 
 // Aloud, and in the run, so that every report says whose policy judged.
 static void tell_joined(struct context *context, const struct repository_trust *trust, bool known)
 {
     struct policy *policy = &context->policy;
-    if (!known) {
+    const char *whose = arena_printf(
+        &policy->arena, "%s alone, which is not that of a trusted branch", policy->label);
+    if (known)
+        whose = arena_printf(&policy->arena, "%s and that of %s at %.10s, whichever is stricter",
+                             policy->label, trust->branch, trust->commit);
+    policy->text = arena_printf(&policy->arena, "%s\n" RUN_POLICY_NOTE "%s\n", policy->text, whose);
+    if (known)
+        progress_note(&context->progress,
+                      "%s is not that of %s: what is judged goes by both, whichever is stricter "
+                      "(`git config plumb.trustCheckout true` if this repository's commits are "
+                      "yours)",
+                      policy->label, trust->branch);
+    else
         progress_note(&context->progress,
                       "%s is not that of a trusted branch: its sandbox, pass and trust count only "
                       "where they are stricter (`git config plumb.trustCheckout true` if this "
                       "repository's commits are yours)",
                       policy->label);
-        return;
-    }
-    const char *whose =
-        arena_printf(&policy->arena, "%s and that of %s at %.10s, whichever is stricter",
-                     policy->label, trust->branch, trust->commit);
-    progress_note(&context->progress,
-                  "%s is not that of %s: what is judged goes by both, whichever is stricter (`git "
-                  "config plumb.trustCheckout true` if this repository's commits are yours)",
-                  policy->label, trust->branch);
-    policy->text = arena_printf(&policy->arena, "%s\n" RUN_POLICY_NOTE "%s\n", policy->text, whose);
 }
 
 // What the policy of a checkout or of a commit may decide, where a change may have chosen it: it
@@ -253,16 +271,17 @@ static void tell_joined(struct context *context, const struct repository_trust *
 static int confine(struct context *context, const char *commit, struct error *err)
 {
     struct repository_trust trust;
-    bool same = false, changed = false;
+    bool same, known, changed = false;
     repository_trusted(&trust, context->repository);
     if (trust.own)
         return 0;
-    const bool known = read_trusted(&context->trusted, context, commit, &trust, &same);
+    if (read_trusted(&context->trusted, &known, &same, context, commit, &trust, err))
+        return -1;
     if (same)
         return 0;
     if (policy_confine(&changed, &context->policy, known ? &context->trusted : NULL, err))
         return -1;
-    if (changed)
+    if (changed || !known)
         tell_joined(context, &trust, known);
     return 0;
 }

@@ -159,6 +159,53 @@ static void change_of_a_stranger_accepts_nothing_of_its_own(void **state)
     tear_down();
 }
 
+// Its branch has the slow commit on one side, and on the other, from which its head goes on, a line
+// that names it.
+static void merge_of_a_stranger_accepts_nothing_of_its_own(void **state)
+{
+    (void)state;
+    set_up();
+    char *text = policy("", all, "");
+    commit(old, NULL, 1, text, "int value = 1;\n", true);
+    commit(change, old, 3, text, "int value = 2;\n", true);
+    helper_remote(gate.bench.directory, old);
+    free(text);
+    char *line = xprintf("cd '%s' && git checkout -q -f --detach %s && '%s' accept slower --level "
+                         "+30%% --reason meant --who me >/dev/null && sed -i 's/^commit.*/commit = "
+                         "%s/' baselines/epochs.txt && git add -A baselines && export "
+                         "GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=t "
+                         "GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=t@example.org && "
+                         "git commit -qm accepts && git merge -q --no-edit %s && git branch -f "
+                         "merged",
+                         gate.bench.directory, old, TEST_BIN "/plumb", change, change);
+    const int made = system(line);
+    free(line);
+    assert_int_equal(made, 0);
+    PLUMB_EXPECT(&gate.outcome, gate.bench.directory, 1, "SLOWER", "gate", "--base", "merged^1",
+                 "--head", "merged", "--bench", gate.bench.program, "--store", gate.store,
+                 "--sandbox", "auto");
+    tear_down();
+}
+
+// Else a change could choose among those that it had before.
+static void branch_whose_policy_cannot_be_read_judges_by_no_older_one(void **state)
+{
+    static const struct {
+        const char *now, *said; // NULL: none
+    } tips[] = {
+        {"[gate]\n\tnewer = 1\n", "which says what is trusted: mend it there"},
+        {NULL, "origin/main, which had it, has no policy any more"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(tips); i++) {
+        set_up();
+        char *now = tips[i].now ? policy("", all, tips[i].now) : NULL;
+        history(policy("", all, "[gate]\n\tmargin = 30%\n"), now, "int value = 2;\n", true);
+        judge(4, tips[i].said);
+        tear_down();
+    }
+}
+
 int main(void)
 {
     setenv("SECRET_OF_CI", "hunter2", 1);
@@ -168,6 +215,8 @@ int main(void)
         cmocka_unit_test(variable_of_then_is_not_passed),
         cmocka_unit_test(what_was_stricter_then_counts_too),
         cmocka_unit_test(change_of_a_stranger_accepts_nothing_of_its_own),
+        cmocka_unit_test(merge_of_a_stranger_accepts_nothing_of_its_own),
+        cmocka_unit_test(branch_whose_policy_cannot_be_read_judges_by_no_older_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
