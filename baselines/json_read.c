@@ -45,7 +45,7 @@ static int wrong(struct reader *r, const char *what)
 static struct node *new_node(struct reader *r)
 {
     struct pool *pool = &r->pool;
-    if (pool->used == pool->most)
+    if (pool->used >= pool->most)
         return NULL;
     if (pool->used == pool->made * CHUNK) {
         pool->chunks = xgrow(pool->chunks, pool->made, &pool->room, sizeof(struct node *));
@@ -216,7 +216,13 @@ static int settle_number(struct node *out, struct reader *r, char *text, bool re
     if (exponent) {
         char shortest[NUMBER_TEXT];
         number_text(shortest, value);
-        out->text = arena_strdup(r->arena, shortest);
+        const size_t size = strlen(shortest) + 1;
+        if (size <= length + 1) {
+            memcpy(text, shortest, size);
+        } else { // it takes the room of a node
+            out->text = arena_strdup(r->arena, shortest);
+            r->pool.most--;
+        }
     } else if (real) {
         while (text[length - 1] == '0')
             text[--length] = '\0';

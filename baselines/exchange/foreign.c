@@ -504,8 +504,7 @@ void foreign_label(struct foreign *f, const char *name, const char *value)
 {
     if (f->label_count == FOREIGN_LABELS)
         return;
-    f->label[f->label_count].name = name;
-    f->label[f->label_count++].value = value;
+    f->label[f->label_count++] = (struct foreign_label){name, value};
 }
 
 static bool is_time(double time_ns)
@@ -540,10 +539,11 @@ static void keep(struct import *in, const struct foreign *f, const double *times
     t->problem = arena_strdup(arena, problem);
     t->of.name = arena_strdup(arena, f->name);
     t->of.detail = arena_strdup(arena, f->detail ? f->detail : "imported");
-    for (size_t i = 0; i < f->label_count; i++) {
-        t->of.label[i].name = arena_strdup(arena, f->label[i].name);
-        t->of.label[i].value = arena_strdup(arena, f->label[i].value);
-    }
+    if (f->label_count)
+        t->of.label = arena_alloc(arena, f->label_count * sizeof(*f->label));
+    for (size_t i = 0; i < f->label_count; i++)
+        t->of.label[i] = (struct foreign_label){arena_strdup(arena, f->label[i].name),
+                                                arena_strdup(arena, f->label[i].value)};
 }
 
 int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,

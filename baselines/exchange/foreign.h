@@ -16,6 +16,12 @@
 // Longer names than this have always been cut, and a series' name never changes.
 enum { FOREIGN_NAME_TEXT = 64, FOREIGN_LABELS = 24 };
 
+// What was the same in most files, and tells rows apart in some: a grid, a swizzle. Where it
+// differs within a series, it becomes a part of the kernel's name.
+struct foreign_label {
+    const char *name, *value;
+};
+
 // A benchmark on its way to a series. Zeroed, but for what the file says of it.
 struct foreign {
     const char *name; // what tells it from the file's other ones; shown in errors
@@ -35,11 +41,7 @@ struct foreign {
     size_t number_count;
     bool settled;    // the name is whole
     const char *odd; // an axis that should be a type and is none; a part of the name of no GEMM
-    // What was the same in most files, and tells rows apart in some: a grid, a swizzle. Where it
-    // differs within a series, it becomes a part of the kernel's name.
-    struct {
-        const char *name, *value;
-    } label[FOREIGN_LABELS];
+    struct foreign_label *label; // room for FOREIGN_LABELS; NULL: it has none
     size_t label_count;
 };
 

@@ -141,7 +141,9 @@ static void put_labels(struct foreign *f, const struct csv *csv, size_t row)
 static int read_row(struct import *in, const struct csv *csv, size_t row, struct error *err)
 {
     const char *kind = foreign_field(csv, row, "OperationKind");
+    struct foreign_label labels[FOREIGN_LABELS];
     struct foreign f = {.name = foreign_field(csv, row, "Operation"),
+                        .label = labels,
                         .state = read_state(csv, row),
                         .detail = foreign_field(csv, row, "Disposition"),
                         .regime = "cutlass profiler"};

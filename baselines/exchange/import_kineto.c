@@ -71,7 +71,9 @@ static int add_launches(struct import *in, const struct node *file, const struct
     struct arena *arena = &in->run.arena;
     const char *device = device_name(file, launches->device);
     double *times_ns = arena_alloc(arena, count * sizeof(*times_ns));
-    struct foreign f = {.name = launches->name, .state = MEASURED_OK, .regime = "kineto trace"};
+    struct foreign_label labels[FOREIGN_LABELS];
+    struct foreign f = {
+        .name = launches->name, .state = MEASURED_OK, .regime = "kineto trace", .label = labels};
     f.device = foreign_device(
         in, "cuda", arena_printf(arena, "kineto:%s:%lld", device, (long long)launches->device),
         device);

@@ -77,7 +77,9 @@ static int add_launch(struct import *in, const struct csv *csv, const struct lau
     const char *host = foreign_field(csv, row, "Host Name");
     const char *device = foreign_field(csv, row, "Device");
     struct arena *arena = &in->run.arena;
+    struct foreign_label labels[FOREIGN_LABELS];
     struct foreign f = {.name = arena_printf(arena, "%s on %s:%s", name, host, device),
+                        .label = labels,
                         .state = MEASURED_OK,
                         .regime = "ncu",
                         .clock_hz = launch->clock_hz > 0 ? launch->clock_hz : 0};

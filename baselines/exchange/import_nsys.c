@@ -31,8 +31,11 @@ static int add_group(struct import *in, const struct group *g, const char *regim
                      struct error *err)
 {
     struct arena *arena = &in->run.arena;
-    struct foreign f = {
-        .name = arena_strdup(arena, g->name), .state = MEASURED_OK, .regime = regime};
+    struct foreign_label labels[FOREIGN_LABELS];
+    struct foreign f = {.name = arena_strdup(arena, g->name),
+                        .state = MEASURED_OK,
+                        .regime = regime,
+                        .label = labels};
     f.device = foreign_device(in, "cuda", g->device, g->device_name);
     foreign_name(&f, foreign_bare_name(arena, g->name));
     foreign_label(&f, "t", f.typed ? dtype_name(f.problem.in) : "");

@@ -76,25 +76,29 @@ static char *samples_path(const struct import *in, const char *named)
     return xprintf("%s/%s", in->source->beside, folder);
 }
 
-static int read_samples(double *out, size_t count, const char *path)
+// In the arena; NULL: they are not there. Nothing is made for what a state only claims.
+static double *read_samples(size_t count, const char *path, struct arena *arena)
 {
     struct stat info;
-    int status = -1, file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    uint32_t *bits = xcalloc(count, sizeof(*bits));
-    const size_t bytes = count * sizeof(*bits);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const size_t bytes = count * sizeof(uint32_t);
+    double *times_ns = NULL;
+    uint32_t *bits = NULL;
     if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
-        info.st_size == (off_t)bytes && read(file, bits, bytes) == (ssize_t)bytes)
-        status = 0;
-    for (size_t i = 0; i < count && status == 0; i++) {
+        info.st_size == (off_t)bytes)
+        bits = xcalloc(count, sizeof(*bits));
+    if (bits && read(file, bits, bytes) == (ssize_t)bytes)
+        times_ns = arena_alloc(arena, count * sizeof(*times_ns));
+    for (size_t i = 0; times_ns && i < count; i++) {
         const uint32_t word = le32toh(bits[i]);
         float seconds;
         memcpy(&seconds, &word, sizeof(seconds));
-        out[i] = (double)seconds * 1e9;
+        times_ns[i] = (double)seconds * 1e9;
     }
     if (file >= 0)
         close(file);
     free(bits);
-    return status;
+    return times_ns;
 }
 
 // The times of a state that says that it has some: NULL where it has none, or they are not there.
@@ -107,12 +111,11 @@ static double *find_samples(size_t *count, struct import *in, const struct node 
     if (!named || !size || parse_int64(&said, size) || said < 1 || said > SAMPLES_MOST)
         return NULL;
     char *path = samples_path(in, named);
-    double *times_ns = arena_alloc(&in->run.arena, (size_t)said * sizeof(*times_ns));
-    *count = (size_t)said;
-    const bool there = path && read_samples(times_ns, *count, path) == 0;
-    in->report.means += !there;
+    double *times_ns = path ? read_samples((size_t)said, path, &in->run.arena) : NULL;
+    *count = times_ns ? (size_t)said : *count;
+    in->report.means += !times_ns;
     free(path);
-    return there ? times_ns : NULL;
+    return times_ns;
 }
 
 // The file's device of that number.
