@@ -41,10 +41,20 @@ static const struct model *find_model(struct bias_table *biases, const struct co
     }
     if (!policy->bias)
         return model;
+    const bool committed = !context->options->policy;
+    if (committed && (policy->bias[0] == '/' || strstr(policy->bias, ".."))) {
+        error_set(err,
+                  "%s: measure.bias = %.80s: a committed policy cannot name a file outside of the "
+                  "repository; give the policy by --policy",
+                  policy->label, policy->bias);
+        return NULL;
+    }
     char *path = policy->bias[0] == '/'
                      ? xstrdup(policy->bias)
-                     : xprintf("%s/%s", context->options->repository, policy->bias);
-    int status = bias_file_read(biases, path, model, err);
+                     : xprintf("%s/%s", repository_directory(context->repository), policy->bias);
+    int status = committed ? repository_refuse_brought(path, BROUGHT_LINKS, err) : 0;
+    if (status == 0)
+        status = bias_file_read(biases, path, model, err);
     free(path);
     return status ? NULL : model;
 }

@@ -9,6 +9,7 @@
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
 #include "model/gate/verdict.h"
+#include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/test.h"
 
@@ -17,11 +18,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct helper_opened repo;
+static struct options options = {.policy = "given.cfg"};
+
 // Two kernels alike; only the first has a bias of a factor of two.
 static int predict(double times_ns[2], const struct policy *policy, struct error *err)
 {
-    const struct options options = {.repository = "/nowhere"};
-    struct context context = {.options = &options, .policy = *policy};
+    struct context context = {.options = &options, .repository = repo.open, .policy = *policy};
     struct context_device device = {.gpu = *gpu_find("h200-sxm")};
     struct result results[2] = {{.kernel = "biased"}, {.kernel = "plain"}};
     struct task tasks[2] = {{.device = &device}, {.device = &device}};
@@ -65,7 +68,42 @@ static void missing_models_and_biases_are_errors_before_measuring(void **state)
     assert_non_null(strstr(err.text, "crystal-ball"));
     const struct policy absent = {.label = "policy", .model = "hopper", .bias = "bias.csv"};
     assert_int_equal(predict(times_ns, &absent, &err), -1);
-    assert_non_null(strstr(err.text, "/nowhere/bias.csv")); // beside the repository
+    char *path = xprintf("%s/bias.csv", repo.repo.directory);
+    assert_non_null(strstr(err.text, path));
+    free(path);
+}
+
+static void a_committed_policy_names_no_bias_outside_of_the_repository(void **state)
+{
+    static const char *const outside[] = {"/etc/passwd", "../bias.csv", "ci/../../bias.csv"};
+    double times_ns[2];
+    struct error err;
+    (void)state;
+    options.policy = NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(outside); i++) {
+        const struct policy policy = {.label = "policy", .model = "hopper", .bias = outside[i]};
+        assert_int_equal(predict(times_ns, &policy, &err), -1);
+        assert_non_null(strstr(err.text, "cannot name a file outside of the repository"));
+    }
+    options.policy = "given.cfg";
+}
+
+static int set_up(void **state)
+{
+    void *opened;
+    if (helper_opened_set_up(&opened))
+        return -1;
+    repo = *(struct helper_opened *)opened;
+    free(opened);
+    return scratch_set_up(state);
+}
+
+static int tear_down(void **state)
+{
+    repository_close(repo.open);
+    helper_repo_remove(&repo.repo);
+    arena_free(&repo.arena);
+    return scratch_tear_down(state);
 }
 
 // A series whose earlier runs took 100 us, of code "old", and that takes `time_ns` now; the store
@@ -193,8 +231,9 @@ int main(void)
         cmocka_unit_test(a_plain_run_says_why_a_kernel_was_not_recorded),
         cmocka_unit_test(predictions_carry_the_bias_of_their_kernel),
         cmocka_unit_test(missing_models_and_biases_are_errors_before_measuring),
+        cmocka_unit_test(a_committed_policy_names_no_bias_outside_of_the_repository),
         cmocka_unit_test(a_linked_code_has_the_verdict_of_its_link),
         cmocka_unit_test(same_code_measured_again_is_never_the_kernels_fault),
     };
-    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }
