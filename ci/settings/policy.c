@@ -216,8 +216,9 @@ enum type {
     TYPE_SECONDS,
     TYPE_BYTES,
     TYPE_SEED,
-    TYPE_FRACTION, // "0.3%", "0.3 %" or 0.003
-    TYPE_AMOUNT,   // 1.5, or a whole number with k, m or g
+    TYPE_FRACTION,  // "0.3%", "0.3 %" or 0.003
+    TYPE_TOLERANCE, // likewise, or "type": CAPTURE_BY_TYPE
+    TYPE_AMOUNT,    // 1.5, or a whole number with k, m or g
     TYPE_BOOL,
     TYPE_CHOICE, // bool: false for the first word, true for the second
     TYPE_WORD,   // the word itself, one of two
@@ -296,7 +297,7 @@ static const struct key {
     {"capture", "range", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, range), 0, 0, {0}},
     {"capture", "launch", OWN_CAPTURE, TYPE_COUNT, AT(policy_capture, launch), 1, 1e9, {0}},
     {"capture", "problem", OWN_CAPTURE, TYPE_TEXT, AT(policy_capture, problem), 0, 0, {0}},
-    {"capture", "tolerance", OWN_CAPTURE, TYPE_FRACTION, AT(policy_capture, tolerance), 0, 1, {0}},
+    {"capture", "tolerance", OWN_CAPTURE, TYPE_TOLERANCE, AT(policy_capture, tolerance), 0, 1, {0}},
     {"capture", "limit", OWN_CAPTURE, TYPE_BYTES, AT(policy_capture, limit_bytes), 1, 1e12, {0}},
     {"capture", "regime", OWN_CAPTURE, TYPE_REGIMES, AT(policy_capture, regimes), 0, 0, {0}},
     {"capture", "margin", OWN_CAPTURE, TYPE_FRACTION, AT(policy_capture, margin), 1e-4, 1, {0}},
@@ -588,6 +589,12 @@ static int read_value(void *field, const struct reading *r, struct error *err)
             return refuse(r, err, "needs a whole number, 0 or more");
         *(bool *)field = true;
         return 0;
+    case TYPE_TOLERANCE:
+        if (r->entry->value && strcmp(r->entry->value, "type") == 0) {
+            *(double *)field = CAPTURE_BY_TYPE;
+            return 0;
+        }
+        return read_fraction(field, r, err);
     case TYPE_FRACTION:
         return read_fraction(field, r, err);
     case TYPE_AMOUNT:

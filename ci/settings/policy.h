@@ -27,7 +27,7 @@
 //                        (the first section whose GLOB matches rules)
 //     [capture "NAME"]   command = SHELL (run in the built commit, with the GPU)   kernel = GLOB or
 //                        range = GLOB (of NVTX ranges)   launch = N   problem = PROBLEM
-//                        tolerance = 0.1%   limit = BYTES   margin = 0.5%   regime = WORDS
+//                        tolerance = 0.1% or type   limit = BYTES   margin = 0.5%   regime = WORDS
 //     [mix "NAME"]       problem = WEIGHT MxNxK:TYPE... (repeated)   kernel = GLOB   margin = 0.2%
 //     [metric "NAME"]    what = WORD (ci/settings/metric.h; without: NAME)   margin = 1%
 //                        least = N (in its own unit: a smaller change does not count)
@@ -129,6 +129,8 @@ struct policy_toolchain {
     bool foreign; // the container is of a checkout that may be a stranger's (policy_confine())
 };
 
+#define CAPTURE_BY_TYPE (-1.0)
+
 // A program that is run once so that its launches, or the launches of its ranges, become a
 // series of this name (ci/gate/capturing.h).
 struct policy_capture {
@@ -138,7 +140,7 @@ struct policy_capture {
     const char *range;    // fnmatch of NVTX ranges; NULL: a kernel
     uint32_t launch;      // which of those that match, from 1; 0: one of each shape
     const char *problem;  // text; NULL: what its range is named as, or capture=1:fp32
-    double tolerance;     // relative to the largest result; 0: bit by bit
+    double tolerance;     // relative to the largest result; 0: bit by bit; or CAPTURE_BY_TYPE
     uint64_t limit_bytes; // of all that its buffers hold; 0: 2 GiB
     uint32_t regimes;     // as policy_kernel's
     double margin;        // 0: the gate's

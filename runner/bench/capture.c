@@ -317,6 +317,49 @@ static void find_traits(struct traits *out, const struct record *record, struct 
     out->registers = list.count ? list.items[0].registers : 0;
 }
 
+// ---- types ----
+
+// TMA descriptors say what they are of.
+static bool described_type(enum dtype *out, uint32_t type)
+{
+    static const int types[RECORD_MAP_TYPES] = {
+        [RECORD_MAP_FP16] = 1 + DTYPE_FP16,     [RECORD_MAP_FP32] = 1 + DTYPE_FP32,
+        [RECORD_MAP_FP64] = 1 + DTYPE_FP64,     [RECORD_MAP_BF16] = 1 + DTYPE_BF16,
+        [RECORD_MAP_FP32_FTZ] = 1 + DTYPE_FP32, [RECORD_MAP_TF32] = 1 + DTYPE_FP32,
+        [RECORD_MAP_INT32] = 1 + DTYPE_INT32};
+    if (type < RECORD_MAP_TYPES && types[type])
+        *out = (enum dtype)(types[type] - 1);
+    return type < RECORD_MAP_TYPES && types[type];
+}
+
+// The type of what was written, where a descriptor is of it.
+static void infer_type(struct record *record)
+{
+    for (size_t l = 0; l < record->launch_count; l++) {
+        const struct record_launch *launch = &record->launches[l];
+        for (uint32_t i = 0; i < launch->map_count; i++) {
+            const struct record_map *map = &launch->maps[i];
+            const size_t which = (size_t)(map->buffer - RECORD_CAPTURED);
+            enum dtype type;
+            if (map->buffer >= RECORD_CAPTURED && which < record->content_count &&
+                record->contents[which].after && described_type(&type, map->type))
+                record->problem.in = record->problem.out = type;
+        }
+    }
+}
+
+// Two units in the last place of the largest result. Sums of FP32 in another order differ by more.
+static double tolerance_of(enum dtype type)
+{
+    return type == DTYPE_BF16 || type == DTYPE_INT8 ? 0x1p-7
+           : type == DTYPE_FP16                     ? 0x1p-10
+           : type == DTYPE_E4M3                     ? 0x1p-3
+           : type == DTYPE_E5M2                     ? 0x1p-2
+           : type == DTYPE_FP64                     ? 0x1p-44
+           : type == DTYPE_INT32                    ? 0
+                                                    : 0x1p-16;
+}
+
 // What the record is of: its range's problem, or the series'. 1: none of both.
 static int settle_problem(struct record *record, const struct capture_series *series, size_t shapes,
                           struct error *err)
@@ -325,8 +368,12 @@ static int settle_problem(struct record *record, const struct capture_series *se
     if (problem_parse(&unnamed, "capture=1", err))
         return -1;
     record->problem = problem_in(&record->problem, REGIME_COLD);
-    if (!problem_equal(&record->problem, &unnamed) || !series->problem)
+    if (!problem_equal(&record->problem, &unnamed))
         return 0;
+    if (!series->problem) {
+        infer_type(record);
+        return 0;
+    }
     if (shapes > 1)
         return error_set(err,
                          "it launched %zu shapes, and the policy names one problem: choose one by "
@@ -422,7 +469,8 @@ static int make_series(struct capture_made *out, const char *folder, const char 
     }
     if (status == 0) {
         text_copy(record.kernel, sizeof(record.kernel), out->name);
-        record.tolerance = series->tolerance;
+        record.tolerance =
+            series->tolerance < 0 ? tolerance_of(record.problem.out) : series->tolerance;
         record.note[0] = '\0';
         blank_addresses(&record);
         find_code(out->code, &record, &arena);

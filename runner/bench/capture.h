@@ -40,7 +40,7 @@ int capture_surveys(struct capture_surveys *out, const char *folder, struct aren
 struct capture_series {
     const char *name;
     const struct problem *problem; // NULL: none is named, and each is capture=1 but for its range
-    double tolerance;
+    double tolerance;              // below 0: two units in the last place of the type of results
     const char *shared; // folder where contents that several captures have lie once; NULL: nowhere
 };
 struct capture_made {

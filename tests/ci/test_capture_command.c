@@ -222,6 +222,46 @@ static void each_shape_is_a_series_of_what_its_range_is_named_as(void **state)
     free(copy);
 }
 
+// A record of a launch whose output a TMA descriptor is of, in BF16, and no policy names a problem.
+static const char described[] =
+    "{ printf "
+    "'record\\tversion=4\\tkernel=capture\\tproblem=capture=1:fp32\\tworkspace=0\\tnote=\\n"
+    "image\\tsize=1\\ncontent\\tbytes=4096\\tbefore=7.0.before\\tafter=7.0.after\\n"
+    "launch\\tfunction=f\\tgrid_x=1\\tgrid_y=1\\tgrid_z=1\\tblock_x=32\\tblock_y=1\\tblock_z=1"
+    "\\tcluster_x=1\\tcluster_y=1\\tcluster_z=1\\tshared=0\\tcooperative=0\\tprogrammatic=0"
+    "\\tcarveout=-1\\timage=1\\nparameter\\toffset=0\\tbytes='\n"
+    "head -c 256 /dev/zero | tr '\\0' 0\n"
+    "printf '\\ntensormap\\tat=0\\tbuffer=captured0\\toffset=0\\ttype=bf16\\tdims=64\\tstrides="
+    "\\tbox=64\\telements=1\\tinterleave=0\\tswizzle=0\\tpromote=0\\tnan=0\\nend\\nx'; } "
+    ">$PLUMB_CAPTURE/record.7\n"
+    "head -c 4096 /dev/zero >$PLUMB_CAPTURE/7.0.before\n"
+    "head -c 4096 /dev/zero >$PLUMB_CAPTURE/7.0.after\n";
+
+static void a_type_that_is_declared_or_described_gives_a_tolerance(void **state)
+{
+    char id[OBJECT_ID_TEXT];
+    char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
+    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
+    helper_write_text(policy, "[build]\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
+                              "[capture \"told\"]\n\tcommand = sh run.sh\n\tkernel = f\n"
+                              "\ttolerance = type\n\tproblem = rows=8:fp16\n"
+                              "[capture \"seen\"]\n\tcommand = sh run.sh\n\tkernel = f\n"
+                              "\ttolerance = type\n");
+    assert_int_equal(library_shell(copy), 0);
+    make_repository();
+    commit(id, NULL, 1, described);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "seen                         capture=1:bf16",
+                 "list", "series", id, "--policy", policy, "--bench", bench);
+    assert_int_equal(
+        library_shell("grep -aq tolerance=0.0078125 .plumb/cache/*/out/*seen/series.1"), 0);
+    assert_int_equal(library_shell("grep -aq tolerance=0.0009765625 "
+                                   ".plumb/cache/*/out/*told/series.1"),
+                     0);
+    free(policy);
+    free(bench);
+    free(copy);
+}
+
 static void m_n_and_k_are_a_gemm(void **state)
 {
     static const char *const same[][2] = {{"m=4096,n=4097,k=7168:bf16", "4096x4097x7168:bf16"},
@@ -283,6 +323,7 @@ int main(void)
         cmocka_unit_test(sections_are_written_for_what_takes_time),
         cmocka_unit_test(a_policys_capture_is_gated),
         cmocka_unit_test(each_shape_is_a_series_of_what_its_range_is_named_as),
+        cmocka_unit_test(a_type_that_is_declared_or_described_gives_a_tolerance),
         cmocka_unit_test(m_n_and_k_are_a_gemm),
         cmocka_unit_test(every_cut_and_every_flipped_byte_of_a_survey_is_survived),
     };

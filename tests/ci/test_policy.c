@@ -240,7 +240,8 @@ static void a_capture_is_a_rule_and_a_problem(void **state)
         "[device \"gpu\"]\n\tkind = cuda\n[problems \"p\"]\n\tproblem = 1x1x1:fp32\n"
         "[kernel \"*\"]\n\tproblems = p\n[capture \"softmax\"]\n\tcommand = python3 bench.py\n"
         "\tkernel = softmax_*\n\tlaunch = 3\n\tproblem = rows=2048,cols=1000:bf16\n"
-        "\ttolerance = 0.1%\n\tmargin = 0.5%\n[capture \"layer\"]\n\tcommand = ./x\n\trange = l*\n";
+        "\ttolerance = 0.1%\n\tmargin = 0.5%\n[capture \"layer\"]\n\tcommand = ./x\n\trange = l*\n"
+        "\ttolerance = type\n";
     static const struct policy_device gpu = {.name = "gpu", .kind = "cuda"};
     struct policy policy;
     struct error err;
@@ -250,7 +251,7 @@ static void a_capture_is_a_rule_and_a_problem(void **state)
     const struct policy_capture *softmax = &policy.captures[0], *layer = &policy.captures[1];
     assert_int_equal(softmax->launch, 3);
     assert_int_equal(layer->launch, 0);
-    assert_true(softmax->tolerance == 0.001 && layer->tolerance == 0);
+    assert_true(softmax->tolerance == 0.001 && layer->tolerance < 0);
     assert_string_equal(layer->range, "l*");
     const struct policy_kernel *rule = policy_rule(&policy, "softmax", &gpu);
     assert_string_equal(rule->pattern, "softmax");
