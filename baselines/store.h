@@ -388,6 +388,7 @@ struct import_source {
     const struct problem *problem; // of benchmarks that name none; NULL: they are left out
     const char *kernel;            // only kernels of this name (fnmatch); NULL: all
     const char *exclude;           // but not of this one; NULL: none
+    const char *control;           // kernels of this name never change; NULL: as the file says
     const char *device;            // its UUID; NULL: as the file says
     const char *unit;              // of columns that name none, "ms" or "TFLOPS"; NULL: left out
     const char *beside;            // the folder where files lie that this one names; NULL: nowhere

@@ -10,6 +10,7 @@
 #include "model/base.h"
 
 #include <assert.h>
+#include <fnmatch.h>
 #include <string.h>
 
 int import_blame(const struct import *in, struct error *err)
@@ -217,6 +218,8 @@ static int is_there(bool *out, struct import *in, const struct result *result, s
 
 int import_result(struct import *in, const struct result *result, struct error *err)
 {
+    const char *control = in->source->control;
+    struct result named = *result;
     bool there;
     assert(in->open);
     if (count_handled(in, err))
@@ -231,7 +234,8 @@ int import_result(struct import *in, const struct result *result, struct error *
     if (!range_is_name(result->kernel, sizeof(result->kernel)))
         return import_refuse(in, "a kernel's name is 1 to 200 bytes of UTF-8 without control bytes",
                              err);
-    if (store_save_result(in->store, &in->run, result, err))
+    named.control |= control && fnmatch(control, result->kernel, 0) == 0;
+    if (store_save_result(in->store, &in->run, &named, err))
         return import_blame(in, err);
     in->added.measurements++;
     return 0;

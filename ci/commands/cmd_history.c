@@ -14,6 +14,7 @@
 #include "ci/settings/text_file.h"
 #include "model/base.h"
 #include "model/history/changepoint.h"
+#include "model/history/control.h"
 #include "model/history/focus.h"
 #include "model/history/shape.h"
 #include "reports/text/clean.h"
@@ -27,7 +28,7 @@
 
 struct arguments {
     struct options options;
-    const char *csv, *column, *where; // what follows is of the store, without a CSV file
+    const char *csv, *column, *where, *control; // what follows is of the store, without a CSV file
     struct history_wanted wanted;
     const char *epochs; // file; NULL: the repository's
     const char *format; // table, csv or json
@@ -939,6 +940,51 @@ static int history_store(struct context *context, const struct arguments *a,
     return status;
 }
 
+// As logs; -1: one is no time.
+static int take_logs(struct series_csv *series, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        if (series->values[i] <= 0)
+            return error_set(err,
+                             "%s, column %s: %g at index %zu; --control divides, and needs "
+                             "values above 0",
+                             name, series->column, series->values[i], i);
+        series->values[i] = log(series->values[i]);
+    }
+    return 0;
+}
+
+// Divides out what the column of a control says of the machine.
+static int divide_out(struct series_csv *series, const struct arguments *a, const char *text,
+                      size_t length, const char *name, struct error *err)
+{
+    struct series_csv control = {0};
+    if (series_csv_parse(&control, text, length, name, a->control, a->where, err))
+        return -1;
+    double *levels = arena_alloc(&control.arena, (control.count + 1) * sizeof(*levels));
+    int status = 0;
+    if (strcmp(control.column, series->column) == 0)
+        status = error_set(err, "%s: --control=%.60s is the series itself", name, a->control);
+    else if (control.count != series->count)
+        status = error_set(err, "%s: columns %s and %s do not have the same rows", name,
+                           series->column, control.column);
+    else if (take_logs(series, name, err) || take_logs(&control, name, err))
+        status = -1;
+    if (status == 0) {
+        control_levels(levels, control.values, control.count);
+        const double share =
+            control_take_off(series->values, levels, control.values, control.count);
+        for (size_t i = 0; i < series->count; i++)
+            series->values[i] = exp(series->values[i]);
+        series->why = arena_printf(&series->arena,
+                                   "%s; the machine is divided out by column %s, and %.0f %% of "
+                                   "its noise",
+                                   series->why, control.column, 100 * share);
+    }
+    series_csv_free(&control);
+    return status;
+}
+
 static int history_csv(const struct arguments *a, const struct format *format, struct error *err)
 {
     const char *name = strcmp(a->csv, "-") == 0 ? "standard input" : a->csv;
@@ -950,6 +996,8 @@ static int history_csv(const struct arguments *a, const struct format *format, s
     int failed = series_csv_parse(&series, text, length, name, a->column, a->where, err);
     if (!failed && series.count == series.missing)
         failed = error_set(err, "%s, column %s: no numbers", name, series.column);
+    if (!failed && a->control)
+        failed = divide_out(&series, a, text, length, name, err);
     if (!failed) {
         struct series_view view = {.title = name,
                                    .column = series.column,
@@ -1000,6 +1048,10 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("csv", 0, "FILE", "Series from a CSV file instead, '-' for standard input", csv),
     OPTION_TEXT("column", 0, "NAME",
                 "Column by name or by number from 1 [the only column of numbers]", column),
+    OPTION_TEXT(
+        "control", 0, "NAME",
+        "Column of code that never changed: what moves it is the machine, and is divided out",
+        control),
     OPTION_TEXT("where", 0, "NAME=VALUE", "Only rows that say so; more after commas", where),
     OPTION_TEXT("format", 'f', "FORMAT", "table, csv or json [table]", format),
     {0},
@@ -1017,12 +1069,15 @@ static int check(void *arguments, struct error *err)
                          a->options.words.items[0]);
     if (a->wanted.toolchain && a->wanted.comparisons)
         return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
-    if ((a->column || a->where) && !a->csv)
-        return error_set(err, "--%s belongs to --csv FILE", a->column ? "column" : "where");
+    if ((a->column || a->where || a->control) && !a->csv)
+        return error_set(err, "--%s belongs to --csv FILE",
+                         a->column  ? "column"
+                         : a->where ? "where"
+                                    : "control");
     if (a->csv && (w->kernel || w->problem || w->device || w->toolchain || w->comparisons ||
                    w->points || a->epochs || a->accuracy || a->options.policy))
         return error_set(err, "--csv FILE is a series by itself; of the other options it takes "
-                              "--column, --where and --format");
+                              "--column, --control, --where and --format");
     return 0;
 }
 

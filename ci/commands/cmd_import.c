@@ -17,7 +17,7 @@
 
 struct arguments {
     struct options options;
-    const char *format, *commit, *kernel, *exclude, *device, *unit;
+    const char *format, *commit, *kernel, *exclude, *control, *device, *unit;
     struct problem problem;
     bool problem_given, strict;
 };
@@ -48,6 +48,9 @@ static const struct command_option own_options[] = {
                take_problem, "MxNxK:TYPE"),
     OPTION_TEXT("kernel", 0, "PATTERN", "Of other tools: only these kernels", kernel),
     OPTION_TEXT("exclude", 0, "PATTERN", "Of other tools: but not these kernels", exclude),
+    OPTION_TEXT("control", 0, "PATTERN",
+                "These kernels never change: what moves them is the machine, and is divided out",
+                control),
     OPTION_FLAG("strict", 0,
                 "Refuse a file with a row that cannot be read, instead of leaving it out", strict),
     OPTION_TEXT("device", 0, "UUID", "Of other tools: what was measured on [as the file says]",
@@ -183,6 +186,7 @@ static int import_file(struct asked *asked, FILE *file, struct error *err)
                                    .problem = a->problem_given ? &a->problem : NULL,
                                    .kernel = a->kernel,
                                    .exclude = a->exclude,
+                                   .control = a->control,
                                    .strict = a->strict,
                                    .device = a->device,
                                    .unit = a->unit,

@@ -8,6 +8,7 @@
 #include "ci/history/history_links.h"
 #include "model/base.h"
 #include "model/history/changepoint.h"
+#include "model/history/control.h"
 #include "model/history/event.h"
 #include "model/history/focus.h"
 #include "model/history/shape.h"
@@ -96,6 +97,7 @@ static int add_control(struct shifts *all, struct store *store, const struct ser
 
 static void settle(struct common_mode *out, struct shifts *all, struct arena *arena)
 {
+    const size_t fewest = out->controls < CONTROLS_FEWEST ? 1 : CONTROLS_FEWEST;
     double *work = xcalloc(all->count, sizeof(*work));
     out->runs = arena_alloc(arena, all->count * sizeof(*out->runs));
     out->shifts = arena_alloc(arena, all->count * sizeof(*out->shifts));
@@ -105,11 +107,15 @@ static void settle(struct common_mode *out, struct shifts *all, struct arena *ar
     for (size_t first = 0, end; first < all->count; first = end) {
         for (end = first; end < all->count && all->items[end].run == all->items[first].run; end++)
             work[end - first] = all->items[end].value;
-        if (end - first < CONTROLS_FEWEST)
+        if (end - first < fewest)
             continue;
         out->runs[out->count] = all->items[first].run;
         out->commits[out->count] = all->items[first].at;
         out->shifts[out->count++] = robust_median(work, end - first);
+    }
+    if (fewest == 1) {
+        out->levels = arena_alloc(arena, (out->count + 1) * sizeof(*out->levels));
+        control_levels(out->levels, out->shifts, out->count);
     }
     free(work);
 }
@@ -127,7 +133,7 @@ int history_common_mode(struct common_mode *out, struct store *store,
         status = add_control(&all, store, &series[i], query, err);
         made.controls++;
     }
-    if (status == 0 && made.controls >= CONTROLS_FEWEST)
+    if (status == 0 && all.count)
         settle(&made, &all, arena);
     free(all.items);
     if (status == 0)
@@ -141,18 +147,30 @@ static int compare_runs(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
+// Of each point its run's place in the common mode; SIZE_MAX: it is not there.
+static size_t shift_of(const struct common_mode *s, int64_t run)
+{
+    const int64_t *found = bsearch(&run, s->runs, s->count, sizeof(*s->runs), compare_runs);
+    return found ? (size_t)(found - s->runs) : SIZE_MAX;
+}
+
 static bool take_off(double *values, const struct stored_points *stored,
                      const struct common_mode *s)
 {
+    const size_t count = s && s->count ? stored->count : 0;
+    double *shifts = xcalloc(2 * count + 1, sizeof(*shifts)), *levels = shifts + count;
     bool any = false;
-    for (size_t i = 0; s && s->count && i < stored->count; i++) {
-        const int64_t *run =
-            bsearch(&stored->points[i].run_id, s->runs, s->count, sizeof(*s->runs), compare_runs);
-        if (!run)
-            continue;
-        values[i] -= s->shifts[run - s->runs];
-        any = true;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = shift_of(s, stored->points[i].run_id);
+        shifts[i] = at == SIZE_MAX ? NAN : s->shifts[at];
+        levels[i] = at == SIZE_MAX || !s->levels ? NAN : s->levels[at];
+        any |= at != SIZE_MAX;
+        if (at != SIZE_MAX && !s->levels)
+            values[i] -= shifts[i];
     }
+    if (any && s->levels)
+        control_take_off(values, levels, shifts, count);
+    free(shifts);
     return any;
 }
 
@@ -269,7 +287,8 @@ static void history_values(struct series_history *out, const struct common_mode 
                            struct arena *scratch)
 {
     out->values = values_of(&out->stored, out->against_model, scratch);
-    out->common_mode = take_off(out->values, &out->stored, common);
+    const bool alone = common && common->levels && out->series->control; // nothing is beside it
+    out->common_mode = !alone && take_off(out->values, &out->stored, common);
 }
 
 // Sets out->breaks and out->changes. `newest`: the stretch ends with the newest point, so the
@@ -610,7 +629,7 @@ int history_kept_chart(struct chart_point **out, size_t *count, struct store *st
 // then a change that was surely found stays.
 
 // Raised when this file would conclude something else from the same points.
-enum { HISTORY_KEPT_VERSION = 6 };
+enum { HISTORY_KEPT_VERSION = 7 };
 
 // What the judgements are made by: settings, the accepted epoch of the series, and which of its
 // points count elsewhere.

@@ -24,13 +24,16 @@
 #include "model/history/event.h"
 #include "model/history/shape.h"
 
-// What the controls of one device did, run by run.
+// What the controls of one device did, run by run. Of CONTROLS_FEWEST and more the median over the
+// controls of log(value / the control's own median) is taken off, in runs that have as many. Fewer
+// have noise of their own: of that a share is taken off (model/history/control.h).
 struct common_mode {
     const char *device_uuid;
-    size_t controls; // used; with fewer than CONTROLS_FEWEST in a run nothing is taken off
-    int64_t *runs;   // ascending
+    size_t controls;                // used
+    int64_t *runs;                  // ascending
     struct history_commit *commits; // of the runs
-    double *shifts; // median over the controls of log(value / the control's own median)
+    double *shifts;
+    double *levels; // of each shift, where controls are few; else NULL
     size_t count;
 };
 
