@@ -171,33 +171,39 @@ static int select_commits(struct commit_list *out, struct context *context,
     return only_new ? keep_new(out, context, toolchain, err) : 0;
 }
 
-// The newest commit decides, and is known: what is stored of it is said again.
-static int conclude_known(const struct answer *answer, struct run *last, struct context *context,
-                          const struct to_build *newest, struct error *err)
+// All runs of the store, read when they are first asked for.
+struct stored_runs {
+    struct run_entry *items;
+    size_t count;
+    bool read;
+};
+
+// What is stored of a commit that is known.
+static int load_known(struct run *last, struct stored_runs *runs, struct context *context,
+                      const struct to_build *what, struct error *err)
 {
     struct arena *arena = &context->arena;
     struct build_record record = {0};
-    struct run_entry *runs = NULL;
-    size_t count = 0;
     bool found = false;
-    const char *toolchain = newest->toolchain->name ? newest->toolchain->name : "";
-    if (store_find_commit_build(&record, &found, context->store, newest->commit,
-                                built_recipe(context, newest->toolchain), arena, err) ||
-        store_list_runs(&runs, &count, context->store, RUN_MEASURE, 0, arena, err))
+    const char *toolchain = what->toolchain->name ? what->toolchain->name : "";
+    if (store_find_commit_build(&record, &found, context->store, what->commit,
+                                built_recipe(context, what->toolchain), arena, err) ||
+        (!runs->read &&
+         store_list_runs(&runs->items, &runs->count, context->store, RUN_MEASURE, 0, arena, err)))
         return -1;
+    runs->read = true;
     run_free(last);
-    *last = (struct run){.head = *newest->commit};
-    for (size_t i = 0; i < count && !last->headline; i++) {
-        if (runs[i].finished_s && strcmp(runs[i].head, newest->commit->id) == 0 &&
-            strcmp(runs[i].toolchain[ROLE_HEAD], toolchain) == 0) {
-            last->conclusion = runs[i].conclusion;
-            last->headline = arena_strdup(&last->arena, runs[i].headline);
+    *last = (struct run){.head = *what->commit};
+    for (size_t i = 0; i < runs->count && !last->headline; i++) {
+        const struct run_entry *e = &runs->items[i];
+        if (e->finished_s && strcmp(e->head, what->commit->id) == 0 &&
+            strcmp(e->toolchain[ROLE_HEAD], toolchain) == 0) {
+            last->conclusion = e->conclusion;
+            last->headline = arena_strdup(&last->arena, e->headline);
         }
     }
     if (found && record.state != MEASURED_OK)
         conclude_unbuilt(last, record.detail);
-    if (last->headline && !answer)
-        output_headline(last);
     return 0;
 }
 
@@ -214,15 +220,58 @@ static const char *out_of(struct context *context, const struct arguments *a,
 // So many commits at once are linked, judged and told. Until then their runs are not finished.
 enum { TOGETHER = 32 };
 
+// How bad it is, for the one exit code of several runs.
+static int severity(enum conclusion conclusion)
+{
+    static const int of[] = {[CONCLUDE_OK] = 0,
+                             [CONCLUDE_UNDECIDED] = 1,
+                             [CONCLUDE_REGRESSION] = 2,
+                             [CONCLUDE_BROKEN] = 3,
+                             [CONCLUDE_FAILED] = 4};
+    return of[conclusion];
+}
+
+// What was said of a commit.
+struct told {
+    enum conclusion conclusion;
+    const char *headline;
+    char head[OBJECT_ID_TEXT];
+};
+
 struct waiting {
     const struct toolchain *toolchain;
     struct measured items[TOGETHER];
     size_t count;
-    struct run last;                  // that was told
+    struct run last;   // that was told
+    struct told worst; // of all that are known, the latest of its kind
+    struct stored_runs stored;
     size_t told[CONCLUDE_FAILED + 1]; // of all that were, by their conclusions
     bool several;                     // commits are asked for
     struct run_tally *tally;
 };
+
+// It counts, and may be the worst so far.
+static void note_run(struct waiting *w, const struct run *run, struct context *context)
+{
+    w->told[run->conclusion] += run->headline != NULL;
+    if (!run->headline ||
+        (w->worst.headline && severity(run->conclusion) < severity(w->worst.conclusion)))
+        return;
+    w->worst = (struct told){.conclusion = run->conclusion,
+                             .headline = arena_strdup(&context->arena, run->headline)};
+    memcpy(w->worst.head, run->head.id, sizeof(w->worst.head));
+}
+
+static int count_known(struct waiting *w, struct context *context, const struct to_build *what,
+                       struct error *err)
+{
+    struct run run = {0};
+    const int status = load_known(&run, &w->stored, context, what, err);
+    if (status == 0)
+        note_run(w, &run, context);
+    run_free(&run);
+    return status;
+}
 
 static int tell(struct waiting *w, struct measured *m, struct context *context,
                 const struct arguments *a, struct error *err)
@@ -235,7 +284,7 @@ static int tell(struct waiting *w, struct measured *m, struct context *context,
     const int told = output_measured(w->tally->answer, &m->run, status, context, out, err);
     run_free(&w->last);
     w->last = m->run;
-    w->told[w->last.conclusion]++;
+    note_run(w, &w->last, context);
     m->run = (struct run){0};
     return told;
 }
@@ -284,7 +333,8 @@ static bool tree_waits(const struct waiting *w, const struct commit *commit)
     return false;
 }
 
-// The last line is of the whole range: the newest commit's verdict, and how the others ended.
+// The last line is of the whole range: the worst of it, which the exit code says too, and how the
+// others ended.
 static void tell_range(const struct waiting *w, struct context *context)
 {
     static const struct {
@@ -303,9 +353,11 @@ static void tell_range(const struct waiting *w, struct context *context)
             text = arena_printf(arena, "%s%s%zu %s", text, count ? ", " : "", of, words[i].word);
         count += of;
     }
-    if (count > 1 && w->last.headline)
-        output_line(arena_printf(arena, "%s (the newest, %.10s; of %zu commits %s)",
-                                 w->last.headline, w->last.head.id, count, text));
+    const struct told *worst = &w->worst;
+    if (count > 1 && worst->headline)
+        output_line(arena_printf(arena, "%s (%s%.10s; of %zu commits %s)", worst->headline,
+                                 strcmp(worst->head, w->last.head.id) == 0 ? "the newest, " : "",
+                                 worst->head, count, text));
 }
 
 // The commit has the code that is known of its tree: its line can be told by it.
@@ -344,7 +396,8 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
             (is_last ? run_known_newest : run_known)(&known, context, &what, false, err))
             return -1;
         known = known || (!anew_of(a) && !is_last && tree_waits(w, what.commit));
-        if (known && !a->options.dry_run && note_known(context, &what, err))
+        if (known && !a->options.dry_run &&
+            (note_known(context, &what, err) || (!is_last && count_known(w, context, &what, err))))
             return -1;
         if (known)
             continue;
@@ -363,23 +416,16 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
         return -1;
     run_tally_say_left(w->tally, commits.count, measured, left);
     run_tally_say_before(w->tally, context, before);
-    if (known && !a->options.dry_run &&
-        conclude_known(w->tally->answer, &w->last, context, &what, err))
-        return -1;
+    if (known && !a->options.dry_run) {
+        if (load_known(&w->last, &w->stored, context, &what, err))
+            return -1;
+        if (w->last.headline && !w->tally->answer)
+            output_headline(&w->last);
+        note_run(w, &w->last, context);
+    }
     if (!w->tally->answer && !a->options.dry_run)
         tell_range(w, context);
     return 0;
-}
-
-// How bad it is, for the one exit code of several runs.
-static int severity(enum conclusion conclusion)
-{
-    static const int of[] = {[CONCLUDE_OK] = 0,
-                             [CONCLUDE_UNDECIDED] = 1,
-                             [CONCLUDE_REGRESSION] = 2,
-                             [CONCLUDE_BROKEN] = 3,
-                             [CONCLUDE_FAILED] = 4};
-    return of[conclusion];
 }
 
 static int run_toolchains(enum conclusion *out, struct run_tally *tally, struct context *context,
@@ -392,7 +438,7 @@ static int run_toolchains(enum conclusion *out, struct run_tally *tally, struct 
     const char *worst = NULL;
     for (size_t i = 0; i < count; i++) {
         struct waiting *w = xcalloc(1, sizeof(*w));
-        const struct run *last = &w->last;
+        const struct told *last = &w->worst;
         w->tally = tally;
         const int status = context_toolchain(&w->toolchain, context, names[i], err) ||
                            run_commits(w, context, a, deadline_s, err);
@@ -481,8 +527,9 @@ const struct command command_run = {
         "toolchain named, every one with a history of its own; what two of them make into the same "
         "bytes is measured once.\n\nMany machines: each measures one stretch into "
         "a store of its own (--part 1/8 --store shard-1.db), and `plumb store merge` joins these; "
-        "ci/fleet does it by Slurm.\n\nThe exit code is about the newest commit (the worst of its "
-        "toolchains): 0 "
-        "no regression, 1 slower than its history, 2 undecided or nothing judged, 3 a kernel is "
+        "ci/fleet does it by Slurm.\n\nThe exit code is the worst of the commits that it tells of, "
+        "by "
+        "each toolchain: 0 no regression, 1 slower than its history, 2 undecided or nothing "
+        "judged, 3 a kernel is "
         "broken, 4 the tool could not do its work.",
 };
