@@ -283,8 +283,10 @@ static void add_candidate(struct init *init, const struct signature *s)
     c->call = shim_call(init->form, s);
     if (s->layout)
         c->call.layout = s->layout;
-    // A kernel that launches its own code; what a library such as cuBLAS launches has no record.
-    c->recorded = !form_is_host(init->form) && !init->sources.libraries[0];
+    // A kernel that launches its own code; what a library such as cuBLAS launches has no record,
+    // nor has what is no GEMM.
+    c->recorded =
+        !form_is_host(init->form) && !form_is_numbers(init->form) && !init->sources.libraries[0];
 }
 
 static int add_example(struct init *init, struct error *err)

@@ -211,6 +211,8 @@ static bool find_initial(struct initial *out, const char *plain, const char *bef
             *out = (struct initial){{sign + 1, close}, at, true};
             return true;
         }
+        if (*sign == ';' && declared)
+            return false; // declared here, and given nothing as a whole
         if (*sign == '=' && sign[1] != '=') {
             struct span rest = {sign + 1, sign + 1 + strcspn(sign + 1, ";")}, one;
             if (!next_part(&one, &rest) || one.end > before)
@@ -244,6 +246,27 @@ static size_t given_as(const struct reading *r, struct span name)
     return i;
 }
 
+// "NAME.x = ...", nearer than what NAME was given as a whole.
+static size_t read_members(struct span out[3], struct reading *r, struct span name,
+                           const char *before, const char *whole)
+{
+    static const char one[] = "1";
+    struct initial initial;
+    size_t count = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const char *member =
+            arena_printf(r->arena, "%.*s.%c", (int)(name.end - name.at), name.at, (int)('x' + i));
+        out[i] = (struct span){one, one + 1};
+        if (find_initial(&initial, r->plain, before,
+                         (struct span){member, member + strlen(member)}) &&
+            !initial.list && (!whole || initial.at > whole)) {
+            out[i] = initial.value;
+            count = i + 1;
+        }
+    }
+    return count;
+}
+
 // Of "dim3(x, y)", "{x, y}" and a variable of these the parts; of all else the whole.
 static size_t read_dims(struct span out[3], struct reading *r, struct span one, const char **before)
 {
@@ -260,8 +283,13 @@ static size_t read_dims(struct span out[3], struct reading *r, struct span one, 
                 list = true;
             }
         }
-        if (list || !is_name(one) || given_as(r, one) < r->given_count ||
-            !find_initial(&initial, r->plain, *before, one))
+        if (list || !is_name(one) || given_as(r, one) < r->given_count)
+            break;
+        const bool known = find_initial(&initial, r->plain, *before, one);
+        const size_t members = read_members(out, r, one, *before, known ? initial.at : NULL);
+        if (members)
+            return members;
+        if (!known)
             break;
         one = initial.value;
         *before = initial.at;

@@ -560,24 +560,38 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// What a launcher launches needs no shim of its own; where another source defines it, that is
-// compiled with the launcher's, unless it is there already.
+// Whether the launcher's source has the kernel, or includes one that has it.
+static bool has_kernel(const struct signature_list *list, const struct signature *launcher,
+                       const char *text, const char *kernel)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct signature *s = &list->items[i];
+        if (s->callee == CALLEE_KERNEL && is_named(s, kernel) &&
+            (strcmp(s->file, launcher->file) == 0 || strstr(text, base_of(s->file))))
+            return true;
+    }
+    return false;
+}
+
+// What a launcher launches needs no shim of its own; where only another source defines it, that is
+// compiled with the launcher's.
 static void join_launchers(struct signature_list *list, const struct launch_list *launches,
                            const struct source_text *sources, size_t count)
 {
     for (size_t i = 0; i < launches->count; i++) {
         const struct launch *l = &launches->items[i];
         struct signature *launcher = l->by ? &list->items[l->by - 1] : NULL;
+        size_t source = 0;
+        while (launcher && source < count && strcmp(sources[source].file, launcher->file) != 0)
+            source++;
+        const bool there = launcher && source < count &&
+                           has_kernel(list, launcher, sources[source].text, l->kernel);
         for (size_t k = 0; launcher && k < list->count; k++) {
             struct signature *s = &list->items[k];
             if (s->callee != CALLEE_KERNEL || !is_named(s, l->kernel))
                 continue;
             s->covered = true;
-            size_t source = 0;
-            while (source < count && strcmp(sources[source].file, launcher->file) != 0)
-                source++;
-            if (ends_with(s->file, ".cu") && strcmp(s->file, launcher->file) != 0 &&
-                source < count && !strstr(sources[source].text, base_of(s->file)))
+            if (!there && ends_with(s->file, ".cu"))
                 launcher->beside = s->file;
         }
     }

@@ -119,6 +119,9 @@ static void kernels_that_are_no_gemm_have_an_example_that_works(void **state)
     plumb_said(&outcome, CONCLUDE_OK, "not understood: sum_rows of src/sum.cu");
     plumb_said(&outcome, CONCLUDE_OK, "/ci/shims/softmax.cu");
     plumb_said(&outcome, CONCLUDE_OK, "CUDA kernels that are no GEMM");
+    char *policy = xprintf("%s/ci/plumb.cfg", directory);
+    assert_false(helper_says(policy, "\ttrust = device-code\n")); // such kernels have no record
+    free(policy);
     commit_what_was_written(directory, 3, id);
     if (have_nvcc()) {
         plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);

@@ -47,6 +47,10 @@ static void names_lead_to_numbers_and_arguments(void **state)
         {"int t = 8 * 4; int b = n / t + (n % t == 0 ? 0 : 1); g<<<b, t>>>(n)",
          "(unsigned)(($a / 32) + ((($a % 32) == 0) ? 0 : 1))", "32"},
         {"auto b = 64; b = 128; other(b); g<<<n, b>>>(n)", "(unsigned)($a)", "128"},
+        {"dim3 grid(1); } void f() { dim3 grid; grid.y = (m + 3) / 4; grid.x = n; g<<<grid, "
+         "32>>>(m, n)",
+         "(unsigned)($b), (unsigned)(($a + 3) / 4)", "32"},
+        {"dim3 grid(1); } void f() { dim3 grid; fill(&grid); g<<<grid, 32>>>(m, n)", NULL, "32"},
         {"g<<<tiles(n), 32>>>(n)", NULL, "32"},
         {"int q = q + 1; g<<<q, 32>>>(n)", NULL, "32"},
         {"int q = 1 / 0; g<<<q, missing>>>(n)", NULL, NULL},

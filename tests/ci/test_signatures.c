@@ -187,6 +187,13 @@ static void a_launcher_covers_its_kernels_in_other_sources(void **state)
     assert_int_equal(list.items[1].arguments[0], ARG_HANDLE);
     assert_string_equal(list.items[1].beside, "src/own.cu");
     assert_null(list.items[3].beside); // it includes it
+    // Of many kernels of one name a launcher has its own.
+    const struct source_text each[] = {
+        {"a.cu", arena_printf(&arena, "__global__ void own%s%s", parameters, run)},
+        {"b.cu", arena_printf(&arena, "__global__ void own%s", parameters)}};
+    struct signature_list own = {0};
+    signatures_find(&own, each, ARRAY_COUNT(each), &arena);
+    assert_null(own.items[1].beside);
 }
 
 static void c_files_give_only_what_is_understood(void **state)
