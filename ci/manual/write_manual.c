@@ -54,14 +54,15 @@ static void add_choices(struct buffer *out, const struct command_option *o)
     bool few = o->value && strcmp(o->name, "format") == 0;
     for (size_t i = 0; o->value && i < ARRAY_COUNT(kinds); i++)
         few |= strcmp(o->value, kinds[i]) == 0;
-    const char *at = strstr(o->help, ": ");
-    at = at ? at + 2 : o->help;
-    for (bool more = few; more;) {
+    const char *at = strstr(o->help, ": "), *note = strchr(o->help, '[');
+    at = at && !(note && note < at) ? at + 2 : o->help;
+    for (bool more = few, last = false; more;) {
         const size_t length = strspn(at, letters);
         buffer_printf(out, " %.*s", (int)length, at);
         at += length;
-        more = strncmp(at, ", ", 2) == 0 || strncmp(at, " or ", 4) == 0;
-        at += !more ? 0 : *at == ',' ? 2 : 4;
+        more = !last && (strncmp(at, ", ", 2) == 0 || strncmp(at, " or ", 4) == 0);
+        last = more && *at == ' ';
+        at += !more ? 0 : last ? 4 : 2;
     }
 }
 
@@ -140,6 +141,10 @@ static void complete_bash(struct buffer *out, const struct command_list *command
                      "    local current=${COMP_WORDS[COMP_CWORD]} "
                      "previous=${COMP_WORDS[COMP_CWORD-1]}\n"
                      "    local options='' valued='' words='' choices=''\n"
+                     "    # --form=ho is three words here.\n"
+                     "    [ \"$current\" != = ] || current=''\n"
+                     "    [ \"${COMP_WORDS[COMP_CWORD]}\" != = ] && [ \"$previous\" != = ] || "
+                     "previous=${COMP_WORDS[COMP_CWORD-1-(${#current}>0)]}\n"
                      "    COMPREPLY=()\n"
                      "    if [ \"$COMP_CWORD\" -eq 1 ] || { [ \"$COMP_CWORD\" -eq 2 ] && "
                      "[ \"$previous\" = help ]; }; then\n"
