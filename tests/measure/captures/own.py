@@ -6,7 +6,7 @@
 
 A line of ROWS: name|command|kernel|launch|regimes|expression. The command runs from the folder
 of the script that calls this; the expression finds the program's own time in what it prints, in ms
-(with "s" before it in seconds). Program and stopwatch take turns, twice; medians are said. A kernel range:NAME
+(with "s" before it in seconds). The program runs alone once more after its capture. A kernel range:NAME
 is an NVTX range; no launch: of each shape.
 """
 import re
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from stopwatch import Bench, trimmed
 
-ROUNDS = 2
+ROUNDS = 1
 
 
 def said(command, expression):

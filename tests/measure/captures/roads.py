@@ -5,7 +5,8 @@
     roads.py PLUMB BASE HEAD [--seconds N] [--regimes stream,isolated] [--sizes 2048,512] [--kinds AA,AB]
 
 BASE and HEAD are folders that roads/build.sh made. Each road's records of both builds are timed in
-pairs by a `bench` of its own; the three take turns, block by block, so that all meet the same device.
+pairs by PROCESSES of `bench`, for where code and data lie in one is worth some tenths of a percent of
+some kernels, whichever the road; all take turns, block by block, so that all meet the same device.
 A line says what changed, in percent of the log ratio head/base, with its standard error, by each road,
 how far each of the two others is from the shim, and whether that is within .1 % above 100 us, .3 %
 below, or two standard errors. Rows of kind AA are identical builds beside themselves.
@@ -23,6 +24,7 @@ from pathlib import Path
 from stopwatch import Bench, trimmed
 
 ROADS = ("shim", "plan", "capture")
+PROCESSES = 4
 TYPES = {"simt": "fp32", "tensor": "bf16-fp32"}
 
 
@@ -55,21 +57,31 @@ def itself(folder, kernel, sizes):
     return {int(size): float(us) for size, us in re.findall(r"(\d+): ([\d.]+) us", said)}
 
 
+def joined(parts):
+    """Mean of processes' (mean, error); its error is the larger of what is within and between."""
+    n = len(parts)
+    mean = sum(p[0] for p in parts) / n
+    within = math.sqrt(sum(p[1] ** 2 for p in parts)) / n
+    between = math.sqrt(sum((p[0] - mean) ** 2 for p in parts) / max(n - 1, 1) / n)
+    return mean, max(within, between)
+
+
 def row(benches, base, head, kernel, size, regime, blocks, own_us):
     problem = f"{size}x{size}x{size}:{TYPES[kernel]}"
-    seen = {road: ([], []) for road in ROADS}
-    for road in ROADS:
+    each = [(road, bench) for road in ROADS for bench in benches[road]]
+    seen = {bench: ([], []) for _, bench in each}
+    for road, bench in each:
         name, file = base[road, size]
-        benches[road].open(name, problem, file, head[road, size][1], regime)
+        bench.open(name, problem, file, head[road, size][1], regime)
     for number in range(blocks):
-        for road in random.sample(ROADS, len(ROADS)):
-            ratios, us = benches[road].block(number)
-            seen[road][0].extend(ratios)
-            seen[road][1].extend(us)
-    for road in ROADS:
-        benches[road].close()
-    found = {road: trimmed(seen[road][0]) for road in ROADS}
-    us = {road: trimmed(seen[road][1])[0] for road in ROADS}
+        for _, bench in random.sample(each, len(each)):
+            ratios, us = bench.block(number)
+            seen[bench][0].extend(ratios)
+            seen[bench][1].extend(us)
+    for _, bench in each:
+        bench.close()
+    found = {road: joined([trimmed(seen[b][0]) for b in benches[road]]) for road in ROADS}
+    us = {road: sum(trimmed(seen[b][1])[0] for b in benches[road]) / PROCESSES for road in ROADS}
     text = [f"{us[road]:.2f}" for road in ROADS]
     text += [f"{100 * x:+.3f}" for road in ROADS for x in found[road]]
     agrees = True
@@ -89,11 +101,12 @@ def option(options, name, otherwise):
 def main():
     plumb, base, head, *options = sys.argv[1:]
     seconds = float(option(options, "--seconds", 1e9))
-    blocks = int(option(options, "--blocks", 24))
+    blocks = int(option(options, "--blocks", 6))
     regimes = option(options, "--regimes", "stream,isolated").split(",")
     sizes = [int(s) for s in option(options, "--sizes", "2048,512").split(",")]
     began, work = time.monotonic(), Path(tempfile.mkdtemp())
-    benches = {road: Bench(f"{Path(plumb).parent}/bench") for road in ROADS}
+    benches = {road: [Bench(f"{Path(plumb).parent}/bench") for _ in range(PROCESSES)]
+               for road in ROADS}
     made = {}
     print("kernel,size,regime,kind,launches,shim_us,plan_us,capture_us,shim_pct,shim_se,plan_pct,plan_se,"
           "capture_pct,capture_se,plan_off,capture_off,agrees,capture_over_own_pct")
@@ -114,10 +127,11 @@ def main():
                                    own[size])
                     except RuntimeError as why:
                         text = f"# {why}"
-                    launches = benches["shim"].launches
+                    launches = benches["shim"][0].launches
                     print(f"{kernel},{size},{regime},{kind},{launches},{text}", flush=True)
-    for bench in benches.values():
-        bench.end()
+    for road in ROADS:
+        for bench in benches[road]:
+            bench.end()
 
 
 main()
