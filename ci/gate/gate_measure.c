@@ -548,7 +548,7 @@ static int alone(struct session *s, const struct task *task, enum sample_role ro
                  struct error *err)
 {
     measuring_fresh(s->m);
-    return measure_solo(s->m, task, role, err);
+    return measure_solo(s->m, task, role, 0, err);
 }
 
 // The base works alone and did not beside the head: that is the head's doing.
@@ -718,13 +718,16 @@ static int save_compared(void *measuring, const struct task *task, struct error 
     return save(task, context, err);
 }
 
+// Enough to see that it works; how long it takes is not asked, and slow kernels take seconds.
+enum { LOOK_SAMPLES = 3 };
+
 // What no run ever launched may be wrong: before it is called the same it is launched once. That
 // takes none of the time that the pairs have.
 static int check_first(const struct task *task, struct measuring *measuring, struct error *err)
 {
     const double begun_s = monotonic_s();
     task_show(task, measuring->context);
-    if (measure_solo(measuring, task, ROLE_HEAD, err))
+    if (measure_solo(measuring, task, ROLE_HEAD, LOOK_SAMPLES, err))
         return -1;
     if (measuring->deadline_s > 0)
         measuring->deadline_s += monotonic_s() - begun_s;
@@ -757,7 +760,7 @@ static int gate_unpaired(const struct task *task, struct measuring *measuring, s
         task_show(task, context);
     if (here)
         status = task->base ? gate_same(task, measuring, err)
-                            : measure_solo(measuring, task, ROLE_HEAD, err);
+                            : measure_solo(measuring, task, ROLE_HEAD, 0, err);
     return status ? -1 : save(task, context, err);
 }
 
@@ -774,7 +777,7 @@ static int gate_failing(bool *known, const struct task *task, struct measuring *
         return 0;
     task_show(task, measuring->context);
     if (!(failure.base && failure.head) &&
-        measure_solo(measuring, task, failure.base ? ROLE_HEAD : ROLE_BASE, err))
+        measure_solo(measuring, task, failure.base ? ROLE_HEAD : ROLE_BASE, 0, err))
         return -1;
     task->result->reused = failure.head;
     return save(task, measuring->context, err);
@@ -823,7 +826,7 @@ static int gate_recorded(bool *made, struct task *task, struct measuring *measur
         return 0;
     if (same)
         return gate_unpaired(task, measuring, err);
-    if (head && measure_solo(measuring, task, ROLE_HEAD, err))
+    if (head && measure_solo(measuring, task, ROLE_HEAD, 0, err))
         return -1;
     return save(task, measuring->context, err);
 }

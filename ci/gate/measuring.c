@@ -434,7 +434,7 @@ void measuring_fill(struct measurement *out, struct measuring *m, const struct t
 }
 
 int measure_solo(struct measuring *m, const struct task *task, enum sample_role role,
-                 struct error *err)
+                 uint32_t count, struct error *err)
 {
     struct sample_list samples = {0};
     struct bench_outcome opened, outcome;
@@ -449,8 +449,8 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {
-        if (bench_solo(&outcome, &samples, m->bench, &m->handle, m->context->policy.samples, 0,
-                       err))
+        if (bench_solo(&outcome, &samples, m->bench, &m->handle,
+                       count ? count : m->context->policy.samples, 0, err))
             goto done;
         lost(m, &outcome);
         if (outcome.state == MEASURED_OK && bench_close(&outcome, m->bench, &m->handle, err))
@@ -510,7 +510,7 @@ static int measure_one(const struct task *task, struct measuring *measuring, boo
     bool found = false;
     if (!again && task_reuse(&found, task, measuring->context, err))
         return -1;
-    return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, err);
+    return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, 0, err);
 }
 
 int solo_measure(struct run *run, const struct task_list *tasks, struct measuring *measuring,

@@ -76,9 +76,9 @@ void measuring_fill(struct measurement *out, struct measuring *measuring, const 
 int measuring_record(bool *made, struct measuring *measuring, const struct task *task,
                      enum sample_role role, struct measurement *instead, struct error *err);
 
-// One side alone: policy->samples samples in result->base or ->head.
+// One side alone: so many samples in result->base or ->head; 0: as many as the policy says.
 int measure_solo(struct measuring *measuring, const struct task *task, enum sample_role role,
-                 struct error *err);
+                 uint32_t count, struct error *err);
 
 // The gate's numbers for a task: the defaults for its device and size (gate_size_ns() of the base's
 // samples, so that measuring and judging again agree), the policy's on top, and the scale

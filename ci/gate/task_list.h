@@ -36,8 +36,8 @@ const char *task_failure_regime(struct context *context);
 // driver that is there now, or that it fails by its own fault; result->head is filled.
 int task_reuse(bool *found, const struct task *task, struct context *context, struct error *err);
 
-// *found: any run, a gate too, has launched the head's code in this series on one of the units;
-// where its results were wrong result->head is filled.
+// *found: any run, a gate too, has launched the head's code in this series on one of the units, or
+// it was right in another regime; where its results were wrong result->head is filled.
 int task_launched(bool *found, const struct task *task, struct context *context, struct error *err);
 
 // Which sides' code the store knows to crash or to hang by its own fault; those

@@ -88,11 +88,13 @@ static int tear_down(void **state)
     return 0;
 }
 
-// In a store of its own.
-static void gate_in(const char *store, enum version base, enum version head)
+// In a store of its own; `more` belongs to the gate.
+static void gate_in(const char *store, enum version base, enum version head, const char *more)
 {
-    helper_repo_policy(policy_path, "\tproblem = 32x32x32:fp32\n",
-                       "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n\ttimeout = 5\n");
+    char *rest =
+        xprintf("[gate]\n\tself-test = 0\n%s[measure]\n\tsamples = 4\n\ttimeout = 5\n", more);
+    helper_repo_policy(policy_path, "\tproblem = 32x32x32:fp32\n", rest);
+    free(rest);
     const char *argv[] = {"gate", "--base",    ids[base], "--head", ids[head],
                           "-p",   policy_path, "--store", store,    NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
@@ -140,7 +142,7 @@ static void a_device_that_is_away_is_said(void **state)
     gate(FINE, ALSO_FINE, one, away);
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 not measured, 1 same; nothing was measured on other");
     plumb_said(&outcome, CONCLUDE_OK,
-               "far 32x32x32:fp32-fp32:tn was not measured: device other is not here");
+               "far 32x32x32:fp32-fp32:tn in a stream was not measured: device other is not here");
 }
 
 static void list_kernels(const char *more)
@@ -184,10 +186,13 @@ static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **stat
 
 static void code_that_nobody_ever_launched_is_launched_before_it_is_the_same(void **state)
 {
-    gate_in("first.db", FINE, FINE);
+    gate_in("first.db", FINE, FINE, "");
     plumb_said(&outcome, CONCLUDE_OK, "1 series of unchanged code was launched and checked");
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
-    gate_in("first.db", FINE, FINE);
+    gate_in("first.db", FINE, FINE, "");
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    assert_null(strstr(outcome.output, "launched and checked"));
+    gate_in("first.db", FINE, FINE, "\tregime = stream\n"); // it was right in another regime
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
     assert_null(strstr(outcome.output, "launched and checked"));
 }
@@ -195,15 +200,15 @@ static void code_that_nobody_ever_launched_is_launched_before_it_is_the_same(voi
 static void code_that_never_worked_is_broken_each_time(void **state)
 {
     for (int turn = 0; turn < 2; turn++) {
-        gate_in("never.db", ALSO_WRONG, STILL_WRONG);
+        gate_in("never.db", ALSO_WRONG, STILL_WRONG, "");
         plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: 1 broken");
         plumb_said(&outcome, CONCLUDE_BROKEN, "gives wrong results, and no run ever saw it work");
     }
     // What worked once was broken by an earlier change; but a commit against itself is asked after.
-    gate_in("once.db", FINE, ALSO_WRONG);
-    gate_in("once.db", ALSO_WRONG, STILL_WRONG);
+    gate_in("once.db", FINE, ALSO_WRONG, "");
+    gate_in("once.db", ALSO_WRONG, STILL_WRONG, "");
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "on the base too: it is the same machine code");
-    gate_in("once.db", STILL_WRONG, STILL_WRONG);
+    gate_in("once.db", STILL_WRONG, STILL_WRONG, "");
     plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: 1 broken");
 }
 
