@@ -112,16 +112,22 @@ static int read_row(struct reader *r, struct fields *f)
     return 0;
 }
 
-// A row's pointers and its text behind them.
-static const char **keep(struct arena *arena, const struct fields *f)
+// A row's pointers and its text behind them, but for fields that the row before has as well: of a
+// million rows most columns say the same. `before` has as many fields; NULL: none.
+static const char **keep(struct arena *arena, const struct fields *f, const char *const *before)
 {
     const size_t pointers = f->count * sizeof(const char *);
-    const char **items = arena_alloc(arena, pointers + f->length);
-    char *text = (char *)items + pointers;
-    if (f->length) // an empty file has no fields, not even an array of none
-        memcpy(text, f->text, f->length);
+    size_t length = 0;
     for (size_t i = 0; i < f->count; i++)
-        items[i] = text + f->begins[i];
+        length += before && !strcmp(f->items[i], before[i]) ? 0 : strlen(f->items[i]) + 1;
+    const char **items = arena_alloc(arena, pointers + length);
+    char *text = (char *)items + pointers;
+    for (size_t i = 0; i < f->count; i++) {
+        const bool same = before && strcmp(f->items[i], before[i]) == 0;
+        items[i] = same ? before[i] : text;
+        if (!same)
+            text = stpcpy(text, f->items[i]) + 1;
+    }
     return items;
 }
 
@@ -201,7 +207,7 @@ static int read_header(struct csv *csv, struct reader *r, struct fields *f)
         }
     }
     csv->columns = f->count;
-    csv->header = keep(r->arena, f);
+    csv->header = keep(r->arena, f, NULL);
     return 0;
 }
 
@@ -223,10 +229,22 @@ static int number_columns(struct csv *csv, struct reader *r, struct fields *f)
     return 0;
 }
 
+// At most so many rows are left: lines that are not empty.
+static size_t rows_left(const struct reader *r)
+{
+    size_t count = 0;
+    bool begins = true;
+    for (const char *at = r->at; at < r->end; at++) {
+        const bool ends = *at == '\n' || *at == '\r';
+        count += begins && !ends;
+        begins = ends;
+    }
+    return count;
+}
+
 static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
 {
-    size_t room = 0;
-    struct csv_row *rows = NULL;
+    struct csv_row *rows = arena_alloc(r->arena, rows_left(r) * sizeof(*rows));
     int failed = 0;
     while (r->at < r->end) {
         if (at_line_end(r)) {
@@ -249,11 +267,10 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
         }
         if (failed)
             break;
-        rows = xgrow(rows, csv->count, &room, sizeof(*rows));
-        rows[csv->count++] = (struct csv_row){keep(r->arena, f), line};
+        const char **before = csv->count ? rows[csv->count - 1].fields : NULL;
+        rows[csv->count++] = (struct csv_row){keep(r->arena, f, before), line};
     }
-    csv->rows = arena_copy(r->arena, rows, csv->count * sizeof(*rows));
-    free(rows);
+    csv->rows = rows;
     return failed;
 }
 

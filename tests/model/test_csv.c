@@ -235,9 +235,27 @@ static void markup_and_json_text_are_escaped(void **state)
     free(text.bytes);
 }
 
+// A million rows of a sweep hold their repeated columns once.
+static void what_a_row_repeats_is_kept_once(void **state)
+{
+    static const char text[] = "a,b,c\n1,x,\n2,x,\n\n3,xx,\n";
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse(&csv, text, strlen(text), "t", &err), 0);
+    assert_int_equal(csv.count, 3);
+    assert_ptr_equal(csv.rows[0].fields[1], csv.rows[1].fields[1]);
+    assert_ptr_not_equal(csv.rows[1].fields[1], csv.rows[2].fields[1]);
+    static const char *const said[3][3] = {{"1", "x", ""}, {"2", "x", ""}, {"3", "xx", ""}};
+    for (size_t i = 0; i < 9; i++)
+        assert_string_equal(csv.rows[i / 3].fields[i % 3], said[i / 3][i % 3]);
+    assert_int_equal(csv.rows[2].line, 5);
+    csv_free(&csv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_row_repeats_is_kept_once),
         cmocka_unit_test(fields_follow_rfc_4180),
         cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_header),
         cmocka_unit_test(lines_may_end_as_old_machines_ended_them),
