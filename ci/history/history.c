@@ -629,7 +629,7 @@ int history_kept_chart(struct chart_point **out, size_t *count, struct store *st
 // then a change that was surely found stays.
 
 // Raised when this file would conclude something else from the same points.
-enum { HISTORY_KEPT_VERSION = 7 };
+enum { HISTORY_KEPT_VERSION = 8 };
 
 // What the judgements are made by: settings, the accepted epoch of the series, and which of its
 // points count elsewhere.
@@ -829,12 +829,52 @@ static void join_breaks(struct series_history *out, const struct history_break *
     out->break_count = count;
 }
 
-// All points are there.
-static void judge_whole(struct series_history *s, size_t settled,
+// Where the commit of a change is among the points now: points may have come before it. SIZE_MAX:
+// it is not there.
+static size_t place_now(const struct series_history *s, const struct history_change *c, size_t base)
+{
+    const size_t was = c->change.index - base;
+    size_t at = 0;
+    if (c->change.index >= base && was < s->stored.count &&
+        strcmp(s->stored.points[was].commit, c->at.id) == 0)
+        return was;
+    while (at < s->stored.count && strcmp(s->stored.points[at].commit, c->at.id) != 0)
+        at++;
+    return at < s->stored.count ? at : SIZE_MAX;
+}
+
+// What was found before among the points from `base` on, and is still there.
+static size_t found_before(struct change *out, const struct series_history *s,
+                           const struct judgement *j, size_t base)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < j->change_count; i++) {
+        struct change c = j->changes[i].change;
+        const size_t at = j->changes[i].newest ? SIZE_MAX : place_now(s, &j->changes[i], base);
+        const size_t before = c.index - c.earliest, behind = c.latest - c.index;
+        if (at == SIZE_MAX || at <= before || at + behind >= s->stored.count)
+            continue;
+        c.earliest = at - before;
+        c.latest = at + behind;
+        c.index = at;
+        out[count++] = c;
+    }
+    return count;
+}
+
+// All points are there. What was told of a series that is not settled stays as long as the points
+// bear it out.
+static void judge_whole(struct series_history *s, const struct judgement *j, size_t settled,
                         const struct history_options *options, struct arena *keep)
 {
     if (settled == 0) {
-        history_find(s, true, keep);
+        struct changepoints found;
+        struct change *before = xcalloc(j->change_count + 1, sizeof(*before));
+        find_breaks(s, keep);
+        changepoints_more(&found, s->values, s->stored.count, before,
+                          found_before(before, s, j, 0));
+        take_changes(s, &found, true, keep);
+        free(before);
     } else {
         struct series_history older = stretch(s, 0, settled);
         struct series_history newer = stretch(s, settled - HISTORY_CONTEXT, s->stored.count);
@@ -870,7 +910,7 @@ static int judge_anew(struct series_history *s, struct history_kept *kept, struc
     if (s->stored.count == 0)
         return 0;
     history_remember(s);
-    judge_whole(s, j->settled, options, keep);
+    judge_whole(s, j, j->settled, options, keep);
     if (j->settled == 0 || !options->keeps)
         return 0;
     j->settled_s = s->stored.points[j->settled - 1].time_s;
@@ -933,24 +973,6 @@ static void accept_newer(struct series_history *s, const struct judgement *j, si
     s->since = tail.since + base;
     s->level = tail.level;
     s->level_se = tail.level_se;
-}
-
-// What was found before among the points from `base` on, and is still where it was.
-static size_t found_before(struct change *out, const struct series_history *s,
-                           const struct judgement *j, size_t base)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < j->change_count; i++) {
-        struct change c = j->changes[i].change;
-        if (j->changes[i].newest || c.earliest <= base || c.latest >= base + s->stored.count)
-            continue;
-        c.index -= base;
-        c.earliest -= base;
-        c.latest -= base;
-        if (strcmp(s->stored.points[c.index].commit, j->changes[i].at.id) == 0)
-            out[count++] = c;
-    }
-    return count;
 }
 
 static int judge_newer(struct series_history *s, struct history_kept *kept, bool *done,

@@ -12,8 +12,9 @@
 // time something comes; between the two, changes before the middle of that context are the settled
 // ones', later ones the newer points'. A series settles again whenever HISTORY_BLOCK more points
 // have come. Series have different numbers of points, so few of them settle at the same time. What
-// is said of a series follows from its stored points alone, however often and whenever somebody
-// asked; only the controls' common mode of settled points stays as it was when they settled.
+// is said of a series follows from its stored points, and from what was told of them: a change that
+// was told and kept stays as long as the points next to it bear it out. The controls' common mode
+// of settled points stays as it was when they settled.
 
 #ifndef PLUMB_CI_HISTORY_H
 #define PLUMB_CI_HISTORY_H

@@ -53,8 +53,11 @@ struct changepoints {
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
                        const struct changepoint_options *options);
 // The same of a series whose `count` changes were found when it had fewer values: they stay as long
-// as the values next to them bear them out, and it is looked at once. Any whose index does not lie
-// within the values must not be handed in.
+// as the values next to them bear them out. Any whose index does not lie within the values must not
+// be handed in.
+void changepoints_more(struct changepoints *out, const double *values, size_t n,
+                       const struct change *earlier, size_t count);
+// And it is looked at once, which is quick, and sees less.
 void changepoints_again(struct changepoints *out, const double *values, size_t n,
                         const struct change *earlier, size_t count);
 void changepoints_free(struct changepoints *changepoints);

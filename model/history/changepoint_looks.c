@@ -289,10 +289,24 @@ static void set_all(struct changepoints *now, const double *values, size_t n, do
     }
 }
 
-void changepoints_find(struct changepoints *out, const double *values, size_t n,
-                       const struct changepoint_options *options)
+// Adds what was reported and is not found, as far as the values bear it out.
+static void add_reported(struct changepoints *out, const double *values, size_t n,
+                         const struct change *earlier, size_t count)
 {
-    const struct changepoint_options *o = options ? options : &changepoint_defaults;
+    struct changepoints kept = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!listed(out, &earlier[i]))
+            insert(&kept, &earlier[i]);
+    }
+    drop_refuted(&kept, out, values, n);
+    for (size_t i = 0; i < kept.count; i++)
+        insert(out, &kept.changes[i]);
+    changepoints_free(&kept);
+}
+
+static void find(struct changepoints *out, const double *values, size_t n,
+                 const struct changepoint_options *o, const struct change *earlier, size_t count)
+{
     struct changepoints kept = {0}, next;
     size_t before = 0;
     for (double length = FIRST_LOOK; n <= LAST_LOOK && length < (double)n; length *= look_growth) {
@@ -305,8 +319,21 @@ void changepoints_find(struct changepoints *out, const double *values, size_t n,
     changepoints_look(out, values, n, o);
     keep(out, kept.changes, kept.count, before);
     changepoints_free(&kept);
+    add_reported(out, values, n, earlier, count);
     add_newest(out, values, n);
     set_all(out, values, n, o->confidence);
+}
+
+void changepoints_find(struct changepoints *out, const double *values, size_t n,
+                       const struct changepoint_options *options)
+{
+    find(out, values, n, options ? options : &changepoint_defaults, NULL, 0);
+}
+
+void changepoints_more(struct changepoints *out, const double *values, size_t n,
+                       const struct change *earlier, size_t count)
+{
+    find(out, values, n, &changepoint_defaults, earlier, count);
 }
 
 void changepoints_again(struct changepoints *out, const double *values, size_t n,
@@ -314,15 +341,7 @@ void changepoints_again(struct changepoints *out, const double *values, size_t n
 {
     changepoints_look(out, values, n, &changepoint_defaults);
     keep(out, earlier, count, n);
-    struct changepoints kept = {0};
-    for (size_t i = 0; i < count; i++) {
-        if (!listed(out, &earlier[i]))
-            insert(&kept, &earlier[i]);
-    }
-    drop_refuted(&kept, out, values, n);
-    for (size_t i = 0; i < kept.count; i++)
-        insert(out, &kept.changes[i]);
-    changepoints_free(&kept);
+    add_reported(out, values, n, earlier, count);
     add_newest(out, values, n);
     set_all(out, values, n, changepoint_defaults.confidence);
 }
