@@ -28,6 +28,7 @@
 enum { PRIOR = 4, REACH = 4 };
 // The statistic that is reported at least: 11 nats (changepoint_looks.c).
 static const double reported = 4.69;
+static const double hardly = 0.01; // of such sizes so many are reported
 // What is reported looks clearer than it is, by where it is as well: a set holds all but this part
 // of what is left. Found by tests/measure/bench_sets.c: with 1 it holds .81 of steps of 2 SD in 60
 // values, with 2 at least .96 wherever a tenth of steps are found.
@@ -112,7 +113,9 @@ static double student_reach(double confidence, double freedom)
 // The end of the size towards 0, as a share of it. A change is reported because it looks large, so
 // what is seen of a small one is more than it is ("winner's curse"; conditional likelihood as by
 // Zhong and Prentice 2008). Given that the statistic exceeds what is reported at all, the end is
-// the size that would show as much with the chance that is left.
+// the size that would show as much with the chance that is left. Of what is only just reported that
+// is nothing at all; but a size of which one in a hundred would be reported explains no report, so
+// that the end is no smaller than that.
 static double least_of(double z, double freedom, double confidence)
 {
     z = sqrt(freedom * log1p(z * z / freedom)); // of a normal value as rare
@@ -126,7 +129,7 @@ static double least_of(double z, double freedom, double confidence)
         else
             low = middle;
     }
-    return fmax(low, 0) / seen;
+    return fmax(low, reported - normal_quantile(1 - hardly)) / seen;
 }
 
 struct set {

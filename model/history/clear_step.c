@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Separate sides: of n values with k on one side, chance alone sorts so one time in C(n, k); noise
-// of two modes does so far more often, which is why the gap must be wider than modes lie apart, 10
-// standard deviations, and in fewer than 20 values, whose scatter is vague, 13.5: of ten values in
-// two modes 8 apart one series in a thousand comes so.
+// of two modes does so one time in 2^n for each split, which is why the gap must be wider than
+// modes lie apart, 10 standard deviations. The fewer values there are the likelier chance sorts
+// them, and the farther apart modes must be to be ruled out: by .35 standard deviations a value
+// below 20, so that of ten values in two modes 8 apart one series in a thousand comes so.
 //
-// Few values: 10 to 19 that stand on two levels 6 standard deviations apart, with no value
-// in the 4 between, are two levels where both sides have at least four values, and neighbours
-// within a side differ by as much as values without memory do (von Neumann's ratio is 1 at least):
-// so neither a walk nor a creep, whose neighbours are close, is taken for a step. Six and four
-// values are so far apart by chance 2e-5 of the time, if they are normal; which of two modes ten
-// values are drawn from, in 6 of 1024 cases as a step would have it, so that no rule can tell that
-// one.
+// Few values: sides of at least four that stand 6 standard deviations apart, with none in the 4
+// between, are two levels where neighbours within a side differ by as much as values without memory
+// do (von Neumann's ratio is 1.1 at least; of such values it is 1), and where the step between the
+// sides is 4.5 times as long as those within them: a walk, whose steps are all of one kind, makes
+// such a one of ten values less than once in fifty. Six and four values are so far apart by chance
+// 2e-5 of the time, if they are normal; false changes in 10,000 values are .3 of walks of ten
+// values and .01 of twenty, and ever fewer of more, so that nothing depends on a length. Which of
+// two modes ten values are drawn from, in 6 of 1024 cases as a step would have it, no rule can
+// tell.
 //
 // Own noise: Welch's statistic at the split where it is largest, the variance of each mean grown by
 // the memory that the residuals show at most. Six standard errors are 2e-9 for one split, so that
@@ -37,15 +40,15 @@
 enum {
     LEAST_SIDE = 3,
     LEAST_OTHER = 5,
-    FEW = 20,
     OWN_NOISE = 25, // values that show a noise of their own
     RUN = 5,
     RANKED = 500, // values; more have strays among the residuals of a segmentation
 };
-static const double apart = 10, apart_few = 13.5, errors = 6, most_memory = 0.5;
+static const double apart = 10, apart_more = 0.35, sorted_by_chance = 20;
+static const double errors = 6, most_memory = 0.5;
 static const double rank_errors = 4.2;
-static const double few_apart = 6, few_between = 4, least_ratio = 1;
-enum { FEW_SIDE = 4, FEWEST = 10 };
+static const double few_apart = 6, few_between = 4, least_ratio = 1.1, least_step = 4.5;
+enum { FEW_SIDE = 4 };
 static const double step_share = 0.95; // of the squares that a line leaves: else it creeps
 
 struct side {
@@ -98,7 +101,7 @@ static bool wide_apart(const struct sums *s, size_t at, double low, double high)
     const struct side a = side_of(s, 0, at), b = side_of(s, at, s->n);
     const size_t fewer = a.count < b.count ? a.count : b.count;
     const double sigma = sqrt((a.squares + b.squares) / ((double)s->n - 2));
-    const double times = s->n < FEW ? apart_few : apart;
+    const double times = apart + apart_more * fmax(sorted_by_chance - (double)s->n, 0);
     const double between = b.mean > a.mean ? low - s->high[at] : s->low[at] - high;
     return fewer >= LEAST_SIDE && s->n - fewer >= LEAST_OTHER &&
            fabs(b.mean - a.mean) > times * sigma && between > times / 2 * sigma;
@@ -132,8 +135,10 @@ static bool few_stand_apart(const struct sums *s, size_t at, double low, double 
     const struct side a = side_of(s, 0, at), b = side_of(s, at, s->n);
     const double squares = a.squares + b.squares, sigma = sqrt(squares / ((double)s->n - 2));
     const double between = b.mean > a.mean ? low - s->high[at] : s->low[at] - high;
-    const double ratio = (neighbours(s->y, 0, at) + neighbours(s->y, at, s->n)) / (2 * squares);
-    return a.count >= FEW_SIDE && b.count >= FEW_SIDE && squares > 0 && ratio >= least_ratio &&
+    const double steps = neighbours(s->y, 0, at) + neighbours(s->y, at, s->n);
+    const double step = fabs(s->y[at] - s->y[at - 1]), within = sqrt(steps / ((double)s->n - 2));
+    return a.count >= FEW_SIDE && b.count >= FEW_SIDE && squares > 0 &&
+           steps >= 2 * least_ratio * squares && step > least_step * within &&
            fabs(b.mean - a.mean) > few_apart * sigma && between > few_between * sigma;
 }
 
@@ -141,7 +146,7 @@ static bool few_stand_apart(const struct sums *s, size_t at, double low, double 
 static size_t of_few(const struct sums *s)
 {
     double low = INFINITY, high = -INFINITY;
-    for (size_t at = s->n - 1; s->n >= FEWEST && s->n < FEW && at >= 1; at--) {
+    for (size_t at = s->n - 1; at >= 1; at--) {
         low = fmin(low, s->y[at]);
         high = fmax(high, s->y[at]);
         if ((low > s->high[at] || high < s->low[at]) && few_stand_apart(s, at, low, high))

@@ -165,8 +165,11 @@ static void write_event(struct site_page *p, const struct site_metric_event *e)
     markup_start(p->m, "tr");
     markup_attrf(p->m, "id", "m-%s", e->name);
     page_cell(p->m, "state", "nowrap", NAN, false);
-    page_tag(p->m, e->open ? "v-slower" : "v-same", e->open ? "▲" : "✓",
-             e->open ? "worse" : event_state_name(e->state));
+    if (e->open || e->state == EVENT_CONFIRMED) // then it is a gain
+        page_tag(p->m, e->open ? "v-slower" : "v-faster", e->open ? "▲" : "▼",
+                 e->open ? "worse" : "better");
+    else
+        page_tag(p->m, "v-same", "✓", event_state_name(e->state));
     markup_end(p->m);
     page_cell(p->m, "commit", "wrap", NAN, true);
     site_commit_link(p, e->at->id);
@@ -210,13 +213,37 @@ static void write_events(struct site_page *p)
 
 // ---- the course of those that changed ----
 
+// Large numbers in thousands, millions or billions, so that ticks are short.
+static double scale_of(const char **prefix, const struct site_metric *s, size_t first)
+{
+    static const struct {
+        double from, factor;
+        const char *prefix;
+    } scales[] = {{2e9, 1e-9, "G"}, {2e6, 1e-6, "M"}, {2e4, 1e-3, "k"}};
+    double most = 0;
+    for (size_t i = first; i < s->count; i++)
+        most = fmax(most, s->values[i]);
+    for (size_t i = 0; i < ARRAY_COUNT(scales); i++) {
+        *prefix = scales[i].prefix;
+        if (most >= scales[i].from)
+            return scales[i].factor;
+    }
+    *prefix = "";
+    return 1;
+}
+
 static void write_trend(struct site_page *p, const struct site_metric *s)
 {
     const size_t first = s->count > TREND_POINTS ? s->count - TREND_POINTS : 0;
     const size_t count = s->count - first;
     int64_t *times = xcalloc(count, sizeof(*times));
     size_t *changes = xcalloc(s->change_count, sizeof(*changes)), shown = 0;
-    struct chart_trend_axis axis = {s->name, 1, s->unit, s->values[first], s->values[first]};
+    const char *prefix;
+    const double factor = scale_of(&prefix, s, first);
+    char unit[24];
+    snprintf(unit, sizeof(unit), " %s%.8s", prefix, s->unit);
+    const struct chart_trend_axis axis = {s->name, factor, unit, s->values[first],
+                                          s->values[first]};
     for (size_t i = 0; i < count; i++)
         times[i] = s->commits[first + i]->time_s;
     for (size_t i = 0; i < s->change_count; i++) {

@@ -242,10 +242,34 @@ static void ten_values_on_two_levels_are_a_change(void **state)
     changepoints_find(&found, steps, 10, NULL);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.changes[0].index, 6);
+    // What is only just clear enough to be told is not said to be nothing.
+    assert_true(found.changes[0].size.high < -0.5 && found.changes[0].size.low < -1.5);
     changepoints_free(&found);
     changepoints_find(&found, walks, 10, NULL);
     assert_int_equal(found.count, 0);
     changepoints_free(&found);
+}
+
+// At most 1 in 10,000 values of whatever count: nothing begins or ends at a length.
+static void short_walks_are_seldom_steps(void **state)
+{
+    static const size_t lengths[] = {9, 10, 13, 19, 20, 21};
+    struct random random = {137};
+    double values[32];
+    size_t count = 0, all = 0;
+    for (size_t g = 0; g < draws(12000); g++) {
+        const size_t n = lengths[g % ARRAY_COUNT(lengths)];
+        struct changepoints found;
+        values[0] = 100;
+        for (size_t i = 1; i < n; i++)
+            values[i] = values[i - 1] + random_normal(&random);
+        changepoints_find(&found, values, n, NULL);
+        count += found.count;
+        all += n;
+        changepoints_free(&found);
+    }
+    print_message("%zu changes in %zu values of short walks\n", count, all);
+    assert_counted((double)count <= 1e-4 * (double)all + 5);
 }
 
 int main(void)
@@ -253,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_series_show_large_steps),
         cmocka_unit_test(ten_values_on_two_levels_are_a_change),
+        cmocka_unit_test(short_walks_are_seldom_steps),
         cmocka_unit_test(sides_may_have_noise_of_their_own),
         cmocka_unit_test(louder_side_does_not_hide_where_the_step_is),
         cmocka_unit_test(values_without_noise_are_levels),
