@@ -144,6 +144,28 @@ static void ask_creep(struct shape *out, const struct kept *k, double confidence
         interval_about(slope * (n - 1), error * (n - 1) * normal_quantile(0.5 + 0.5 * confidence));
 }
 
+// Changes all one way, which a straight line explains no worse than so many levels do: by Schwarz's
+// criterion, a level and a place for each change against a slope.
+static bool is_line(const struct kept *k, const struct changepoints *found)
+{
+    const double n = (double)k->n, middle = (n - 1) / 2;
+    double level = 0, slope = 0, line = 0, steps = 0;
+    bool one_way = found->count > 0;
+    for (size_t i = 1; i < found->count; i++)
+        one_way &= (found->changes[i].size.value > 0) == (found->changes[0].size.value > 0);
+    for (size_t i = 0; i < k->n; i++) {
+        level += k->value[i] / n;
+        slope += ((double)i - middle) * k->value[i] / (n * (n * n - 1) / 12);
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        const double rest = k->value[i] - level - slope * ((double)i - middle);
+        line += rest * rest;
+        steps += k->rest[i] * k->rest[i];
+    }
+    const double more = 2 * (double)found->count - 1; // parameters
+    return one_way && line > 0 && n * log(line / steps) < more * log(n);
+}
+
 static double spread_of(const double *rest, size_t n)
 {
     double *work = xcalloc(n, sizeof(*work));
@@ -228,7 +250,7 @@ void shape_find(struct shape *out, const double *values, size_t n, const struct 
     if (k.n >= LEAST && found->sigma > 0) {
         if (!found->drift)
             ask_share(out, &k);
-        if (found->count == 0 && !out->shifts)
+        if ((found->count == 0 && !out->shifts) || is_line(&k, found))
             ask_creep(out, &k, confidence);
         if (!out->creeps && !out->shifts && !found->drift)
             ask_spread(out, &k, found->sigma);
