@@ -171,18 +171,37 @@ const char *context_selection(const struct context *context, struct arena *arena
                         o->problem ? o->problem : "", o->problem ? "'" : "");
 }
 
+// A sparse checkout may lack the policy that HEAD has, which is read there then.
+static bool is_left_out(const struct context *context)
+{
+    struct commit head;
+    struct error ignored;
+    struct arena arena = {0};
+    char file[OBJECT_ID_TEXT] = "",
+         *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
+    const bool there = access(path, F_OK) == 0 || errno != ENOENT;
+    free(path);
+    if (!there && repository_commit(&head, context->repository, "HEAD", &arena, &ignored) == 0 &&
+        repository_path_id(file, context->repository, head.id, POLICY_PATH, &ignored))
+        file[0] = '\0';
+    arena_free(&arena);
+    return file[0] != '\0';
+}
+
 static int read_policy(struct context *context, const char *commit, struct error *err)
 {
     const struct options *options = context->options;
     if (options->policy)
         return policy_load(&context->policy, options->policy, err);
-    if (!*commit && !context_is_bare(context)) {
+    if (!*commit && !context_is_bare(context) && !is_left_out(context)) {
         char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
         int status = policy_load(&context->policy, path, err);
         free(path);
         return status;
     }
     struct commit head;
+    if (!*commit && !context_is_bare(context))
+        progress_note(&context->progress, POLICY_PATH " is not checked out, so HEAD's is read");
     if (!*commit && repository_commit(&head, context->repository, "HEAD", &context->arena, err))
         return -1;
     char *text = NULL, label[POLICY_PATH_TEXT], file[OBJECT_ID_TEXT];

@@ -125,6 +125,17 @@ static void bare_repository_holds_the_policy(void **state)
     plumb_said(&outcome, 0, "OK");
     run_in(bare, "gate", "--base", "main", "--head", "main", NULL);
     plumb_said(&outcome, 0, "OK");
+    // A sparse checkout has the files of its root alone; HEAD has the policy.
+    char *sparse = xprintf("%s/sparse", outside);
+    char *clone = xprintf("git -c safe.directory='*' clone -q --sparse '%s' '%s' 2>/dev/null && "
+                          "git -C '%s' sparse-checkout set nothing && test ! -e '%s/ci'",
+                          bare, sparse, sparse, sparse);
+    assert_int_equal(system(clone), 0);
+    run_in(sparse, "list", "devices", NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, 0, "host: ");
+    plumb_said(&outcome, 0, "ci/plumb.cfg is not checked out, so HEAD's is read");
+    free(clone);
+    free(sparse);
     free(command);
     free(bare);
     free(hit);
