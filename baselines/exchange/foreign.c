@@ -689,7 +689,6 @@ static int leave_strangers(struct import *in, struct foreign_times *times, size_
                            struct error *err)
 {
     size_t kept = 1;
-    char where[24];
     for (size_t i = 1; i < *count; i++) {
         if (strcmp(times[i].of.name, times[0].of.name) == 0) {
             times[kept++] = times[i];
@@ -698,7 +697,9 @@ static int leave_strangers(struct import *in, struct foreign_times *times, size_
         in->line = times[i].line;
         in->offset = times[i].offset;
         const size_t line = in->report.left < IMPORT_TOLD ? line_of(in) : 0;
-        snprintf(where, sizeof(where), line ? ":%zu" : "", line);
+        char where[24] = "";
+        if (line)
+            snprintf(where, sizeof(where), ":%zu", line);
         error_set(err,
                   "%.200s%s: '%.100s' and '%.100s' would be one series, %s: import them "
                   "apart with --exclude, or give them other names",

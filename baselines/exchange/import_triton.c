@@ -49,17 +49,15 @@ static bool is_swept(const struct csv *csv, size_t column, struct arena *arena)
 }
 
 // The arguments of a row: columns without a unit, before the first with one. -1: one is none.
-static int read_arguments(struct foreign *f, const struct csv *csv, size_t row, size_t swept)
+static int read_arguments(struct foreign *f, const struct csv *csv, size_t row, size_t swept,
+                          struct arena *arena)
 {
     for (size_t i = 0; i < swept; i++) {
         const char *text = csv->rows[row].fields[i];
         double value;
-        char whole[32];
         // pandas writes whole numbers of a column as 256.0.
-        if (parse_double(&value, text) == 0 && value == floor(value) && fabs(value) < 1e15) {
-            snprintf(whole, sizeof(whole), "%.0f", value);
-            text = whole;
-        }
+        if (parse_double(&value, text) == 0 && value == floor(value) && fabs(value) < 1e15)
+            text = arena_printf(arena, "%.0f", value);
         if (foreign_argument(f, csv->header[i], text))
             return -1;
     }
@@ -77,7 +75,7 @@ static int read_cell(struct import *in, const struct csv *csv, size_t row, size_
     double value, time_ns = NAN;
     f.name = arena_printf(arena, "%s #%zu", csv->header[column], row + 1);
     foreign_part(&f, NULL, arena_strndup(arena, csv->header[column], length));
-    if (read_arguments(&f, csv, row, swept))
+    if (read_arguments(&f, csv, row, swept, arena))
         return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);
     unit = unit ? unit : in->source->unit;
     if (!unit)

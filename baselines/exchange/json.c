@@ -1101,6 +1101,9 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
     return 0;
 }
 
+// A result with all of its samples has some MiB. What is read of a line stands in memory twice.
+enum { LINE_MOST = 32 << 20 };
+
 static int import_json(struct import *in, const struct import_file *file, struct error *err)
 {
     const char *text = file->text;
@@ -1115,7 +1118,9 @@ static int import_json(struct import *in, const struct import_file *file, struct
         size_t bytes = (size_t)((stop ? stop : end) - text);
         if (bytes > 0)
             snprintf(where, sizeof(where), "%.200s:%zu", in->name, in->line);
-        if (bytes > 0)
+        if (bytes > LINE_MOST)
+            status = import_refuse(in, "longer than 32 MiB", err);
+        else if (bytes > 0)
             status = node_parse(&line, text, bytes, where, &arena, err) ||
                              read_line(in, line, &arena, err)
                          ? -1

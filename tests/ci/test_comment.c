@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define RECORD TEST_SOURCE "/baselines/recorded/h200/fp32-run-3.jsonl"
 #define HEAD   "a03b37ede9b90413e6f094e1f563995b76bdbe97"
@@ -146,6 +148,29 @@ static void hostile_names_run_nothing_when_copied(void **state)
     free(text);
 }
 
+// 60 MB of sentences of a character that takes four in a page: no report of them fits into 224 MiB.
+static void large_result_takes_no_more_than_its_bounds(void **state)
+{
+    enum { MEMORY_KIB = 256 << 10 };
+    struct rusage used;
+    (void)state;
+    char *text =
+        comment_on("long=$(head -c 20000 /dev/zero | tr '\\0' '<') && awk -v long=\"$long\" "
+                   "'/^{\"result\"/ { for "
+                   "(i = 0; i < 60; i++) { line = $0; sub(/\"kernel\":\"/, \"&x\" i, line); "
+                   "sub(/\"sentence\":\"[^\"]*\"/, \"\\\"sentence\\\":\\\"\" long \"\\\"\", line); "
+                   "print line } next } "
+                   "/^{\"link\"/ { next } { print }' '" RECORD "' >result",
+                   HEAD " --reports report");
+    getrusage(RUSAGE_CHILDREN, &used);
+    assert_true(used.ru_maxrss <= MEMORY_KIB);
+    assert_non_null(strstr(text, "The job's result cannot be reported."));
+    char *report = xprintf("%s/report", folder);
+    assert_int_not_equal(access(report, F_OK), 0);
+    free(report);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +180,7 @@ int main(void)
         cmocka_unit_test(a_gate_of_another_commit_is_not_believed),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(hostile_names_run_nothing_when_copied),
+        cmocka_unit_test(large_result_takes_no_more_than_its_bounds),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

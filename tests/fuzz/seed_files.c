@@ -171,6 +171,7 @@ static void put_imports(void)
                             "time_g\":[[1e-3,null],["
                             "[\"'8x8x8'\",\"'9x8x8'\"],[\"'x'\"]]]}}"},
         {"import-triton.csv", "M,N,K,cuBLAS (TFLOPS),Triton (ms)\n8.0,8.0,8.0,2.5,0.5\n"},
+        {"import-triton-type.csv", "T,N,Triton (ms)\n18,8,0.5\n"},
         {"import-nsys.csv",
          "Processing [r] with [s]...\nTime (%),Total Time (ns),Instances,Avg (ns),Med (ns),GridXYZ,"
          "Name\n5,\"9,000\",1,7.5,7.5,\"4 1 1\",\"void g<float>(int)\"\n\n"},
