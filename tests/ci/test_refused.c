@@ -83,7 +83,7 @@ static void one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded
     fake_gate_commit(head, &gate, "main", base, names, "cuda", 2);
     fake_gate_run(&gate, base, head, 0);
     plumb_said(&gate.outcome, CONCLUDE_UNDECIDED,
-               "cuda-copies 4x4x4:fp32-fp32:tn cannot be recorded");
+               "cuda-copies 4x4x4:fp32-fp32:tn in a stream cannot be recorded");
     plumb_said(&gate.outcome, CONCLUDE_UNDECIDED, "1 not measured");
     assert_null(strstr(gate.outcome.output, "cuda-elsewhere"));
     free(cuda);
