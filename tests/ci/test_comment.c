@@ -2,7 +2,8 @@
 //
 // ci/comment, the trusted half of a gate on a stranger's pull request: whatever the untrusted half
 // left, one short comment comes out that speaks of the commit that ran, or says that there is no
-// verdict.
+// verdict. The bounds that it gives plumb on memory are less than what a sanitizer asks for.
+// Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
