@@ -141,19 +141,10 @@ static struct value text(struct reading *r, const char *words, bool atom)
     return (struct value){.atom = atom, .text = words};
 }
 
-// A list's next item; next_item() takes < and > for brackets, which compare and shift here.
+// Of expressions, where < and > compare and shift.
 static bool next_part(struct span *out, struct span *list)
 {
-    int depth = 0;
-    const char *at = list->at;
-    if (at >= list->end)
-        return false;
-    for (; at < list->end && (depth || *at != ','); at++)
-        depth +=
-            (*at == '(' || *at == '{' || *at == '[') - (*at == ')' || *at == '}' || *at == ']');
-    *out = trimmed((struct span){list->at, at});
-    list->at = at + 1;
-    return true;
+    return next_between(out, list, "({[", ")}]");
 }
 
 static void skip(struct cursor *c)

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { REACH_MOST = 1 << 18 }; // how far a bracket may reach
 
@@ -57,19 +58,26 @@ static inline struct span trimmed(struct span text)
     return text;
 }
 
-// The next of a list's items behind `list->at`, without blanks around it; false: there is none.
-static inline bool next_item(struct span *out, struct span *list)
+// The next of a list's items behind `list->at`, without blanks around it; false: there is none. A
+// comma inside brackets ends no item; `opens` and `closes` say which characters are brackets.
+static inline bool next_between(struct span *out, struct span *list, const char *opens,
+                                const char *closes)
 {
     int depth = 0;
     const char *at = list->at;
     if (at >= list->end)
         return false;
     for (; at < list->end && (depth || *at != ','); at++)
-        depth +=
-            (*at == '<' || *at == '(' || *at == '{') - (*at == '>' || *at == ')' || *at == '}');
+        depth += (*at && strchr(opens, *at)) - (*at && strchr(closes, *at));
     *out = trimmed((struct span){list->at, at});
     list->at = at + 1;
     return true;
+}
+
+// Of types and parameters.
+static inline bool next_item(struct span *out, struct span *list)
+{
+    return next_between(out, list, "<({", ">)}");
 }
 
 #endif
