@@ -11,6 +11,7 @@
 #   5. doors that lead to one place only: a header that one file includes besides its own, a public
 #      function that one file of its room calls and no test, and circles of files that call each
 #      other. A room's seam may be narrow: a caller in another room is no reason to merge.
+#   6. recordings beyond what tests replay and pages cite
 set -eu
 cd "$1"
 rooms="ci runner model kernels baselines reports"
@@ -198,7 +199,22 @@ judge_doors() {
     }'
 }
 
+# What is recorded: who adds a file takes one away that nothing replays. The history keeps it, and a
+# page names it as COMMIT:PATH.
+recorded_files=80 recorded_bytes=6000000
+judge_recorded() {
+    find baselines/recorded -type f -exec wc -c {} + | awk -v files=$recorded_files -v bytes=$recorded_bytes '
+    $2 != "total" { count++; sum += $1 }
+    END {
+        if (count > files)
+            print "baselines/recorded: " count " files, and " files " at most"
+        if (sum > bytes)
+            print "baselines/recorded: " sum " bytes, and " bytes " at most"
+    }'
+}
+
 found=$(
+    judge_recorded
     awk "$lengths" $(sources $rooms tests)
     awk "$openings" $(sources $rooms tests)
     awk "$calls" $(sources $rooms tests)

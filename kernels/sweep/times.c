@@ -61,22 +61,56 @@ static int find_config(struct data *d, const struct sweep_row *row)
     return d->config_count++;
 }
 
-static int add_sample(struct data *d, const char *kind, char *line, int list)
+// What is read of a list, by its first line. A list may have other columns, too.
+enum column { IN_TYPE, M, N, K, KERNEL, US, GHZ, SAMPLES, COLUMNS };
+static const char *const columns[] = {"in_type", "m", "n", "k", "kernel", "us", "ghz", "samples"};
+enum { fields_max = 16 };
+
+static int split(char *fields[static fields_max], char *line)
+{
+    int count = 0;
+    line[strcspn(line, "\r\n")] = '\0';
+    for (char *field; count < fields_max && (field = strsep(&line, ","));)
+        fields[count++] = field;
+    return count;
+}
+
+// Returns 0, or -1 where a column is missing.
+static int find_columns(int at[static COLUMNS], char *header)
+{
+    char *fields[fields_max];
+    const int count = split(fields, header);
+    for (int c = 0; c < COLUMNS; ++c) {
+        at[c] = 0;
+        while (at[c] < count && strcmp(fields[at[c]], columns[c]) != 0)
+            ++at[c];
+        if (at[c] == count)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_sample(struct data *d, const char *kind, const int at[static COLUMNS], char *line,
+                      int list)
 {
     struct sample s = {.list = list, .weight = 1};
     struct sweep_row row;
-    long type, m, n, k;
-    char name[128];
-    if (sscanf(line, "%ld,%ld,%ld,%ld,%127[^,],%lf,%*f,%*f,%lf,%*f,%d", &type, &m, &n, &k, name,
-               &s.us, &s.ghz, &s.rounds) != 8 ||
-        !sweep_row_parse(&row, name) || strcmp(row.kind, kind) != 0)
+    char *fields[fields_max];
+    const int count = split(fields, line);
+    for (int c = 0; c < COLUMNS; ++c)
+        if (at[c] >= count)
+            return 0;
+    if (!sweep_row_parse(&row, fields[at[KERNEL]]) || strcmp(row.kind, kind) != 0)
         return 0;
+    s.us = strtod(fields[at[US]], NULL);
+    s.ghz = strtod(fields[at[GHZ]], NULL);
+    s.rounds = atoi(fields[at[SAMPLES]]);
     if (!(s.us > 0 && s.ghz > 0.5 && s.ghz < 3))
         return 0;
-    s.problem = (struct plumb_problem){.m = m,
-                                       .n = n,
-                                       .k = k,
-                                       .in_type = (int32_t)type,
+    s.problem = (struct plumb_problem){.m = atol(fields[at[M]]),
+                                       .n = atol(fields[at[N]]),
+                                       .k = atol(fields[at[K]]),
+                                       .in_type = (int32_t)atol(fields[at[IN_TYPE]]),
                                        .epilogue = row.dual ? PLUMB_DUAL_SILU : 0};
     s.config = find_config(d, &row);
     if (s.config < 0)
@@ -100,9 +134,14 @@ int times_read(struct data *d, const char *kind, const char *path, int list)
         return -1;
     }
     char line[512];
-    int error = 0;
+    int at[COLUMNS], error = 0;
+    if (!fgets(line, sizeof line, file) || find_columns(at, line)) {
+        fprintf(stderr, "%s: its first line does not name the columns of `sweep time`\n", path);
+        fclose(file);
+        return -1;
+    }
     while (!error && fgets(line, sizeof line, file))
-        error = add_sample(d, kind, line, list);
+        error = add_sample(d, kind, at, line, list);
     if (error)
         fprintf(stderr, "%s: out of memory, or more than %d configurations\n", path, configs_max);
     fclose(file);

@@ -744,7 +744,7 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
 // q95 / 2 of |log(predicted / measured)|. Cold launches between two events: over
 // baselines/recorded/h200/ladder/fit.* and accuracy/aligned.*, odd.*, each half of the problems
 // predicted by what the other half gave (tests/measure/fit_hopper.c --folds), libraries over the
-// same. Other regimes: over 2,100 times on two H100s (baselines/recorded/h100/regimes, times.csv
+// same. Other regimes: over 2,100 times on two H100s (baselines/recorded/h100/regimes: times.csv
 // but for its streams and cold launches, and later.csv), which gave the regimes' launches alone.
 static const double regime_band[REGIMES] = {
     [REGIME_COLD] = 1,    [REGIME_STREAM] = 1, [REGIME_ISOLATED] = 0.8,

@@ -52,7 +52,7 @@
 // tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
 // ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
 // ladder/scaled-fit.csv), library_* from cuBLASLt's 31 there (--only library_), decode_* from 152
-// of NVFP4 (--only decode_ h200-sxm nvfp4/configurations.csv), stream_* from the 2,475 of stream-K
+// of NVFP4 (--only decode_ h200-sxm ladder/nvfp4.csv), stream_* from the 2,475 of stream-K
 // among the first (--only stream_), once its form was that of the kernels. What the model is judged
 // on, and by which command: baselines/recorded/h200/accuracy.
 

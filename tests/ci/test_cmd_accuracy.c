@@ -58,7 +58,7 @@ static void recorded_rows_are_judged_beside_the_baselines(void **state)
 // Seed 3's table of sizes, of the leading model.
 static void a_problem_has_a_ranking_of_its_own(void **state)
 {
-    char *csv = xprintf("%s/baselines/recorded/h200/ladder/dsv3.bf16.csv", TEST_SOURCE), *text;
+    char *csv = xprintf("%s/baselines/recorded/h200/ladder/dsv3.csv", TEST_SOURCE), *text;
     assert_int_equal(RUN(&text, "--csv", csv, "--model", "origami", "--problems"), 0);
     assert_non_null(strstr(text, "\ntau     A/BF    picked      configuration"));
     assert_non_null(strstr(text,

@@ -18,7 +18,6 @@
 extern const struct command command_accuracy;
 
 enum { WORDS_MOST = 40, NUMBERS = 14 };
-static const char *const types[] = {"bf16", "e4m3", "tf32"};
 
 // Runs `plumb accuracy` with these words, which it frees; what it printed (caller frees).
 static char *accuracy_of_words(char **argv, int argc)
@@ -30,15 +29,14 @@ static char *accuracy_of_words(char **argv, int argc)
     return text;
 }
 
-// On these lists in all types.
+// On these lists.
 static char *accuracy_on(const char *const *lists, size_t count)
 {
     char *argv[WORDS_MOST] = {xstrdup("accuracy"), xstrdup("--model"), xstrdup("hopper")};
     int argc = 3;
-    for (size_t i = 0; i < count * ARRAY_COUNT(types); i++) {
+    for (size_t i = 0; i < count; i++) {
         argv[argc++] = xstrdup("--csv");
-        argv[argc++] = xprintf("%s/baselines/recorded/h200/ladder/%s.%s.csv", TEST_SOURCE,
-                               lists[i / ARRAY_COUNT(types)], types[i % ARRAY_COUNT(types)]);
+        argv[argc++] = xprintf("%s/baselines/recorded/h200/ladder/%s.csv", TEST_SOURCE, lists[i]);
     }
     return accuracy_of_words(argv, argc);
 }
@@ -137,9 +135,9 @@ static void an_h100_is_met_by_its_profile(void **state)
 // half of the shapes left out the other half's give medians of 3.0 and 3.7 %. Before, 30 %.
 static void decoded_weights_are_met(void **state)
 {
-    char *argv[WORDS_MOST] = {
-        xstrdup("accuracy"), xstrdup("--model"), xstrdup("hopper"), xstrdup("--csv"),
-        xprintf("%s/baselines/recorded/h200/nvfp4/configurations.csv", TEST_SOURCE)};
+    char *argv[WORDS_MOST] = {xstrdup("accuracy"), xstrdup("--model"), xstrdup("hopper"),
+                              xstrdup("--csv"),
+                              xprintf("%s/baselines/recorded/h200/ladder/nvfp4.csv", TEST_SOURCE)};
     char *text = accuracy_of_words(argv, 5);
     struct figures plain = line(text, "hopper");
     assert_true(plain.rows == 152 && plain.refused == 0);
@@ -160,26 +158,22 @@ static size_t read_list(struct recorded **out, const char *list)
 {
     size_t count = 0;
     struct row defaults = {.input.gpu = gpu_find("h200-sxm")};
-    *out = NULL;
-    for (size_t f = 0; f < ARRAY_COUNT(types); f++) {
-        char *path =
-            xprintf("%s/baselines/recorded/h200/ladder/%s.%s.csv", TEST_SOURCE, list, types[f]);
-        struct csv csv;
-        struct error err;
-        assert_int_equal(rows_open(&csv, path, &err), 0);
-        *out = xrealloc(*out, count + csv.count, sizeof(**out));
-        for (size_t i = 0; i < csv.count; i++) {
-            struct recorded *r = &(*out)[count];
-            double us;
-            assert_int_equal(row_read(&r->row, &csv, i, path, &defaults, &err), 0);
-            assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
-            text_copy(r->kernel, sizeof(r->kernel), r->row.kernel);
-            r->time_ns = us * 1e3;
-            count += r->row.traits.tile_m > 0;
-        }
-        csv_free(&csv);
-        free(path);
+    char *path = xprintf("%s/baselines/recorded/h200/ladder/%s.csv", TEST_SOURCE, list);
+    struct csv csv;
+    struct error err;
+    assert_int_equal(rows_open(&csv, path, &err), 0);
+    *out = xcalloc(csv.count, sizeof(**out));
+    for (size_t i = 0; i < csv.count; i++) {
+        struct recorded *r = &(*out)[count];
+        double us;
+        assert_int_equal(row_read(&r->row, &csv, i, path, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        text_copy(r->kernel, sizeof(r->kernel), r->row.kernel);
+        r->time_ns = us * 1e3;
+        count += r->row.traits.tile_m > 0;
     }
+    csv_free(&csv);
+    free(path);
     return count;
 }
 

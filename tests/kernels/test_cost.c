@@ -130,18 +130,18 @@ static void test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_l
     const struct table bf16 = TABLE(bf16_candidates), tf32 = TABLE(tf32_candidates);
     const struct table e4m3 = TABLE(e4m3_candidates), promoted = TABLE(promoted_candidates);
     const struct table scaled = TABLE(scaled_candidates);
-    reaches(&bf16, "bf16", "dsv3.bf16.csv", 39);
-    reaches(&bf16, "bf16", "more.bf16.csv", 20);
-    reaches(&bf16, "bf16", "smallm.bf16.csv", 20);
-    reaches(&tf32, "tf32", "dsv3.tf32.csv", 39);
-    reaches(&tf32, "tf32", "more.tf32.csv", 20);
-    reaches(&tf32, "tf32", "smallm.tf32.csv", 20);
-    reaches(&e4m3, "e4m3", "dsv3.e4m3.csv", 39);
-    reaches(&e4m3, "e4m3", "more.e4m3.csv", 20);
-    reaches(&e4m3, "e4m3", "smallm.e4m3.csv", 20);
-    reaches(&promoted, "e4m3-promoted", "dsv3.e4m3.csv", 39);
-    reaches(&promoted, "e4m3-promoted", "more.e4m3.csv", 20);
-    // Not smallm.e4m3.csv, which has none of the rows with swapped operands.
+    reaches(&bf16, "bf16", "dsv3.csv", 39);
+    reaches(&bf16, "bf16", "more.csv", 20);
+    reaches(&bf16, "bf16", "smallm.csv", 20);
+    reaches(&tf32, "tf32", "dsv3.csv", 39);
+    reaches(&tf32, "tf32", "more.csv", 20);
+    reaches(&tf32, "tf32", "smallm.csv", 20);
+    reaches(&e4m3, "e4m3", "dsv3.csv", 39);
+    reaches(&e4m3, "e4m3", "more.csv", 20);
+    reaches(&e4m3, "e4m3", "smallm.csv", 20);
+    reaches(&promoted, "e4m3-promoted", "dsv3.csv", 39);
+    reaches(&promoted, "e4m3-promoted", "more.csv", 20);
+    // Not smallm.csv, which has none of the rows with swapped operands.
     reaches(&promoted, "e4m3-promoted", "smallm-swapped.csv", 20);
     reaches(&scaled, "e4m3-scaled", "scaled.csv", 28);
     reaches(&scaled, "e4m3-scaled", "scaled-unseen.csv", 16); // nothing was fitted to these
@@ -160,10 +160,10 @@ static void test_problems_that_nothing_was_fitted_to_lose_no_more_than_is_known(
     const struct table tables[] = {TABLE(bf16_candidates), TABLE(tf32_candidates),
                                    TABLE(e4m3_candidates), TABLE(promoted_candidates)};
     // {the table's number, ...}
-    const struct known known[] = {{0, "bf16", "unseen.bf16.csv", 32, 0.99, 0.74},
-                                  {1, "tf32", "unseen.tf32.csv", 32, 0.99, 0.83},
-                                  {2, "e4m3", "unseen.e4m3.csv", 32, 0.99, 0.80},
-                                  {3, "e4m3-promoted", "unseen.e4m3.csv", 32, 0.99, 0.92}};
+    const struct known known[] = {{0, "bf16", "unseen.csv", 32, 0.99, 0.74},
+                                  {1, "tf32", "unseen.csv", 32, 0.99, 0.83},
+                                  {2, "e4m3", "unseen.csv", 32, 0.99, 0.80},
+                                  {3, "e4m3-promoted", "unseen.csv", 32, 0.99, 0.92}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const struct known *k = &known[i];
         struct outcome o;

@@ -147,7 +147,12 @@ static void test_bad_input_is_one_line_and_exit_4(void **state)
 {
     assert_int_equal(run("report bf16 /nowhere/times.csv"), 4);
     assert_string_equal(output, "/nowhere/times.csv: cannot be read\n");
-    char *list = write_list("other.csv", 1, 0), arguments[1024];
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments, "report bf16 %s", table());
+    assert_int_equal(run(arguments), 4);
+    assert_non_null(
+        strstr(output, "table.h: its first line does not name the columns of `sweep time`\n"));
+    char *list = write_list("other.csv", 1, 0);
     snprintf(arguments, sizeof arguments, "picks tf32 %s", list);
     assert_int_equal(run(arguments), 4);
     assert_string_equal(output, "no times of kind tf32 in these files; sweep time writes them\n");

@@ -29,7 +29,7 @@ gate three-without-looks main "$scratch/none.cfg"
 gate three-with-looks main "$policy"
 gate three-in-a-stream main "$scratch/stream.cfg"
 
-sed -n 's/^AB,\([^,]*\),\([^,]*\),stream,.*/\1 \2/p' "$(dirname "$0")/regimes.csv" >"$scratch/rows"
+sed -n 's/^\([^,]*\),\([^,]*\),stream,.*/\1 \2/p' "$(dirname "$0")/turns.csv" >"$scratch/rows"
 python3 "$folder/regimes.py" "$folder/bundle/bin/bench" "$folder" "$scratch/rows" \
     --regimes stream,isolated,dirty --seconds 150
 
