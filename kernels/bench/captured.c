@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fills, restores and compares the memory of a captured series. The contents are files beside the
-// record; they are mapped, and what the base's launches change of them is kept on the host.
+// record. They are written to the device once; all copies and comparisons after that are the
+// device's, but for what differs.
 #include "kernels/bench/captured.h"
 
 #include "kernels/device/inputs.h"
@@ -27,10 +28,10 @@ struct content {
     uint64_t bytes;
     const unsigned char *before; // the file, mapped
     const unsigned char *after;  // what the program left there, mapped; NULL: the same
-    unsigned char *wanted;       // what the base computes; NULL: it changes nothing
     uint64_t from, to;           // what launches change lies within; nothing: 0, 0
-    bool cleared;                // what they write was there before: they find zeros in its place
-    void *pristine, *right;      // what they find there, and `wanted`, in the device's memory
+    // In the device's memory. right: what the base computes there; NULL: it changes nothing. own:
+    // what the head does where that is something else within the tolerance; NULL: the same.
+    void *right, *own;
 };
 
 struct captured {
@@ -38,12 +39,14 @@ struct captured {
     struct device_base *device;
     struct arm *arms; // two
     enum dtype type;  // of the results
-    double tolerance, error, largest;
+    double tolerance, error;
+    double largest; // of the base's results; below 0: nobody has asked
     bool repeats;
     struct content contents[RECORD_CAPTURED_MAX];
     size_t count;
     void **at; // set * RECORD_CAPTURED_MAX + content
     void **blocks;
+    void *pristine; // laid out as a set: what launches find in each
     uint32_t sets, most;
 };
 
@@ -81,12 +84,17 @@ struct record_places captured_places(const struct captured *c, uint32_t set)
 
 // ---- contents ----
 
+static char *beside(const char *record, const char *name)
+{
+    const char *slash = strrchr(record, '/');
+    return xprintf("%.*s%s", slash ? (int)(slash + 1 - record) : 0, record, name);
+}
+
 // A file beside the record, of exactly so many bytes.
 static int map_file(const unsigned char **out, const char *record, const char *name, uint64_t bytes,
                     struct error *err)
 {
-    const char *slash = strrchr(record, '/');
-    char *path = xprintf("%.*s%s", slash ? (int)(slash + 1 - record) : 0, record, name);
+    char *path = beside(record, name);
     struct stat status;
     void *at = MAP_FAILED;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -154,6 +162,19 @@ static bool same_places(const struct record *a, const struct record *b, size_t s
     return true;
 }
 
+// Captures share the file of a content that they have in common.
+static bool is_one_file(const struct arm *a, const char *name, const struct arm *b,
+                        const char *other)
+{
+    char *paths[] = {beside(a->path, name), beside(b->path, other)};
+    struct stat one, two;
+    const bool same = stat(paths[0], &one) == 0 && stat(paths[1], &two) == 0 &&
+                      one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+    free(paths[0]);
+    free(paths[1]);
+    return same;
+}
+
 // The head's note says where the two programs did not fill their buffers alike.
 static int compare_inputs(struct captured *c, size_t shared, struct error *err)
 {
@@ -163,6 +184,8 @@ static int compare_inputs(struct captured *c, size_t shared, struct error *err)
     for (size_t i = 0; base->used && strcmp(base->path, head->path) && i < shared; i++) {
         const struct record_content *ours = &arm_record(head)->contents[i];
         const unsigned char *before;
+        if (is_one_file(base, arm_record(base)->contents[i].before, head, ours->before))
+            continue;
         if (map_file(&before, head->path, ours->before, ours->bytes, err))
             return -1;
         differ += memcmp(before, c->contents[i].before, ours->bytes) != 0;
@@ -216,22 +239,37 @@ static uint64_t set_bytes(const struct captured *c)
     return sum;
 }
 
-static int add_set(struct captured *c, struct error *err)
+static void *place_of(const struct captured *c, void *block, size_t which)
 {
-    void **at = &c->at[c->sets * RECORD_CAPTURED_MAX];
-    uint64_t end = APART;
-    char *block;
-    if (c->ops->alloc(&c->blocks[c->sets], c->device, set_bytes(c), err))
-        return -1;
-    block = c->blocks[c->sets++];
+    uint64_t at = APART;
+    for (size_t i = 0; i < which; i++)
+        at += (c->contents[i].bytes + ALIGN - 1) / ALIGN * ALIGN + APART;
+    return (char *)block + at;
+}
+
+static int write_contents(struct captured *c, struct error *err)
+{
     for (size_t i = 0; i < c->count; i++) {
         const struct content *content = &c->contents[i];
-        at[i] = block + end;
-        end += (content->bytes + ALIGN - 1) / ALIGN * ALIGN + APART;
-        if (c->ops->write(c->device, at[i], content->before, content->bytes, err))
+        if (c->ops->write(c->device, place_of(c, c->pristine, i), content->before, content->bytes,
+                          err))
             return -1;
     }
     return 0;
+}
+
+static int add_set(struct captured *c, struct error *err)
+{
+    void *block;
+    if (c->ops->alloc(&block, c->device, set_bytes(c), err))
+        return -1;
+    for (size_t i = 0; i < c->count; i++)
+        c->at[c->sets * RECORD_CAPTURED_MAX + i] = place_of(c, block, i);
+    c->blocks[c->sets++] = block;
+    if (!c->pristine &&
+        (c->ops->alloc(&c->pristine, c->device, set_bytes(c), err) || write_contents(c, err)))
+        return -1;
+    return c->ops->copy(c->device, block, c->pristine, set_bytes(c), err);
 }
 
 int captured_grow(struct captured *c, uint32_t launches, struct error *err)
@@ -250,16 +288,13 @@ int captured_restore(int32_t *beside, struct captured *c, uint32_t sets, struct 
     enum { NOISE_AND_LOOK = 2 };
     *beside = -NOISE_AND_LOOK;
     for (size_t i = 0; i < c->count; i++) {
-        struct content *content = &c->contents[i];
+        const struct content *content = &c->contents[i];
         const uint64_t bytes = content->to - content->from;
-        *beside += content->wanted ? 1 : 0;
+        const char *from = place_of(c, c->pristine, i);
+        *beside += content->right ? 1 : 0;
         for (uint32_t set = 0; bytes && set < sets && set < c->sets; set++) {
-            char *to = (char *)c->at[set * RECORD_CAPTURED_MAX + i] + content->from;
-            const int failed =
-                content->pristine
-                    ? c->ops->copy(c->device, to, content->pristine, bytes, err)
-                    : c->ops->write(c->device, to, content->before + content->from, bytes, err);
-            if (failed)
+            char *to = c->at[set * RECORD_CAPTURED_MAX + i];
+            if (c->ops->copy(c->device, to + content->from, from + content->from, bytes, err))
                 return -1;
             *beside += 1;
         }
@@ -269,69 +304,75 @@ int captured_restore(int32_t *beside, struct captured *c, uint32_t sets, struct 
 
 // ---- what launches change ----
 
-// Widens the content's range by what differs from `before` in this chunk.
-static void widen(struct content *content, const unsigned char *now, uint64_t at, size_t size)
+// Of two that differ, the first block of EVERY bytes in which they do, or the last.
+static int find_edge(uint64_t *out, struct captured *c, const char *a, const char *b,
+                     uint64_t bytes, bool last, struct error *err)
 {
-    size_t first = 0, last = size;
-    while (first < size && now[first] == content->before[at + first])
-        first++;
-    if (first == size)
-        return;
-    while (now[last - 1] == content->before[at + last - 1])
-        last--;
-    const uint64_t from = (at + first) / EVERY * EVERY;
-    uint64_t to = (at + last + EVERY - 1) / EVERY * EVERY;
-    to = to < content->bytes ? to : content->bytes;
+    uint64_t low = 0, high = (bytes + EVERY - 1) / EVERY;
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        const uint64_t from = (last ? middle : low) * EVERY, to = (last ? high : middle) * EVERY;
+        bool same;
+        if (c->ops->same(&same, c->device, a + from, b + from, (to < bytes ? to : bytes) - from,
+                         err))
+            return -1;
+        if (last == same)
+            high = middle;
+        else
+            low = middle;
+    }
+    *out = low;
+    return 0;
+}
+
+// Widens the content's range by what the first set has there and launches do not find.
+static int widen(struct captured *c, size_t which, struct error *err)
+{
+    struct content *content = &c->contents[which];
+    const char *now = c->at[which], *found = place_of(c, c->pristine, which);
+    uint64_t first, last;
+    bool same;
+    if (c->ops->same(&same, c->device, now, found, content->bytes, err))
+        return -1;
+    if (same)
+        return 0;
+    if (find_edge(&first, c, now, found, content->bytes, false, err) ||
+        find_edge(&last, c, now, found, content->bytes, true, err))
+        return -1;
+    const uint64_t from = first * EVERY, end = (last + 1) * EVERY;
+    const uint64_t to = end < content->bytes ? end : content->bytes;
     const bool none = content->from == content->to;
     content->from = none || from < content->from ? from : content->from;
     content->to = none || to > content->to ? to : content->to;
+    return 0;
 }
 
 static int find_changes(struct captured *c, struct error *err)
 {
-    unsigned char *now = xcalloc(chunk_bytes, 1);
-    int status = 0;
-    for (size_t i = 0; i < c->count && status == 0; i++) {
-        struct content *content = &c->contents[i];
-        const char *from = c->at[i];
-        for (uint64_t at = 0; at < content->bytes && status == 0; at += chunk_bytes) {
-            const uint64_t left = content->bytes - at;
-            const size_t size = left < chunk_bytes ? (size_t)left : chunk_bytes;
-            status = c->ops->read(c->device, now, from + at, size, err);
-            if (status == 0 && memcmp(now, content->before + at, size) != 0)
-                widen(content, now, at, size);
-        }
-    }
-    free(now);
-    return status;
-}
-
-// from NULL: zeros.
-static int put(struct captured *c, void *to, const unsigned char *from, uint64_t bytes,
-               struct error *err)
-{
-    return from ? c->ops->write(c->device, to, from, bytes, err)
-                : c->ops->set(c->device, to, 0, bytes, err);
-}
-
-static int keep_wanted(struct captured *c, struct error *err)
-{
     for (size_t i = 0; i < c->count; i++) {
-        struct content *content = &c->contents[i];
-        const uint64_t bytes = content->to - content->from;
-        if (!bytes)
-            continue;
-        content->wanted = xcalloc(bytes, 1);
-        if (c->ops->read(c->device, content->wanted, (char *)c->at[i] + content->from, bytes,
-                         err) ||
-            c->ops->alloc(&content->pristine, c->device, bytes, err) ||
-            put(c, content->pristine, content->cleared ? NULL : content->before + content->from,
-                bytes, err) ||
-            c->ops->alloc(&content->right, c->device, bytes, err) ||
-            put(c, content->right, content->wanted, bytes, err))
+        if (widen(c, i, err))
             return -1;
     }
     return 0;
+}
+
+// What the first set has where launches change the content.
+static int keep(void **out, struct captured *c, size_t which, struct error *err)
+{
+    const struct content *content = &c->contents[which];
+    const uint64_t bytes = content->to - content->from;
+    if (c->ops->alloc(out, c->device, bytes, err))
+        return -1;
+    return c->ops->copy(c->device, *out, (char *)c->at[which] + content->from, bytes, err);
+}
+
+static int keep_right(struct captured *c, struct error *err)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->contents[i].to && keep(&c->contents[i].right, c, i, err))
+            return -1;
+    }
+    return c->ops->sync(c->device, err);
 }
 
 // ---- differences ----
@@ -370,16 +411,34 @@ static void add_differences(struct differences *out, const struct captured *c, s
     }
 }
 
-static void find_largest(struct captured *c)
+static double largest_of(const struct captured *c, const unsigned char *values, uint64_t bytes)
 {
     const size_t size = bytes_of(c->type);
+    double largest = 0;
+    for (uint64_t at = 0; at + size <= bytes; at += size) {
+        const double value = fabs(value_of(c->type, values + at));
+        largest = isfinite(value) && value > largest ? value : largest;
+    }
+    return largest;
+}
+
+static int find_largest(struct captured *c, struct error *err)
+{
+    double largest = 0;
     for (size_t i = 0; i < c->count; i++) {
         const struct content *content = &c->contents[i];
-        for (uint64_t at = 0; at + size <= content->to - content->from; at += size) {
-            const double value = fabs(value_of(c->type, content->wanted + at));
-            c->largest = isfinite(value) && value > c->largest ? value : c->largest;
-        }
+        const uint64_t bytes = content->right ? content->to - content->from : 0;
+        if (!bytes)
+            continue;
+        unsigned char *values = xcalloc(bytes, 1);
+        const int status = c->ops->read(c->device, values, content->right, bytes, err);
+        largest = fmax(largest, status ? 0 : largest_of(c, values, bytes));
+        free(values);
+        if (status)
+            return -1;
     }
+    c->largest = largest;
+    return 0;
 }
 
 // "16,777,216"
@@ -398,11 +457,13 @@ static const char *grouped(char out[32], uint64_t value)
 }
 
 static int judge(struct captured *c, enum sample_role role, const char *when,
-                 const struct differences *found, struct series_state *state)
+                 const struct differences *found, struct series_state *state, struct error *err)
 {
     char count[32], of[32];
     if (!found->count)
         return 0;
+    if (c->largest < 0 && find_largest(c, err))
+        return -1;
     const double over = c->largest > 0 ? found->most / c->largest : found->most;
     c->error = fmax(c->error, over);
     if (c->tolerance > 0 && over <= c->tolerance)
@@ -413,27 +474,39 @@ static int judge(struct captured *c, enum sample_role role, const char *when,
                          dtype_name(c->type), found->most, found->content);
 }
 
-// What differs is looked at on the host, which nothing that is right needs: the device would stand
-// still meanwhile, and run faster after it.
-static int hold_content(struct differences *found, struct captured *c, size_t which, uint32_t set,
-                        struct error *err)
+static int read_differences(struct differences *found, struct captured *c, size_t which,
+                            const char *from, struct error *err)
 {
     const struct content *content = &c->contents[which];
     const uint64_t bytes = content->to - content->from;
-    const char *from = c->at[set * RECORD_CAPTURED_MAX + which];
-    bool same;
-    if (c->ops->same(&same, c->device, from + content->from, content->right, bytes, err))
-        return -1;
-    if (same) {
-        found->of += bytes / bytes_of(c->type);
-        return 0;
-    }
-    unsigned char *now = xcalloc(bytes, 1);
-    const int status = c->ops->read(c->device, now, from + content->from, bytes, err);
+    unsigned char *now = xcalloc(bytes, 1), *right = xcalloc(bytes, 1);
+    const int status = c->ops->read(c->device, now, from, bytes, err) ||
+                               c->ops->read(c->device, right, content->right, bytes, err)
+                           ? -1
+                           : 0;
     if (status == 0)
-        add_differences(found, c, which, now, content->wanted, bytes);
+        add_differences(found, c, which, now, right, bytes);
     free(now);
+    free(right);
     return status;
+}
+
+// What differs is looked at on the host, which nothing that is right needs: the device would stand
+// still meanwhile, and run faster after it.
+static int hold_content(struct differences *found, struct captured *c, enum sample_role role,
+                        size_t which, uint32_t set, struct error *err)
+{
+    const struct content *content = &c->contents[which];
+    const uint64_t bytes = content->to - content->from;
+    const char *from = (char *)c->at[set * RECORD_CAPTURED_MAX + which] + content->from;
+    const void *wanted = role == ROLE_HEAD && content->own ? content->own : content->right;
+    bool same;
+    if (c->ops->same(&same, c->device, from, wanted, bytes, err))
+        return -1;
+    if (!same)
+        return read_differences(found, c, which, from, err);
+    found->of += bytes / bytes_of(c->type);
+    return 0;
 }
 
 int captured_hold(struct captured *c, enum sample_role role, uint32_t set, const char *when,
@@ -441,10 +514,10 @@ int captured_hold(struct captured *c, enum sample_role role, uint32_t set, const
 {
     struct differences found = {0};
     for (size_t i = 0; i < c->count; i++) {
-        if (c->contents[i].wanted && hold_content(&found, c, i, set, err))
+        if (c->contents[i].right && hold_content(&found, c, role, i, set, err))
             return -1;
     }
-    return judge(c, role, when, &found, state);
+    return judge(c, role, when, &found, state, err);
 }
 
 // ---- the first launches ----
@@ -460,18 +533,19 @@ static int launch(struct captured *c, enum sample_role role, struct series_state
 
 // What the program left must be what the replay leaves: else something that launches read is not
 // among their buffers.
-static int hold_program(struct captured *c, enum sample_role says, struct series_state *state)
+static int hold_program(struct captured *c, enum sample_role says, struct series_state *state,
+                        struct error *err)
 {
-    struct differences found = {0};
     for (size_t i = 0; i < c->count; i++) {
         const struct content *content = &c->contents[i];
         const uint64_t bytes = content->to - content->from;
         const unsigned char *left = content->after ? content->after : content->before;
-        if (bytes && memcmp(content->wanted, left + content->from, bytes) != 0)
-            add_differences(&found, c, i, content->wanted, left + content->from, bytes);
+        if (bytes && c->ops->write(c->device, (char *)c->at[i] + content->from,
+                                   left + content->from, bytes, err))
+            return -1;
     }
-    const int wrong = judge(c, says, "replayed, ", &found, state);
-    if (wrong)
+    const int wrong = captured_hold(c, says, 0, "replayed, ", state, err);
+    if (wrong > 0)
         state->state = MEASURED_UNSUPPORTED;
     return wrong;
 }
@@ -497,33 +571,42 @@ static int find_rewritten(struct captured *c, struct content *content, const cha
         }
     }
     free(now);
-    if (status == 0 && same && last) {
-        content->from = first / EVERY * EVERY;
-        content->to = (last + EVERY - 1) / EVERY * EVERY;
-        content->to = content->to < content->bytes ? content->to : content->bytes;
-        content->cleared = true;
+    if (status || !same || !last)
+        return status;
+    const uint64_t end = (last + EVERY - 1) / EVERY * EVERY;
+    content->from = first / EVERY * EVERY;
+    content->to = end < content->bytes ? end : content->bytes;
+    return 0;
+}
+
+static int set_zeros(struct captured *c, struct error *err)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct content *content = &c->contents[i];
+        char *found = (char *)place_of(c, c->pristine, i) + content->from;
+        if (content->to && c->ops->set(c->device, found, 0, content->to - content->from, err))
+            return -1;
     }
-    return status;
+    return 0;
 }
 
 // Where launches leave all as it was, they have run on these contents before. One content after the
-// other is zero before a launch: of an output what is written comes back.
+// other is zero before a launch: of an output what is written comes back, and from then on they
+// find zeros there.
 static int clear_outputs(struct captured *c, enum sample_role says, struct series_state *state,
                          struct error *err)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct content *content = &c->contents[i];
-        if (put(c, c->at[i], NULL, content->bytes, err))
+        if (c->ops->set(c->device, c->at[i], 0, content->bytes, err))
             return -1;
         int stop = launch(c, says, state, err);
         if (stop || (stop = find_rewritten(c, content, c->at[i], err)))
             return stop;
-        for (size_t k = 0; k < c->count; k++) {
-            if (put(c, c->at[k], c->contents[k].before, c->contents[k].bytes, err))
-                return -1;
-        }
+        if (c->ops->copy(c->device, c->blocks[0], c->pristine, set_bytes(c), err))
+            return -1;
     }
-    return 0;
+    return set_zeros(c, err);
 }
 
 static bool changes(const struct captured *c)
@@ -544,10 +627,7 @@ static int find_wanted(struct captured *c, enum sample_role says, struct series_
     if (!changes(c))
         return series_refuse(state, says, MEASURED_UNSUPPORTED,
                              "its launches change nothing of what they are given");
-    if (keep_wanted(c, err))
-        return -1;
-    find_largest(c);
-    return hold_program(c, says, state);
+    return keep_right(c, err) ? -1 : hold_program(c, says, state, err);
 }
 
 // Once more, from the same contents and then on top of what the first left.
@@ -575,6 +655,22 @@ static int find_repeats(struct captured *c, enum sample_role says, struct series
     return stop < 0 ? -1 : 0;
 }
 
+// What is within the tolerance once is held to itself from then on, which the device does.
+static int keep_own(struct captured *c, struct error *err)
+{
+    for (size_t i = 0; c->tolerance > 0 && i < c->count; i++) {
+        struct content *content = &c->contents[i];
+        const char *now = (char *)c->at[i] + content->from;
+        bool same = true;
+        if (content->right &&
+            c->ops->same(&same, c->device, now, content->right, content->to - content->from, err))
+            return -1;
+        if (!same && keep(&content->own, c, i, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int hold_head(struct captured *c, struct series_state *state, struct error *err)
 {
     struct content before[RECORD_CAPTURED_MAX];
@@ -585,7 +681,7 @@ static int hold_head(struct captured *c, struct series_state *state, struct erro
     if (stop || (stop = captured_hold(c, ROLE_HEAD, 0, "", state, err)))
         return stop;
     memcpy(before, c->contents, sizeof(before));
-    if (find_changes(c, err))
+    if (keep_own(c, err) || find_changes(c, err))
         return -1;
     const size_t shared =
         c->arms[ROLE_BASE].used ? arm_record(&c->arms[ROLE_BASE])->content_count : c->count;
@@ -641,6 +737,7 @@ int captured_open(struct captured **out, struct arm arms[2], struct series_state
                            .arms = arms,
                            .type = arm_record(head)->problem.out,
                            .tolerance = arm_record(head)->tolerance,
+                           .largest = -1,
                            .most = head->ops->launches_max};
     c->at = xcalloc((size_t)c->most * RECORD_CAPTURED_MAX, sizeof(*c->at));
     c->blocks = xcalloc(c->most, sizeof(*c->blocks));
@@ -649,10 +746,12 @@ int captured_open(struct captured **out, struct arm arms[2], struct series_state
     int stop = take_contents(c, state, &why);
     if (stop < 0)
         return series_refuse(state, says, MEASURED_UNBUILDABLE, "%.500s", why.text);
-    if (!stop && (double)set_bytes(c) > (double)c->ops->free_bytes(c->device))
+    const double wanted = 2 * (double)set_bytes(c), room = (double)c->ops->free_bytes(c->device);
+    if (!stop && wanted > room)
         return series_refuse(
-            state, says, MEASURED_UNSUPPORTED, "its buffers hold %.0f MiB, and the device has %.0f",
-            (double)set_bytes(c) / 0x1p20, (double)c->ops->free_bytes(c->device) / 0x1p20);
+            state, says, MEASURED_UNSUPPORTED,
+            "its buffers and what is written back to them hold %.0f MiB, and the device has %.0f",
+            wanted / 0x1p20, room / 0x1p20);
     if (stop || (stop = add_set(c, err)) || (stop = bind(c, state, err)) ||
         (stop = find_wanted(c, says, state, err)) || (stop = find_repeats(c, says, state, err)))
         return stop;
@@ -665,14 +764,14 @@ void captured_free(struct captured *c)
         return;
     for (uint32_t set = 0; set < c->sets; set++)
         c->ops->free(c->device, c->blocks[set]);
+    c->ops->free(c->device, c->pristine);
     for (size_t i = 0; i < c->count; i++) {
         struct content *content = &c->contents[i];
-        c->ops->free(c->device, content->pristine);
         c->ops->free(c->device, content->right);
+        c->ops->free(c->device, content->own);
         munmap((void *)(uintptr_t)content->before, content->bytes);
         if (content->after)
             munmap((void *)(uintptr_t)content->after, content->bytes);
-        free(content->wanted);
     }
     free(c->at);
     free(c->blocks);

@@ -19,6 +19,7 @@ static struct device_ops ops;
 static struct device_base *device;
 static char folder[] = "/tmp/test_captured_XXXXXX";
 static struct series_state state_found;
+static uint64_t bytes_read; // from the device, while pairs are taken
 
 // ---- the driver's stand-in ----
 
@@ -61,6 +62,14 @@ static void stand_in_free(struct replay *replay)
     if (replay)
         free(replay->places);
     free(replay);
+}
+
+static int counted_read(struct device_base *base, void *to, const void *from, size_t bytes,
+                        struct error *err)
+{
+    bytes_read += bytes;
+    memcpy(to, from, bytes);
+    return 0;
 }
 
 // ---- records ----
@@ -149,6 +158,7 @@ static int set_up(void **state)
     ops.replay_launch = stand_in_launch;
     ops.replay_free = stand_in_free;
     ops.memory = NULL;
+    ops.read = counted_read;
     write_floats("1.0.before", in_value);
     write_floats("1.1.before", zero);
     write_floats("1.1.after", twice);
@@ -181,11 +191,13 @@ static void measure(const struct wish *base, const struct wish *head)
     assert_int_equal(problem_parse(&spec.problem, "count=4096:fp32", &err), 0);
     if (series_open(&series, &state_found, &ops, device, &spec, &err))
         fail_msg("%s", err.text);
+    bytes_read = 0;
     if (series) {
         if (base ? series_pairs(series, 8, 0, count, &samples, &err)
                  : series_solo(series, 8, 0, count, &samples, &err))
             fail_msg("%s", err.text);
         assert_int_equal(samples, base ? 16 : 8);
+        assert_int_equal(bytes_read, 0); // all that is looked at stays on the device
         if (series_close(&state_found, series, &err))
             fail_msg("%s", err.text);
         series_free(series);
