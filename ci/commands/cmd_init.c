@@ -59,7 +59,7 @@ static const struct command_option own_options[] = {
 enum check { CHECK_NONE, CHECK_UNBUILT, CHECK_BUILDS, CHECK_WRONG, CHECK_RIGHT };
 
 struct candidate {
-    const struct signature *s;
+    struct signature *s;
     const char *kernel; // as plumb calls it
     struct call call;
     enum check check;
@@ -171,13 +171,6 @@ static void tell_others(const struct init *init)
 
 // ---- writing ----
 
-static int make_folder(const char *path, struct error *err)
-{
-    if (mkdir(path, 0777) && errno != EEXIST)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    return 0;
-}
-
 static bool holds(const char *path, const char *bytes, size_t size)
 {
     FILE *file = fopen(path, "rb");
@@ -250,23 +243,6 @@ static bool same_name(const struct signature *a, const struct signature *b)
            strcasecmp(a->called ? a->called : a->name, b->called ? b->called : b->name) == 0;
 }
 
-// Of functions with one name, the first: two kernels cannot have the same. The others are called
-// after their files.
-static void name_apart(struct init *init)
-{
-    struct signature *items = init->sources.found.items;
-    for (size_t i = 0; i < init->sources.found.count; i++) {
-        const char *slash = strrchr(items[i].file, '/'), *stem = slash ? slash + 1 : items[i].file;
-        for (size_t k = 0; k < i; k++) {
-            if (!same_name(&items[k], &items[i]))
-                continue;
-            items[i].called = arena_printf(&init->arena, "%.*s_%s", (int)strcspn(stem, "."), stem,
-                                           items[i].called ? items[i].called : items[i].name);
-            break;
-        }
-    }
-}
-
 static bool is_first(const struct init *init, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
@@ -276,7 +252,25 @@ static bool is_first(const struct init *init, size_t index)
     return true;
 }
 
-static void add_candidate(struct init *init, const struct signature *s)
+// Of functions with one name, the first: two kernels cannot have the same. The others are called
+// after their files, or where files have one name, too, after their folders.
+static void name_apart(struct init *init)
+{
+    for (size_t i = 0; i < init->sources.found.count; i++) {
+        struct signature *s = &init->sources.found.items[i];
+        const char *own = s->called ? s->called : s->name, *end = s->file + strlen(s->file);
+        while (!is_first(init, i) && end > s->file) {
+            const char *part = end;
+            while (part > s->file && part[-1] != '/')
+                part--;
+            s->called = arena_printf(&init->arena, "%.*s_%s", (int)strcspn(part, *end ? "/" : "."),
+                                     part, own);
+            end = part > s->file ? part - 1 : part;
+        }
+    }
+}
+
+static void add_candidate(struct init *init, struct signature *s)
 {
     struct candidate *c = &init->candidates[init->count++];
     *c = (struct candidate){.s = s, .kernel = kernel_name(s, &init->arena)};
@@ -309,7 +303,7 @@ static void find_candidates(struct init *init)
     const struct signature_list *found = &init->sources.found;
     name_apart(init);
     for (size_t i = 0; i < found->count; i++) {
-        const struct signature *s = &found->items[i];
+        struct signature *s = &found->items[i];
         if (!s->understood || !is_wanted(init, s))
             continue;
         if (!is_first(init, i))
@@ -409,7 +403,7 @@ static int write_tries(struct checking *k, struct error *err)
     const char *shims = arena_printf(arena, "%s/shims", top);
     struct call *calls = arena_alloc(arena, TRIES_MOST * sizeof(*calls));
     const char **names = arena_alloc(arena, TRIES_MOST * sizeof(*names));
-    int status = make_folder(top, err) || make_folder(shims, err) ? -1 : 0;
+    int status = files_make_directory(top, err) || files_make_directory(shims, err) ? -1 : 0;
     for (size_t i = 0; status == 0 && i < init->count; i++) {
         struct buffer text = {0};
         const size_t count = ways(calls, init, &init->candidates[i]);
@@ -453,6 +447,8 @@ static char *lines_of(const char *log, const char *shim, const char *source)
     return found.bytes ? found.bytes : xstrdup("");
 }
 
+static const char undefined[] = "undefined symbol: "; // as the loader says it
+
 // The compiler's words on one library, or the loader's.
 static const char *why_unbuilt(const struct checking *k, size_t candidate)
 {
@@ -464,7 +460,7 @@ static const char *why_unbuilt(const struct checking *k, size_t candidate)
     const char *library = arena_printf(arena, "t%zu.so: ", candidate);
     struct build_error errors[BUILD_ERRORS];
     if (built->detail && strncmp(built->detail, library, strlen(library)) == 0) {
-        const char *symbol = strstr(built->detail, "undefined symbol: ");
+        const char *symbol = strstr(built->detail, undefined);
         return symbol ? arena_printf(arena, "%s, which another source has", symbol)
                       : built->detail + strlen(library);
     }
@@ -637,6 +633,27 @@ static int try_candidate(struct checking *k, size_t index, struct error *err)
     return 0;
 }
 
+// Of libraries that lack a function of another source: that source is compiled with all that cannot
+// be loaded. The loader names one function; what else is missing is told.
+static bool complete(struct checking *k)
+{
+    struct init *init = k->init;
+    const char *detail = k->built.detail ? k->built.detail : "";
+    const char *symbol = strstr(detail, undefined);
+    const char *source =
+        symbol ? sources_defining(&init->sources, symbol + strlen(undefined)) : NULL;
+    bool any = false;
+    for (size_t i = 0; source && i < init->count; i++) {
+        struct signature *s = init->candidates[i].s;
+        if (s->beside || strcmp(s->file, source) == 0 ||
+            built_find(&k->built, try_name(i, 0, &init->arena), "cuda"))
+            continue;
+        s->beside = source;
+        any = true;
+    }
+    return any;
+}
+
 static int open_checking(struct checking *k, const struct options *options, struct error *err)
 {
     struct context *context = &k->context;
@@ -742,8 +759,12 @@ static void check_candidates(struct init *init)
         .store = arena_printf(&init->arena, "%s/store.db", folder),
         .cache = arena_printf(&init->arena, "%s/cache", folder),
     };
-    const bool tried = write_tries(&k, &err) == 0 && open_checking(&k, &options, &err) == 0 &&
-                       try_all(&k, &err) == 0;
+    bool opened = write_tries(&k, &err) == 0 && open_checking(&k, &options, &err) == 0;
+    if (opened && complete(&k)) {
+        context_close(&k.context);
+        opened = write_tries(&k, &err) == 0 && open_checking(&k, &options, &err) == 0;
+    }
+    const bool tried = opened && try_all(&k, &err) == 0;
     let_go(&k);
     bench_stop(k.spare);
     if (k.context.options)
@@ -886,8 +907,9 @@ static int init_all(struct init *init, struct error *err)
     if (sources_read(&init->sources, repository, &init->arena, err) || choose_form(init, err))
         goto done;
     kernels = xprintf("%s/shims", init->folder);
-    if (make_folder(top, err) || make_folder(init->folder, err) || make_folder(kernels, err) ||
-        write_kernels(init, err) || write_policy(init, top, err))
+    if (files_make_directory(top, err) || files_make_directory(init->folder, err) ||
+        files_make_directory(kernels, err) || write_kernels(init, err) ||
+        write_policy(init, top, err))
         goto done;
     tell_next(init);
     status = 0;

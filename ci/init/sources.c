@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -324,7 +325,7 @@ static const char *spelled(struct span one, struct arena *arena)
     return arena_printf(arena, "parameter '%s'", text);
 }
 
-// Three pointers and one size may be a sum of vectors, too; the name tells.
+// Three pointers and one size may be a sum of vectors, too; the name tells, or alpha and beta do.
 static bool is_product(const char *name)
 {
     static const char *const words[] = {"gemm",      "matmul",     "mat_mul",
@@ -357,8 +358,9 @@ static bool understand(struct signature *s, struct span list, const struct alias
     for (size_t i = 0; i < s->count; i++)
         seen |= 1u << s->arguments[i];
     const unsigned sizes = 1u << ARG_M | 1u << ARG_N | 1u << ARG_K,
-                   matrices = 1u << ARG_A | 1u << ARG_B | 1u << ARG_C, size = seen & sizes;
-    s->square = size && !(size & (size - 1)) && s->product;
+                   matrices = 1u << ARG_A | 1u << ARG_B | 1u << ARG_C, size = seen & sizes,
+                   factors = 1u << ARG_ALPHA | 1u << ARG_BETA;
+    s->square = size && !(size & (size - 1)) && (s->product || (seen & factors) == factors);
     if ((seen & matrices) == matrices && (size == sizes || s->square))
         return true;
     s->why = "not all of m, n, k, a, b, c";
@@ -492,7 +494,7 @@ static bool read_template(struct signature *s, struct aliases *aliases, struct s
     for (size_t i = 0; i < aliases->count && all.count < ALIASES_MOST; i++)
         all.items[all.count++] = aliases->items[i];
     *aliases = all;
-    s->called = s->name;
+    s->called = s->called ? s->called : s->name;
     s->name =
         arena_printf(arena, "%s<%.*s>", s->name, (int)(arguments.end - arguments.at), arguments.at);
     return true;
@@ -531,9 +533,59 @@ static bool read_definition(struct definition *out, const char *text, const char
     return end != NULL;
 }
 
+// The namespaces that a source's text is within, from its begin on.
+enum { WITHIN_MOST = 120, BRACES_MOST = 64 };
+struct within {
+    const char *seen;                   // the text before here is read
+    char text[WITHIN_MOST];             // "a::b::", in which a name is called
+    unsigned char lengths[BRACES_MOST]; // of it before each brace that is open
+    size_t braces;
+};
+
+// "namespace a::b {" whose brace is at `brace`: its name; empty: it has none, or is something else.
+static struct span namespace_before(const char *text, const char *brace)
+{
+    static const char word[] = "namespace";
+    const char *end = brace;
+    while (end > text && isspace((unsigned char)end[-1]))
+        end--;
+    const char *name = end;
+    while (name > text && (in_word(name[-1]) || name[-1] == ':'))
+        name--;
+    const char *before = name;
+    while (before > text && isspace((unsigned char)before[-1]))
+        before--;
+    const size_t length = strlen(word);
+    const bool is = before < name && (size_t)(before - text) >= length &&
+                    memcmp(before - length, word, length) == 0 &&
+                    (before == text + length || !in_word(before[-(ptrdiff_t)length - 1]));
+    return is ? (struct span){name, end} : (struct span){end, end};
+}
+
+static void enter(struct within *within, struct span name)
+{
+    const size_t used = strlen(within->text), length = (size_t)(name.end - name.at);
+    if (within->braces < BRACES_MOST)
+        within->lengths[within->braces] = (unsigned char)used;
+    within->braces++;
+    if (length && used + length + sizeof("::") <= WITHIN_MOST)
+        snprintf(within->text + used, WITHIN_MOST - used, "%.*s::", (int)length, name.at);
+}
+
+static void go_to(struct within *within, const char *text, const char *at)
+{
+    for (; within->seen < at; within->seen++) {
+        if (*within->seen == '{')
+            enter(within, namespace_before(text, within->seen));
+        if (*within->seen == '}' && within->braces && --within->braces < BRACES_MOST)
+            within->text[within->lengths[within->braces]] = '\0';
+    }
+}
+
 // A source while its functions are looked for.
 struct looked_at {
     const char *file, *plain;
+    struct within within;
     bool cuda;
     struct aliases aliases;
     const struct launch_list *launches;
@@ -548,10 +600,13 @@ static void launched_by(const struct launch_list *launches, struct span body, si
     }
 }
 
+// Whether the function is called so, in whatever namespace.
 static bool is_named(const struct signature *s, const char *kernel)
 {
-    const size_t length = strlen(kernel);
-    return strncmp(s->name, kernel, length) == 0 && (!s->name[length] || s->name[length] == '<');
+    const size_t length = strlen(kernel), own = strcspn(s->name, "<");
+    const char *name = s->name + own - (own < length ? own : length);
+    return own >= length && strncmp(name, kernel, length) == 0 &&
+           (name == s->name || name[-1] == ':');
 }
 
 static const char *base_of(const char *path)
@@ -614,6 +669,9 @@ static void add(struct signature_list *list, const struct definition *d,
     s.waits = s.callee == CALLEE_LAUNCHER && span_has(d->body, "Synchronize");
     s.name = arena_strndup(arena, d->name.at, (size_t)(d->name.end - d->name.at));
     s.product = is_product(s.name);
+    if (*source->within.text)
+        s.called = s.name;
+    s.name = arena_printf(arena, "%s%s", source->within.text, s.name);
     s.understood =
         (!template || read_template(&s, &aliases, d->before, source->plain, d->name, arena)) &&
         understand(&s, d->parameters, &aliases, arena);
@@ -634,8 +692,10 @@ static void find_functions(struct signature_list *list, struct looked_at *source
         if ((at > source->plain && in_word(at[-1])) || !isspace((unsigned char)at[4]))
             continue;
         looks++;
-        if (read_definition(&definition, source->plain, at))
-            add(list, &definition, source, arena);
+        if (!read_definition(&definition, source->plain, at))
+            continue;
+        go_to(&source->within, source->plain, at);
+        add(list, &definition, source, arena);
     }
 }
 
@@ -650,6 +710,7 @@ void signatures_find(struct signature_list *list, const struct source_text *sour
     for (size_t i = 0; i < count; i++) {
         struct looked_at source = {
             .file = sources[i].file, .plain = plain[i], .launches = &launches};
+        source.within.seen = plain[i];
         source.cuda = !ends_with(sources[i].file, ".c");
         aliases_find(&source.aliases, sources[i].text, plain[i], arena);
         find_functions(list, &source, arena);
@@ -1175,6 +1236,49 @@ static void look_over(struct sources *out, bool links[LIBRARIES], const char *te
         links[l] |= strstr(text, libraries[l].header) != NULL;
 }
 
+// Whether the plain text defines a function of this name.
+static bool defines(const char *plain, struct span name)
+{
+    const size_t length = (size_t)(name.end - name.at);
+    for (const char *at = plain; (at = strstr(at, "(")); at++) {
+        const char *end = at;
+        while (end > plain && isspace((unsigned char)end[-1]))
+            end--;
+        const bool named = (size_t)(end - plain) > length &&
+                           memcmp(end - length, name.at, length) == 0 &&
+                           !in_word(end[-(ptrdiff_t)length - 1]);
+        const char *close = named ? match(at, '(', ')') : NULL;
+        if (close && *skip_blanks(close + 1) == '{')
+            return true;
+    }
+    return false;
+}
+
+const char *sources_defining(const struct sources *sources, const char *symbol)
+{
+    static const char mangled[] = "_Z", main_words[] = "main";
+    char *name = NULL;
+    const char *found = NULL;
+    if (strncmp(symbol, mangled, strlen(mangled)) == 0) {
+        const unsigned long length = strtoul(symbol + strlen(mangled), &name, 10);
+        if (length == 0 || length > strlen(name))
+            return NULL;
+        symbol = name;
+        name += length;
+    }
+    const struct span called = {symbol, name ? name : word_at(symbol).end};
+    const struct span main_called = {main_words, main_words + strlen(main_words)};
+    for (size_t i = 0; !found && called.at < called.end && i < sources->text_count; i++) {
+        if (!ends_with(sources->texts[i].file, ".cu"))
+            continue;
+        char *plain = signatures_plain(sources->texts[i].text);
+        if (defines(plain, called) && !defines(plain, main_called))
+            found = sources->texts[i].file;
+        free(plain);
+    }
+    return found;
+}
+
 int sources_read(struct sources *out, const struct repository *repository, struct arena *arena,
                  struct error *err)
 {
@@ -1213,6 +1317,8 @@ int sources_read(struct sources *out, const struct repository *repository, struc
         }
         free(text);
     }
+    out->texts = texts;
+    out->text_count = read;
     signatures_find(&out->found, texts, read, arena);
     for (size_t i = 0; i < read; i++) {
         if (strstr(texts[i].file, ".cu"))

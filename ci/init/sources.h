@@ -75,7 +75,8 @@ void launches_find(struct launch_list *out, const struct source_text *sources,
 struct signature {
     enum callee callee;
     const char *file, *name;
-    const char *called; // for plumb, before it is made a kernel's name; NULL: as it is named
+    // `name` is with its namespaces. For plumb, before it is made a kernel's name; NULL: as that.
+    const char *called;
     bool understood;    // else only the above is known: it may be a matrix product, or not
     bool unnameable;    // its path could not be written in a shim; `why` says so
     bool waits;         // a launcher that waits for the device
@@ -117,6 +118,8 @@ enum { INPUTS_MAX = 24 };
 struct sources {
     bool committed; // there is a HEAD
     struct signature_list found;
+    struct source_text *texts; // in which functions were looked for
+    size_t text_count;
     const char *inputs[INPUTS_MAX]; // top folders and files, unless the whole tree is read
     size_t input_count;
     bool whole_tree;
@@ -128,6 +131,10 @@ struct sources {
     bool cutlass_below;    // it is a submodule
     const char *missing;   // the submodule that may be CUTLASS is not on this machine: what to type
 };
+
+// The .cu file that defines the function which a loader misses (as it is mangled), or NULL: none,
+// or one that has a main() of its own.
+const char *sources_defining(const struct sources *sources, const char *symbol);
 
 // Strings live in the arena. A repository without a commit has no sources.
 int sources_read(struct sources *out, const struct repository *repository, struct arena *arena,

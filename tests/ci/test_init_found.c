@@ -89,7 +89,46 @@ static void what_gets_no_shim_is_told(void **state)
     helper_shell(scene, "own", words);
     init("/own/ci/shims/two_gemm.c");
     plumb_said(&outcome, 0, "not understood: quoted of src/a\"b.c: its path has a character");
+    // Where files have one name, too, it is their folder's.
+    helper_shell(scene, "own",
+                 "mkdir src/x src/y && cp src/one.c src/x/two.c && cp src/one.c "
+                 "src/y/two.c && git add . && git commit -q -m five");
+    init("/own/ci/shims/x_gemm.c");
+    plumb_said(&outcome, 0, "/own/ci/shims/y_gemm.c");
     free(words);
+}
+
+// A launcher that calls a function of another source is compiled with that source.
+static void what_another_source_defines_is_compiled_too(void **state)
+{
+    helper_shell(scene, "own",
+                 "echo 'void check_it(int line);' >src/check.h\n"
+                 "echo 'void check_it(int line) { (void)line; }' >src/check.cu\n"
+                 "cat >src/gemm.cu <<'END'\n#include \"check.h\"\n"
+                 "__global__ void own(int m, int n, int k, float *a, float *b, float *c) {}\n"
+                 "void gemm(int m, int n, int k, float *a, float *b, float *c)\n"
+                 "{ own<<<m / 4, 32>>>(m, n, k, a, b, c); check_it(__LINE__); }\nEND\n"
+                 "git add . && git commit -q -m check");
+    init("/own/ci/shims/gemm.cu");
+    if (access("/usr/local/cuda/bin/nvcc", X_OK))
+        return; // nothing is built, so nothing is missed
+    char *shim = xprintf("%s/ci/shims/gemm.cu", checkout);
+    assert_true(helper_says(shim, "#include <src/check.cu>\n"));
+    assert_null(strstr(outcome.output, "does not build"));
+    free(shim);
+}
+
+// The folders above it are made.
+static void outside_may_be_a_new_folder(void **state)
+{
+    helper_shell(scene, "own",
+                 "echo 'void gemm(int m, int n, int k, float *a, float *b, float *c) "
+                 "{}' >src/one.c && git add . && git commit -q -m one");
+    char *deep = xprintf("%s/new/deep", scene);
+    plumb_run(&outcome, checkout,
+              (const char *const[]){"init", "--no-check", "--outside", deep, NULL}, 0);
+    plumb_said(&outcome, 0, "/new/deep/plumb.cfg");
+    free(deep);
 }
 
 // Each function is launched in every layout: kept is what is right, and the others lie beside.
@@ -169,6 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(cutlass_is_found_in_a_submodule),
         TEST(what_gets_no_shim_is_told),
+        TEST(what_another_source_defines_is_compiled_too),
+        TEST(outside_may_be_a_new_folder),
         TEST(what_is_written_was_tried),
         TEST(bare_repository_has_nothing_to_write_to),
     };

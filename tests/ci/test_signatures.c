@@ -144,6 +144,66 @@ static void one_size_is_that_of_squares(void **state)
     assert_string_equal(list.items[1].why, "not all of m, n, k, a, b, c");
 }
 
+// Nor is axpby, but a wrong guess is told where it is tried.
+static void one_size_with_alpha_and_beta_is_that_of_squares(void **state)
+{
+    const struct signature_list list = find(
+        "a.cu", "__global__ void naive(float *d_A, float *d_B, float *d_C, float alpha, float "
+                "beta, int N) {}\n"
+                "__global__ void scaled(float *a, float *b, float *c, float alpha, int n) {}\n");
+    assert_int_equal(list.count, 2);
+    assert_true(list.items[0].understood && list.items[0].square);
+    assert_false(list.items[1].understood);
+}
+
+static void a_name_is_called_in_its_namespaces(void **state)
+{
+    static const char parameters[] = "(int m, int n, int k, float *a, float *b, float *c)";
+    const char *text = arena_printf(
+        &arena,
+        "namespace one { __global__ void own%s { if (m) { } } namespace { __global__ void "
+        "inner%s {} }\nvoid run%s { own<<<m / 4, 32>>>(m, n, k, a, b, c); } }\n"
+        "inline namespace two::three\n{ template <int N> __global__ void tiled%s {} }\n"
+        "struct not_namespace { int x; }; __global__ void outer%s {}\n"
+        "namespace short_of = one; void go() { tiled<8><<<m / 4, 32>>>(m, n, k, a, b, c); }\n",
+        parameters, parameters, parameters, parameters, parameters);
+    static const char *const names[] = {"one::own", "one::inner", "one::run",
+                                        "two::three::tiled<8>", "outer"};
+    static const char *const called[] = {"own", "inner", "run", "tiled", NULL};
+    const struct signature_list list = find("a.cu", text);
+    assert_int_equal(list.count, ARRAY_COUNT(names) + 1); // with go()
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        assert_string_equal(list.items[i].name, names[i]);
+        assert_true(list.items[i].understood);
+        if (called[i])
+            assert_string_equal(list.items[i].called, called[i]);
+        else
+            assert_null(list.items[i].called);
+    }
+    assert_true(list.items[0].covered); // by run(), which calls it by half of its name
+    char *deep = xcalloc(100000, 1);
+    for (size_t i = 0; i + 14 < 99999; i += 14)
+        memcpy(deep + i, "namespace ab {", 14);
+    memcpy(deep + 99970, "void f(int m){}", 15);
+    find("a.cu", deep);
+    free(deep);
+}
+
+// A loader names what a library lacks as it is mangled.
+static void the_source_that_defines_a_function_is_found(void **state)
+{
+    struct source_text texts[] = {
+        {"a.cu", "void check_it(const char *file, int line);\nvoid f() { check_it(0, 1); }"},
+        {"main.cu", "void check_it(const char *file, int line) {}\nint main() { f(); }"},
+        {"b.cu", "void not_check_it() {}\nvoid check_it (const char *file, int line)\n{\n}"}};
+    const struct sources sources = {.texts = texts, .text_count = ARRAY_COUNT(texts)};
+    assert_string_equal(sources_defining(&sources, "_Z8check_itPKci"), "b.cu");
+    assert_string_equal(sources_defining(&sources, "check_it"), "b.cu"); // extern "C"
+    static const char *const none[] = {"_Z", "_Z99check_it", "_Z0", "", "_Z5otherv", "_Z-1a", "g"};
+    for (size_t i = 0; i < ARRAY_COUNT(none); i++)
+        assert_null(sources_defining(&sources, none[i]));
+}
+
 static void a_kernel_is_launched_as_any_source_launches_it(void **state)
 {
     static const char kernels[] =
@@ -262,6 +322,9 @@ int main(void)
         cmocka_unit_test(what_is_not_understood_is_told_apart),
         cmocka_unit_test(templates_and_names_of_types_are_seen_through),
         cmocka_unit_test(one_size_is_that_of_squares),
+        cmocka_unit_test(one_size_with_alpha_and_beta_is_that_of_squares),
+        cmocka_unit_test(a_name_is_called_in_its_namespaces),
+        cmocka_unit_test(the_source_that_defines_a_function_is_found),
         cmocka_unit_test(a_kernel_is_launched_as_any_source_launches_it),
         cmocka_unit_test(a_launcher_covers_its_kernels_in_other_sources),
         cmocka_unit_test(c_files_give_only_what_is_understood),
