@@ -121,6 +121,11 @@ int regime_parse(enum regime *out, const char *name)
     return -1;
 }
 
+enum regime regime_usual(const char *device_kind)
+{
+    return strcmp(device_kind, "cuda") == 0 ? REGIME_STREAM : REGIME_COLD;
+}
+
 const char *layout_name(enum layout layout)
 {
     return layouts[layout];
@@ -519,6 +524,14 @@ static int parse_types(struct problem *out, char *text, struct error *err)
 // ---- options ----
 
 // 1: this option is not of the kind. So all of these.
+static int parse_regime(struct problem *out, const char *text)
+{
+    if (regime_parse(&out->regime, text))
+        return 1;
+    out->regime_named = true;
+    return 0;
+}
+
 static int parse_word(struct problem *out, const char *text)
 {
     int64_t batch;
@@ -532,7 +545,7 @@ static int parse_word(struct problem *out, const char *text)
         out->batch = (int32_t)batch;
         return 0;
     }
-    return epilogue_parse(&out->epilogue, text) && regime_parse(&out->regime, text) ? 1 : 0;
+    return epilogue_parse(&out->epilogue, text) ? parse_regime(out, text) : 0;
 }
 
 static int parse_assignment(struct problem *out, const char *text, struct error *err)
@@ -747,7 +760,7 @@ int problem_parse(struct problem *out, const char *text, struct error *err)
         return -1;
     if (rest && parse_types(&problem, strsep(&rest, ":"), err))
         return -1;
-    if (named && ((rest && regime_parse(&problem.regime, rest)) || problem.scales.vector))
+    if (named && ((rest && parse_regime(&problem, rest)) || problem.scales.vector))
         return error_set(err,
                          "%.80s: named integers have element types and a regime beside them, no "
                          "other options",

@@ -89,6 +89,9 @@ const char *regime_name(enum regime regime);
 int regime_parse(enum regime *out, const char *name); // any case; -1: unknown
 // Where a sentence has it: "in a stream", "alone" ...; "" of cold.
 const char *regime_words(enum regime regime);
+// What is measured on a device of this kind where nobody names a regime: on a GPU a stream, as a
+// model launches its kernels; on a host cold. To change it is an epoch of every series.
+enum regime regime_usual(const char *device_kind);
 
 enum epilogue {
     EPILOGUE_NONE,
@@ -156,6 +159,7 @@ struct problem {
     struct block_scales scales;
     struct groups groups;
     enum regime regime;
+    bool regime_named; // by its text: of one that is not, the device's kind decides
     struct problem_number numbers[PROBLEM_NUMBERS]; // by name, each once
     int32_t number_count;                           // 0: a GEMM
 };

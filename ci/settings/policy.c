@@ -1315,11 +1315,6 @@ const struct policy_set *policy_set_find(const struct policy *policy, const char
     return NULL;
 }
 
-enum regime regime_usual(const char *kind)
-{
-    return strcmp(kind, "cuda") == 0 ? REGIME_STREAM : REGIME_COLD;
-}
-
 size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy, const char *kind,
                       const struct policy_kernel *rule, const struct policy_set *set,
                       const struct problem *problem)
@@ -1330,7 +1325,7 @@ size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy, con
         named = set->regimes;
     if (rule->regimes)
         named = rule->regimes;
-    if (problem->regime)
+    if (problem->regime_named)
         named = 1u << problem->regime;
     if (!named || named & 1u << REGIME_USUAL)
         named |= 1u << regime_usual(kind);

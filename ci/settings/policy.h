@@ -250,9 +250,6 @@ const struct policy_toolchain *policy_toolchain_find(const struct policy *policy
 
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
 
-// What is measured on a device of this kind where the policy names no regime: on a GPU a stream, as
-// a model launches its kernels; on a host cold. To change it is an epoch of every series.
-enum regime regime_usual(const char *kind);
 // In which regimes a rule's kernels do a problem of that set on a device of this kind, in order;
 // how many. `set` may be NULL.
 size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy, const char *kind,

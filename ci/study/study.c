@@ -518,6 +518,8 @@ static int add_library(struct studied *s, const struct study_request *request, c
             struct problem problem;
             if (problem_parse(&problem, request->problems[i], err))
                 return -1;
+            if (!problem.regime_named)
+                problem.regime = regime_usual(s->plan.kind);
             add_pair(&s->studies[0], request, kernels.items[k].name, base, head, &problem, 0);
         }
     }
@@ -614,11 +616,14 @@ static int parse_problems(struct problem **out, const struct study_request *requ
     return 0;
 }
 
+// A problem whose text names no regime is meant in each that the policy has it in.
 static bool wanted(const struct study_request *request, const struct problem *problems,
                    const struct problem *problem)
 {
     for (size_t i = 0; i < request->problem_count; i++) {
-        if (problem_equal(&problems[i], problem))
+        const struct problem there =
+            problems[i].regime_named ? *problem : problem_in(problem, REGIME_COLD);
+        if (problem_equal(&problems[i], &there))
             return true;
     }
     return request->problem_count == 0;

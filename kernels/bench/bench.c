@@ -37,7 +37,9 @@ struct time_options {
     uint32_t instances; // 0: as a gate has them
     uint64_t seed;
     enum regime regime;
+    bool regime_named;
     enum flush flush;
+    bool flush_named;
     unsigned variant;
     bool warm, inside, apart, head_first, solo;
 };
@@ -271,6 +273,17 @@ static int time_series(struct bench *bench, struct collected *c, const struct se
     return code;
 }
 
+// What --regime says, or the problem; --warm and --flush are of cold.
+static enum regime regime_of(const struct time_options *o, const struct problem *problem,
+                             const char *device_kind)
+{
+    if (o->regime_named)
+        return o->regime;
+    if (problem->regime_named)
+        return problem->regime;
+    return o->warm || o->flush_named ? REGIME_COLD : regime_usual(device_kind);
+}
+
 // bench time ...
 static int bench_time(struct bench *bench, const struct time_options *o)
 {
@@ -283,7 +296,6 @@ static int bench_time(struct bench *bench, const struct time_options *o)
                                .seed = o->seed,
                                .pins = {o->pin, o->pin},
                                .head_first = o->head_first,
-                               .regime = o->regime,
                                .flush = o->flush,
                                .runup = o->runup,
                                .launches = o->launches,
@@ -301,13 +313,14 @@ static int bench_time(struct bench *bench, const struct time_options *o)
         error_set(&err, "--base-kernel needs --base; try bench --help");
         goto done;
     }
-    if (o->regime != REGIME_COLD && (o->warm || o->flush != FLUSH_READ)) {
-        error_set(&err, "--warm and --flush are for the regime cold; --regime %s has its own",
-                  regime_name(o->regime));
-        goto done;
-    }
     if (problem_parse(&spec.problem, o->problem, &err))
         goto done;
+    spec.regime = regime_of(o, &spec.problem, bench->ops->kind);
+    if (spec.regime != REGIME_COLD && (o->warm || o->flush_named)) {
+        error_set(&err, "--warm and --flush are for the regime cold; the regime %s has its own",
+                  regime_name(spec.regime));
+        goto done;
+    }
     if (o->csv && !(c.csv = fopen(o->csv, "we"))) {
         error_set(&err, "%s: %s", o->csv, strerror(errno));
         goto done;
@@ -788,8 +801,8 @@ static const char usage[] =
     "  --instances N     how often the device code of a record is loaded, default 16, or 32 of\n"
     "                    kernels that are timed alone; more than 16 from the 33rd pair on\n"
     "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
-    "  --regime WORD     how launches meet the device: cold (default), stream, isolated, dirty,\n"
-    "                    warm, activations\n"
+    "  --regime WORD     how launches meet the device: default: the problem's, or stream on a\n"
+    "                    GPU and cold on a host; isolated, dirty, warm, activations\n"
     "  --runup N         launches of a stream before those that are timed, at most 4\n"
     "  --flush KIND      cold: before each sample: read (default), write, none\n"
     "  --warm            cold: all launches of a batch on one buffer set\n"
@@ -966,11 +979,13 @@ static int read_option(struct time_options *time, int code)
     case OPTION_VARIANT:
         return read_variant(&time->variant, optarg);
     case OPTION_REGIME:
+        time->regime_named = true;
         if (regime_parse(&time->regime, optarg) == 0)
             return 0;
         fprintf(stderr, "bench: --regime %s: there is no such regime\n", optarg);
         return -1;
     case OPTION_FLUSH:
+        time->flush_named = true;
         return read_flush(&time->flush, optarg);
     case OPTION_PAIRS:
     case OPTION_BLOCKS:

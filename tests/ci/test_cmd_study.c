@@ -102,13 +102,17 @@ static void study_of_directories_is_stored_and_reported(void **state)
     assert_int_equal(rows, 1 + 2);
 }
 
-// Built as a gate builds them; the kernel that did not change is only compared with itself.
+// Built as a gate builds them; the kernel that did not change is only compared with itself. A
+// problem is meant in the policy's regime.
 static void study_of_commits_builds_and_stores(void **state)
 {
     struct helper_repo repo;
     helper_repo_create(&repo);
     char *policy = xprintf("%s/plumb-policy.cfg", repo.directory);
-    helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n", "");
+    helper_repo_policy(policy,
+                       "\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n"
+                       "\tregime = warm\n",
+                       "");
     const char *argv[] = {"study",
                           "--base",
                           repo.ids[REPO_MERGE],
@@ -128,9 +132,9 @@ static void study_of_commits_builds_and_stores(void **state)
         fail_msg("exit %d:\n%s", outcome.code, outcome.output);
     const char *report[] = {"report", "--format", "markdown", NULL};
     plumb_run(&outcome, repo.directory, report, 0);
-    assert_non_null(strstr(outcome.output, "| aa | blocked | 96x64x128:fp32"));
+    assert_non_null(strstr(outcome.output, "| aa | blocked | 96x64x128:fp32-fp32:tn:warm"));
     assert_null(strstr(outcome.output, "| slower | blocked |"));
-    assert_non_null(strstr(outcome.output, "| slower | simple | 96x64x128:fp32"));
+    assert_non_null(strstr(outcome.output, "| slower | simple | 96x64x128:fp32-fp32:tn:warm"));
     free(policy);
     helper_repo_remove(&repo);
 }

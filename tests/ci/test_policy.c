@@ -118,7 +118,8 @@ static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void
     enum regime regimes[REGIMES];
     char *text = xprintf("%s[gate]\n\tregime = stream\n\tregime = isolated, warm\n"
                          "[problems \"decode\"]\n\tproblem = 1x64x64:bf16\n"
-                         "\tproblem = 2x64x64:bf16:dirty\n\tregime = activations\n"
+                         "\tproblem = 2x64x64:bf16:dirty\n\tproblem = 4x64x64:bf16:cold\n"
+                         "\tregime = activations\n"
                          "[kernel \"decode\"]\n\tproblems = decode\n\tregime = cold\n",
                          good);
     assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
@@ -134,6 +135,9 @@ static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void
     assert_int_equal(policy_regimes(regimes, &policy, "cuda", any, decode, &decode->problems[1]),
                      1);
     assert_int_equal(regimes[0], REGIME_DIRTY);
+    assert_int_equal(policy_regimes(regimes, &policy, "cuda", any, decode, &decode->problems[2]),
+                     1);
+    assert_int_equal(regimes[0], REGIME_COLD);
     assert_int_equal(policy_regimes(regimes, &policy, "cuda", own, decode, &decode->problems[0]),
                      1);
     assert_int_equal(regimes[0], REGIME_COLD);
