@@ -593,8 +593,23 @@ static int feed(struct player *p, struct duet *d, struct error *err)
     return 0;
 }
 
+// A control shows what disturbs those that play beside it. How sure it is of itself is of no
+// interest, and a kernel whose pairs scatter would take longer than all of them.
+static bool is_last_control(const struct player *p, const struct duet *d)
+{
+    if (!d->control || d->gate.pairs < d->gate.policy.min_pairs)
+        return false;
+    for (size_t i = 0; i < p->all->count; i++) {
+        if (!p->all->items[i].control && p->all->items[i].place <= DUET_OPEN)
+            return false;
+    }
+    return true;
+}
+
 static bool wants_more(const struct player *p, const struct duet *d)
 {
+    if (d->judged && d->decision.next == GATE_MORE && is_last_control(p, d))
+        return false;
     const bool more = d->thorough && d->gate.pairs < d->gate.policy.max_pairs;
     if (d->decision.next == GATE_DONE && wish_of(p, d) == DUET_PAIRS)
         return true;

@@ -71,6 +71,7 @@ struct duet {
     uint64_t seed;
     double least_ns; // a pair with a shorter time is void: no launch can take so little; 0: none
     size_t only;     // on this unit alone, from 1; 0: on any
+    bool control;    // of interest beside the others alone: it ends when none of them plays
     void *owner;     // the caller's
 
     // Found. State not ok: what went wrong, and whose. Not taken: there was no time for it.

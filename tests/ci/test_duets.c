@@ -115,6 +115,25 @@ static void what_one_process_leaves_open_is_played_in_another(void **state)
     assert_int_equal(p->over_in[1], 2);
 }
 
+// The same, beside which nothing plays any more: nobody waits for it.
+static void a_control_ends_when_those_beside_it_have(void **state)
+{
+    struct played *p = *state;
+    p->items[p->duets.count++] = (struct duet){.kernel = "places",
+                                               .problem = &fake_problem,
+                                               .base = "/x/base.so",
+                                               .head = "/x/base.so",
+                                               .control = true};
+    played_all(p, (const char *const[]){"places", "good", "slower", NULL});
+    played_whole(&p->items[0], VERDICT_UNDECIDED);
+    assert_in_range(p->items[0].gate.pairs, 16, 24); // a block more than `slower` has there
+    assert_int_equal(p->items[0].decision.processes, 1);
+    played_whole(&p->items[1], VERDICT_SAME);
+    played_whole(&p->items[2], VERDICT_SLOWER);
+    assert_int_equal(p->over[0], 1);
+    assert_int_equal(p->over[1], 0);
+}
+
 // The fake's times are about 1000 ns.
 static void pairs_that_are_faster_than_the_device_can_be_are_void(void **state)
 {
@@ -295,6 +314,7 @@ int main(void)
         TEST(blocks_go_round_and_what_decides_is_closed),
         TEST(all_alarms_share_each_further_process),
         TEST(what_one_process_leaves_open_is_played_in_another),
+        TEST(a_control_ends_when_those_beside_it_have),
         TEST(what_is_decided_gives_pairs_while_they_are_wanted),
         TEST(alarms_take_turns_in_further_processes_too),
         TEST(a_process_ends_while_the_next_one_starts),
