@@ -132,7 +132,7 @@ struct policy_toolchain {
 #define CAPTURE_BY_TYPE (-1.0)
 
 // A program that is run once so that its launches, or the launches of its ranges, become a
-// series of this name (ci/gate/capturing.h).
+// series of this name (ci/gate/built.h).
 struct policy_capture {
     const char *name;     // as a kernel's
     const char *command;  // SHELL, as build.command

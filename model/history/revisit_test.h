@@ -6,7 +6,7 @@
 #ifndef PLUMB_REVISIT_TEST_H
 #define PLUMB_REVISIT_TEST_H
 
-#include "model/history/potts.h"
+#include "model/history/segmentation.h"
 
 // Joins a short segment to a neighbour when chance alone would put that many values, that far out,
 // in a row in more than one of 200 series. (A very short series has too few orders for such odds;

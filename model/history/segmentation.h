@@ -6,7 +6,14 @@
 #define PLUMB_SEGMENTATION_H
 
 #include "model/history/changepoint.h"
-#include "model/history/potts.h"
+
+#include <stddef.h>
+
+// A segment of the fit, whose cost is bounded (biweight).
+struct potts_segment {
+    size_t first, end; // values first .. end-1
+    double level;      // the m that minimises the cost over the segment
+};
 
 struct segmentation {
     double *y;     // the values that are not missing, centred, in units of `scale`

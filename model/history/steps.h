@@ -6,7 +6,7 @@
 #ifndef PLUMB_STEPS_H
 #define PLUMB_STEPS_H
 
-#include "model/history/potts.h"
+#include "model/history/segmentation.h"
 
 struct steps_fit {
     double log_likelihood; // given the first value, maximised, up to -(n/2) log 2 pi
