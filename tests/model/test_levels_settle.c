@@ -196,6 +196,48 @@ static void what_the_settled_loops_told_is_not_forgotten(void **state)
     levels_free(later);
 }
 
+// A link that is off by 3 % is held against all others, those that are settled among them.
+static void a_later_link_that_does_not_fit_is_set_aside(void **state)
+{
+    const struct net net = net_of(false, CODES, 0.001);
+    const size_t wrong = net.settled + (net.count - net.settled) / 2;
+    net.links[wrong].log_ratio += 0.03;
+    struct levels *first = with(net.links, net.settled);
+    struct levels_settled settled;
+    struct error err;
+    size_t number[CODES];
+    assert_int_equal(levels_close(first, &levels_prior, &err), 0);
+    struct levels *later = gone_on(&settled, first, &net, number);
+    assert_int_equal(levels_close(later, &levels_prior, &err), 0);
+    for (size_t i = 0; i < later->links; i++)
+        assert_int_equal(later->fit[i], i == wrong - net.settled ? LINK_ASIDE : LINK_FITS);
+    levels_free(first);
+    levels_free(later);
+}
+
+// The last code hangs on one link, which no loop holds against another.
+static void a_link_in_no_loop_tells_nothing(void **state)
+{
+    enum { LAST = 100 };
+    struct random random = {7};
+    struct levels *levels = levels_new();
+    for (size_t code = 1; code < LAST; code++) {
+        for (size_t back = 1; back <= 2 && back <= code; back++)
+            levels_add(levels, &(struct level_link){code - back, code,
+                                                    0.001 * random_normal(&random), 0.0005});
+    }
+    levels_add(levels, &(struct level_link){LAST - 1, LAST, 0.02, 0.0005});
+    struct levels_settled settled;
+    struct error err;
+    bool keep[LAST + 1] = {false};
+    keep[LAST] = true;
+    assert_int_equal(levels_close(levels, &levels_prior, &err), 0);
+    assert_int_equal(levels_settle(&settled, levels, levels->links, keep, &arena), 0);
+    assert_int_equal(settled.sums.count, levels->links - 1);
+    assert_true(fabs(settled.sums.loops - (double)levels->loops) < 1e-6);
+    levels_free(levels);
+}
+
 static void what_is_too_much_to_keep_is_not_settled(void **state)
 {
     struct levels *levels = levels_new();
@@ -222,6 +264,8 @@ int main(void)
         cmocka_unit_test_teardown(the_misclosure_is_that_of_all_links, forget),
         cmocka_unit_test_teardown(links_that_were_sure_count_more_than_those_that_were_not, forget),
         cmocka_unit_test_teardown(what_the_settled_loops_told_is_not_forgotten, forget),
+        cmocka_unit_test(a_later_link_that_does_not_fit_is_set_aside),
+        cmocka_unit_test(a_link_in_no_loop_tells_nothing),
         cmocka_unit_test_teardown(what_is_too_much_to_keep_is_not_settled, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,6 +184,31 @@ static void library_sees_nothing_that_its_id_does_not_cover(void **state)
     out = show("one", "a.so", "b.so");
     assert_files_beside(out.paths[0], "./b.so ./deep/table ./kernel.so ./link");
     assert_files_beside(out.paths[1], "./deep/table ./kernel.so ./link");
+    make_two(library_plain, "");
+    library_compile("one/b", "const char *name(void) { return \"./a.so\"; }\n", "");
+    shell("rm one/*.c");
+    out = show("one", "a.so", "b.so");
+    assert_files_beside(out.paths[0], "./kernel.so");
+    assert_files_beside(out.paths[1], "./a.so ./kernel.so");
+}
+
+// What an id leaves out of a file, its build's own number, is there to be read, in what it may open
+// too.
+static void bytes_that_no_id_covers_have_a_path_of_their_own(void **state)
+{
+    struct shown out[2];
+    make_two(library_plain, "");
+    library_compile("one/b", "const char *name(void) { return \"./a.so\"; }\n", "");
+    library_compile("one/a", library_plain, "-Wl,--build-id=0x0100000000000001");
+    shell("rm one/*.c");
+    out[0] = show("one", "a.so", "b.so");
+    library_compile("one/a", library_plain, "-Wl,--build-id=0x0200000000000002");
+    shell("rm one/*.c");
+    out[1] = show("one", "a.so", "b.so");
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        assert_string_equal(out[0].ids[i], out[1].ids[i]);
+        assert_string_not_equal(out[0].paths[i], out[1].paths[i]);
+    }
 }
 
 // Its path is what it can read too: of the name that its build gave it, and of the build.
@@ -250,6 +275,7 @@ int main(void)
         cmocka_unit_test(tables_cubins_and_links_count),
         cmocka_unit_test(another_library_counts_where_it_is_named),
         cmocka_unit_test(library_sees_nothing_that_its_id_does_not_cover),
+        cmocka_unit_test(bytes_that_no_id_covers_have_a_path_of_their_own),
         cmocka_unit_test(what_has_one_id_has_one_path),
         cmocka_unit_test(a_library_in_the_middle_covers_what_it_names),
         cmocka_unit_test(alone_it_is_the_id_of_its_file),
