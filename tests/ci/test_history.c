@@ -167,6 +167,31 @@ static void cards_that_take_turns_replace_nobody(void **state)
     history_free(&set);
 }
 
+// One left, and two came after it, the second while the first was at work.
+static void only_the_first_that_came_took_the_place(void **state)
+{
+    struct history_set set;
+    struct store *store = scratch_store(scratch_in("two.db"), STORE_WRITE);
+    const struct scene first = {0}, second = {.card = "GPU-2"}, third = {.card = "GPU-3"};
+    const struct history_wanted all = {0};
+    scene_save(store, &first, 0, STEP, 7);
+    scene_save(store, &second, STEP, COMMITS - 6, 8);
+    scene_save(store, &third, COMMITS - 12, COMMITS, 9);
+    assert_int_equal(history_load(&set, store, &all, NULL, &err), 0);
+    store_close(store);
+    for (size_t i = 0; i < set.count; i++) {
+        const struct series_history *s = &set.series[i];
+        const bool second_one = strcmp(s->series->device_uuid, "GPU-2") == 0;
+        assert_int_equal(s->break_count, second_one);
+        if (strcmp(s->series->device_uuid, "GPU-1") == 0)
+            assert_string_equal(s->replaced_by, "GPU-2");
+        else
+            assert_null(s->replaced_by);
+    }
+    assert_int_equal(set.count, 3 * KERNELS);
+    history_free(&set);
+}
+
 // Without controls nothing is taken off; but six kernels do not change at one commit by themselves.
 static void a_step_of_all_kernels_is_the_devices(void **state)
 {
@@ -347,6 +372,7 @@ int main(void)
         cmocka_unit_test(what_the_controls_show_is_taken_off),
         cmocka_unit_test(card_that_took_anothers_place_is_a_break),
         cmocka_unit_test(what_the_old_card_did_before_is_not_the_new_ones),
+        cmocka_unit_test(only_the_first_that_came_took_the_place),
         cmocka_unit_test(cards_that_take_turns_replace_nobody),
         cmocka_unit_test(a_step_of_all_kernels_is_the_devices),
         cmocka_unit_test(steps_at_a_new_driver_are_the_drivers),

@@ -172,6 +172,7 @@ static void a_linked_code_has_the_verdict_of_its_link(void **state)
     assert_int_equal(slower.kind, VERDICT_SLOWER);
     assert_true(cause_fails(&slower));
     assert_int_equal(slower.pairs, 96);
+    assert_string_equal(slower.model, "gate"); // who computed it
     assert_true(slower.log_ratio.low > 0 && slower.log_ratio.high < 0.02);
     assert_non_null(strstr(sentence, "slower: +0.70 % ("));
     assert_non_null(strstr(sentence, "side by side with bbbbbbbbbb"));
@@ -190,6 +191,7 @@ static void same_code_measured_again_is_never_the_kernels_fault(void **state)
                          changed = judge_now("new", 1.2e5, NULL, NULL);
     assert_int_equal(again.kind, VERDICT_SLOWER);
     assert_int_equal(again.cause, CAUSE_ENVIRONMENT);
+    assert_string_equal(again.model, "drift");
     assert_false(cause_fails(&again));
     assert_int_equal(changed.kind, VERDICT_SLOWER);
     assert_int_equal(changed.cause, CAUSE_KERNEL);

@@ -293,6 +293,34 @@ static void wrong_once_in_a_hundred_is_found_with_95_percent(void **state)
     assert_in_range(found, SERIES - MISSED_MOST, SERIES);
 }
 
+// How many launches a series of so many pairs has, and how many more once it is closed.
+static size_t launches_of(int pairs, bool closed)
+{
+    struct transcript t;
+    char more[96];
+    size_t count = 0;
+    snprintf(more, sizeof(more), "pairs\tid=1\tcount=%d\tblock=0\n%s", pairs,
+             closed ? "close\tid=1\n" : "");
+    play(&t, "tells", "sly_base", 5, more);
+    for (const char *at = t.errors; (at = strstr(at, "launch ")) != NULL; at++)
+        count++;
+    transcript_free(&t);
+    return count;
+}
+
+// Where few are missing of 299 that are looked at, they are made up for at the end; where many are,
+// it is left, for that would cost more than the pairs.
+static void launches_that_are_missing_are_made_up_for(void **state)
+{
+    (void)state;
+    const size_t few = launches_of(200, true) - launches_of(200, false);
+    const size_t nearly = launches_of(270, true) - launches_of(270, false);
+    const size_t enough = launches_of(320, true) - launches_of(320, false);
+    print_message("%zu, %zu and %zu more\n", few, nearly, enough);
+    assert_int_equal(few, enough);
+    assert_true(nearly > few + 20);
+}
+
 static void honest_kernels_are_never_found_wrong(void **state)
 {
     (void)state;
@@ -328,6 +356,7 @@ int main(void)
         cmocka_unit_test(inputs_cannot_be_changed),
         cmocka_unit_test(wrong_in_timed_launches_alone_is_found),
         cmocka_unit_test(wrong_once_in_a_hundred_is_found_with_95_percent),
+        cmocka_unit_test(launches_that_are_missing_are_made_up_for),
         cmocka_unit_test(honest_kernels_are_never_found_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

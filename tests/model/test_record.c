@@ -428,6 +428,20 @@ static int parsed(const char *text, size_t size)
     return status;
 }
 
+// A tool that read on would replay the first of them alone.
+static void as_many_launches_as_may_be_are_read_and_not_one_more(void **state)
+{
+    for (size_t count = RECORD_LAUNCHES_MAX; count <= RECORD_LAUNCHES_MAX + 1; count++) {
+        struct buffer text = {0};
+        buffer_puts(&text, VERSION("3", PLAIN));
+        for (size_t i = 0; i < count; i++)
+            buffer_puts(&text, LAUNCH);
+        buffer_puts(&text, "end\n");
+        assert_int_equal(parsed(text.bytes, text.length) == 0, count == RECORD_LAUNCHES_MAX);
+        free(text.bytes);
+    }
+}
+
 static void hostile_lines_are_refused(void **state)
 {
     const struct record record = whole_record();
@@ -482,6 +496,7 @@ int main(void)
         cmocka_unit_test_teardown(streams_and_what_they_wait_for_read_back, free_all),
         cmocka_unit_test_teardown(a_version_holds_nothing_that_came_later, free_all),
         cmocka_unit_test_teardown(what_lies_over_another_address_is_refused, free_all),
+        cmocka_unit_test_teardown(as_many_launches_as_may_be_are_read_and_not_one_more, free_all),
         cmocka_unit_test_teardown(hostile_lines_are_refused, free_all),
         cmocka_unit_test_teardown(every_cut_and_every_flipped_byte_is_survived, free_all),
     };

@@ -122,6 +122,28 @@ static void what_bench_refuses_says_why(void **state)
     fake_bench_remove(&fake);
 }
 
+static void a_name_that_no_record_holds_is_refused(void **state)
+{
+    struct fake_bench fake = {.notes = 0};
+    struct bench_outcome outcome = {.state = MEASURED_OK};
+    struct error err = {""};
+    char name[RECORD_NAME + 1];
+    memset(name, 'k', RECORD_NAME);
+    name[RECORD_NAME] = '\0';
+    fake_bench_make(&fake);
+    library_make_cuda("cuda", &library_usual_cubin);
+    char *path = library_path("cuda.so"), *file = library_path("long.record");
+    const struct bench_series series = {.kernel = name, .problem = &fake_problem, .head = path};
+    struct bench *bench = fake_bench_start(&fake);
+    assert_int_equal(record_write(&outcome, file, bench, &series, &err), -1);
+    assert_non_null(strstr(err.text, "...' is no kernel's name"));
+    assert_false(there("long.record"));
+    bench_stop(bench);
+    free(path);
+    free(file);
+    fake_bench_remove(&fake);
+}
+
 static void nonsense_leaves_no_file(void **state)
 {
     static const char *const told[] = {
@@ -243,6 +265,7 @@ int main(void)
         cmocka_unit_test(the_code_is_the_files_and_the_name_is_ours),
         cmocka_unit_test(code_that_the_file_does_not_hold_is_refused),
         cmocka_unit_test(what_bench_refuses_says_why),
+        cmocka_unit_test(a_name_that_no_record_holds_is_refused),
         cmocka_unit_test(nonsense_leaves_no_file),
         cmocka_unit_test(kernel_that_is_not_launched_changes_no_id),
         cmocka_unit_test(what_is_no_record_has_no_id),
