@@ -80,6 +80,23 @@ static void all_series_and_the_self_test_share_the_processes(void **state)
     fake_bench_write(&fake.bench, "calm", NULL);
 }
 
+// Of two devices in the policy each is told by its own series.
+static void each_device_tests_itself(void **state)
+{
+    char head[OBJECT_ID_TEXT];
+    fake_bench_write(&fake.bench, "calm", "");
+    fake_bench_write(&fake.bench, "units", "2");
+    fake_gate_policy(&fake, "[device \"second\"]\n\tkind = host\n\tindex = 1\n",
+                     "[gate]\n\tprocesses = 3\n\tself-test = 2\n[measure]\n\ttimeout = 20\n");
+    commit(head, "two", base, names, 3);
+    gate(head, 0);
+    plumb_said(&fake.outcome, 1, "SLOWER: 6 slower, 8 same");
+    assert_int_equal(times("open slower-") + times("open good-") + times("open hang-"),
+                     2 * (3 * 3 + 4) + 2); // the self test has two series in all
+    fake_bench_write(&fake.bench, "units", NULL);
+    fake_bench_write(&fake.bench, "calm", NULL);
+}
+
 // Whatever the self test opens it opens for itself alone, unless the gate does so anyway: a series
 // of another kernel costs its library and its reference.
 static void self_test_opens_no_kernel_that_is_not_compared(void **state)
@@ -248,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_series_and_the_self_test_share_the_processes),
+        cmocka_unit_test(each_device_tests_itself),
         cmocka_unit_test(self_test_opens_no_kernel_that_is_not_compared),
         cmocka_unit_test(gate_that_compares_nothing_measures_nothing),
         cmocka_unit_test(a_library_that_does_not_build_takes_no_other_with_it),

@@ -25,6 +25,7 @@ static void a_link_with_a_mark_measures_in_one_process(void **state)
 {
     struct gate_policy gate = gate_policy_default("cuda", 1e6), level = gate;
     gate_policy_use(&level, GATE_FOR_LEVEL, 0.001);
+    assert_int_equal(level.processes, 1);
     assert_int_equal(played(&gate, 0.05, 0.002).processes, 4);
     const struct gate_decision far = played(&level, 0.05, 0.002), none = played(&level, 0, 0.002);
     assert_int_equal(far.processes, 1);
