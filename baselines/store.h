@@ -384,15 +384,18 @@ struct import_source {
     // The commit that was measured; `named` is the file's own word for it, or NULL. Its texts
     // outlive the import. May be NULL for our own forms.
     int (*find_commit)(struct commit *out, const char *named, void *context, struct error *err);
+    bool commit_told; // by the caller, who is not asked for another
     void *context;
-    const struct problem *problem; // of benchmarks that name none; NULL: they are left out
-    const char *kernel;            // only kernels of this name (fnmatch); NULL: all
-    const char *exclude;           // but not of this one; NULL: none
-    const char *control;           // kernels of this name never change; NULL: as the file says
-    const char *device;            // its UUID; NULL: as the file says
-    const char *unit;              // of columns that name none, "ms" or "TFLOPS"; NULL: left out
-    const char *beside;            // the folder where files lie that this one names; NULL: nowhere
-    bool strict;                   // what cannot be read refuses the file; else it is left out
+    // Of benchmarks that name none, and the type of those that name none; m 0 and no numbers: the
+    // type alone. NULL: the former are left out.
+    const struct problem *problem;
+    const char *kernel;  // only kernels of this name (fnmatch); NULL: all
+    const char *exclude; // but not of this one; NULL: none
+    const char *control; // kernels of this name never change; NULL: as the file says
+    const char *device;  // its UUID; NULL: as the file says
+    const char *unit;    // of columns that name none, "ms" or "TFLOPS"; NULL: left out
+    const char *beside;  // the folder where files lie that this one names; NULL: nowhere
+    bool strict;         // what cannot be read refuses the file; else it is left out
 };
 // What became of another tool's file, or of a table: rows = samples + failures + unwanted + left.
 // A row is a time, or a benchmark that says why it has none (a failure).
@@ -403,6 +406,7 @@ struct import_report {
     size_t aggregates;   // of rows that are there, and no rows themselves
     struct buffer said;  // of the first of those a line each: where, and why
     size_t told;         // how often the problem was the caller's
+    size_t typed;        // how often its type was, of sizes that the file says
     size_t means;        // of samples, those that are the mean of some that are not there
     struct buffer where; // "commit ..., device ..." of each run, a line each
 };

@@ -14,8 +14,7 @@ struct reader {
     char separator;
     struct arena *arena;
     struct error *err;
-    csv_leave *leave; // NULL: no row is left out
-    void *context;
+    struct csv_lenience lenience; // leave NULL: no row is left out
 };
 
 // Fields of the row being read, one after the other in one text; grown in place, kept between rows.
@@ -90,12 +89,25 @@ static int read_field(struct reader *r, struct fields *f)
     return 0;
 }
 
+static void begin_field(struct fields *f)
+{
+    f->begins = xgrow(f->begins, f->count, &f->begins_room, sizeof(*f->begins));
+    f->begins[f->count++] = f->length;
+}
+
+static void end_row(struct fields *f)
+{
+    while (f->room < f->count)
+        f->items = xgrow(f->items, f->room, &f->room, sizeof(*f->items));
+    for (size_t i = 0; i < f->count; i++)
+        f->items[i] = f->text + f->begins[i];
+}
+
 static int read_row(struct reader *r, struct fields *f)
 {
     f->count = f->length = 0;
     for (;;) {
-        f->begins = xgrow(f->begins, f->count, &f->begins_room, sizeof(*f->begins));
-        f->begins[f->count++] = f->length;
+        begin_field(f);
         if (read_field(r, f))
             return -1;
         put_text(f, "", 1);
@@ -105,10 +117,7 @@ static int read_row(struct reader *r, struct fields *f)
         }
         r->at++; // the comma
     }
-    while (f->room < f->count)
-        f->items = xgrow(f->items, f->room, &f->room, sizeof(*f->items));
-    for (size_t i = 0; i < f->count; i++)
-        f->items[i] = f->text + f->begins[i];
+    end_row(f);
     return 0;
 }
 
@@ -189,7 +198,7 @@ static int read_header(struct csv *csv, struct reader *r, struct fields *f)
     skip_comments(r);
     if (r->at == r->end)
         return error_set(r->err, "%s: no header line; the first line names the columns", r->name);
-    if (r->leave)
+    if (r->lenience.leave)
         r->separator = header_separator(r);
     size_t line = r->line;
     if (read_row(r, f))
@@ -242,6 +251,22 @@ static size_t rows_left(const struct reader *r)
     return count;
 }
 
+// A row that has all that is needed of it is filled up with empty fields.
+static int check_length(const struct csv *csv, struct reader *r, struct fields *f, size_t line)
+{
+    const char *enough = r->lenience.enough;
+    const int last = enough ? csv_column(csv, enough) : -1;
+    while (last >= 0 && f->count > (size_t)last && f->count < csv->columns) {
+        begin_field(f);
+        put_text(f, "", 1);
+    }
+    end_row(f);
+    return f->count == csv->columns
+               ? 0
+               : error_set(r->err, "%s:%zu: %zu fields, but the first line has %zu", r->name, line,
+                           f->count, csv->columns);
+}
+
 static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
 {
     struct csv_row *rows = arena_alloc(r->arena, rows_left(r) * sizeof(*rows));
@@ -253,11 +278,8 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
         }
         const struct reader begin = *r;
         const size_t line = r->line;
-        failed = read_row(r, f);
-        if (!failed && f->count != csv->columns)
-            failed = error_set(r->err, "%s:%zu: %zu fields, but the first line has %zu", r->name,
-                               line, f->count, csv->columns);
-        if (failed && r->leave && r->leave(r->context, r->err) == 0) {
+        failed = read_row(r, f) || check_length(csv, r, f, line) ? -1 : 0;
+        if (failed && r->lenience.leave && r->lenience.leave(r->lenience.context, r->err) == 0) {
             *r = begin;
             while (!at_line_end(r))
                 r->at++;
@@ -323,10 +345,10 @@ int csv_parse(struct csv *out, const char *text, size_t length, const char *name
 }
 
 int csv_parse_leaving(struct csv *out, const char *text, size_t length, const char *name,
-                      csv_leave *leave, void *context, struct error *err)
+                      const struct csv_lenience *lenience, struct error *err)
 {
     return parse(out, text, length, true,
-                 (struct reader){.name = name, .err = err, .leave = leave, .context = context});
+                 (struct reader){.name = name, .err = err, .lenience = *lenience});
 }
 
 int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,

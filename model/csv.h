@@ -30,11 +30,15 @@ struct csv {
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name,
               struct error *err);
 // The same, but a row that cannot be read is asked about: `leave` gets the reason, and 0 leaves the
-// row's first line out and goes on behind it. Fields may be separated by tabs or by semicolons,
-// where the header has no comma.
-typedef int csv_leave(void *context, struct error *err);
+// row's first line out and goes on behind it. A row may end behind the column `enough`: what it
+// lacks is empty. Fields may be separated by tabs or by semicolons, where the header has no comma.
+struct csv_lenience {
+    int (*leave)(void *context, struct error *err);
+    void *context;
+    const char *enough; // NULL, or no column of that name: each row has all fields
+};
 int csv_parse_leaving(struct csv *out, const char *text, size_t length, const char *name,
-                      csv_leave *leave, void *context, struct error *err);
+                      const struct csv_lenience *lenience, struct error *err);
 // The same without a header line (or with one that is just the first row): every line is a row, and
 // the columns are named "1", "2", ... An empty text has no rows and no columns. Fields may be
 // separated by tabs or by semicolons.

@@ -420,10 +420,30 @@ static int refuse(const struct import *in, const struct foreign *f, const char *
     return error_set(err, "%.200s: benchmark '%.100s': %s", in->name, f->name, what);
 }
 
+// Of a product whose sizes the file says, and not its type, the rest is as told.
+static const char *take_type(struct import *in, struct foreign *f, const struct problem *told)
+{
+    struct problem *p = &f->problem, whole = *told, ignored;
+    struct error unused;
+    char text[PROBLEM_TEXT];
+    if (told->number_count)
+        whole = (struct problem){.in = told->in, .out = told->out, .batch = 1};
+    whole.m = p->m;
+    whole.n = p->n;
+    whole.k = p->k;
+    problem_format(text, &whole);
+    if (problem_parse(&ignored, text, &unused))
+        return "--problem does not go with its M, N and K";
+    *p = whole;
+    in->report.typed++;
+    return NULL;
+}
+
 // The problem is what the benchmark says; or, if it says none, three bare numbers; or --problem.
 // Bare numbers that are no problem are a part of the name. NULL, or why there is none.
 static const char *settle_problem(struct import *in, struct foreign *f)
 {
+    const struct problem *told = in->source->problem;
     struct problem *p = &f->problem;
     const int said = (p->m > 0) + (p->n > 0) + (p->k > 0);
     const bool three =
@@ -432,8 +452,9 @@ static const char *settle_problem(struct import *in, struct foreign *f)
         p->m = f->number[0];
         p->n = f->number[1];
         p->k = f->number[2];
-    } else if (said < 3 && in->source->problem) {
-        *p = *in->source->problem;
+    } else if (said < 3 && told && (told->m || told->number_count)) {
+        f->said_type = f->typed ? dtype_name(p->in) : "";
+        *p = *told;
         in->report.told++;
     } else if (said == 0) {
         return "names no problem; it needs MxNxK:TYPE, or M, N and K, in its name or "
@@ -443,6 +464,8 @@ static const char *settle_problem(struct import *in, struct foreign *f)
     }
     if (f->odd && (said || three))
         return "its type is none that a problem has; leave it out with --exclude";
+    if (told && !f->typed && (said == 3 || three))
+        return take_type(in, f, told);
     if (p->batch == 0)
         p->batch = 1;
     return NULL;
@@ -539,11 +562,14 @@ static void keep(struct import *in, const struct foreign *f, const double *times
     t->problem = arena_strdup(arena, problem);
     t->of.name = arena_strdup(arena, f->name);
     t->of.detail = arena_strdup(arena, f->detail ? f->detail : "imported");
-    if (f->label_count)
-        t->of.label = arena_alloc(arena, f->label_count * sizeof(*f->label));
-    for (size_t i = 0; i < f->label_count; i++)
-        t->of.label[i] = (struct foreign_label){arena_strdup(arena, f->label[i].name),
-                                                arena_strdup(arena, f->label[i].value)};
+    // The type that --problem takes the place of is not lost.
+    t->of.label_count = f->label_count + (f->said_type != NULL);
+    t->of.label = arena_alloc(arena, t->of.label_count * sizeof(*f->label));
+    if (f->said_type)
+        t->of.label[0] = (struct foreign_label){"t", f->said_type};
+    for (size_t i = 0, to = f->said_type != NULL; i < f->label_count; i++, to++)
+        t->of.label[to] = (struct foreign_label){arena_strdup(arena, f->label[i].name),
+                                                 arena_strdup(arena, f->label[i].value)};
 }
 
 int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,

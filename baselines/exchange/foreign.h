@@ -14,7 +14,7 @@
 #include "model/csv.h"
 
 // Longer names than this have always been cut, and a series' name never changes.
-enum { FOREIGN_NAME_TEXT = 64, FOREIGN_LABELS = 24 };
+enum { FOREIGN_NAME_TEXT = 64, FOREIGN_LABELS = 32 };
 
 // What was the same in most files, and tells rows apart in some: a grid, a swizzle. Where it
 // differs within a series, it becomes a part of the kernel's name.
@@ -32,6 +32,7 @@ struct foreign {
     double clock_hz;        // 0: unknown
     struct problem problem; // m, n, k 0: not said (yet)
     bool typed;
+    const char *said_type; // what --problem takes the place of, "" of none; NULL: it does not
     // The kernel's name so far, its length before it was cut, and a hash of all of it.
     char kernel[FOREIGN_NAME_TEXT];
     size_t length;

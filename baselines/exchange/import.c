@@ -94,11 +94,12 @@ int import_numbers(const struct import *in, struct csv *csv, struct error *err)
 int import_table(struct csv *out, struct import *in, const char *text, size_t length,
                  struct error *err)
 {
+    const struct csv_lenience lenience = {leave_row, in, in->enough};
     size_t cells = 1;
     for (size_t i = 0; i < length; i++)
         cells += text[i] == ',' || text[i] == ';' || text[i] == '\t' || text[i] == '\n';
     if (import_limit(in, cells, IMPORT_CELLS, "cells", err) ||
-        csv_parse_leaving(out, text, length, in->name, leave_row, in, err))
+        csv_parse_leaving(out, text, length, in->name, &lenience, err))
         return -1;
     if (out->separator == ',' || import_numbers(in, out, err) == 0)
         return 0;
@@ -248,6 +249,9 @@ static void say_where(struct import *in)
     buffer_printf(&in->report.where, "commit %.12s", run->head.id);
     for (size_t i = 0; i < run->device_count; i++)
         buffer_printf(&in->report.where, "%s %s", i ? "," : ", device", run->devices[i].uuid);
+    if (in->dirty)
+        buffer_printf(&in->report.where, "; %.12s with changes that are in no commit was measured",
+                      in->dirty);
     buffer_puts(&in->report.where, "\n");
 }
 

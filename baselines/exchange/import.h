@@ -31,12 +31,14 @@ struct import {
     uint64_t hash;
     struct foreign_times *times;
     size_t times_count, times_room;
-    size_t handled; // runs and results of this file
-    size_t sampled; // times of this file
-    size_t named;   // bytes of names of this file
-    bool crowded;   // the run would have too many devices
-    bool whole;     // an export of ours as JSON: nothing is counted
-    bool spoken;    // its numbers are in the language of a machine, so 1.234 may be 1234
+    size_t handled;     // runs and results of this file
+    size_t sampled;     // times of this file
+    size_t named;       // bytes of names of this file
+    bool crowded;       // the run would have too many devices
+    bool whole;         // an export of ours as JSON: nothing is counted
+    const char *dirty;  // the commit whose tree was not what was measured; NULL: it was
+    const char *enough; // column behind which a row of its table may end; NULL: there is none
+    bool spoken;        // its numbers are in the language of a machine, so 1.234 may be 1234
 };
 
 // What one file may hold, so that a stranger's of 64 MiB takes 256 MiB and 5 s at most. Our own

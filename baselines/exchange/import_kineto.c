@@ -78,7 +78,6 @@ static int add_launches(struct import *in, const struct node *file, const struct
         in, "cuda", arena_printf(arena, "kineto:%s:%lld", device, (long long)launches->device),
         device);
     foreign_name(&f, foreign_bare_name(arena, launches->name));
-    foreign_label(&f, "t", f.typed ? dtype_name(f.problem.in) : "");
     foreign_label(&f, "grid", launches->grid);
     foreign_label(&f, "block", launches->block);
     foreign_at(in, launches->event);

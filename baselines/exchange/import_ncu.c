@@ -144,6 +144,8 @@ static int import_ncu(struct import *in, const struct import_file *file, struct 
 {
     struct csv csv = {0};
     in->spoken = true; // it writes numbers as the machine's language has them
+    // A metric's row has no fields for the rules, whose columns are behind it.
+    in->enough = "Metric Value";
     int status = foreign_table(&csv, in, "\"ID\",", file, err);
     if (status == 0 && csv_column(&csv, "Kernel Name") < 0)
         status = error_set(err, "%.200s: not ncu's CSV: no column Kernel Name", in->name);

@@ -38,7 +38,6 @@ static int add_group(struct import *in, const struct group *g, const char *regim
                         .label = labels};
     f.device = foreign_device(in, "cuda", g->device, g->device_name);
     foreign_name(&f, foreign_bare_name(arena, g->name));
-    foreign_label(&f, "t", f.typed ? dtype_name(f.problem.in) : "");
     foreign_label(&f, "grid", g->grid);
     foreign_label(&f, "block", g->block);
     return foreign_add(in, &f, g->times_ns, g->count, err);

@@ -107,8 +107,15 @@ static int import_pytest(struct import *in, const struct import_file *file, stru
     if (!machine || !list || list->type != NODE_ARRAY)
         return error_set(err, "%.200s: not pytest-benchmark's JSON: no machine_info or benchmarks",
                          in->name);
-    const bool known = import_is_object_id(id) && !node_bool(commit, "dirty", false);
+    const bool dirty = node_bool(commit, "dirty", false);
+    const bool known = import_is_object_id(id) && !dirty;
     const struct commit named = foreign_commit(id);
+    if (dirty && in->source->strict && !in->source->commit_told)
+        return error_set(err,
+                         "%.200s: it measured %.12s with changes that are in no commit; say "
+                         "--commit=REV",
+                         in->name, id);
+    in->dirty = dirty ? id : NULL;
     if (foreign_begin(in, "pytest-benchmark", known ? &named : NULL, file, err))
         return -1;
     const char *brand = node_text(cpu, "brand_raw", node_text(machine, "machine", "unknown"));

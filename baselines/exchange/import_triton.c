@@ -6,9 +6,8 @@
 //   problem  columns M, N and K (or one for all three); else --problem, and the arguments are in
 //            the name
 //   time     a column that says its unit: (ms), (us), (ns) or (s); or (TFLOPS), (TFLOP/s) or
-//   (GFLOPS)
-//            where the problem is a GEMM, whose operations are counted. Triton before 3.2 writes no
-//            unit: --unit says it, or the column is left out
+//            (GFLOPS) where the problem is a GEMM, whose operations are counted. Triton before 3.2
+//            writes no unit: --unit says it, or the column is left out
 //   device   the file does not say it: --device
 // Columns: triton-lang/triton, python/triton/testing.py, Mark._run().
 #include "baselines/exchange/foreign.h"
@@ -17,15 +16,16 @@
 #include <string.h>
 #include <strings.h>
 
-// The unit in the brackets that a column's name ends in; NULL: there is none.
+// The unit in the innermost brackets that a column's name ends in, "ms" of "Triton (Time (ms))";
+// NULL: there is none.
 static const char *unit_of(size_t *name_length, const char *column, struct arena *arena)
 {
     const size_t length = strlen(column);
-    const char *open = strrchr(column, '(');
-    if (!open || length == 0 || column[length - 1] != ')')
+    const char *outer = strchr(column, '('), *inner = strrchr(column, '(');
+    if (!inner || length == 0 || column[length - 1] != ')')
         return NULL;
-    *name_length = (size_t)(open - column);
-    return arena_strndup(arena, open + 1, (size_t)(column + length - 1 - (open + 1)));
+    *name_length = (size_t)(outer - column);
+    return arena_strndup(arena, inner + 1, strcspn(inner + 1, ")"));
 }
 
 // Operations per nanosecond of one of a rate; 0: it is none.
@@ -42,10 +42,10 @@ static double rate_of(const char *unit)
     return 0;
 }
 
-static bool is_swept(const struct csv *csv, size_t column, struct arena *arena)
+static bool is_swept(const char *column)
 {
-    size_t ignored;
-    return !unit_of(&ignored, csv->header[column], arena);
+    const size_t length = strlen(column);
+    return length == 0 || column[length - 1] != ')' || !strchr(column, '(');
 }
 
 // The arguments of a row: columns without a unit, before the first with one. -1: one is none.
@@ -95,16 +95,32 @@ static int read_cell(struct import *in, const struct csv *csv, size_t row, size_
     return foreign_add(in, &f, &time_ns, 1, err);
 }
 
+static bool is_unit(const char *column, struct arena *arena)
+{
+    size_t length;
+    const char *unit = unit_of(&length, column, arena);
+    return unit &&
+           (foreign_unit_ns(unit) > 0 || rate_of(unit) > 0 || strcasecmp(unit, "GB/s") == 0);
+}
+
+// Arguments, then lines of the chart, which have units, and perhaps their difference.
 static bool is_triton(const struct import_file *file)
 {
-    static const char *const units[] = {" (ms)",     " (us)",      " (ns)",  " (TFLOPS)",
-                                        " (GFLOPS)", " (TFLOP/s)", " (GB/s)"};
-    size_t length;
+    struct csv csv = {0};
+    struct error ignored;
+    size_t length, at = 0, lines = 0;
     const char *header = import_header(&length, file);
-    bool any = false;
-    for (size_t i = 0; header && i < ARRAY_COUNT(units); i++)
-        any |= memmem(header, length, units[i], strlen(units[i])) != NULL;
-    return any;
+    if (!header || csv_parse_bare(&csv, header, length, "", &ignored))
+        return false;
+    const char *const *names = csv.rows[0].fields;
+    while (at < csv.columns && is_swept(names[at]))
+        at++;
+    for (; at > 0 && at < csv.columns && is_unit(names[at], &csv.arena); at++)
+        lines++;
+    const bool last = at + 1 == csv.columns && strcmp(names[at], "Diff") == 0;
+    const bool is = lines > 0 && (at == csv.columns || last);
+    csv_free(&csv);
+    return is;
 }
 
 static int import_triton(struct import *in, const struct import_file *file, struct error *err)
@@ -118,7 +134,7 @@ static int import_triton(struct import *in, const struct import_file *file, stru
         status = foreign_begin(in, "triton", NULL, file, err);
     if (status == 0)
         foreign_device(in, "cuda", "triton", "unknown");
-    while (status == 0 && swept < csv.columns && is_swept(&csv, swept, &in->run.arena))
+    while (status == 0 && swept < csv.columns && is_swept(csv.header[swept]))
         swept++;
     // Without any unit the first column is what was swept, and axes behind it are too.
     if (swept == csv.columns) {

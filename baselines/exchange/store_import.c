@@ -74,6 +74,8 @@ static int refuse_binary(const char *text, size_t length, const char *name, stru
                   5, "compressed by xz", "xzcat FILE | plumb import -"},
                  {"BZh", 3, "compressed by bzip2", "bzcat FILE | plumb import -"},
                  {"PK\x03\x04", 4, "a zip archive or a workbook", "unpack it, or save it as CSV"},
+                 {"NVIDIA Tegra Profiler", 21, "a report of nsys",
+                  "nsys export --type sqlite FILE, which is read"},
                  {"NVR", 4, "a report of ncu", "ncu --import FILE --csv | plumb import -"}};
     for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         if (length >= forms[i].length && memcmp(text, forms[i].begin, forms[i].length) == 0)

@@ -65,9 +65,19 @@ static int refuse(const struct import *in, enum column column, const char *what,
 
 static int find_columns(struct table *table, const char *name, struct error *err)
 {
-    for (int i = 0; i < COLUMN_COUNT; i++) {
+    int missing = 0;
+    for (int i = COLUMN_COUNT; i-- > 0;) {
         table->at[i] = csv_column(&table->csv, column_names[i]);
-        if (table->at[i] < 0 && i < COLUMNS_NEEDED)
+        missing += table->at[i] < 0 && i < COLUMNS_NEEDED;
+    }
+    if (missing == COLUMNS_NEEDED)
+        return error_set(err,
+                         "%.200s: a table of no tool that is known by its columns; one of "
+                         "triton.testing without units is read with --format=triton --unit=ms, or "
+                         "TFLOPS; one of your own needs commit, kernel, problem, time_ns",
+                         name);
+    for (int i = 0; i < COLUMNS_NEEDED; i++) {
+        if (table->at[i] < 0)
             return error_set(err,
                              "%s: no column %s; a table needs commit, kernel, problem, time_ns",
                              name, column_names[i]);

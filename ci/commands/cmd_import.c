@@ -32,20 +32,28 @@ static int take_format(void *arguments, const char *text)
     return store_import_knows(text) ? 0 : -1;
 }
 
+// ":bf16" says the type alone.
 static int take_problem(void *arguments, const char *text)
 {
     struct arguments *a = arguments;
     struct error ignored;
+    char *whole = xprintf("%s%s", text[0] == ':' ? "1x1x1" : "", text);
+    const int status = problem_parse(&a->problem, whole, &ignored);
     a->problem_given = true;
-    return problem_parse(&a->problem, text, &ignored);
+    if (text[0] == ':')
+        a->problem.m = a->problem.n = a->problem.k = 0;
+    free(whole);
+    return status;
 }
 
 static const struct command_option own_options[] = {
     OPTION_OWN("format", 0, "NAME", FORMATS " [by the file's content]", take_format, FORMATS),
     OPTION_TEXT("commit", 0, "REV", "Of other tools: what was measured [the file's word, or HEAD]",
                 commit),
-    OPTION_OWN("problem", 0, "PROBLEM", "Of other tools: of benchmarks that name no problem",
-               take_problem, "MxNxK:TYPE"),
+    OPTION_OWN("problem", 0, "PROBLEM",
+               "Of other tools: of benchmarks that name no problem; its type, or :TYPE, of those "
+               "that name no type",
+               take_problem, "MxNxK:TYPE, NAME=NUMBER,...:TYPE or :TYPE"),
     OPTION_TEXT("kernel", 0, "PATTERN", "Of other tools: only these kernels", kernel),
     OPTION_TEXT("exclude", 0, "PATTERN", "Of other tools: but not these kernels", exclude),
     OPTION_TEXT("control", 0, "PATTERN",
@@ -157,6 +165,8 @@ static void tell_rows(const char *path, const struct import_report *r, const cha
         printf("%s: to %s", path, line);
         if (r->told)
             printf(", problem %s as told for %zu", problem, r->told);
+        if (r->typed)
+            printf(", type %s as told for %zu", strchr(problem, ':') + 1, r->typed);
         puts("");
     }
 }
@@ -181,6 +191,7 @@ static int import_file(struct asked *asked, FILE *file, struct error *err)
     char *beside = slash ? xprintf("%.*s", (int)(slash - path) + 1, path) : xstrdup(".");
     struct import_source source = {.name = path,
                                    .find_commit = find_commit,
+                                   .commit_told = a->commit != NULL,
                                    .context = asked,
                                    .format = a->format,
                                    .problem = a->problem_given ? &a->problem : NULL,

@@ -80,10 +80,10 @@ static const struct form forms[] = {
       "1,CUTLASS,gemm,x%zu,passed,success,8,8,8,f16:row,f16:column,f16:row,1,1,0,5",
       "1,CUTLASS,gemm,x%zu,passed,suc\"cess,8,8,8,f16:row,f16:column,f16:row,1,1,0",
       "1,CUTLASS,gemm,x%zu,passed"}},
-    {"ncu",
+    {"ncu", // a metric's row ends before the columns of rules
      "\"ID\",\"Host Name\",\"Kernel Name\",\"Device\",\"Metric Name\",\"Metric Unit\",\"Metric "
-     "Value\"\n",
-     "\"%1$zu\",\"h\",\"k%1$zu\",\"0\",\"Duration\",\"nsecond\",\"%2$.1f\"",
+     "Value\",\"Rule Name\",\"Rule Type\"\n",
+     "\"%1$zu\",\"h\",\"k%1$zu\",\"0\",\"Duration\",\"nsecond\",\"%2$.1f\",",
      "\n",
      "\n",
      {"\"%1$zu\",\"h\",\"x%1$zu\",\"0\",\"Duration\",\"fortnight\",\"5.5\"",
@@ -359,6 +359,17 @@ static const struct {
     {NCU_HEAD NCU_ROW("0", "(64)", "gpu__time_duration.sum", "ns", "7.5")
          NCU_ROW("1", "[64]", "gpu__time_duration.sum", "ns", "8.5"),
      "8x8x8:fp16", NULL, NULL, "sgemm_a.grid-64 8x8x8:fp16-fp16:tn ncu:h:0 7.5 x2\n"},
+    // Rows of metrics are shorter than those of rules (microsoft/superbenchmark's
+    // cublaslt_ncu.log).
+    {"==PROF== Connected to process 371693\n2208    2048    5608    0       358.154755\n"
+     "\"ID\",\"Process ID\",\"Host Name\",\"Kernel Name\",\"Device\",\"Metric Name\",\"Metric "
+     "Unit\",\"Metric "
+     "Value\",\"Rule Name\",\"Rule Type\",\"Rule Description\",\"Estimated Speedup\"\n"
+     "\"0\",\"371693\",\"127.0.0.1\",\"g\",\"0\",\"SM Frequency\",\"hz\",\"1239496049.13\",\n"
+     "\"0\",\"371693\",\"127.0.0.1\",\"g\",\"0\",\"Duration\",\"ns\",\"406240\",\n"
+     "\"0\",\"371693\",\"127.0.0.1\",\"g\",\"0\",\"\",\"\",\"\",\"Bound\",\"OPT\",\"One, or "
+     "more\",\"5.9\"\n",
+     "8x8x8:e4m3", NULL, NULL, "g 8x8x8:e4m3-bf16:tn ncu:127.0.0.1:0 406240 x1\n"},
     // Aggregates count where the repetitions of their own benchmark are not there.
     {"{\"context\":{\"host_name\":\"ci\",\"num_cpus\":4},\"benchmarks\":["
      "{\"name\":\"s/8/8/8\",\"run_type\":\"iteration\",\"real_time\":410},"
@@ -406,6 +417,19 @@ static const struct {
                  "[" NV_AXIS("T{ct}", "F16") "," NV_AXIS("M{io}", "8") "," NV_AXIS(
                      "N", "8") "," NV_AXIS("K", "8") "]," NV_TIME("5e-5") "}]}]}",
      NULL, NULL, NULL, "gemm 8x8x8:fp16-fp16:tn nvbench:G:0 50000 x1\n"},
+    // Types of a kernel whose problem is told apart its series (NVIDIA/nvbench's test_cmp.json).
+    {"{\"devices\":[{\"id\":0,\"name\":\"Quadro "
+     "GV100\"}],\"benchmarks\":[{\"name\":\"copy_type_sweep\","
+     "\"states\":[{\"name\":\"Device=0 T=F32\",\"device\":0,\"axis_values\":[" NV_AXIS(
+         "T",
+         "F32") "]," NV_TIME("0.0010672343821918702") "},{\"name\":\"Device=0 T=F64\",\"device\":0,"
+                                                      "\"axis_values\":[" NV_AXIS(
+                                                          "T", "F64") "]," NV_TIME("0."
+                                                                                   "000933937587282"
+                                                                                   "237") "}]}]}",
+     "N=67108864:fp32", NULL, NULL,
+     "copy_type_sweep.t-fp32 N=67108864:fp32-fp32 nvbench:Quadro GV100:0 1067234.382 x1\n"
+     "copy_type_sweep.t-fp64 N=67108864:fp32-fp32 nvbench:Quadro GV100:0 933937.5873 x1\n"},
     {"{\"a 8x8x8\":{\"latency\":{\"value\":5}},\"b 8x8x8\":{\"latency\":{\"value\":6}}}", NULL,
      NULL, "a*", "b 8x8x8:fp32-fp32:tn bencher 6 x1\n"},
     // A history: each commit is a run, and a rate is a time.
@@ -464,6 +488,23 @@ static const struct {
     {"M,N,K,cuBLAS (TFLOPS),Triton (ms)\n1024.0,1024.0,1024.0,2.147483648,0.5\n", NULL, NULL, NULL,
      "cublas 1024x1024x1024:fp32-fp32:tn triton 1000000 x1\n"
      "triton 1024x1024x1024:fp32-fp32:tn triton 500000 x1\n"},
+    // Sizes that the file says, and a type that it does not (jaygala223/tryton's matmul).
+    {"M,N,K,PyTorch (TFLOPS),Triton Grouped (TFLOPS)\n"
+     "256.000000,256.000000,256.000000,1.913045,0.933205\n",
+     "1x1x1:fp16:nn", NULL, NULL,
+     "pytorch 256x256x256:fp16-fp16:nn triton 17539.80278 x1\n"
+     "triton-grouped 256x256x256:fp16-fp16:nn triton 35956.12111 x1\n"},
+    {"M,N,K,PyTorch (TFLOPS)\n256.0,256.0,256.0,1.913045\n", "S=4096:bf16", NULL, NULL,
+     "pytorch 256x256x256:bf16-bf16:tn triton 17539.80278 x1\n"},
+    // An axis with words about its unit, and a difference that is no line.
+    {"N,Triton (Time (ms)),Torch (Time (ms)),Diff\n8.0,5,6,1\n", "8x8x8", NULL, NULL,
+     "torch.n-8 8x8x8:fp32-fp32:tn triton 6000000 x1\n"
+     "triton.n-8 8x8x8:fp32-fp32:tn triton 5000000 x1\n"},
+    // Tables of no tool, one of which has a unit somewhere.
+    {"Test,Hits (all accesses),Kernel execution time (ns),Requests\na,50.0,24256.0,9\n", "8x8x8",
+     NULL, NULL, "file: a table of no tool that is known by its columns"},
+    {"N,Liger,Hugging Face\n1024.000000,0.008672,0.056832\n", "8x8x8", NULL, NULL,
+     "file: a table of no tool that is known by its columns; one of triton.testing"},
     {"{\"results\":[{\"command\":\"./gemm --fast\",\"times\":[0.5,0.25,9],\"exit_codes\":[0,0,1],"
      "\"parameters\":{\"problem\":\"8x8x8:bf16\"}}]}",
      NULL, NULL, NULL, "gemm-fast 8x8x8:bf16-bf16:tn hyperfine 500000000 x2\n"},
@@ -570,6 +611,7 @@ static void what_is_no_text_is_told_how_to_become_one(void **state)
                   "file: it is compressed by xz"},
                  {"BZh91AY", "file: it is compressed by bzip2"},
                  {"PK\x03\x04....", "file: it is a zip archive or a workbook"},
+                 {"NVIDIA Tegra Profiler Report", "file: it is a report of nsys: nsys export"},
                  {"NVR", "file: it is a report of ncu: ncu --import"}};
     struct open_store *f = *state;
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
@@ -693,6 +735,34 @@ static void a_database_of_nsys_is_read_as_its_tables_are(void **state)
     free(path);
 }
 
+// Figures of ionelmc/pytest-benchmark's tests/test_storage.
+static void what_a_changed_tree_measured_is_no_commits(void **state)
+{
+    static char text[] =
+        "{\"machine_info\":{\"node\":\"h\"},\"commit_info\":{\"dirty\":true,\"id\":"
+        "\"5b78858eb718649a31fb93d8dc96ca2cee41a4cd\"},\"benchmarks\":["
+        "{\"name\":\"test_single[8-8-8]\",\"stats\":{\"median\":2.2016643907464864e-07}}]}";
+    struct open_store *f = *state;
+    for (int i = 0; i < 4; i++) {
+        struct error err = {0};
+        struct import_report r = {0};
+        const struct import_source source = {
+            .name = "file", .find_commit = find_commit, .strict = i & 1, .commit_told = i & 2};
+        FILE *file = fmemopen(text, sizeof(text) - 1, "r");
+        const int status = store_import(f->store, file, &source, NULL, &r, &err);
+        fclose(file);
+        if (i == 1)
+            assert_string_equal(err.text, "file: it measured 5b78858eb718 with changes that are in "
+                                          "no commit; say --commit=REV");
+        else
+            assert_non_null(strstr(r.where.bytes, "commit 0123456789ab, device pytest-benchmark:"
+                                                  "unknown; 5b78858eb718 with changes that are in "
+                                                  "no commit was measured"));
+        assert_int_equal(status, i == 1 ? -1 : 0);
+        import_report_free(&r);
+    }
+}
+
 static void put_samples(const char *path, const float *seconds, size_t count)
 {
     FILE *file = fopen(path, "w");
@@ -790,6 +860,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_no_text_is_told_how_to_become_one,
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test_setup_teardown(one_bad_value_costs_its_row_and_not_the_file,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(what_a_changed_tree_measured_is_no_commits,
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test_setup_teardown(what_holds_too_much_is_refused, open_store_set_up,
                                         open_store_tear_down),

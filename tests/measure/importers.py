@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """importers.py PLUMB FILE...: imports other tools' files and compares every time that the store holds with what an
 independent reader (json, csv, sqlite3 of Python) finds in the file. Prints a line for each file; exits with 1 where one
-differs. A file's tool is the word before the first '_' of its name: kineto, nsys, hyperfine, bmf, ghbench, asv, triton,
-google, pytest or nvbench; tests/data/import/README.md names the public files that this was run on."""
+differs. A file's tool is the word before the first '_' of its name: kineto, nsys, ncu, cutlass, nvbench, google, pytest,
+hyperfine, bmf, ghbench, asv or triton; tests/data/import/README.md names the public files that this was run on."""
+import array
 import csv
 import json
 import math
@@ -74,23 +75,65 @@ def asv(path):
     return times
 
 
+def unit_of(path):
+    """Of columns that do not say theirs: Liger's benchmarks chart milliseconds."""
+    return "ms" if "liger" in path else "TFLOPS"
+
+
 def triton(path):
     rows = list(csv.DictReader(open(path)))
-    lines = [c for c in rows[0] if c not in "MNK"]
-    return [2 * float(r["M"]) * float(r["N"]) * float(r["K"]) / (float(r[c]) * 1e3) for r in rows for c in lines]
+    times = []
+    for r in rows:
+        for c in [c for c in r if c.upper() not in "MNK"]:
+            unit = c[c.index("(") + 1:-1] if "(" in c else unit_of(path)
+            times.append(float(r[c]) * NS[unit] if unit in NS else
+                         2 * float(r["M"]) * float(r["N"]) * float(r["K"]) / (float(r[c]) * 1e3))
+    return times
 
 
 def pytest(path):
     times = []
     for bench in json.load(open(path))["benchmarks"]:
         stats = bench["stats"]
-        times += [t * 1e9 for t in stats.get("data") or [stats["median"]]]
+        times += [t * 1e9 for t in stats.get("data") or [stats["median"]] if isinstance(t, float) and t > 0]
     return times
 
 
 def google(path):
-    return [b["real_time"] * NS[b["time_unit"]] for b in json.load(open(path))["benchmarks"]
-            if b.get("run_type", "iteration") == "iteration" and not b.get("error_occurred")]
+    rows = json.load(open(path))["benchmarks"]
+    names = {b["name"] for b in rows}
+    return [b["real_time"] * NS[b["time_unit"]] for b in rows
+            if b.get("run_type", "iteration") == "iteration" and not b.get("error_occurred") and "rms" not in b
+            and "big_o" not in b and b["name"].rsplit("_", 1)[0] + "_stddev" not in names]
+
+
+def ncu(path):
+    lines = open(path).read().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
+    return list({(r["Process ID"], r["ID"]): float(r["Metric Value"].replace(",", "")) * NS[r["Metric Unit"]]
+                 for r in csv.DictReader(lines[first:])
+                 if r["Metric Name"] in ("Duration", "gpu__time_duration.sum")}.values())
+
+
+def cutlass(path):
+    lines = open(path).read().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("Problem,Provider"))
+    return [float(r["Runtime"]) * 1e6 for r in csv.DictReader(lines[first:])
+            if r["Runtime"] and r["Disposition"] in ("passed", "not_verified") and r["OperationKind"] == "gemm"]
+
+
+def nvbench(path):
+    times = []
+    for bench in json.load(open(path))["benchmarks"]:
+        for state in bench["states"]:
+            data = {s["tag"]: {d["name"]: d["value"] for d in s["data"]} for s in state["summaries"] or []}
+            samples = data.get("nv/json/bin:nv/cold/sample_times")
+            beside = os.path.join(os.path.dirname(path), samples["filename"]) if samples else ""
+            if os.path.isfile(beside):
+                times += [t * 1e9 for t in array.array("f", open(beside, "rb").read())]
+            elif "nv/cold/time/gpu/mean" in data:
+                times.append(float(data["nv/cold/time/gpu/mean"]["value"]) * 1e9)
+    return times
 
 
 def stored(store, plumb):
@@ -110,7 +153,7 @@ def main():
     bad = 0
     for path in files:
         tool = os.path.basename(path).split("_")[0]
-        more = ["--format", "triton", "--unit", "TFLOPS"] if tool == "triton" else []
+        more = ["--format", "triton", "--unit", unit_of(path)] if tool == "triton" else []
         with tempfile.TemporaryDirectory() as folder:
             store = os.path.join(folder, "s.db")
             done = subprocess.run([plumb, "import", "--store", store, "--problem", "8x8x8:bf16", *more, path],
