@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct arguments {
     struct options options;
@@ -34,7 +35,8 @@ static const struct command_option own_options[] = {
                  1 << 20),
     OPTION_TEXT("output", 'o', "DIR", "Keep the record and its buffers there", output),
     OPTION_FLAG("write", 'w',
-                "Add a [capture] section to " POLICY_PATH " for what takes most of the time",
+                "Add a [capture] section to " POLICY_PATH " for what takes most of the time; "
+                "where there is none, one begins with it",
                 write),
     OPTION_FLAG("quiet", 'q', "No progress", options.quiet),
     OPTION_TEXT("show", 0, "FILE", "Say what a record holds; runs nothing", show),
@@ -195,19 +197,53 @@ static void print_table(const struct survey_kernel *const *kernels, size_t count
 
 // ---- a section of the policy ----
 
-static void put_name(FILE *file, const char *function)
+enum { NAME_TEXT = 41 };
+
+// "sgemm_32" of sgemm<32>.
+static void name_of(char out[NAME_TEXT], const struct survey_kernel *k, struct arena *arena)
 {
     size_t used = 0;
-    for (const char *c = function; *c && used < 40; c++) {
+    for (const char *c = plain_name(k->name, arena); *c && used + 1 < NAME_TEXT; c++) {
         const char lower = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
         const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
-        if (plain)
-            fputc(lower, file), used++;
-        else if (used)
-            fputc('_', file), used++;
+        if (plain || (used && out[used - 1] != '_'))
+            out[used++] = plain ? lower : '_';
     }
+    while (used && out[used - 1] == '_')
+        used--;
+    out[used] = '\0';
     if (!used)
-        fputc('x', file);
+        text_copy(out, NAME_TEXT, "kernel");
+}
+
+// "[capture "sgemm_32"]", with its place in the table where another kernel there has the same name.
+static char *heading_of(const struct survey_kernel *const *kernels, size_t count, size_t which,
+                        struct arena *arena)
+{
+    char own[NAME_TEXT], other[NAME_TEXT];
+    size_t alike = 0;
+    name_of(own, kernels[which], arena);
+    for (size_t i = 0; i < count; i++) {
+        name_of(other, kernels[i], arena);
+        alike += strcmp(own, other) == 0;
+    }
+    return alike > 1 ? arena_printf(arena, "[capture \"%s-%zu\"]", own, which + 1)
+                     : arena_printf(arena, "[capture \"%s\"]", own);
+}
+
+// A second --write leaves the sections of the first as they are.
+static bool has_heading(const char *heading)
+{
+    FILE *file = fopen(POLICY_PATH, "r");
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    while (file && !found && getline(&line, &room, file) > 0)
+        found = strncmp(line + strspn(line, " \t"), heading, strlen(heading)) == 0;
+    free(line);
+    if (file)
+        fclose(file);
+    return found;
 }
 
 static void put_command(FILE *file, const struct words *words)
@@ -249,6 +285,27 @@ static bool is_only_shape(const struct survey_kernel *k, const struct survey_ker
     return shapes == 1;
 }
 
+// A first one knows the device, and passes on where Python and libraries are found here.
+static FILE *open_policy(struct error *err)
+{
+    static const char *const passed[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};
+    char folder[] = POLICY_PATH;
+    const bool first = access(POLICY_PATH, F_OK) != 0;
+    *strrchr(folder, '/') = '\0';
+    const int failed = first && files_make_directory(folder, err);
+    FILE *file = failed ? NULL : fopen(POLICY_PATH, "a");
+    if (!file && !failed)
+        error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
+    if (!file || !first)
+        return file;
+    fputs("[device \"gpu\"]\n    kind = cuda\n", file);
+    for (size_t i = 0, section = 0; i < ARRAY_COUNT(passed); i++) {
+        if (getenv(passed[i]) && *getenv(passed[i]))
+            fprintf(file, "%s    pass = %s\n", section++ ? "" : "[build]\n", passed[i]);
+    }
+    return file;
+}
+
 // The functions that take a twentieth of the time and more, or that which was named.
 static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
                         size_t count, struct arena *arena, struct error *err)
@@ -256,9 +313,9 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
     enum { SHARE = 20 };
     double all_ns = 0;
     size_t written = 0;
-    FILE *file = fopen(POLICY_PATH, "a");
+    FILE *file = open_policy(err);
     if (!file)
-        return error_set(err, "%s: %s; `plumb init` writes one", POLICY_PATH, strerror(errno));
+        return -1;
     for (size_t i = 0; i < count; i++)
         all_ns += total_ns(kernels[i]);
     for (size_t i = 0; i < count; i++) {
@@ -266,9 +323,12 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
         if (k->refused[0] || !is_word(k->name) ||
             (a->kernel ? fnmatch(a->kernel, k->name, 0) != 0 : total_ns(k) * SHARE < all_ns))
             continue;
-        fputs("\n[capture \"", file);
-        put_name(file, plain_name(k->name, arena));
-        fprintf(file, "-%zu\"]\n", i + 1);
+        const char *heading = heading_of(kernels, count, i, arena);
+        if (has_heading(heading)) {
+            printf("kept       %s of %s\n", heading, POLICY_PATH);
+            continue;
+        }
+        fprintf(file, "\n%s\n", heading);
         put_command(file, &a->options.words);
         fprintf(file, "    kernel = %s\n", k->name);
         if (!is_only_shape(k, kernels, count))

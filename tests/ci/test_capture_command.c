@@ -115,9 +115,12 @@ static void sections_are_written_for_what_takes_time(void **state)
     char *path = xprintf("%s/ci/plumb.cfg", folder);
     size_t size;
     char *text = helper_read(path, &size);
+    assert_non_null(strstr(text, "[capture \"sgemm_32\"]\n"));
     assert_non_null(strstr(text, "kernel = _Z5sgemmILi32EEviiifPKfS1_fPf\n"));
     assert_non_null(strstr(text, "command = \"'sh' 'program.sh' 'a'\\\\''b \\\"c'\"\n"));
     assert_null(strstr(text, "softmax_kernel")); // it cannot be recorded
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "kept       [capture \"sgemm_32\"]", "capture",
+                 "--write", "--", "sh", "program.sh", "64");
     free(text);
     free(path);
 }
@@ -140,6 +143,33 @@ static void make_repository(void)
     char *head = xprintf("%s/.git/HEAD", folder);
     helper_write_text(head, "ref: refs/heads/main\n");
     free(head);
+}
+
+// In a repository without a policy they are one, which is read.
+static void a_first_policy_is_begun(void **state)
+{
+    assert_int_equal(library_shell("rm -rf ci"), 0);
+    setenv("PYTHONPATH", "/somewhere", 1);
+    unsetenv("LD_LIBRARY_PATH");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "1 [capture] section to ci/plumb.cfg", "capture",
+                 "--write", "--", "sh", "program.sh", "128");
+    unsetenv("PYTHONPATH");
+    assert_int_equal(
+        library_shell("head -n 4 ci/plumb.cfg | tr -d '\\n' >begun; printf '%s' "
+                      "'[device \"gpu\"]    kind = cuda[build]    pass = PYTHONPATH' | "
+                      "cmp - begun"),
+        0);
+    const struct helper_file file = {"program.sh", program, 0};
+    char id[OBJECT_ID_TEXT];
+    make_repository();
+    helper_repo_commit(id, folder, "first", NULL, 0, 1, "a program", &file, 1);
+    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
+    char *bench = xprintf("%s/bench", folder);
+    assert_int_equal(library_shell(copy), 0);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "sgemm", "list", "series", id, "--policy",
+                 "ci/plumb.cfg", "--bench", bench, "--sandbox", "off");
+    free(bench);
+    free(copy);
 }
 
 static void gate(const char *base, const char *head, int code, const char *part)
@@ -321,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_program_without_cuda_is_told),
         cmocka_unit_test(a_record_is_kept_shown_and_compared),
         cmocka_unit_test(sections_are_written_for_what_takes_time),
+        cmocka_unit_test(a_first_policy_is_begun),
         cmocka_unit_test(a_policys_capture_is_gated),
         cmocka_unit_test(each_shape_is_a_series_of_what_its_range_is_named_as),
         cmocka_unit_test(a_type_that_is_declared_or_described_gives_a_tolerance),

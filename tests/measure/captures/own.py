@@ -6,8 +6,10 @@
 
 A line of ROWS: name|command|kernel|launch|regimes|expression. The command runs from the folder
 of the script that calls this; the expression finds the program's own time in what it prints, in ms
-(with "s" before it in seconds). The program runs alone once more after its capture. A kernel range:NAME
-is an NVTX range; no launch: of each shape.
+(with "s" before it in seconds). The program alone and its capture take turns. A kernel range:NAME
+is an NVTX range; no launch: of each shape. The last columns hold what CUPTI says of the program's
+launches of the kernel in the mean while it is captured, without what lies between them, and the SM's
+clock in the capture's samples.
 """
 import re
 import statistics
@@ -18,7 +20,7 @@ from pathlib import Path
 
 from stopwatch import Bench, trimmed
 
-ROUNDS = 1
+ROUNDS = 3
 
 
 def said(command, expression):
@@ -32,10 +34,15 @@ def said(command, expression):
     return float(found[-1]) * unit
 
 
+def seen(table):
+    """The mean us of the first kernel of `plumb capture`'s table: what took most of the time."""
+    return table.splitlines()[1][62:].split()[5]
+
+
 def main():
     plumb, rows = sys.argv[1:]
     bench = Bench(f"{Path(plumb).parent}/bench")
-    print("program,regime,launches,own_us,capture_us,capture_over_own_pct")
+    print("program,regime,launches,own_us,capture_us,capture_over_own_pct,cupti_us,clock_ghz")
     for line in Path(rows).read_text().splitlines():
         name, command, kernel, launch, regimes, expression = line.split("|")
         try:
@@ -47,17 +54,19 @@ def main():
             found = list(taken.glob("record.*"))
             if not found:
                 raise RuntimeError(done.stdout[-300:].replace("\n", " "))
-            own, times = [], {r: [] for r in regimes.split()}
+            own, clock, times = [], {}, {r: [] for r in regimes.split()}
             for _ in range(ROUNDS):
                 own.append(said(command, expression))
                 for regime in times:
                     bench.open("capture", "capture=1:fp32", None, found[0], regime)
                     times[regime].append(trimmed(bench.solo(24))[0])
+                    clock[regime] = trimmed(bench.clocks)[0] / 1e9
                     bench.close()
             for regime, us in times.items():
                 mine, theirs = statistics.median(us), statistics.median(own)
                 print(f"{name},{regime},{bench.launches},{theirs:.2f},{mine:.2f},"
-                      f"{100 * (mine / theirs - 1):+.2f}", flush=True)
+                      f"{100 * (mine / theirs - 1):+.2f},{seen(done.stdout)},{clock[regime]:.3f}",
+                      flush=True)
         except (RuntimeError, subprocess.CalledProcessError, BrokenPipeError) as why:
             print(f"{name},# {why}", flush=True)
     bench.end()

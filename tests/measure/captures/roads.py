@@ -3,18 +3,21 @@
 """One change by three roads to the stopwatch: a shim, a plan and a capture of a program.
 
     roads.py PLUMB BASE HEAD [--seconds N] [--regimes stream,isolated] [--sizes 2048,512] [--kinds AA,AB]
+             [--processes N] [--blocks N]
 
-BASE and HEAD are folders that roads/build.sh made. Each road's records of both builds are timed in
-pairs by PROCESSES of `bench`, for where code and data lie in one is worth some tenths of a percent of
-some kernels, whichever the road; all take turns, block by block, so that all meet the same device.
-A line says what changed, in percent of the log ratio head/base, with its standard error, by each road,
-how far each of the two others is from the shim, and whether that is within .1 % above 100 us, .3 %
-below, or two standard errors. Rows of kind AA are identical builds beside themselves.
-The last column holds the capture's time of the base to what the program says of itself.
+BASE and HEAD are folders that roads/build.sh made. Where code and data lie in a process is worth some
+tenths of a percent of some kernels, whichever the road. So each of several processes of `bench` times
+both builds by all roads, one after the other in an order that is drawn, and the roads are compared
+within each. A line says what changed, in percent of the log ratio head/base, with its standard error,
+by each road; how far each of the two others is from the shim, with the error between processes; and
+whether that is within .1 % above 100 us, .3 % below. Lines with "#" have the processes' own. Rows of
+kind AA are identical builds beside themselves. The last column holds the capture's time of the base
+to what the program says of itself.
 """
 import math
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,7 +27,6 @@ from pathlib import Path
 from stopwatch import Bench, trimmed
 
 ROADS = ("shim", "plan", "capture")
-PROCESSES = 4
 TYPES = {"simt": "fp32", "tensor": "bf16-fp32"}
 
 
@@ -66,31 +68,38 @@ def joined(parts):
     return mean, max(within, between)
 
 
+def play(bench, base, head, road, size, regime, problem, blocks):
+    """One road in one process: (mean, error) of its log ratios, and the base's time in us."""
+    name, file = base[road, size]
+    bench.open(name, problem, file, head[road, size][1], regime)
+    ratios, times = [], []
+    for number in range(blocks):
+        more = bench.block(number)
+        ratios.extend(more[0])
+        times.extend(more[1])
+    bench.close()
+    return trimmed(ratios), trimmed(times)[0]
+
+
 def row(benches, base, head, kernel, size, regime, blocks, own_us):
     problem = f"{size}x{size}x{size}:{TYPES[kernel]}"
-    each = [(road, bench) for road in ROADS for bench in benches[road]]
-    seen = {bench: ([], []) for _, bench in each}
-    for road, bench in each:
-        name, file = base[road, size]
-        bench.open(name, problem, file, head[road, size][1], regime)
-    for number in range(blocks):
-        for _, bench in random.sample(each, len(each)):
-            ratios, us = bench.block(number)
-            seen[bench][0].extend(ratios)
-            seen[bench][1].extend(us)
-    for _, bench in each:
-        bench.close()
-    found = {road: joined([trimmed(seen[b][0]) for b in benches[road]]) for road in ROADS}
-    us = {road: sum(trimmed(seen[b][1])[0] for b in benches[road]) / PROCESSES for road in ROADS}
-    text = [f"{us[road]:.2f}" for road in ROADS]
-    text += [f"{100 * x:+.3f}" for road in ROADS for x in found[road]]
+    found, us = {road: [] for road in ROADS}, {road: [] for road in ROADS}
+    for bench in benches:
+        for road in random.sample(ROADS, len(ROADS)):
+            ratio, time_us = play(bench, base, head, road, size, regime, problem, blocks)
+            found[road].append(ratio)
+            us[road].append(time_us)
+    for road in ROADS:
+        print(f"# {road}: " + ", ".join(f"{100 * m:+.3f}" for m, _ in found[road]))
+    text = [f"{statistics.mean(us[road]):.2f}" for road in ROADS]
+    text += [f"{100 * x:+.3f}" for road in ROADS for x in joined(found[road])]
     agrees = True
     for road in ROADS[1:]:
-        off = found[road][0] - found["shim"][0]
-        error = math.hypot(found[road][1], found["shim"][1])
-        agrees &= abs(off) <= max(0.001 if us["shim"] > 100 else 0.003, 2 * error)
-        text.append(f"{100 * off:+.3f}")
-    own = f"{100 * (us['capture'] / own_us - 1):+.2f}" if regime == "stream" else ""
+        off, error = joined([(one[0] - shim[0], math.hypot(one[1], shim[1]))
+                             for one, shim in zip(found[road], found["shim"])])
+        agrees &= abs(off) <= (0.001 if statistics.mean(us["shim"]) > 100 else 0.003)
+        text += [f"{100 * off:+.3f}", f"{100 * error:.3f}"]
+    own = f"{100 * (statistics.mean(us['capture']) / own_us - 1):+.2f}" if regime == "stream" else ""
     return ",".join(text + ["yes" if agrees else "no", own])
 
 
@@ -105,11 +114,11 @@ def main():
     regimes = option(options, "--regimes", "stream,isolated").split(",")
     sizes = [int(s) for s in option(options, "--sizes", "2048,512").split(",")]
     began, work = time.monotonic(), Path(tempfile.mkdtemp())
-    benches = {road: [Bench(f"{Path(plumb).parent}/bench") for _ in range(PROCESSES)]
-               for road in ROADS}
+    benches = [Bench(f"{Path(plumb).parent}/bench")
+               for _ in range(int(option(options, "--processes", 4)))]
     made = {}
     print("kernel,size,regime,kind,launches,shim_us,plan_us,capture_us,shim_pct,shim_se,plan_pct,plan_se,"
-          "capture_pct,capture_se,plan_off,capture_off,agrees,capture_over_own_pct")
+          "capture_pct,capture_se,plan_off,plan_off_se,capture_off,capture_off_se,agrees,capture_over_own_pct")
     for kernel in TYPES:
         own = itself(base, kernel, sizes)
         for side, folder in (("base", base), ("head", head)):
@@ -123,15 +132,14 @@ def main():
                         continue
                     try:
                         text = row(benches, made["base"], made["base" if kind == "AA" else "head"],
-                                   kernel, size, regime, blocks // (3 if kind == "AA" else 1),
+                                   kernel, size, regime, blocks * (1 if regime == "stream" else 3),
                                    own[size])
                     except RuntimeError as why:
                         text = f"# {why}"
-                    launches = benches["shim"][0].launches
+                    launches = benches[0].launches
                     print(f"{kernel},{size},{regime},{kind},{launches},{text}", flush=True)
-    for road in ROADS:
-        for bench in benches[road]:
-            bench.end()
+    for bench in benches:
+        bench.end()
 
 
 main()

@@ -61,8 +61,10 @@ class Bench:
 
     def solo(self, count):
         """Times of the head alone in us."""
-        return [float(r["time_ns"]) / 1e3 for n, r in
-                self.ask(f"solo\tid={self.last}\tcount={count}\tblock=0") if n == "sample"]
+        samples = [r for n, r in self.ask(f"solo\tid={self.last}\tcount={count}\tblock=0")
+                   if n == "sample"]
+        self.clocks = [float(r["clock_hz"]) for r in samples]
+        return [float(r["time_ns"]) / 1e3 for r in samples]
 
     def close(self):
         closed = [r for n, r in self.ask(f"close\tid={self.last}") if n == "closed"][0]

@@ -49,8 +49,10 @@ if [ -z "${inner:-}" ]; then
 	echo step,exit,expected,seconds,last_line >"$out/steps.csv"
 fi
 export out folder work
-export PATH="$PATH:/usr/local/cuda/bin" PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
-export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/cuda/lib64"
+if [ -z "${inner:-}" ]; then # what builds see is part of their key
+	export PATH="$PATH:/usr/local/cuda/bin" PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
+	export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/cuda/lib64"
+fi
 export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org
 public=$work/public
 nvcc_plain='nvcc -O2 -gencode arch=compute_90a,code=sm_90a'
@@ -126,10 +128,12 @@ triton_repository() {
 	printf '%s%s\n' "$common" "$matmul" >../matmul.cfg
 	{ printf '%s' "$common"; python_capture attn attn_kernel heads=32,n=2048,d=64:fp16; } >../attn.cfg
 	{ cat ../attn.cfg; printf '\ttolerance = 1%%\n'; } >../tolerant.cfg
+	{ printf '%s' "$common"; python_capture softmax softmax_kernel rows=8192,cols=4000:fp32; printf '\ttolerance = type\n'; } >../softmax.cfg
 	git add -A && git commit -qm "Kernels, their benchmark and a policy"
 	change comment "A comment" '3s/$/ And a comment./' kernels.py
 	change tile "A smaller tile" 's/^TILE_M, TILE_N, TILE_K = .*/TILE_M, TILE_N, TILE_K = 128, 64, 64/' kernels.py
 	change stage "A stage less" 's/^STAGES = 4/STAGES = 3/' kernels.py
+	change softmax "Softmax on eight warps" 's/BLOCK=4096)/BLOCK=4096, num_warps=8)/' bench.py
 	change wrong "Attention is off by 0.2 %" 's/(acc \/ s\[:, None\])/(acc \/ s[:, None] * 1.002)/' kernels.py
 	git checkout -q -B range main
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -242,13 +246,13 @@ streams() {
 	"$plumb" capture --show "$work"/forked/record.* | grep -E '^launch|on stream'
 }
 # The programs that gates have built, whichever of the two commits': the same one says and is captured.
-# Where no gates went before they are built here, but for CuTe's, which takes half a minute.
+# Where no gates went before they are taken from FOLDER/programs, or built here but for CuTe's, which takes half a minute.
 own() {
 	PLUMB_OUT=$work/own
 	export PLUMB_OUT
 	mkdir -p "$PLUMB_OUT"
 	for each in sgemm multiply layernorm cute; do
-		for made in "$work/$each"/.plumb/cache/*/out/"$each"; do
+		for made in "$folder/programs/$each" "$work/$each"/.plumb/cache/*/out/"$each"; do
 			[ ! -f "$made" ] || { cp "$made" "$PLUMB_OUT/$each" && chmod +x "$PLUMB_OUT/$each"; }
 		done
 	done
@@ -270,7 +274,7 @@ own() {
 }
 build() {
 	cd "$work" || return 1
-	for each in triton:main triton:tile triton:stage triton:main:attn triton:wrong:attn triton:wrong:tolerant triton:main:tolerant \
+	for each in triton:main triton:tile triton:stage triton:main:attn triton:wrong:attn triton:main:softmax triton:softmax:softmax \
 		triton:main:matmul triton:range:matmul triton:range~3:matmul triton:range~4:matmul triton:range~5:matmul \
 		torch:main torch:comment torch:causal shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
 		layernorm:main layernorm:slower cute:main cute:slower; do
@@ -290,6 +294,7 @@ one() { # STEP
 		cd "$work/triton" || return
 		gate tile 1 main tile
 		gate stage 1 main stage
+		gate softmax - main softmax -p ../softmax.cfg
 		gate wrong 3 main wrong -p ../attn.cfg
 		gate tolerated 0 main wrong -p ../tolerant.cfg
 		step bisect 90 0 "$plumb" bisect -q --good main --bad range --series matmul/2048x2048x2048:fp16:nn -p ../matmul.cfg
