@@ -520,8 +520,8 @@ static void add_problems(struct buffer *out, const struct shim_policy *policy,
     const bool host = policy->form == FORM_HOST;
     if (form_is_numbers(policy->form)) { // S rows of H numbers, as the example has them
         buffer_puts(out, form_is_host(policy->form) ? "\tproblem = H=1000,S=512:fp32-fp32\n"
-                                                    : "\tproblem = H=1024,S=32768:bf16-fp32\n"
-                                                      "\tproblem = H=65536,S=256:bf16-fp32\n");
+                                                    : "\tproblem = H=1024,S=4096:bf16-fp32\n"
+                                                      "\tproblem = H=16384,S=256:bf16-fp32\n");
         return;
     }
     for (size_t i = 0; i < (host || group->square ? 1 : ARRAY_COUNT(sizes)); i++) {

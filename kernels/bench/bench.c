@@ -395,6 +395,7 @@ struct protocol {
     size_t count;
     uint64_t changes; // series opened and closed
     bool placed;      // the parent has said which processors are our own
+    char singly[64];  // the last kernel of which tell_singly() told
 };
 
 static void put(struct bench *bench, struct wire_line *line)
@@ -570,6 +571,20 @@ static int take_processors(struct protocol *p, const struct wire_record *r, stru
     return 0;
 }
 
+// Once a kernel: its figures are of launches a little further apart.
+static void tell_singly(struct protocol *p, const char *kernel)
+{
+    char text[200];
+    if (strcmp(p->singly, kernel) == 0)
+        return;
+    text_copy(p->singly, sizeof(p->singly), kernel);
+    snprintf(
+        text, sizeof(text),
+        "%.80s: launch() uses the default stream, so a stream's launches are queued one by one",
+        kernel);
+    put_text(p->bench, "note", text);
+}
+
 static int do_open(struct protocol *p, const struct wire_record *r, struct error *err)
 {
     struct series_spec spec;
@@ -594,6 +609,8 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
     put_state(p->bench, "opened", id, &state);
     if (series)
         p->open[p->count++] = (struct open_series){id, series, p->changes + 1};
+    if (series && series_is_singly(series))
+        tell_singly(p, spec.kernel);
     p->changes++;
     return 0;
 }

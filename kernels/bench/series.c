@@ -257,6 +257,7 @@ static int take_untold(double *least_ns, struct series *s, uint32_t launches, st
 //                  clock to where they stay, a run-up, then the timed ones without a pause, as
 //                  graphs. Of the latter two each set is met once; of the largest operand so many
 //                  copies are met in turn that more than twice the L2 lies between two launches on
+//                  one. Where one side's launches can be no graph, both sides' are queued one by
 //                  one.
 //     isolated     the device stands still, the L2 is read full of clean lines, it rests for 15 us,
 //                  one launch.
@@ -344,6 +345,18 @@ static uint32_t wanted_heats(const struct series *s, double least_ns)
     return (uint32_t)fmin(ceil(heat_ns / (least_ns + (flushed ? flush_ns : 0))), HEATS_MOST);
 }
 
+// Both sides alike, or a difference between them would be that of how they are queued.
+static int choose_graphs(struct series *s, struct error *err)
+{
+    s->graphs = s->manner.runup && s->ops->graphs;
+    for (int role = 0; role < 2 && s->graphs; role++) {
+        if (s->arms[role].used &&
+            s->ops->graphs(&s->graphs, s->device, arm_launch, &s->arms[role], err))
+            return -1;
+    }
+    return 0;
+}
+
 // The faster arm's time alone decides how many launches make a sample.
 static int choose_launches(struct series *s, struct error *err)
 {
@@ -355,7 +368,7 @@ static int choose_launches(struct series *s, struct error *err)
     s->launches = wanted_launches(s, least_ns);
     s->runup = wanted_runup(s);
     s->heats = wanted_heats(s, least_ns);
-    return 0;
+    return choose_graphs(s, err);
 }
 
 // Where memory has fewer sets than launches, those of a regime become fewer: each has its own.
@@ -685,6 +698,11 @@ int series_close(struct series_state *state, struct series *s, struct error *err
         snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
     *state = found;
     return 0;
+}
+
+bool series_is_singly(const struct series *s)
+{
+    return s->manner.runup && s->ops->graphs && !s->graphs;
 }
 
 double series_waited_ns(const struct series *s)

@@ -91,6 +91,7 @@ struct series {
     double reference_s;   // that its references took
     struct manner manner; // of its regime
     uint32_t runup, launches, next_pair;
+    bool graphs;               // a stream's launches are queued as graphs
     uint32_t heats, heat_sets; // launches before a sample, and sets of theirs, behind all others
     struct noise fresh[2];     // what the operands of all others hold, to be looked at
     struct turn turn;

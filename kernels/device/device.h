@@ -122,7 +122,7 @@ struct heat {
 enum { EACH_MOST = 8 }; // launches of a sample that are timed each alone
 
 // One sample: `runup` launches that are not timed and `launches` that are, launch i of all on
-// buffer set i % sets. A stream's are launched as graphs are, where a device has such. Between two
+// buffer set i % sets. A stream's are launched as graphs are, where that can be. Between two
 // stamps are all that are timed, behind one flush; or, with `each`, every one has two stamps and a
 // flush of its own, and the sample's time is their mean.
 struct batch {
@@ -135,6 +135,7 @@ struct batch {
     struct heat heat;
     bool each;
     bool stream;                   // nothing between the run-up and those that are timed
+    bool graphs;                   // with `stream`: both are launched as graphs
     double rest_ns;                // with `each`: the device rests before the first flush
     bool quiet;                    // with `each`: it rests for a moment behind the flush
     const struct touched *touched; // with `each`, behind the flush; NULL: nothing
@@ -206,6 +207,11 @@ struct device_ops {
     // Takes what measuring needs, once; before it only info() may be asked. NULL: open() has.
     int (*wake)(struct device_base *device, struct error *err);
     int (*info)(struct device_info *out, struct device_base *device, struct error *err);
+    // *out: whether launches of it can be launched as a graph, which takes a launch that is queued
+    // and not run. NULL: the device has no graphs.
+    int (*graphs)(bool *out, struct device_base *device,
+                  int (*launch)(void *self, uint32_t set, void *stream), void *self,
+                  struct error *err);
     // Processors that nobody else measures on, from now on; an empty set: there are none.
     void (*own)(struct device_base *device, const cpu_set_t *processors);
     size_t (*flush_bytes)(struct device_base *device); // twice the cache that is made cold

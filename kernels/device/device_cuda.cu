@@ -379,6 +379,7 @@ extern "C" const struct device_ops device_cuda = {
     .close = cuda_close,
     .wake = cuda_wake,
     .info = cuda_info,
+    .graphs = cuda_graphs,
     .own = cuda_own,
     .flush_bytes = cuda_flush_bytes,
     .free_bytes = cuda_free_bytes,

@@ -124,6 +124,9 @@ static __device__ __forceinline__ uint64_t device_time_ns(void)
 }
 
 extern "C" {
+int cuda_graphs(bool *out, struct device_base *device,
+                int (*launch)(void *self, uint32_t set, void *stream), void *self,
+                struct error *err);
 int cuda_reference(struct reference **out, struct device_base *device,
                    const struct problem *problem, const struct plumb_args *args,
                    const uint64_t *seed, struct error *err);

@@ -7,7 +7,8 @@
 // A stream has launches that heat before the hold, and its run-up behind it, so that nothing lies
 // between that and what is timed. Both are graphs, made anew while the device heats: queued one by
 // one, launches were 1.4 us further apart on an H100 (19.0 instead of 17.6 us), which nobody's
-// stream has to be.
+// stream has to be. What a library launches on the default stream can be no graph: where one side's
+// cannot be, both sides' launches are queued one by one, behind the hold.
 //     flush | heat | hold | stamp | run-up | event | launches | event | stamp
 // Launches that are timed each alone have a flush and two events of their own, and stamps are taken
 // around the last of them:
@@ -365,21 +366,50 @@ static int make_graph(cudaGraphExec_t *out, struct cuda *cuda, uint32_t first, u
     return 0;
 }
 
+// A launch on the legacy default stream breaks the capture of any stream that waits for that.
+int cuda_graphs(bool *out, struct device_base *device,
+                int (*launch)(void *self, uint32_t set, void *stream), void *self,
+                struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    cudaGraph_t graph = NULL;
+    CUDA_TRY(cuda, cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), err);
+    const int code = launch(self, 0, cuda->stream);
+    const cudaError_t ended = cudaStreamEndCapture(cuda->stream, &graph);
+    *out = !code && ended == cudaSuccess;
+    if (graph)
+        cudaGraphDestroy(graph);
+    cudaGetLastError(); // what a broken capture leaves behind
+    return 0;
+}
+
+static int launch_stream(struct cuda *cuda, int part, uint32_t first, uint32_t count, int *code,
+                         struct error *err)
+{
+    if (cuda->batch->graphs)
+        CUDA_TRY(cuda, cudaGraphLaunch(cuda->graphs[part], cuda->stream), err);
+    else if (!*code)
+        *code = queue_some(cuda, first, count);
+    return 0;
+}
+
 static int take_stream(struct cuda *cuda, int *code, struct error *err)
 {
     const struct batch *b = cuda->batch;
     cuda->sequence++;
     if (prefer_memory(cuda, err) || queue_flush(cuda, b->flush, cuda->flush_bytes, err) ||
-        queue_heat(cuda, code, err) || *code ||
-        make_graph(&cuda->graphs[0], cuda, 0, b->runup, code, err) || *code ||
-        make_graph(&cuda->graphs[1], cuda, b->runup, b->launches, code, err) || *code)
+        queue_heat(cuda, code, err) || *code)
+        return *code ? 0 : -1;
+    if (b->graphs &&
+        (make_graph(&cuda->graphs[0], cuda, 0, b->runup, code, err) || *code ||
+         make_graph(&cuda->graphs[1], cuda, b->runup, b->launches, code, err) || *code))
         return *code ? 0 : -1;
     queue_hold(cuda, 0);
     queue_stamps(cuda);
-    CUDA_TRY(cuda, cudaGraphLaunch(cuda->graphs[0], cuda->stream), err);
+    if (launch_stream(cuda, 0, 0, b->runup, code, err))
+        return -1;
     CUDA_TRY(cuda, cudaEventRecord(cuda->start[0], cuda->stream), err);
-    CUDA_TRY(cuda, cudaGraphLaunch(cuda->graphs[1], cuda->stream), err);
-    return 0;
+    return launch_stream(cuda, 1, b->runup, b->launches, code, err);
 }
 
 static int take_together(struct cuda *cuda, int *code, struct error *err)

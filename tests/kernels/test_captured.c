@@ -16,6 +16,7 @@
 enum { COUNT = 4096 }; // of floats in each of the two buffers
 
 static struct device_ops ops;
+static enum regime regime = REGIME_COLD;
 static struct device_base *device;
 static char folder[] = "/tmp/test_captured_XXXXXX";
 static struct series_state state_found;
@@ -184,7 +185,8 @@ static void count(void *context, const struct sample *sample)
 static void measure(const struct wish *base, const struct wish *head)
 {
     char *paths[] = {base ? write_record("base", base) : NULL, write_record("head", head)};
-    struct series_spec spec = {.kernel = "x", .head = paths[1], .base = paths[0], .seed = 5};
+    struct series_spec spec = {
+        .kernel = "x", .head = paths[1], .base = paths[0], .regime = regime, .seed = 5};
     struct series *series = NULL;
     struct error err;
     int samples = 0;
@@ -221,6 +223,57 @@ static void what_computes_the_same_is_timed(void **state)
     found(MEASURED_OK, ROLE_HEAD, "");
     measure(NULL, &same);
     found(MEASURED_OK, ROLE_HEAD, "");
+}
+
+// ---- a stream of launches that can be no graph ----
+
+static struct {
+    int asked, streams, graphs;
+    bool last; // of the sides that are asked cannot be one
+} queued;
+
+static int asked_for_graphs(bool *out, struct device_base *base,
+                            int (*launch)(void *self, uint32_t set, void *stream), void *self,
+                            struct error *err)
+{
+    queued.asked++;
+    *out = !(queued.last && queued.asked == 2);
+    return 0;
+}
+
+static int (*host_sample)(struct sample *, struct findings *, struct device_base *,
+                          const struct batch *, int *, struct error *);
+
+static int counted_sample(struct sample *out, struct findings *findings, struct device_base *base,
+                          const struct batch *batch, int *code, struct error *err)
+{
+    queued.streams += batch->stream && batch->runup;
+    queued.graphs += batch->graphs;
+    return host_sample(out, findings, base, batch, code, err);
+}
+
+// A side of graphs beside one without would differ by how they are queued.
+static void both_sides_are_queued_alike(void **state)
+{
+    const struct wish same = {.function = "twice"};
+    const struct device_ops usual = ops;
+    host_sample = ops.sample;
+    ops.sample = counted_sample;
+    ops.graphs = asked_for_graphs;
+    for (int last = 0; last < 2; last++) {
+        memset(&queued, 0, sizeof(queued));
+        queued.last = last;
+        regime = REGIME_STREAM;
+        measure(&same, &same);
+        regime = REGIME_COLD;
+        found(MEASURED_OK, ROLE_HEAD, "");
+        assert_int_equal(queued.asked, 2);
+        assert_true(queued.streams > 16);
+        assert_int_equal(queued.graphs, last ? 0 : queued.streams);
+    }
+    measure(&same, &same);
+    assert_int_equal(queued.asked, 2); // nobody else is asked
+    ops = usual;
 }
 
 static void a_difference_is_told_with_its_size(void **state)
@@ -317,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_computes_the_same_is_timed),
+        cmocka_unit_test(both_sides_are_queued_alike),
         cmocka_unit_test(a_difference_is_told_with_its_size),
         cmocka_unit_test(a_tolerance_is_of_the_largest_result),
         cmocka_unit_test(what_adds_to_its_output_finds_it_restored),
