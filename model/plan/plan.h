@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan: a text beside a cubin from which a record is made, for kernels without host code (Triton,
-// CuTe, JIT caches). It says what a host program would do: which entry point is launched, on how
-// many blocks, with which parameters, as formulas of the problem. kernels/PLANS.md shows how one is
-// written; the syntax is git's (model/config.h), formulas are those of model/plan/expression.h.
+// A plan: a text beside a cubin from which a record is made, where no program launches it: what a
+// program launches is captured. It says what a host program would do: which entry point is
+// launched, on how many blocks, with which parameters, as formulas of the problem. kernels/PLANS.md
+// shows how one is written; the syntax is git's (model/config.h), formulas are those of
+// model/plan/expression.h.
 //
 //     [kernel]             name = NAME   summary = TEXT   in = TYPE   out = TYPE   acc = TYPE
 //                          layout = tn|nn|nt|tt   epilogue = none|dual-silu   batched = BOOL

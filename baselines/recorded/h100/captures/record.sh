@@ -151,6 +151,8 @@ torch_repository() {
 	git add -A && git commit -qm "A layer"
 	change comment "A comment" '$a# Another comment.' layer.py
 	change causal "Attention looks at all tokens" 's/is_causal=True/is_causal=False/' layer.py
+	{ cat ci/plumb.cfg; printf '\ttolerance = 1%%\n'; } >../layer.cfg
+	change flash "Attention by another library" 's/^    for i in/    torch.backends.cuda.enable_cudnn_sdp(False)\n&/' layer.py
 	git checkout -q main
 }
 shapes_repository() {
@@ -276,7 +278,7 @@ build() {
 	cd "$work" || return 1
 	for each in triton:main triton:tile triton:stage triton:main:attn triton:wrong:attn triton:main:softmax triton:softmax:softmax \
 		triton:main:matmul triton:range:matmul triton:range~3:matmul triton:range~4:matmul triton:range~5:matmul \
-		torch:main torch:comment torch:causal shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
+		torch:main torch:comment torch:causal torch:main:layer torch:flash:layer shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
 		layernorm:main layernorm:slower cute:main cute:slower; do
 		policy=$(echo "$each" | cut -sd: -f3)
 		echo "$(echo "$each" | cut -d: -f2) -C $work/${each%%:*}${policy:+ -p $work/$policy.cfg}"
@@ -303,6 +305,7 @@ one() { # STEP
 		cd "$work/torch" || return
 		gate torch-comment 0 main comment
 		gate torch-causal - main causal
+		gate torch-flash - main flash -p ../layer.cfg
 		;;
 	programs)
 		for each in sgemm multiply layernorm cute; do
