@@ -109,17 +109,7 @@ const char *recording_file(const struct recording *r, const struct task *task,
 
 static int make_folder(struct recording *r, struct error *err)
 {
-    const char *temporary = getenv("TMPDIR");
-    if (r->folder[0])
-        return 0;
-    if (!temporary || temporary[0] != '/' || strlen(temporary) > 40)
-        temporary = "/tmp";
-    snprintf(r->folder, sizeof(r->folder), "%s/plumb-XXXXXX", temporary);
-    if (mkdtemp(r->folder))
-        return 0;
-    error_set(err, "%s: %s", r->folder, strerror(errno));
-    r->folder[0] = '\0';
-    return -1;
+    return r->folder[0] ? 0 : files_temporary(r->folder, sizeof(r->folder), err);
 }
 
 static int make_plan(struct bench_outcome *out, const char *file, const struct task *task,

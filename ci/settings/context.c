@@ -11,6 +11,7 @@
 #include "model/predict.h"
 #include "runner/bench/measure.h"
 #include "runner/build/build.h"
+#include "runner/child/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -505,7 +506,9 @@ int context_builder(struct context *context, struct error *err)
     context->kept = arena_printf(&context->arena, "%s/" BUILD_KEPT, cache);
     if (!context->options->dry_run) {
         build_tidy(cache);
-        if (make_directory(context->kept, err))
+        if (make_directory(context->kept, err) ||
+            (!context->references[0] &&
+             files_temporary(context->references, sizeof(context->references), err)))
             return -1;
     }
     context->builder = (struct builder){cache, &context->sandbox, &context->toolchain};
@@ -552,6 +555,7 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
         .read_only_count = shown_count,
         .build_count = directory_count,
         .kept = context->kept,
+        .references = context->references[0] ? context->references : NULL,
         .log_path = log,
         .limits = {.open_s = context->policy.timeout_s, .measure_s = context->policy.timeout_s},
         .note = note_bench,
@@ -645,7 +649,10 @@ void context_end_leaving(struct context *context)
 
 void context_close(struct context *context)
 {
+    struct error ignored;
     context_end_leaving(context);
+    if (context->references[0])
+        files_remove(context->references, &ignored);
     progress_end(&context->progress);
     toolchain_free(&context->toolchain);
     for (size_t i = 0; i < context->toolchain_count; i++)

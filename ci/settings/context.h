@@ -90,6 +90,7 @@ struct context {
     struct builder builder; // by the default
     const char *kept;       // where each library has a folder of its own (runner/code/code_id.h)
     struct overlay overlay; // when policy.recipe.overlay points here
+    char references[64];    // folder in which benches keep what libraries say is right; "": none
     const char *state;      // directory of store, cache and logs
     const char *bench_log;  // stderr of the bench children
     struct context_device *devices;

@@ -44,7 +44,7 @@
 struct veil {
     char *text;          // owns the strings below
     char *own;           // the library's folder
-    const char **hidden; // folders of builds that it does not lie in
+    const char **hidden; // folders of builds that it does not lie in, and that of references
     size_t count;
     const char
         *among; // the folder in which its own lies beside others', hidden like those; or NULL
@@ -78,7 +78,8 @@ static void veil_among(struct veil *out, const char *library, const char *all)
 static void veil_make(struct veil *out, const char *library)
 {
     const char *builds = getenv(VEIL_BUILDS), *slash = strrchr(library, '/');
-    size_t most = 1;
+    const char *references = getenv(REFERENCES_FOLDER);
+    size_t most = 2;
     char *rest, *folder;
     *out = (struct veil){.text = xstrdup(builds ? builds : ""), .freezer = getenv(FREEZER)};
     for (const char *c = out->text; *c; c++)
@@ -94,6 +95,8 @@ static void veil_make(struct veil *out, const char *library)
         else if (*folder && *out->own && !lies_in(library, folder))
             out->hidden[out->count++] = folder;
     }
+    if (references && *out->own)
+        out->hidden[out->count++] = references;
 }
 
 static void veil_free(struct veil *veil)

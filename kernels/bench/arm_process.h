@@ -16,6 +16,10 @@
 #include "kernels/bench/arm_page.h"
 #include "kernels/device/host_memory.h"
 
+// What libraries say of known inputs (exact.c) is kept in the folder that this variable of the
+// environment names, for other processes of one gate; none: it is not. No library sees that folder.
+#define REFERENCES_FOLDER "PLUMB_REFERENCES"
+
 struct arm_process;
 
 // What a library is asked for.

@@ -294,6 +294,7 @@ static int bench_time(struct bench *bench, const struct time_options *o)
                                .head = o->head,
                                .base = o->base,
                                .seed = o->seed,
+                               .known = o->seed,
                                .pins = {o->pin, o->pin},
                                .head_first = o->head_first,
                                .flush = o->flush,
@@ -514,10 +515,13 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
                                .base = wire_text(r, "base"),
                                .pins = {wire_text(r, "base_pin"), wire_text(r, "pin")}};
     const char *problem = wire_text(r, "problem");
-    int64_t seed, order = 0, launches = 0, apart = 0;
+    int64_t seed, known, order = 0, launches = 0, apart = 0;
     if (!spec.kernel || !spec.head || !problem)
         return error_set(err, "bench: open: kernel, head or problem is missing");
     if (problem_parse(&spec.problem, problem, err) || wire_int(&seed, r, "seed", 0, INT64_MAX, err))
+        return -1;
+    known = seed;
+    if (wire_text(r, "known") && wire_int(&known, r, "known", 0, INT64_MAX, err))
         return -1;
     const char *regime = wire_text(r, "regime");
     if (regime && regime_parse(&spec.regime, regime))
@@ -531,6 +535,7 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
     spec.apart = apart == 1;
     spec.launches = (uint32_t)launches;
     spec.seed = (uint64_t)seed;
+    spec.known = (uint64_t)known;
     spec.head_first = order == 1;
     *out = spec;
     return 0;

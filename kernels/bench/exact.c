@@ -9,15 +9,16 @@
 #include "kernels/device/form.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // What a library says of known inputs takes the host seconds, and series of one problem ask it for
-// the same: it is kept, by library, problem and seed. What was asked for last comes first.
+// the same: it is kept, in this process and for others. What was asked for last comes first.
 struct stated {
-    char *library;
-    struct problem problem;
-    uint64_t seed, count;
+    char *of; // its library, kernel, problem and seed; NULL: nobody else's
+    uint64_t count;
     double *values;
     double largest; // as a magnitude
     uint32_t users;
@@ -37,7 +38,7 @@ struct exact {
 
 static void free_stated(struct stated *s)
 {
-    free(s->library);
+    free(s->of);
     free(s->values);
     free(s);
 }
@@ -57,43 +58,107 @@ static void drop_stated(void)
     }
 }
 
-static int compute_stated(struct stated *s, struct arm *arm, struct buffers *b, uint32_t set,
-                          struct error *err)
+// ---- between processes ----
+//
+// A file for each, which begins with what it is of.
+
+enum { SHARED_MOST = 256 << 20 }; // bytes of one
+
+static char *shared_path(const char *of)
 {
-    s->count = b->parts.output.count;
-    s->values = xcalloc(s->count, sizeof(*s->values));
+    const char *folder = getenv(REFERENCES_FOLDER);
+    return folder && of
+               ? xprintf("%s/%016llx", folder, (unsigned long long)hash_text(HASH_START, of))
+               : NULL;
+}
+
+// A file is whole or is not taken.
+static bool read_shared(struct stated *s, const char *path)
+{
+    const size_t length = strlen(s->of);
+    FILE *file = fopen(path, "re");
+    char *begun = xcalloc(length + 1, 1);
+    const bool taken =
+        file && fread(begun, 1, length, file) == length && strcmp(begun, s->of) == 0 &&
+        fread(s->values, sizeof(*s->values), s->count, file) == s->count && fgetc(file) == EOF;
+    if (file)
+        fclose(file);
+    free(begun);
+    return taken;
+}
+
+// Who reads it meanwhile finds none, or all of it. What cannot be kept is computed again.
+static void write_shared(const struct stated *s, const char *path)
+{
+    char *own = xprintf("%s.%d", path, (int)getpid());
+    FILE *file = s->count * sizeof(*s->values) <= SHARED_MOST ? fopen(own, "wxe") : NULL;
+    bool whole = file && fputs(s->of, file) >= 0 &&
+                 fwrite(s->values, sizeof(*s->values), s->count, file) == s->count;
+    if (file && fclose(file))
+        whole = false;
+    if (file && (!whole || rename(own, path)))
+        unlink(own);
+    free(own);
+}
+
+static int say_or_read(struct stated *s, const char *path, struct arm *arm, struct buffers *b,
+                       uint32_t set, struct error *err)
+{
+    if (path && read_shared(s, path))
+        return 0;
     if (arm_reference(s->values, arm, b, set, err))
         return -1;
-    for (uint64_t i = 0; i < s->count; i++) {
+    if (path)
+        write_shared(s, path);
+    return 0;
+}
+
+static int find_stated(struct stated *s, struct arm *arm, struct buffers *b, uint32_t set,
+                       struct error *err)
+{
+    char *path = shared_path(s->of);
+    s->count = b->parts.output.count;
+    s->values = xcalloc(s->count, sizeof(*s->values));
+    const int status = say_or_read(s, path, arm, b, set, err);
+    free(path);
+    for (uint64_t i = 0; i < s->count && status == 0; i++) {
         if (!isfinite(s->values[i]))
             return error_set(err, "reference() says %g of element %llu", s->values[i],
                              (unsigned long long)i);
         s->largest = fmax(s->largest, fabs(s->values[i]));
     }
-    return 0;
+    return status;
+}
+
+// NULL without a seed, or where nobody knows which file says it.
+static char *stated_of(const struct exact_source *source, const uint64_t *seed)
+{
+    char problem[PROBLEM_TEXT];
+    if (!seed || !source->arm->path)
+        return NULL;
+    problem_format(problem, source->problem);
+    return xprintf("%s\n%s\n%s\n%llu\n", source->arm->path, source->kernel, problem,
+                   (unsigned long long)*seed);
 }
 
 // seed: NULL: of inputs that are nobody else's.
 static int open_stated(struct exact *e, struct buffers *b, uint32_t set, const uint64_t *seed,
                        struct error *err)
 {
-    const struct problem *problem = e->source.problem;
-    const char *library = e->source.arm->path ? e->source.arm->path : "";
+    char *of = stated_of(&e->source, seed);
     struct stated **at = &all_stated, *s;
-    while ((s = *at) && (!seed || !s->library || s->seed != *seed ||
-                         strcmp(s->library, library) != 0 || !problem_equal(&s->problem, problem)))
+    while ((s = *at) && (!of || !s->of || strcmp(s->of, of) != 0))
         at = &s->next;
     if (s) {
         *at = s->next;
+        free(of);
     } else {
         s = xcalloc(1, sizeof(*s));
-        if (compute_stated(s, e->source.arm, b, set, err)) {
+        s->of = of;
+        if (find_stated(s, e->source.arm, b, set, err)) {
             free_stated(s);
             return -1;
         }
-        s->problem = *problem;
-        s->library = seed ? xstrdup(library) : NULL;
-        s->seed = seed ? *seed : 0;
     }
     s->next = all_stated;
     all_stated = s;

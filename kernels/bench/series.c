@@ -108,6 +108,13 @@ static int series_find_reference(struct series *s, const uint64_t *seed, struct 
     return -1;
 }
 
+// Of the inputs that a reference is of. A library says in seconds what they make: of the same in
+// all processes of a gate, where what was said is kept.
+static uint64_t known_seed(const struct series *s)
+{
+    return s->spec.problem.number_count ? s->spec.known : s->spec.seed;
+}
+
 // The numbers of the reference again, with other signs; of a form other numbers, and theirs. Where
 // a library says what they are, those of the first, second ... time are the same in all series of a
 // seed, and met once in each.
@@ -115,7 +122,7 @@ static int series_check_anew(struct series *s, struct series_state *state, struc
 {
     const bool stated = s->spec.problem.number_count > 0;
     const uint64_t at = stated ? s->checks++ : s->turns;
-    const uint64_t key = inputs_word(s->spec.seed, CHECK_STREAM, at), seed = key >> 1;
+    const uint64_t key = inputs_word(known_seed(s), CHECK_STREAM, at), seed = key >> 1;
     if (!s->buffers.plain)
         s->buffers.seed = s->apart.seed = seed;
     if (series_known(s, key, err))
@@ -173,11 +180,13 @@ static int settle_parts(struct series *s, struct series_state *state)
 {
     const enum sample_role says = s->arms[ROLE_BASE].used ? ROLE_BASE : ROLE_HEAD;
     struct parts heads;
-    s->source = (struct exact_source){.ops = s->ops,
-                                      .device = s->device,
-                                      .problem = &s->spec.problem,
-                                      .arm = &s->arms[says],
-                                      .stated = &s->arms[says].stated};
+    s->source = (struct exact_source){
+        .ops = s->ops,
+        .device = s->device,
+        .problem = &s->spec.problem,
+        .arm = &s->arms[says],
+        .kernel = says == ROLE_BASE && s->spec.base_kernel ? s->spec.base_kernel : s->spec.kernel,
+        .stated = &s->arms[says].stated};
     if (!s->spec.problem.number_count) {
         parts_of(&s->parts, &s->spec.problem);
         return 0;
@@ -428,7 +437,7 @@ static int draw_places(struct series *s, struct error *err)
 
 static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
 {
-    return buffers_open(out, s->ops, s->device, &s->spec.problem, &s->parts, s->spec.seed,
+    return buffers_open(out, s->ops, s->device, &s->spec.problem, &s->parts, known_seed(s),
                         workspace_bytes(s), err);
 }
 
@@ -485,8 +494,9 @@ static int open_steps(struct series *s, struct series_state *state, struct error
     if (open_buffers(&s->buffers, s, err) || (s->spec.apart && open_buffers(&s->apart, s, err)) ||
         series_make_digests(s, err))
         return -1;
-    if ((stop = series_find_reference(s, &s->spec.seed, state, err)) ||
-        (stop = prepare(s, state, err)) || (stop = series_check(s, state, err)))
+    const uint64_t known = known_seed(s);
+    if ((stop = series_find_reference(s, &known, state, err)) || (stop = prepare(s, state, err)) ||
+        (stop = series_check(s, state, err)))
         return stop;
     if (choose_launches(s, err))
         return -1;

@@ -17,6 +17,7 @@ struct series_spec {
     struct problem problem;
     const char *head, *base; // paths; base may be NULL
     uint64_t seed;           // of inputs and of the order inside pairs
+    uint64_t known;          // of the inputs whose product a library says: one for all processes
     const char *pins[2];     // by role: a note of an earlier prepare() to reproduce, or NULL
     bool head_first;         // order of loading
     enum regime regime;

@@ -29,6 +29,7 @@ struct exact_source {
     struct device_base *device;
     const struct problem *problem;
     struct arm *arm;
+    const char *kernel;                 // of that arm
     const struct plumb_buffers *stated; // by that arm
 };
 

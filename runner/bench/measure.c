@@ -55,13 +55,15 @@ static const char *builds(const struct bench_plan *plan, struct arena *arena)
 
 static const char *const *child_environment(const struct bench_plan *plan, struct arena *arena)
 {
-    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 5) * sizeof(*env));
+    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 6) * sizeof(*env));
     const char *path = getenv("PATH");
     size_t used = 0;
     env[used++] = arena_printf(arena, "PATH=%s", path ? path : "/usr/bin:/bin");
     env[used++] = "HOME=/tmp";
     env[used++] = "LC_ALL=C.UTF-8";
     env[used++] = builds(plan, arena);
+    if (plan->references)
+        env[used++] = arena_printf(arena, "PLUMB_REFERENCES=%s", plan->references);
     for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
         const char *value = getenv(passed[i]);
         if (value)
@@ -92,14 +94,17 @@ static const char *const *child_argv(struct bench *bench, const char *program,
 {
     const struct bench_plan *plan = &bench->plan;
     struct arena *arena = &bench->arena;
-    struct sandbox_bind *binds = arena_alloc(arena, (plan->read_only_count + 1) * sizeof(*binds));
+    struct sandbox_bind *binds = arena_alloc(arena, (plan->read_only_count + 2) * sizeof(*binds));
+    size_t bind_count = plan->read_only_count;
     for (size_t i = 0; i < plan->read_only_count; i++)
         binds[i] = (struct sandbox_bind){plan->read_only[i], plan->read_only[i], false};
     program = arena_strdup(arena, program);
-    binds[plan->read_only_count] = (struct sandbox_bind){program, program, false};
+    binds[bind_count++] = (struct sandbox_bind){program, program, false};
+    if (plan->references)
+        binds[bind_count++] = (struct sandbox_bind){plan->references, plan->references, true};
     const struct sandbox_view view = {
         .binds = binds,
-        .bind_count = plan->read_only_count + 1,
+        .bind_count = bind_count,
         .env = env,
         .gpu = strcmp(plan->kind, "cuda") == 0,
         .memory_bytes = process_fair_memory(),
@@ -438,6 +443,7 @@ static void copy_plan(struct bench *bench, const struct bench_plan *plan)
     bench->plan.log_path = arena_strdup(arena, plan->log_path);
     bench->plan.read_only = folders;
     bench->plan.kept = arena_strdup(arena, plan->kept);
+    bench->plan.references = arena_strdup(arena, plan->references);
 }
 
 int bench_begin(struct bench **out, const struct bench_plan *plan, struct error *err)
@@ -721,6 +727,8 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     if (series->base)
         wire_add_text(&line, "base", series->base);
     wire_add_int(&line, "seed", (int64_t)((series->seed + series->process) & INT64_MAX));
+    if (series->problem->number_count) // in all processes alike: its reference may take seconds
+        wire_add_int(&line, "known", (int64_t)(series->seed & INT64_MAX));
     if (series->pins[ROLE_HEAD])
         wire_add_text(&line, "pin", series->pins[ROLE_HEAD]);
     if (series->base && series->pins[ROLE_BASE])

@@ -45,7 +45,9 @@ struct bench_plan {
     size_t build_count; // the first of read_only: builds, of which a host library sees its own
     const char *kept;   // one of them is the folder of libraries' folders (runner/code/code_id.h),
                         // of which it sees its own; NULL: none is
-    const char *log_path; // its stderr; NULL: dropped
+    const char *references; // a folder in which children keep, for each other, what libraries say
+                            // of known inputs; NULL: none
+    const char *log_path;   // its stderr; NULL: dropped
     struct bench_limits limits;
     // Where its own processors come from (processors.h) when it opens its first series; NULL: this
     // machine.

@@ -120,6 +120,19 @@ static int remove_at(struct removal *removal, int at, const char *name, int dept
     return -1;
 }
 
+int files_temporary(char *out, size_t size, struct error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (!temporary || temporary[0] != '/' || strlen(temporary) > 40)
+        temporary = "/tmp";
+    snprintf(out, size, "%s/plumb-XXXXXX", temporary);
+    if (mkdtemp(out))
+        return 0;
+    error_set(err, "%s: %s", out, strerror(errno));
+    out[0] = '\0';
+    return -1;
+}
+
 int files_remove(const char *path, struct error *err)
 {
     struct removal removal = {.top = -1};

@@ -8,6 +8,8 @@
 
 // Makes a directory and its missing parents. There already is fine.
 int files_make_directory(const char *path, struct error *err);
+// A new one of ours alone, in TMPDIR or /tmp. -1: `out` is "".
+int files_temporary(char *out, size_t size, struct error *err);
 // Removes a file or a whole directory; symbolic links are removed, not followed, and directories
 // without permissions are opened first. Not there is fine.
 int files_remove(const char *path, struct error *err);

@@ -156,6 +156,24 @@ static void it_sees_no_other_build(void **state)
     free(module);
 }
 
+// Nor what is right of inputs that it will meet.
+static void it_sees_no_references(void **state)
+{
+    (void)state;
+    if (system("unshare --user --map-root-user --mount true 2>/dev/null")) {
+        skip_without("namespaces", "no namespaces here: a library sees what its user sees");
+    }
+    char *folder = helper_directory(), *file = xprintf("%s/0123456789abcdef", folder);
+    helper_write_text(file, "numbers");
+    setenv("PLUMB_TEST_OTHER", file, 1);
+    setenv("PLUMB_REFERENCES", folder, 1);
+    assert_contained("peeks");
+    unsetenv("PLUMB_REFERENCES");
+    helper_discard(folder);
+    free(file);
+    free(folder);
+}
+
 // Nor a library of its own build that its code id does not cover, nor what the folder is called
 // that it lies in among those of others.
 static void it_sees_no_other_library(void **state)
@@ -257,6 +275,7 @@ int main(void)
         cmocka_unit_test(it_has_no_counters_of_the_processor),
         cmocka_unit_test(it_reaches_no_other_process),
         cmocka_unit_test(it_sees_no_other_build),
+        cmocka_unit_test(it_sees_no_references),
         cmocka_unit_test(it_sees_no_other_library),
         cmocka_unit_test(its_inputs_stay_what_they_are),
         cmocka_unit_test(its_end_is_ours),

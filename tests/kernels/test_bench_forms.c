@@ -6,8 +6,12 @@
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/test.h"
 
+#include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 // Opens `kernel` on a problem, takes some pairs of it with itself, and closes it.
 static void play(struct transcript *t, const char *kernel, const char *problem, const char *library)
@@ -160,6 +164,87 @@ static void a_pair_is_held_to_the_bases_reference(void **state)
     free(head);
 }
 
+// Two kernels of a library may do the same problem and mean something else by it.
+static void what_a_library_says_is_of_one_kernel(void **state)
+{
+    struct transcript t;
+    char *library = test_module("wrong_forms");
+    char *script = xprintf("open\tid=1\tkernel=softmax\tproblem=S=9,H=21:fp32\thead=%s\tseed=7\n"
+                           "open\tid=2\tkernel=no-reference\tproblem=S=9,H=21:fp32\thead=%s\t"
+                           "seed=7\nquit\n",
+                           library, library);
+    bench_script(&t, "--device host", script);
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
+    assert_string_equal(field(transcript_find(&t, "opened", 1), "state"), "unsupported");
+    transcript_free(&t);
+    free(script);
+    free(library);
+}
+
+// One process after another, each with a seed of its own and the known inputs of all.
+static void known(const char *want, int seed)
+{
+    struct transcript t;
+    char *library = test_module("wrong_forms");
+    char *script = xprintf("open\tid=1\tkernel=softmax\tproblem=S=9,H=21:fp32\thead=%s\t"
+                           "seed=%d\tknown=3\nclose\tid=1\nquit\n",
+                           library, seed);
+    bench_script(&t, "--device host", script);
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), want);
+    if (strcmp(want, "ok") == 0)
+        assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
+    transcript_free(&t);
+    free(script);
+    free(library);
+}
+
+// To each file that begins with its library's path; `bytes`: 0: its numbers become zeros, else it
+// is cut so short. Returns how many there are.
+static int spoil(const char *folder, off_t bytes)
+{
+    glob_t found;
+    char *pattern = xprintf("%s/*", folder);
+    const int count = glob(pattern, 0, NULL, &found) ? 0 : (int)found.gl_pathc;
+    for (int i = 0; i < count; i++) {
+        const size_t numbers = (size_t)9 * 21 * sizeof(double);
+        struct stat now;
+        char zeros[9 * 21 * sizeof(double)] = {0};
+        assert_int_equal(stat(found.gl_pathv[i], &now), 0);
+        assert_true((size_t)now.st_size > numbers);
+        FILE *file = fopen(found.gl_pathv[i], "r+e");
+        assert_non_null(file);
+        if (bytes) {
+            assert_int_equal(ftruncate(fileno(file), bytes), 0);
+        } else {
+            fseek(file, now.st_size - (off_t)numbers, SEEK_SET);
+            assert_int_equal(fwrite(zeros, 1, numbers, file), numbers);
+        }
+        fclose(file);
+    }
+    if (count)
+        globfree(&found);
+    free(pattern);
+    return count;
+}
+
+static void what_a_library_says_is_said_once_for_all_processes(void **state)
+{
+    char folder[] = "/tmp/test-references-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    setenv("PLUMB_REFERENCES", folder, 1);
+    known("ok", 7);
+    const int said = spoil(folder, 20); // a file that is no whole one is no answer
+    assert_true(said > 0);
+    known("ok", 8);
+    assert_int_equal(spoil(folder, 0), said); // the same ones again
+    known("wrong", 9);
+    unsetenv("PLUMB_REFERENCES");
+    known("ok", 9);
+    char *line = xprintf("rm -r %s", folder);
+    assert_int_equal(system(line), 0);
+    free(line);
+}
+
 static void what_bench_cannot_make_is_refused(void **state)
 {
     static const char *const cases[][2] = {
@@ -196,6 +281,8 @@ int main(void)
         cmocka_unit_test(what_is_no_gemm_is_held_to_its_librarys_reference),
         cmocka_unit_test(what_is_wrong_later_is_found_when_it_is_closed),
         cmocka_unit_test(a_pair_is_held_to_the_bases_reference),
+        cmocka_unit_test(what_a_library_says_is_of_one_kernel),
+        cmocka_unit_test(what_a_library_says_is_said_once_for_all_processes),
         cmocka_unit_test(what_bench_cannot_make_is_refused),
         cmocka_unit_test(a_library_of_the_first_version_is_asked_about_plain_problems_alone),
     };
