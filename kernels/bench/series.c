@@ -262,17 +262,17 @@ static int take_untold(double *least_ns, struct series *s, uint32_t launches, st
 //     cold         what was measured before regimes had names: behind a flush that reads twice the
 //                  L2, one launch from 50 us on, and below a batch, of which only the first launch
 //                  finds the L2 clean. The switch is batch_below_ns.
-//     stream       behind a flush that reads twice the L2, launches for 4 ms to bring power and
-//                  clock to where they stay, a run-up, then the timed ones without a pause, as
-//                  graphs. Of the latter two each set is met once; of the largest operand so many
-//                  copies are met in turn that more than twice the L2 lies between two launches on
-//                  one. Where one side's launches can be no graph, both sides' are queued one by
-//                  one.
+//     stream       behind a flush that reads twice the L2, launches for 1 ms to bring power and
+//                  clock to where they stay, the last of them a run-up, then the timed ones without
+//                  a pause, as graphs. Of these two each set is met once; of the largest operand so
+//                  many copies are met in turn that more than twice the L2 lies between two
+//                  launches on one. Where one side's launches can be no graph, both sides' are
+//                  queued one by one.
 //     isolated     the device stands still, the L2 is read full of clean lines, it rests for 15 us,
 //                  one launch.
 //     dirty        the L2 is written full, one launch without a pause; before it the same for 8 ms,
 //                  as in a loop of a benchmark.
-//     warm         heated for 4 ms, one launch on a set, fresh numbers in a part of it
+//     warm         heated for 1 ms, one launch on a set, fresh numbers in a part of it
 //                  (noise.h), one launch on it.
 //     activations  the device stands still, the L2 is read full of other lines, then A and C are
 //                  read, one launch.
@@ -313,6 +313,9 @@ static int refuse_regime(const struct series *s, struct series_state *state)
 
 // So many timed launches, and before them half as many.
 enum { RUNUP_MOST = 4, HEATS_MOST = 96, HEAT_SETS = 2 };
+// Rounds of writing and launching take so many times as long as launches in a stream until they
+// have found their own.
+enum { ROUNDS = 8 };
 
 static uint32_t wanted_launches(const struct series *s, double least_ns)
 {
@@ -323,7 +326,8 @@ static uint32_t wanted_launches(const struct series *s, double least_ns)
         wanted = ceil(ops->each_ns / least_ns);
         most = EACH_MOST;
     } else if (s->manner.runup) {
-        wanted = ceil(ops->stream_ns / least_ns);
+        wanted = fmax(ceil(ops->stream_ns / least_ns),
+                      fmin(ops->stream_least, floor(ops->stream_most_ns / least_ns)));
         most -= RUNUP_MOST + HEAT_SETS;
     } else if (least_ns < ops->batch_below_ns) {
         wanted = ceil(ops->sample_ns / least_ns);
@@ -343,11 +347,13 @@ static uint32_t wanted_runup(const struct series *s)
     return half < least ? least : half < RUNUP_MOST ? half : RUNUP_MOST;
 }
 
-// A flush that writes takes about as long as 256 MB take.
+// What the run-up takes heats as well: one launch of a kernel of 1 ms is all. A flush that writes
+// takes about as long as 256 MB take.
 static uint32_t wanted_heats(const struct series *s, double least_ns)
 {
     const bool flushed = s->manner.flush == FLUSH_WRITE;
-    const double flush_ns = 110e3, heat_ns = (flushed ? 2 : 1) * s->ops->heat_ns;
+    const double flush_ns = 110e3;
+    const double heat_ns = fmax((flushed ? ROUNDS : 1) * s->ops->heat_ns - s->runup * least_ns, 0);
     // What is captured and changes where it runs has nowhere else to run.
     if (!s->manner.heated || (s->captured && !captured_repeats(s->captured)))
         return 0;

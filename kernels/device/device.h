@@ -191,11 +191,12 @@ struct device_ops {
     // Kernels shorter than this are timed in batches, so that a sample lasts `sample_ns`.
     double batch_below_ns, sample_ns;
     uint32_t launches_max;
-    // How long the timed launches of a stream last, how many at least run before them, how long it
-    // takes until power and clock are settled (0: there is nothing to settle), and up to which time
-    // launches that are timed each alone are taken together.
-    double stream_ns, heat_ns;
-    uint32_t runup_least;
+    // How long the timed launches of a stream last, how many they are at least where that many last
+    // no longer than stream_most_ns, how many at least run before them, how long it takes until
+    // power and clock are settled (0: there is nothing to settle), and up to which time launches
+    // that are timed each alone are taken together.
+    double stream_ns, stream_most_ns, heat_ns;
+    uint32_t stream_least, runup_least;
     double each_ns;
     long rest_ns;    // under a second: after so long it does not matter what ran before
     double still_ns; // nor, after so long, what was written and looked at for another sample

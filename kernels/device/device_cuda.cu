@@ -367,9 +367,16 @@ extern "C" const struct device_ops device_cuda = {
     .sample_ns = 300e3,
     .launches_max = 32,
     .stream_ns = 600e3,
-    // TF32 at 2048^3 on an H100: an SM's clock was at 1.69 GHz 0.1 ms behind a pause of 0.2 ms, at
-    // 1.56 GHz in the mean of the 1.6 ms behind it; at 4096^3 1.41 and, after 10 ms, 1.31 GHz.
-    .heat_ns = 4e6,
+    // Launches differ by 0.8 to 2 % of their own, so that pairs of two launches of TF32 at 4096^3
+    // on an H100 scattered by 0.7 to 0.9 % and those of ten by 0.35 %, however much heat came
+    // before (baselines/recorded/h100/regimes, "What scatters").
+    .stream_most_ns = 2.4e6,
+    // An SM's clock was at 1.69 GHz 0.1 ms behind a pause of 0.2 ms, at 1.56 GHz in the mean of the
+    // 1.6 ms behind it (TF32 at 2048^3); from 1 ms on launches took what they took 10 ms later,
+    // within 0.5 %. More heat takes the device to the limit of its mean power, which wanders for
+    // seconds: pairs behind 16 ms scattered by 1.5 to 2.2 %.
+    .heat_ns = 1e6,
+    .stream_least = 6,
     .runup_least = 1,
     .each_ns = 60e3,
     .rest_ns = 250000000,

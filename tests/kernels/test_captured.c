@@ -214,6 +214,64 @@ static void found(enum measurement_state state, enum sample_role role, const cha
         fail_msg("%d of %d: %s", state_found.state, state_found.role, state_found.note);
 }
 
+// ---- how many launches ----
+
+static double takes_ns; // what a launch takes
+static struct batch taken;
+
+static int timed_sample(struct sample *out, struct findings *findings, struct device_base *base,
+                        const struct batch *batch, int *code, struct error *err)
+{
+    for (uint32_t i = 0; i < batch->runup + batch->launches; i++)
+        *code |= batch->launch(batch->self, i % batch->sets, NULL);
+    out->time_ns = takes_ns;
+    taken = *batch;
+    return 0;
+}
+
+static void takes(double launch_ns, enum regime where)
+{
+    const struct wish same = {.function = "twice"};
+    takes_ns = launch_ns;
+    regime = where;
+    measure(&same, &same);
+    regime = REGIME_COLD;
+    assert_int_equal(state_found.state, MEASURED_OK);
+}
+
+// One launch differs from the next, so a stream of long ones has some of them in a sample, too. Its
+// run-up heats: where that takes long enough, nothing else does.
+static void a_stream_times_several_launches_and_heats_no_longer_than_it_must(void **state)
+{
+    const struct device_ops before = ops;
+    ops.sample = timed_sample;
+    ops.launches_max = 32;
+    ops.stream_ns = 600e3;
+    ops.stream_most_ns = 2.4e6;
+    ops.stream_least = 6;
+    ops.runup_least = 1;
+    ops.heat_ns = 1e6;
+    takes(5e6, REGIME_STREAM);
+    assert_int_equal(taken.launches, 1);
+    assert_int_equal(taken.runup, 1);
+    assert_int_equal(taken.heat.count, 0);
+    takes(1e6, REGIME_STREAM);
+    assert_int_equal(taken.launches, 2);
+    takes(400e3, REGIME_STREAM);
+    assert_int_equal(taken.launches, 6);
+    assert_int_equal(taken.heat.count, 0); // three of the run-up take 1.2 ms
+    takes(160e3, REGIME_STREAM);
+    assert_int_equal(taken.launches, 6);
+    assert_in_range(taken.heat.count, 3, 4);
+    takes(20e3, REGIME_STREAM);
+    assert_int_equal(taken.launches, 26);
+    assert_in_range(taken.heat.count, 34, 46);
+    takes(390e3, REGIME_DIRTY);
+    assert_int_equal(taken.launches, 1);
+    assert_in_range(taken.heat.count, 12, 16); // rounds of half a millisecond
+    ops = before;
+}
+
 // ---- what is right ----
 
 static void what_computes_the_same_is_timed(void **state)
@@ -369,6 +427,7 @@ static void contents_that_are_not_there_are_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_times_several_launches_and_heats_no_longer_than_it_must),
         cmocka_unit_test(what_computes_the_same_is_timed),
         cmocka_unit_test(both_sides_are_queued_alike),
         cmocka_unit_test(a_difference_is_told_with_its_size),
