@@ -660,6 +660,13 @@ static void print_share(const char *before, double size, double level, const cha
 static void print_shape(const struct series_view *view, double first)
 {
     const struct shape *s = &view->shape;
+    const struct pattern *p = &view->found.pattern;
+    if (p->period) {
+        printf("it comes again every %zu values: %.4g from the lowest to the highest", p->period,
+               p->swing);
+        print_share(", ", p->swing, first, "");
+        puts("; that is taken off");
+    }
     if (s->creeps) {
         printf("it creeps: %+.4g from the first value to the last (%.4g..%.4g)", s->creep.value,
                s->creep.low, s->creep.high);
@@ -824,6 +831,8 @@ static void series_print_json(const struct series_view *view)
     json_number(whole, "correlation", figures(found->correlation));
     json_number(whole, "inflation", figures(found->inflation));
     json_bool(whole, "drift", found->drift);
+    json_int(whole, "period", (int64_t)found->pattern.period);
+    json_number(whole, "swing", found->pattern.period ? figures(found->pattern.swing) : NAN);
     json_bool(whole, "creeps", view->shape.creeps);
     json_bool(whole, "louder", view->shape.louder);
     json_bool(whole, "modes_shift", view->shape.shifts);
@@ -1097,21 +1106,22 @@ const struct command command_history = {
     .name = "history",
     .summary = "Where the level of a series changed, by how much and how surely",
     .words_most = WORDS_ANY,
-    .json = "series (kernel, problem, device, points, value, common_mode_removed, noise, "
-            "correlation, drift, changes (commit, earliest, latest, each with id and time_s, "
-            "commits, index, log_ratio with low and high, evidence, confirmed, cause, what), "
-            "breaks (commit, what, device, log_ratio), linked (links, loops, misclosure, trouble, "
-            "changes (commit, base, log_ratio, evidence, fits), newest, levels (commit, mark, "
-            "tried, level)), now (commit, log_ratio, evidence, moved, accepted, reason)), metrics "
-            "(metric, what, subject, device, unit, values (commit, value), changes (commit, "
-            "commits, before, after, kind, state)); with "
-            "--accuracy accuracy (model, kernel, dtype, device, commit, time_s, rows, mape, bias, "
-            "within_10, tau, bias_moved, mape_moved); of a CSV file changes (index, earliest, "
-            "latest, before, after, size, size_low, size_high, evidence, label, confirmed), then "
-            "series, column, values, missing, noise, correlation, inflation, drift, creeps, "
-            "louder, modes_shift, why (that column), now (level, values, first_level, creep, "
-            "spread_before, spread, "
-            "share_before, share).",
+    .json =
+        "series (kernel, problem, device, points, value, common_mode_removed, noise, "
+        "correlation, drift, changes (commit, earliest, latest, each with id and time_s, "
+        "commits, index, log_ratio with low and high, evidence, confirmed, cause, what), "
+        "breaks (commit, what, device, log_ratio), linked (links, loops, misclosure, trouble, "
+        "changes (commit, base, log_ratio, evidence, fits), newest, levels (commit, mark, "
+        "tried, level)), now (commit, log_ratio, evidence, moved, accepted, reason)), metrics "
+        "(metric, what, subject, device, unit, values (commit, value), changes (commit, "
+        "commits, before, after, kind, state)); with "
+        "--accuracy accuracy (model, kernel, dtype, device, commit, time_s, rows, mape, bias, "
+        "within_10, tau, bias_moved, mape_moved); of a CSV file changes (index, earliest, "
+        "latest, before, after, size, size_low, size_high, evidence, label, confirmed), then "
+        "series, column, values, missing, noise, correlation, inflation, drift, period, swing, "
+        "creeps, louder, modes_shift, why (that column), now (level, values, first_level, creep, "
+        "spread_before, spread, "
+        "share_before, share).",
     .shared = SHARED_STORE | SHARED_POLICY,
     .options = own_options,
     .defaults = &usual,
@@ -1143,7 +1153,8 @@ const struct command command_history = {
         "values: an alarm, not confirmed yet (csv: confirmed 0, json: false). A "
         "series whose level wanders is said to drift, and only jumps that stand out of the "
         "wandering are listed. `now` is the median since the last change; of the newest ten values "
-        "where the level drifts or creeps. A steady creep, noise that gets louder or calmer, and "
+        "where the level drifts or creeps. A steady creep, noise that gets louder or calmer, "
+        "what comes again after so many values, as on the days of a week, and "
         "modes that get more or less frequent are said apart. Where the first column are dates or "
         "numbers that do not ascend, a line on "
         "standard error says so.",

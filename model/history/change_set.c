@@ -14,8 +14,8 @@
 // scatter; so it knows that it does not know k.
 //
 // Memory is that of the residuals about the split that was reported: their lag 1, made larger by
-// its bias (Kendall 1954, as in segmentation.c) and by one standard error, since what it is divided
-// by must not be too little.
+// its bias (Kendall 1954, as in segmentation.c) and by one and a half standard errors, since what
+// it is divided by must not be too little.
 #include "model/history/change_set.h"
 
 #include "model/history/noise.h"
@@ -71,7 +71,7 @@ static double inflation_of(const double *y, size_t n, size_t at, double mean_a, 
         before = r;
     }
     const double r = squares > 0 ? cross / squares : 0, all = (double)n;
-    const double most = r + 2 * (1 + 4 * fmax(r, 0)) / all + 1 / sqrt(all);
+    const double most = r + 2 * (1 + 4 * fmax(r, 0)) / all + 1.5 / sqrt(all);
     return noise_inflation(fmin(fmax(most, 0), 0.9));
 }
 

@@ -10,13 +10,14 @@
 #define PLUMB_CHANGEPOINT_H
 
 #include "model/base.h"
+#include "model/history/pattern.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 // Raised whenever the same values give other changes (or alarms: focus.h) than before, so that what
 // was kept of a series can be told to be out of date.
-#define CHANGEPOINT_VERSION 11
+#define CHANGEPOINT_VERSION 12
 
 struct changepoint_options {
     // Twice the log-likelihood gain that a change must bring, for independent normal noise and many
@@ -46,6 +47,7 @@ struct changepoints {
     double correlation; // lag 1
     double inflation;   // variance of a mean, relative to independent values
     bool drift;         // the level wanders: only jumps that stand out of the wandering are listed
+    struct pattern pattern; // that was taken off; all the rest is of what it leaves
 };
 
 // NaN and infinite values are missing. `options` NULL means the defaults. Any n, 0 included.

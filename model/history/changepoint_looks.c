@@ -18,6 +18,8 @@
 #include "model/history/changepoint_look.h"
 #include "model/history/local_level.h"
 #include "model/history/noise.h"
+#include "model/history/pattern.h"
+#include "model/history/shape.h"
 #include "model/history/steps.h"
 #include "model/robust.h"
 
@@ -34,7 +36,7 @@ enum {
     LEAST_SIDE = 2,
     PRIOR_VALUES = 4
 };
-enum { NEWEST = 12, LEAST_PAST = 5 };
+enum { DIRECTLY = 12, LEAST_PAST = 5 };
 static const double newest_nats = 11, visit_chance = 7.5e-4, most_memory = 0.9, most_nats = 1;
 static const double look_growth = 1.2, sure = 20, sure_of_few = 40, least_errors = 4.5;
 
@@ -154,20 +156,30 @@ static void drop_refuted(struct changepoints *kept, const struct changepoints *n
     }
 }
 
-// ---- the newest values ----
+// ---- what came since the last change ----
+//
+// One step among the values since the last change, which a segmentation of so few does not see: a
+// likelihood ratio with memory, of values that neither stray there nor walk. However few or many
+// stand on either side of it, the rule is the same.
 
 // The finite values since the last change, from the first of them and by the furthest from it, so
-// that their unit cannot exceed what numbers hold.
+// that their unit cannot exceed what numbers hold; with the sums of the first i of them, of their
+// squares, and of their products with the one before.
 struct latest {
-    double *y, centre, scale;
+    double *y, *sum, *square, *cross, centre, scale;
     size_t *where, n;
 };
 
 static struct latest latest_of(const double *values, size_t n, const struct changepoints *found)
 {
     const size_t first = found->count ? found->changes[found->count - 1].index : 0;
-    struct latest l = {.y = xcalloc(n - first + 1, sizeof(*l.y)),
-                       .where = xcalloc(n - first + 1, sizeof(*l.where))};
+    const size_t room = n - first + 1;
+    double *memory = xcalloc(4 * room, sizeof(*memory));
+    struct latest l = {.y = memory,
+                       .sum = memory + room,
+                       .square = memory + 2 * room,
+                       .cross = memory + 3 * room,
+                       .where = xcalloc(room, sizeof(*l.where))};
     for (size_t i = first; i < n; i++) {
         if (!isfinite(values[i]))
             continue;
@@ -176,20 +188,35 @@ static struct latest latest_of(const double *values, size_t n, const struct chan
         l.scale = fmax(l.scale, fabs(l.y[l.n]));
         l.where[l.n++] = i;
     }
-    for (size_t i = 0; l.scale > 0 && i < l.n; i++)
-        l.y[i] /= l.scale;
+    for (size_t i = 0; i < l.n; i++) {
+        l.y[i] /= l.scale > 0 ? l.scale : 1;
+        l.sum[i + 1] = l.sum[i] + l.y[i];
+        l.square[i + 1] = l.square[i] + l.y[i] * l.y[i];
+        l.cross[i + 1] = l.cross[i] + (i ? l.y[i] * l.y[i - 1] : 0);
+    }
     return l;
+}
+
+static struct side side_between(const struct latest *l, size_t first, size_t end)
+{
+    const double count = (double)(end - first), sum = l->sum[end] - l->sum[first];
+    return (struct side){sum / count,
+                         fmax(0, l->square[end] - l->square[first] - sum * sum / count), count};
+}
+
+// Products of neighbours within a side, about its mean.
+static double cross_between(const struct latest *l, size_t first, size_t end, double mean)
+{
+    const double later = l->sum[end] - l->sum[first + 1];
+    const double earlier = l->sum[end - 1] - l->sum[first];
+    return l->cross[end] - l->cross[first + 1] - mean * (later + earlier) +
+           mean * mean * (double)(end - first - 1);
 }
 
 // Variance of a mean by the memory of the residuals on both sides of a split, against none.
 static double memory_of(const struct latest *l, size_t at, struct side a, struct side b)
 {
-    double cross = 0, before = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        const double r = l->y[i] - (i < at ? a.mean : b.mean);
-        cross += i == at ? 0 : r * before;
-        before = r;
-    }
+    const double cross = cross_between(l, 0, at, a.mean) + cross_between(l, at, l->n, b.mean);
     const double squares = a.squares + b.squares, r = squares > 0 ? fmax(cross / squares, 0) : 0;
     return noise_inflation(fmin(r + 2 * (1 + 4 * r) / (double)l->n, most_memory));
 }
@@ -198,9 +225,9 @@ static double memory_of(const struct latest *l, size_t at, struct side a, struct
 // which a single stray moves little.
 static double scatter_before(const struct latest *l, size_t at)
 {
-    const size_t count = at < NEWEST ? at : NEWEST;
+    const size_t count = at < DIRECTLY ? at : DIRECTLY;
     const double *y = l->y + at - count;
-    double work[NEWEST], away = 0;
+    double work[DIRECTLY], away = 0;
     memcpy(work, y, count * sizeof(*work));
     const double median = robust_median(work, count);
     for (size_t i = 0; i < count; i++)
@@ -247,46 +274,69 @@ static bool walks(const struct latest *l, size_t at, double centre)
     return yes;
 }
 
-// A step among the newest values that nothing has reported.
-static void add_newest(struct changepoints *now, const double *values, size_t n)
+// A step since the last change that nothing has reported.
+static void add_newest(struct changepoints *now, const double *values, size_t n, double confidence)
 {
     struct latest l = latest_of(values, n, now);
     double most = newest_nats;
     size_t best = 0;
-    for (size_t k = LEAST_SIDE; k <= NEWEST && k + LEAST_PAST <= l.n; k++) {
-        const size_t at = l.n - k;
-        const struct side a = side_of(l.y, 0, at), b = side_of(l.y, at, l.n);
+    for (size_t at = l.n; at-- > LEAST_PAST;) {
+        if (l.n - at < LEAST_SIDE)
+            continue;
+        const struct side a = side_between(&l, 0, at), b = side_between(&l, at, l.n);
         const double sure_by = nats(&l, at, a, b);
         if (sure_by > most && !strays_there(&l, at, a, b))
             most = sure_by, best = at;
     }
-    if (best > 0) {
-        const struct side a = side_of(l.y, 0, best), b = side_of(l.y, best, l.n);
-        if (!walks(&l, best, a.mean)) {
-            const size_t index = l.where[best];
-            const double gap = l.scale * (b.mean - a.mean);
-            insert(now, &(struct change){.index = index,
-                                         .earliest = index,
-                                         .latest = index,
-                                         .before = l.centre + l.scale * a.mean,
-                                         .after = l.centre + l.scale * b.mean,
-                                         .size = {gap, gap, gap},
-                                         .evidence = fmin(most, (double)l.n * most_nats)});
-        }
+    const struct side a = side_between(&l, 0, best ? best : l.n);
+    if (best > 0 && !walks(&l, best, a.mean)) {
+        const size_t index = l.where[best];
+        const double before = l.centre + l.scale * a.mean;
+        const double after = l.centre + l.scale * side_between(&l, best, l.n).mean;
+        struct change step = {.index = index,
+                              .earliest = index,
+                              .latest = index,
+                              .before = before,
+                              .after = after,
+                              .size = {after - before, after - before, after - before},
+                              .evidence = fmin(most, (double)l.n * most_nats)};
+        change_set(&step, values, l.where[0], n, 1, confidence);
+        insert(now, &step);
     }
     free(l.y);
     free(l.where);
 }
 
-// Where each change may have happened, and its size, between its neighbours. A level that wanders
-// has its own.
-static void set_all(struct changepoints *now, const double *values, size_t n, double confidence)
+// Where each change may have happened, and its size, between its neighbours; of one that came when
+// the noise was `calm`, without the loud values before. A level that wanders has its own.
+static void set_all(struct changepoints *now, const double *values, size_t n, size_t calm,
+                    double confidence)
 {
     for (size_t i = 0; !now->drift && i < now->count; i++) {
-        const size_t first = i ? now->changes[i - 1].index : 0;
+        const size_t before = i ? now->changes[i - 1].index : 0;
         const size_t end = i + 1 < now->count ? now->changes[i + 1].index : n;
+        const size_t first = before < calm && calm < now->changes[i].index ? calm : before;
         change_set(&now->changes[i], values, first, end, 1, confidence);
     }
+}
+
+// Behind a loud start a step may be clear that is nothing beside it: what came since the noise
+// became calm is looked at alone, too. Returns where that begins, 0: nowhere.
+static size_t add_calm(struct changepoints *now, const double *values, size_t n,
+                       const struct changepoint_options *o)
+{
+    const size_t calm = shape_calm(values, n, now);
+    struct changepoints later = {0};
+    if (calm > 0)
+        changepoints_look(&later, values + calm, n - calm, o);
+    for (size_t i = 0; i < later.count; i++) {
+        struct change c = later.changes[i];
+        c.index += calm, c.earliest += calm, c.latest += calm;
+        if (!listed(now, &c))
+            insert(now, &c);
+    }
+    changepoints_free(&later);
+    return calm;
 }
 
 // Adds what was reported and is not found, as far as the values bear it out.
@@ -304,44 +354,80 @@ static void add_reported(struct changepoints *out, const double *values, size_t 
     changepoints_free(&kept);
 }
 
-static void find(struct changepoints *out, const double *values, size_t n,
-                 const struct changepoint_options *o, const struct change *earlier, size_t count)
+// Looks as long as the series was shorter: what they were sure of.
+static void look_back(struct changepoints *kept, size_t *at, const double *values, size_t n,
+                      const struct changepoint_options *o)
 {
-    struct changepoints kept = {0}, next;
-    size_t before = 0;
+    struct changepoints next;
     for (double length = FIRST_LOOK; n <= LAST_LOOK && length < (double)n; length *= look_growth) {
         changepoints_look(&next, values, (size_t)length, o);
-        keep(&next, kept.changes, kept.count, before);
-        changepoints_free(&kept);
-        kept = next;
-        before = (size_t)length;
+        keep(&next, kept->changes, kept->count, *at);
+        changepoints_free(kept);
+        *kept = next;
+        *at = (size_t)length;
     }
+}
+
+// What was found of the series when it had `n` values.
+struct told {
+    const struct change *changes;
+    size_t count, n;
+};
+
+// Of `seen` stays what is sure enough, of `reported` what the values bear out.
+static void find(struct changepoints *out, const double *values, size_t n,
+                 const struct changepoint_options *o, struct told seen, struct told reported)
+{
     changepoints_look(out, values, n, o);
-    keep(out, kept.changes, kept.count, before);
-    changepoints_free(&kept);
-    add_reported(out, values, n, earlier, count);
-    add_newest(out, values, n);
-    set_all(out, values, n, o->confidence);
+    keep(out, seen.changes, seen.count, seen.n);
+    add_reported(out, values, n, reported.changes, reported.count);
+    const size_t calm = add_calm(out, values, n, o);
+    add_newest(out, values, n, o->confidence);
+    set_all(out, values, n, calm, o->confidence);
+}
+
+// What a pattern leaves of the values. The caller frees.
+static double *without_pattern(struct pattern *pattern, const double *values, size_t n)
+{
+    double *rest = xcalloc(n + 1, sizeof(*rest));
+    memcpy(rest, values, n * sizeof(*rest));
+    *pattern = pattern_take_off(rest, n);
+    return rest;
+}
+
+static void find_all(struct changepoints *out, const double *values, size_t n,
+                     const struct changepoint_options *o, struct told reported)
+{
+    struct changepoints sure_of = {0};
+    struct pattern pattern;
+    double *rest = without_pattern(&pattern, values, n);
+    size_t before = 0;
+    look_back(&sure_of, &before, rest, n, o);
+    find(out, rest, n, o, (struct told){sure_of.changes, sure_of.count, before}, reported);
+    out->pattern = pattern;
+    changepoints_free(&sure_of);
+    free(rest);
 }
 
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
                        const struct changepoint_options *options)
 {
-    find(out, values, n, options ? options : &changepoint_defaults, NULL, 0);
+    find_all(out, values, n, options ? options : &changepoint_defaults, (struct told){NULL, 0, 0});
 }
 
 void changepoints_more(struct changepoints *out, const double *values, size_t n,
                        const struct change *earlier, size_t count)
 {
-    find(out, values, n, &changepoint_defaults, earlier, count);
+    find_all(out, values, n, &changepoint_defaults, (struct told){earlier, count, n});
 }
 
 void changepoints_again(struct changepoints *out, const double *values, size_t n,
                         const struct change *earlier, size_t count)
 {
-    changepoints_look(out, values, n, &changepoint_defaults);
-    keep(out, earlier, count, n);
-    add_reported(out, values, n, earlier, count);
-    add_newest(out, values, n);
-    set_all(out, values, n, changepoint_defaults.confidence);
+    const struct told told = {earlier, count, n};
+    struct pattern pattern;
+    double *rest = without_pattern(&pattern, values, n);
+    find(out, rest, n, &changepoint_defaults, told, told);
+    out->pattern = pattern;
+    free(rest);
 }

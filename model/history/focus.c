@@ -11,6 +11,7 @@
 #include "model/history/changepoint_look.h"
 #include "model/history/local_level.h"
 #include "model/history/noise.h"
+#include "model/history/pattern.h"
 #include "model/history/steps.h"
 #include "model/robust.h"
 
@@ -315,12 +316,9 @@ static enum focus_state look_at_newest(struct change *out, const double *values,
     return state;
 }
 
-enum focus_state focus_newest(struct change *out, const double *values, size_t n,
-                              const struct changepoints *found, const struct focus_options *options)
+static enum focus_state newest_of(struct change *out, const double *values, size_t n,
+                                  const struct changepoints *found, const struct focus_options *o)
 {
-    const struct focus_options *o = options ? options : &focus_defaults;
-    if (n <= o->learn)
-        return FOCUS_LEARNING;
     size_t learned = n > o->learn + NEWEST ? n - NEWEST : o->learn;
     if (found->count && found->changes[found->count - 1].latest >= learned)
         return FOCUS_QUIET; // the segmentation has it
@@ -335,5 +333,21 @@ enum focus_state focus_newest(struct change *out, const double *values, size_t n
     changepoints_free(&past);
     if (state == FOCUS_ALARM)
         out->index += from, out->earliest += from, out->latest += from;
+    return state;
+}
+
+enum focus_state focus_newest(struct change *out, const double *values, size_t n,
+                              const struct changepoints *found, const struct focus_options *options)
+{
+    const struct focus_options *o = options ? options : &focus_defaults;
+    if (n <= o->learn)
+        return FOCUS_LEARNING;
+    if (!found->pattern.period)
+        return newest_of(out, values, n, found, o);
+    double *rest = xcalloc(n, sizeof(*rest));
+    memcpy(rest, values, n * sizeof(*rest));
+    pattern_take_off(rest, n);
+    const enum focus_state state = newest_of(out, rest, n, found, o);
+    free(rest);
     return state;
 }

@@ -4,11 +4,11 @@
 // and hardly any should be pointed at.
 //
 // Creep: least squares against the index; the error of the slope grows by the memory of what is
-// left over, at most, and a left-over that remembers like a walk is none. Spread: Welch's statistic
-// of the logarithms of absolute residuals at the split where it is largest. Share of a mode: values
-// are split in two at the largest gain in squares (Otsu, "A threshold selection method from
-// gray-level histograms", 1979); they are modes when their means lie more than four of the scatter
-// within apart; then the same split of the series for the share of the upper one.
+// left over, at most, and a left-over that remembers like a walk is none. Spread: the
+// sum of the squared ranks of absolute residuals at the split where it stands out most. Share of a
+// mode: values are split in two at the largest gain in squares (Otsu, "A threshold selection method
+// from gray-level histograms", 1979); they are modes when their means lie more than four of the
+// scatter within apart; then the same split of the series for the share of the upper one.
 #include "model/history/shape.h"
 
 #include "model/base.h"
@@ -52,7 +52,8 @@ struct creep creep_test(double epoch_level, double epoch_se, const double *value
     return creep;
 }
 
-enum { LEAST = 30, SIDE = 15 };
+// The ranks of eight values alone can stand out as far as is asked.
+enum { LEAST = 30, SIDE = 15, LOUD_SIDE = 8 };
 
 static const double creep_errors = 4.5, spread_errors = 4.4, share_errors = 5, walk_memory = 0.6;
 
@@ -88,15 +89,15 @@ static struct kept keep_finite(const double *values, size_t n, const struct chan
 
 // Where the mean of x differs most, and by how many standard errors; memory within the sides grows
 // the errors.
-static size_t split(double *errors, const double *x, size_t n)
+static size_t split(double *errors, const double *x, size_t n, size_t side)
 {
     double all = 0, squares = 0, left = 0, left_squares = 0, most = 0, cross = 0;
     size_t best = 0;
     for (size_t i = 0; i < n; i++)
         all += x[i], squares += x[i] * x[i];
-    for (size_t at = 1; at + SIDE <= n; at++) {
+    for (size_t at = 1; at + side <= n; at++) {
         left += x[at - 1], left_squares += x[at - 1] * x[at - 1];
-        if (at < SIDE)
+        if (at < side)
             continue;
         const double na = (double)at, nb = (double)(n - at), right = all - left;
         // About both means: a side of few values alone may show no scatter.
@@ -176,13 +177,41 @@ static double spread_of(const double *rest, size_t n)
     return sd;
 }
 
-static void ask_spread(struct shape *out, const struct kept *k, double sigma)
+struct amount {
+    double value;
+    size_t index;
+};
+
+static int by_amount(const void *left, const void *right)
 {
-    double *amount = xcalloc(k->n, sizeof(*amount)), errors;
-    for (size_t i = 0; i < k->n; i++)
-        amount[i] = fmin(fabs(k->rest[i]), 3 * sigma);
-    const size_t at = split(&errors, amount, k->n);
-    free(amount);
+    return rising_doubles(&((const struct amount *)left)->value,
+                          &((const struct amount *)right)->value);
+}
+
+// The squared ranks (after Mood 1954) of how far the values lie from their levels: by how much the
+// farthest do says nothing more.
+static double *ranks_of(const double *rest, size_t n)
+{
+    struct amount *order = xcalloc(n, sizeof(*order));
+    double *ranks = xcalloc(n, sizeof(*ranks));
+    for (size_t i = 0; i < n; i++)
+        order[i] = (struct amount){fabs(rest[i]), i};
+    qsort(order, n, sizeof(*order), by_amount);
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && !(order[end].value > order[first].value);)
+            end++;
+        for (size_t i = first; i < end; i++)
+            ranks[order[i].index] = pow(0.5 * (double)(first + end) / (double)n, 2);
+    }
+    free(order);
+    return ranks;
+}
+
+static void ask_spread(struct shape *out, const struct kept *k)
+{
+    double *ranks = ranks_of(k->rest, k->n), errors;
+    const size_t at = split(&errors, ranks, k->n, LOUD_SIDE);
+    free(ranks);
     if (at == 0 || errors < spread_errors)
         return;
     out->spread_before = spread_of(k->rest, at);
@@ -191,6 +220,21 @@ static void ask_spread(struct shape *out, const struct kept *k, double sigma)
     const double less = fmin(out->spread_before, out->spread_after);
     out->louder = more > loud_ratio * less;
     out->louder_at = k->where[at];
+}
+
+size_t shape_calm(const double *values, size_t n, const struct changepoints *found)
+{
+    struct shape shape = {0};
+    struct kept k = keep_finite(values, n, found);
+    // Levels are not all found yet: differences do not ask for them.
+    for (size_t i = k.n; i-- > 0;)
+        k.rest[i] = i ? k.value[i] - k.value[i - 1] : 0;
+    if (k.n >= LEAST && found->sigma > 0)
+        ask_spread(&shape, &k);
+    free(k.value);
+    free(k.rest);
+    free(k.where);
+    return shape.louder && shape.spread_before > shape.spread_after ? shape.louder_at : 0;
 }
 
 // The middle between two modes; NaN where there are none.
@@ -225,7 +269,7 @@ static void ask_share(struct shape *out, const struct kept *k)
     double *upper = xcalloc(k->n, sizeof(*upper)), errors;
     for (size_t i = 0; i < k->n; i++)
         upper[i] = k->value[i] > between;
-    const size_t at = isfinite(between) ? split(&errors, upper, k->n) : 0;
+    const size_t at = isfinite(between) ? split(&errors, upper, k->n, SIDE) : 0;
     if (at > 0 && errors > share_errors) {
         double share[2] = {0, 0};
         for (size_t i = 0; i < k->n; i++)
@@ -253,7 +297,7 @@ void shape_find(struct shape *out, const double *values, size_t n, const struct 
         if ((found->count == 0 && !out->shifts) || is_line(&k, found))
             ask_creep(out, &k, confidence);
         if (!out->creeps && !out->shifts && !found->drift)
-            ask_spread(out, &k, found->sigma);
+            ask_spread(out, &k);
     }
     free(k.value);
     free(k.rest);

@@ -30,6 +30,9 @@ struct shape {
 void shape_find(struct shape *out, const double *values, size_t n, const struct changepoints *found,
                 double confidence);
 
+// Where the noise became calmer for good; 0: nowhere.
+size_t shape_calm(const double *values, size_t n, const struct changepoints *found);
+
 // Medians of the finite values first..n-1 and 0..end-1; NaN where there are none.
 struct newest_level {
     double level, at_first;

@@ -50,14 +50,14 @@ static void sets_and_sizes_hold_the_truth(void **state)
 {
     (void)state;
     static const double correlations[] = {0, 0.4, 0.6};
-    static const size_t lengths[] = {40, 60, 100, 300};
+    static const size_t lengths[] = {16, 20, 24, 40, 60, 300};
     struct random random = {29};
     double values[MOST];
     size_t found = 0, held = 0, sized = 0, one = 0, right = 0;
     for (int d = 0; d < 8 * DRAWS; d++) {
-        const size_t n = lengths[d % 4], at = n / 2;
-        const double size = 2 + d % 3;
-        noise(values, n, correlations[d / 12 % 3], &random);
+        const size_t n = lengths[d % 6], at = n / 2;
+        const double size = n < 40 ? 5 : 2 + d / 2 % 3;
+        noise(values, n, correlations[d / 6 % 3], &random);
         for (size_t i = at; i < n; i++)
             values[i] += size;
         struct changepoints c;

@@ -54,6 +54,44 @@ static void louder_noise_is_said(void **state)
     assert_true(said >= 50);
 }
 
+// 20 values of SD 3, then 137 of SD 0.1 with a step of 0.5 after 20 of them.
+static void a_loud_start_hides_no_step(void **state)
+{
+    struct random random = {239};
+    double values[157];
+    size_t calm = 0, found = 0;
+    for (int s = 0; s < SERIES; s++) {
+        for (int i = 0; i < 157; i++)
+            values[i] = 100 + (i < 20 ? 3 : 0.1) * random_normal(&random) + (i < 40 ? 0 : 0.5);
+        struct changepoints steps;
+        changepoints_find(&steps, values, 157, NULL);
+        const size_t from = shape_calm(values, 157, &steps);
+        calm += from > 15 && from < 25;
+        for (size_t i = 0; i < steps.count; i++)
+            found += steps.changes[i].earliest <= 40 && 40 <= steps.changes[i].latest;
+        changepoints_free(&steps);
+    }
+    print_message("loud start: %zu of %d said, %zu steps behind it found\n", calm, SERIES, found);
+    assert_true(calm >= 50 && found >= 54);
+}
+
+// Of nine loud values, so much is said as they are.
+static void a_short_loud_start_is_said(void **state)
+{
+    struct random random = {241};
+    double values[137];
+    size_t said = 0, right = 0, changes;
+    for (int s = 0; s < SERIES; s++) {
+        for (int i = 0; i < 137; i++)
+            values[i] = 100 + (i < 9 ? 3 : 0.1) * random_normal(&random);
+        const struct shape shape = shape_of(values, 137, &changes);
+        said += shape.louder;
+        right += shape.louder && shape.louder_at < 13 && shape.spread_before > 1.5;
+    }
+    print_message("nine loud values: %zu of %d said, %zu as they are\n", said, SERIES, right);
+    assert_true(said >= 40 && right >= 36);
+}
+
 // From one value in ten to one in two.
 static void a_mode_that_comes_more_often_is_said(void **state)
 {
@@ -136,6 +174,8 @@ int main(void)
         cmocka_unit_test(a_creep_is_said_and_is_no_step),
         cmocka_unit_test(a_long_creep_is_said_beside_its_steps),
         cmocka_unit_test(louder_noise_is_said),
+        cmocka_unit_test(a_loud_start_hides_no_step),
+        cmocka_unit_test(a_short_loud_start_is_said),
         cmocka_unit_test(a_mode_that_comes_more_often_is_said),
         cmocka_unit_test(plain_noise_says_hardly_anything),
         cmocka_unit_test(newest_level_counts_what_is_there),
