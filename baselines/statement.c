@@ -10,9 +10,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const statement_sql[STATEMENT_COUNT] = {
@@ -228,9 +230,25 @@ bool row_copy(char *out, size_t size, sqlite3_stmt *row, int column)
     return text_copy(out, size, text ? (const char *)text : "");
 }
 
+bool mark_is_ours(const struct store *store)
+{
+    char text[STORE_MARK_TEXT] = "";
+    const int file = open(store->mark_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const bool ours = file >= 0 && read(file, text, sizeof(text) - 1) > 0 &&
+                      strcmp(text, store->mark) == 0 && futimens(file, NULL) == 0;
+    if (file >= 0)
+        close(file);
+    return ours;
+}
+
 int transaction_begin(struct store *store, struct error *err)
 {
     assert(store->mode == STORE_WRITE);
+    if (store->mark && !store->batch && !mark_is_ours(store))
+        return error_set(err,
+                         "store %s: another machine writes it by now, for nothing was written here "
+                         "for long; what was saved is kept: run again when it has ended",
+                         store->path);
     return statement_run(store, err, store->batch ? SQL_SAVEPOINT : SQL_BEGIN, NULL, 0);
 }
 

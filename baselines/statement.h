@@ -16,6 +16,7 @@ enum statement {
     STATEMENT_COUNT
 };
 
+enum { STORE_MARK_TEXT = 160 };
 struct store {
     sqlite3 *db;
     char *path;
@@ -23,6 +24,10 @@ struct store {
     bool batch;
     bool runs_open;
     int runs; // descriptor of store_open.c
+    // Where machines do not see each other's locks: the file that says which machine writes, what
+    // it says of this one, and its descriptor. NULL elsewhere.
+    char *mark_path, *mark;
+    int mark_file;
     sqlite3_stmt *statements[STATEMENT_COUNT];
 };
 
@@ -92,6 +97,9 @@ int store_damaged(struct store *store, const char *what, struct error *err);
 
 // A path as an URI, so that a `?` or `%` in it stays a part of the name. The caller frees.
 char *store_uri(const char *path, const char *options);
+
+// Whether the file at mark_path still says this machine; it is then as new as a write.
+bool mark_is_ours(const struct store *store);
 
 // One transaction around a save: a real one, or a savepoint inside a batch. transaction_end commits
 // when `status` is 0 and undoes all when not; returns the final status.

@@ -6,13 +6,16 @@
 #include "baselines/fields.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -210,27 +213,41 @@ static int make_folder(const char *path, struct error *err)
     return status;
 }
 
+// A journal beside it: 1: it is none of ours; 0: there is none, or it is; -1: it changed while it
+// was looked at, for another process writes.
+static int look_at_journal(const char *journal)
+{
+    static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    unsigned char end[sizeof(mark)] = {0};
+    struct stat info;
+    const int file = open(journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return errno == ENOENT ? 0 : errno == ESTALE ? -1 : 1;
+    int is = fstat(file, &info) ? -1 : !S_ISREG(info.st_mode);
+    if (is == 0 && info.st_size >= (off_t)sizeof(end)) {
+        const bool whole =
+            pread(file, end, sizeof(end), info.st_size - (off_t)sizeof(end)) == sizeof(end);
+        is = !whole ? -1 : memcmp(end, mark, sizeof(mark)) == 0;
+    }
+    close(file);
+    return is;
+}
+
 // SQLite undoes what a journal beside a file holds, and then deletes the file that the journal's
 // end names as the one above it, whatever that is. No store of ours ever has such a journal (a log
 // is used, and one file is written at a time), but a stranger's folder may.
 static int check_journal(const char *path, struct error *err)
 {
-    static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-    unsigned char end[sizeof(mark)];
-    struct stat info = {0};
+    const struct timespec pause = {.tv_nsec = 10000000};
     char *real = realpath(path, NULL), *journal = xprintf("%s-journal", real ? real : path);
-    int file = open(journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const bool unseen = file < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
-    bool bad = file < 0 ? errno != ENOENT : fstat(file, &info) || !S_ISREG(info.st_mode);
-    if (!bad && info.st_size >= (off_t)sizeof(end))
-        bad = pread(file, end, sizeof(end), info.st_size - (off_t)sizeof(end)) != sizeof(end) ||
-              memcmp(end, mark, sizeof(mark)) == 0;
-    if (file >= 0)
-        close(file);
-    int status = 0;
-    if (unseen)
+    int is, status = 0;
+    errno = 0;
+    for (int waited_ms = 0; (is = look_at_journal(journal)) < 0 && waited_ms < STORE_WAIT_MS;
+         waited_ms += 10)
+        nanosleep(&pause, NULL);
+    if (is && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
         status = error_set(err, "store %s: %s: %s", path, journal, strerror(errno));
-    else if (bad)
+    else if (is)
         status =
             error_set(err,
                       "store %s: %s is no journal of plumb's, and undoing it could delete "
@@ -363,30 +380,167 @@ static int check_identity(const struct store *store, struct identity file, struc
 // ---- where the store lies
 //
 // A log (WAL) is shared between processes by memory of one machine. On a file system that several
-// machines write, SQLite's older journal is used: it needs locks alone, which these have.
+// machines write, SQLite's older journal is used: it needs locks alone, which most of these have.
+// Where one machine's locks may be unseen by another (two mounts of bindfs, sshfs, a 9p server
+// whose locks always succeed), one machine writes at a time: a file beside the store says which.
 
-// Its name; NULL: it is this machine's own.
-static const char *shared_file_system(const char *path)
+struct file_system {
+    unsigned long magic;
+    const char *name;
+    bool deaf; // machines may not see each other's locks
+};
+
+static char *folder_of(const char *path)
 {
-    static const struct {
-        unsigned long magic;
-        const char *name;
-    } known[] = {{0x6969, "NFS"},        {0x517b, "SMB"},        {0xff534d42, "SMB"},
-                 {0xfe534d42, "SMB"},    {0x01021997, "9p"},     {0x5346414f, "AFS"},
-                 {0x00c36400, "Ceph"},   {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},
-                 {0x01161970, "GFS2"},   {0x7461636f, "OCFS2"},  {0x65735546, "FUSE"},
-                 {0x19830326, "BeeGFS"}, {0x786f4256, "vboxsf"}};
+    const char *slash = strrchr(path, '/');
+    return slash ? xprintf("%.*s", slash == path ? 1 : (int)(slash - path), path) : xstrdup(".");
+}
+
+// NULL: it is this machine's own.
+static const struct file_system *shared_file_system(const char *path)
+{
+    static const struct file_system known[] = {
+        {0x6969, "NFS", false},       {0x517b, "SMB", false},       {0xff534d42, "SMB", false},
+        {0xfe534d42, "SMB", false},   {0x01021997, "9p", true},     {0x5346414f, "AFS", true},
+        {0x00c36400, "Ceph", false},  {0x0bd00bd0, "Lustre", true}, {0x47504653, "GPFS", false},
+        {0x01161970, "GFS2", false},  {0x7461636f, "OCFS2", false}, {0x65735546, "FUSE", true},
+        {0x19830326, "BeeGFS", true}, {0x786f4256, "vboxsf", true}};
     struct statfs info;
-    char *folder = xstrdup(path), *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    const bool told = statfs(slash ? folder : ".", &info) == 0;
+    char *folder = folder_of(path);
+    const bool told = statfs(folder, &info) == 0;
     free(folder);
     for (size_t i = 0; told && i < ARRAY_COUNT(known); i++) {
         if (((unsigned long)info.f_type & 0xffffffffu) == known[i].magic)
-            return known[i].name;
+            return &known[i];
     }
     return NULL;
+}
+
+enum {
+    MARK_IDLE_S = 900,
+    MARK_PAUSE_MS = 20
+}; // after so long without a write another may take over
+
+// This machine since it started, at this mount: two mounts of one machine do not see each other's
+// locks either.
+static char *machine_mark(const char *path)
+{
+    char boot[40] = "", *folder = folder_of(path);
+    struct stat info = {0};
+    struct utsname machine = {0};
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file < 0 || read(file, boot, sizeof(boot) - 1) <= 0)
+        boot[0] = '\0';
+    if (file >= 0)
+        close(file);
+    boot[strcspn(boot, "\n")] = '\0';
+    stat(folder, &info);
+    uname(&machine);
+    free(folder);
+    return xprintf("%.60s %s:%llx\n", machine.nodename, boot, (unsigned long long)info.st_dev);
+}
+
+// Seconds since the file was written, by the clock of who keeps it.
+static double idle_s(const char *path, const struct stat *mark)
+{
+    char *other = xprintf("%s.%ld", path, (long)getpid());
+    struct stat now = {.st_mtime = time(NULL)};
+    const int file = open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        fstat(file, &now);
+        close(file);
+        unlink(other);
+    }
+    free(other);
+    return difftime(now.st_mtime, mark->st_mtime);
+}
+
+static int refuse_mark(const struct store *store, const char *where, char *said, double idle,
+                       struct error *err)
+{
+    said[strcspn(said, " \n")] = '\0';
+    for (char *c = said; *c; c++)
+        *c = isalnum((unsigned char)*c) || *c == '-' || *c == '.' ? *c : '?';
+    return error_set(err,
+                     "store %s: lies on %s, where machines may not see each other's locks, and "
+                     "%.60s writes it (%s, %.0f s ago): run again when it has ended, or after %d "
+                     "minutes; or give each machine a store, and join them with `plumb store "
+                     "merge`",
+                     store->path, where, said, store->mark_path, idle, MARK_IDLE_S / 60);
+}
+
+// What the file says that is there: 0: this machine is there too; 1: it is gone, or was taken away;
+// -1: another is there.
+static int join_mark(struct store *store, const char *where, struct error *err)
+{
+    char said[STORE_MARK_TEXT] = "";
+    struct stat mine, there;
+    const int file = open(store->mark_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return errno == ENOENT || errno == ESTALE ? 1
+                                                  : error_set(err, "store %s: %s: %s", store->path,
+                                                              store->mark_path, strerror(errno));
+    flock(file, LOCK_SH);
+    const bool read_it = read(file, said, sizeof(said) - 1) > 0 && fstat(file, &mine) == 0 &&
+                         stat(store->mark_path, &there) == 0 && mine.st_ino == there.st_ino;
+    if (read_it && strcmp(said, store->mark) == 0) {
+        futimens(file, NULL);
+        store->mark_file = file;
+        return 0;
+    }
+    close(file);
+    if (!read_it)
+        return 1; // being made, or being taken away
+    const double idle = idle_s(store->mark_path, &mine);
+    if (idle < MARK_IDLE_S)
+        return refuse_mark(store, where, said, idle, err);
+    unlink(store->mark_path);
+    return 1;
+}
+
+// 0: it was made.
+static int make_mark(struct store *store)
+{
+    const size_t length = strlen(store->mark);
+    const int file =
+        open(store->mark_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file < 0)
+        return -1;
+    store->mark_file = file;
+    flock(file, LOCK_SH);
+    return write(file, store->mark, length) == (ssize_t)length ? 0 : -1;
+}
+
+// Waits for another machine as long as for another process.
+static int hold_mark(struct store *store, const char *where, struct error *err)
+{
+    const struct timespec pause = {.tv_nsec = MARK_PAUSE_MS * 1000000L};
+    store->mark_path = xprintf("%s-machine", store->path);
+    store->mark = machine_mark(store->path);
+    error_set(err, "store %s: %s cannot be written", store->path, store->mark_path);
+    for (int waited_ms = 0; waited_ms < STORE_WAIT_MS; waited_ms += MARK_PAUSE_MS) {
+        if (make_mark(store) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return error_set(err, "store %s: %s: %s", store->path, store->mark_path,
+                             strerror(errno));
+        if (join_mark(store, where, err) == 0)
+            return 0;
+        nanosleep(&pause, NULL);
+    }
+    return -1;
+}
+
+// Who is the last of this machine's takes it away.
+static void release_mark(struct store *store)
+{
+    if (store->mark_file > 0 && flock(store->mark_file, LOCK_EX | LOCK_NB) == 0 &&
+        mark_is_ours(store))
+        unlink(store->mark_path);
+    if (store->mark_file > 0)
+        close(store->mark_file);
+    free(store->mark_path);
+    free(store->mark);
 }
 
 // What its header says: it was last written with a log.
@@ -449,7 +603,10 @@ static int use_log(struct store *store, const char *shared, struct error *err)
 static int open_checked(struct store *store, struct error *err)
 {
     struct identity file;
-    const char *shared = shared_file_system(store->path);
+    const struct file_system *place = shared_file_system(store->path);
+    const char *shared = place ? place->name : NULL;
+    if (place && place->deaf && store->mode == STORE_WRITE && hold_mark(store, shared, err))
+        return -1;
     if (connect_file(store, "", err) || (shared && leave_log(store, shared, err)))
         return -1;
     if (read_identity(&file, store, err) &&
@@ -511,6 +668,7 @@ void store_close(struct store *store)
     statement_finalize_all(store);
     sqlite3_close(store->db);
     run_lock_close(store);
+    release_mark(store);
     free(store->path);
     free(store);
 }

@@ -6,11 +6,14 @@
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static unsigned long file_system; // 0: as it is
@@ -124,12 +127,92 @@ static void writers_at_once_lose_nothing_there(void **state)
     free(path);
 }
 
+// Where locks may be unseen by other machines: one machine at a time, whose processes may be many.
+static void one_machine_writes_where_locks_are_unseen(void **state)
+{
+    static const unsigned long deaf[] = {0x65735546, 0x01021997};
+    struct open_store *f = *state;
+    struct store *store;
+    struct error err;
+    char *path = xprintf("%s/deaf.db", f->folder), *mark = xprintf("%s-machine", path);
+    for (size_t i = 0; i < ARRAY_COUNT(deaf); i++) {
+        file_system = deaf[i];
+        for (unsigned k = 0; k < WRITERS; k++) {
+            if (fork() == 0)
+                write_runs(path, (unsigned)i * WRITERS + k);
+        }
+        for (unsigned k = 0; k < WRITERS; k++) {
+            int status;
+            assert_true(wait(&status) > 0);
+            assert_int_equal(status, 0);
+        }
+        assert_int_equal(access(mark, F_OK), -1); // the last of them took it away
+    }
+    struct run_entry *entries;
+    size_t count;
+    assert_ok(store_open(&store, path, STORE_READ, &err), &err);
+    assert_int_equal(access(mark, F_OK), -1); // who reads needs none
+    assert_ok(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &f->arena, &err), &err);
+    assert_int_equal(count, ARRAY_COUNT(deaf) * WRITERS * RUNS);
+    store_close(store);
+    file_system = 0;
+    free(mark);
+    free(path);
+}
+
+static void put_mark(const char *mark, int age_s)
+{
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - age_s},
+                                      {.tv_sec = time(NULL) - age_s}};
+    FILE *file = fopen(mark, "w");
+    assert_non_null(file);
+    fputs("no\033de-7 0123:45\n", file);
+    fclose(file);
+    assert_int_equal(utimensat(AT_FDCWD, mark, times, 0), 0);
+}
+
+static void another_machine_is_waited_for_and_then_refused_or_followed(void **state)
+{
+    struct open_store *f = *state;
+    struct store *store, *other;
+    struct run run;
+    struct error err;
+    char *path = xprintf("%s/taken.db", f->folder), *mark = xprintf("%s-machine", path);
+    file_system = 0x65735546;
+    put_mark(mark, 0);
+    assert_int_equal(store_open(&store, path, STORE_WRITE, &err), -1);
+    assert_non_null(strstr(err.text, "lies on FUSE, where machines may not see each other's locks, "
+                                     "and no?de-7 writes it"));
+    assert_int_equal(access(path, F_OK), -1);
+    // After a quarter of an hour without a write it has ended, however it did.
+    put_mark(mark, 901);
+    assert_ok(store_open(&store, path, STORE_WRITE, &err), &err);
+    assert_ok(store_open(&other, path, STORE_WRITE, &err), &err);
+    store_close(other);
+    assert_int_equal(access(mark, F_OK), 0); // somebody of this machine is left
+    // And so another one may have followed this one.
+    put_mark(mark, 0);
+    make_run(&run, RUN_MEASURE, 1, 1, 1);
+    assert_int_equal(store_begin_run(store, &run, &err), -1);
+    assert_non_null(strstr(err.text, "another machine writes it by now"));
+    run_free(&run);
+    store_close(store);
+    assert_int_equal(access(mark, F_OK), 0); // it is not ours to take away
+    file_system = 0;
+    free(mark);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_log_where_machines_share_a_disk, open_store_set_up,
                                         open_store_tear_down),
         cmocka_unit_test_setup_teardown(a_store_that_came_with_a_log_loses_it_or_is_refused,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(one_machine_writes_where_locks_are_unseen,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(another_machine_is_waited_for_and_then_refused_or_followed,
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test_setup_teardown(writers_at_once_lose_nothing_there, open_store_set_up,
                                         open_store_tear_down),
