@@ -8,6 +8,7 @@
 #include "ci/commands/launch_print.h"
 #include "runner/bench/capture.h"
 #include "runner/child/files.h"
+#include "runner/git/repository.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -38,6 +39,9 @@ static const struct command_option own_options[] = {
                 "Add a [capture] section to " POLICY_PATH " for what takes most of the time; "
                 "where there is none, one begins with it",
                 write),
+    OPTION_TEXT("sandbox", 0, "MODE",
+                "require, auto or off [in a checkout that may be a stranger's: require]",
+                options.sandbox),
     OPTION_FLAG("quiet", 'q', "No progress", options.quiet),
     OPTION_TEXT("show", 0, "FILE", "Say what a record holds; runs nothing", show),
     OPTION_TEXT("with", 0, "FILE", "--show: hold it against this record", with),
@@ -64,26 +68,85 @@ static void tick(void *context)
     progress_step(context, "the program is running");
 }
 
+// Where the program and what it is given to run lie, and who may have written that.
+struct place {
+    struct sandbox sandbox;
+    char *directory;
+    char **checkouts; // that may be a stranger's
+    size_t count;
+};
+
+// The folder we are in, or a word of the command that is a file.
+static int look_at(struct place *place, const char *path, const struct arguments *a,
+                   struct error *err)
+{
+    char *checkout;
+    if (context_sandbox_of(&place->sandbox, &checkout, path, a->options.sandbox, err))
+        return -1;
+    if (checkout)
+        place->checkouts[place->count++] = checkout;
+    return 0;
+}
+
+static int find_place(struct place *out, const struct arguments *a, struct error *err)
+{
+    const struct words *words = &a->options.words;
+    out->directory = realpath(".", NULL);
+    out->checkouts = xcalloc(words->count + 1, sizeof(*out->checkouts));
+    if (!out->directory)
+        return error_set(err, "the folder that this is called in: %s", strerror(errno));
+    int status = look_at(out, out->directory, a, err);
+    if (!out->count) // else the sandbox would show it, which may be all of a home
+        free(out->directory), out->directory = NULL;
+    for (size_t i = 0; i < words->count && status == 0; i++) {
+        if (access(words->items[i], F_OK) == 0)
+            status = look_at(out, words->items[i], a, err);
+    }
+    return status;
+}
+
+static void free_place(struct place *place)
+{
+    for (size_t i = 0; i < place->count; i++)
+        free(place->checkouts[i]);
+    free(place->checkouts);
+    free(place->directory);
+}
+
 static int run_program(int *status, const struct arguments *a, const char *folder,
                        const char *library, struct context *context, struct error *err)
 {
     const struct words *words = &a->options.words;
-    const struct capture_program program = {
-        .words = (const char *const *)words->items,
-        .word_count = words->count,
-        .folder = folder,
-        .library = library,
-        .kernel = a->kernel,
-        .range = a->range,
-        .launch = a->launch,
-        .limit_bytes = (uint64_t)(a->limit_mib ? a->limit_mib : 2048) << 20,
-        .tick = tick,
-        .tick_context = &context->progress};
+    struct place place = {0};
+    struct capture_program program = {.words = (const char *const *)words->items,
+                                      .word_count = words->count,
+                                      .folder = folder,
+                                      .library = library,
+                                      .kernel = a->kernel,
+                                      .range = a->range,
+                                      .launch = a->launch,
+                                      .limit_bytes = (uint64_t)(a->limit_mib ? a->limit_mib : 2048)
+                                                     << 20,
+                                      .tick = tick,
+                                      .tick_context = &context->progress};
     fflush(stdout);
     progress_init(&context->progress, a->options.quiet);
-    progress_begin(&context->progress);
-    const int result = capture_run(status, &program, err);
-    progress_end(&context->progress);
+    int result = find_place(&place, a, err);
+    if (result == 0 && place.sandbox.active && (place.count || a->options.sandbox)) {
+        program.sandbox = &place.sandbox;
+        program.directory = place.directory;
+        program.shown = (const char *const *)place.checkouts;
+        program.shown_count = place.count;
+        progress_note(&context->progress,
+                      "the program runs in the sandbox: it sees the system%s%s, and no network",
+                      place.count ? " and " : "", place.count ? place.checkouts[0] : "");
+    }
+    if (result == 0) {
+        progress_begin(&context->progress);
+        result = capture_run(status, &program, err);
+        progress_end(&context->progress);
+    }
+    free_place(&place);
     return result;
 }
 
@@ -292,7 +355,8 @@ static FILE *open_policy(struct error *err)
     char folder[] = POLICY_PATH;
     const bool first = access(POLICY_PATH, F_OK) != 0;
     *strrchr(folder, '/') = '\0';
-    const int failed = first && files_make_directory(folder, err);
+    const int failed = repository_refuse_brought(POLICY_PATH, BROUGHT_LINKS, err) ||
+                       (first && files_make_directory(folder, err));
     FILE *file = failed ? NULL : fopen(POLICY_PATH, "a");
     if (!file && !failed)
         error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
@@ -401,6 +465,8 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
         return error_set(
             err, "%s: there is no such library: this plumb was built without CUPTI's headers",
             library);
+    if (a->output && repository_refuse_brought(a->output, BROUGHT_LINKS, err))
+        return -1;
     if (a->output ? files_make_directory(a->output, err) || !realpath(a->output, folder)
                   : !mkdtemp(folder))
         return error_set(err, "%s: %s", a->output ? a->output : folder, strerror(errno));

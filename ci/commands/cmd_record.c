@@ -9,6 +9,7 @@
 #include "model/record/record.h"
 #include "runner/bench/record.h"
 #include "runner/code/plan_file.h"
+#include "runner/git/repository.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -32,6 +33,9 @@ static const struct command_option own_options[] = {
     OPTION_COUNT("sms", "N", "make, of a plan: multiprocessors of the device, e.g. 132", sms, 1,
                  4096),
     OPTION_TEXT("bench", 0, "FILE", "The bench program [beside plumb]", options.bench),
+    OPTION_TEXT("sandbox", 0, "MODE",
+                "make: require, auto or off [require where the library may be a stranger's]",
+                options.sandbox),
     {0},
 };
 
@@ -72,13 +76,14 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
     struct bench_outcome outcome = {.state = MEASURED_OK};
     if (!realpath(a->file, library))
         return error_set(err, "%s: %s", a->file, strerror(errno));
-    if (problem_parse(&problem, a->problem, err))
+    if (problem_parse(&problem, a->problem, err) ||
+        repository_refuse_brought(a->output, BROUGHT_LINKS, err))
         return -1;
     if (plan_file_is(library)) {
         const int status = record_of_plan(&outcome, a->output, library, &problem, a->sms, err);
         return status ? -1 : tell_made(out, a, &outcome);
     }
-    int status = library_bench_start(&bench, library, a->options.bench, "cuda", err);
+    int status = library_bench_start(&bench, library, &a->options, "cuda", err);
     const struct bench_series series = {
         .kernel = a->kernel, .problem = &problem, .head = library, .pins = {[ROLE_HEAD] = a->pin}};
     if (status == 0)
@@ -124,8 +129,10 @@ const struct command command_record = {
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Writes one CUDA kernel on one problem as data, or shows such a record.\v"
-           "A record holds device code and a list of launches. The stopwatch replays it without "
-           "any host code of the library. Making one runs the library's host code in a process "
-           "of its own, in the sandbox where there is one, and nothing on the device.",
+    .doc =
+        "Writes one CUDA kernel on one problem as data, or shows such a record.\v"
+        "A record holds device code and a list of launches. The stopwatch replays it without "
+        "any host code of the library. Making one runs the library's host code in a process "
+        "of its own, in the sandbox where there is one, and nothing on the device. A library in a "
+        "checkout that may be a stranger's is not run without.",
 };

@@ -70,6 +70,9 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("kernel", 'k', "NAME", "trial: one of them [all]", kernel),
     OPTION_TEXT("device", 'd', "KIND", "trial: cuda, or host [cuda]", kind),
     OPTION_TEXT("bench", 0, "FILE", "trial: the bench program [beside plumb]", options.bench),
+    OPTION_TEXT("sandbox", 0, "MODE",
+                "trial: require, auto or off [require where the library may be a stranger's]",
+                options.sandbox),
     OPTION_FORMAT(json),
     {0},
 };
@@ -249,7 +252,7 @@ static int try_all(struct answer *answer, const struct arguments *a, struct aren
     struct library_bench bench;
     struct bench_outcome outcome;
     struct bench_kernel_list kernels = {0};
-    int status = library_bench_start(&bench, a->trial, a->options.bench, a->kind, err);
+    int status = library_bench_start(&bench, a->trial, &a->options, a->kind, err);
     if (status == 0)
         status = bench_list(&outcome, &kernels, bench.bench, bench.library, arena, err);
     if (status == 0 && outcome.state != MEASURED_OK)

@@ -279,6 +279,8 @@ static int open_file(FILE **out, const char *path, void (*header)(FILE *), struc
 {
     if (!path)
         return 0;
+    if (repository_refuse_brought(path, BROUGHT_LINKS, err))
+        return -1;
     if (!(*out = fopen(path, "we")))
         return error_set(err, "%s: %s", path, strerror(errno));
     header(*out);

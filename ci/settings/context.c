@@ -25,6 +25,22 @@
 
 enum { POLICY_PATH_TEXT = 512 };
 
+// ---- what needs a sandbox ----
+
+// Of a commit, or of `commit` NULL what the policy says.
+static int needs_sandbox(const struct context *context, const char *commit, struct error *err)
+{
+    if (context->sandbox.active || context->asked != SANDBOX_UNSAID)
+        return 0;
+    return error_set(err,
+                     "no sandbox, and %.*s%s may be a stranger's pull request: %s; install "
+                     "bubblewrap and allow user namespaces, or, where the code is your own, say "
+                     "so: --sandbox=auto, or sandbox = auto in the trusted branch's policy, or "
+                     "`git config plumb.trustCheckout true`",
+                     commit ? 10 : 200, commit ? commit : context->policy.label,
+                     commit ? "" : ", which says what is run,", context->sandbox.reason);
+}
+
 // ---- toolchains ----
 
 enum { TOOLCHAINS_MOST = 32 };
@@ -118,6 +134,8 @@ int context_toolchain(const struct toolchain **out, struct context *context, con
     if (!context->toolchains)
         context->toolchains =
             arena_alloc(&context->arena, TOOLCHAINS_MOST * sizeof(*context->toolchains));
+    if (context->foreign && needs_sandbox(context, NULL, err))
+        return -1;
     struct toolchain found = {.name = wanted->name,
                               .settings = wanted->settings,
                               .setting_count = wanted->setting_count,
@@ -286,6 +304,41 @@ static void tell_joined(struct context *context, const struct repository_trust *
                       policy->label);
 }
 
+// It is that of a commit which the trusted branch has: `commit`, or what is checked out, unchanged.
+static bool is_accepted(const struct context *context, const char *commit,
+                        const struct repository_trust *trust)
+{
+    struct arena arena = {0};
+    struct commit head;
+    struct error ignored;
+    char *text = NULL;
+    size_t size = 0;
+    const char *id = commit;
+    if (!*id && repository_commit(&head, context->repository, "HEAD", &arena, &ignored) == 0)
+        id = head.id;
+    bool accepted = *id && repository_accepts(context->repository, trust, id);
+    if (accepted && !*commit)
+        accepted =
+            repository_read(&text, &size, context->repository, id, POLICY_PATH, &ignored) == 0 &&
+            strcmp(text, context->policy.text) == 0;
+    free(text);
+    arena_free(&arena);
+    return accepted;
+}
+
+// Whose tip would say what is trusted? Nothing is built or judged by what may be a change's own
+// word.
+static int say_nobodys(const struct context *context, struct error *err)
+{
+    return error_set(err,
+                     "%s: the remote's main branch is not known here, so this policy may be a "
+                     "stranger's own: fetch that branch (`git fetch origin "
+                     "+refs/heads/main:refs/remotes/origin/main`), or, where the commits are your "
+                     "own, give the policy by --policy or say `git config plumb.trustCheckout "
+                     "true`",
+                     context->policy.label);
+}
+
 // What the policy of a checkout or of a commit may decide, where a change may have chosen it: it
 // may be a stranger's own, or one of all those that the trusted branch ever had.
 static int confine(struct context *context, const char *commit, struct error *err)
@@ -295,10 +348,14 @@ static int confine(struct context *context, const char *commit, struct error *er
     repository_trusted(&trust, context->repository);
     if (trust.own)
         return 0;
+    context->nobodys = !trust.branch;
+    if (context->nobodys && *commit)
+        return say_nobodys(context, err);
     if (read_trusted(&context->trusted, &known, &same, context, commit, &trust, err))
         return -1;
     if (same)
         return 0;
+    context->foreign = !is_accepted(context, commit, &trust);
     if (policy_confine(&changed, &context->policy, known ? &context->trusted : NULL, err))
         return -1;
     if (changed || !known)
@@ -315,15 +372,9 @@ bool context_strangers(const struct context *context, const char *commit)
 
 int context_may_build(const struct context *context, const struct commit *commit, struct error *err)
 {
-    if (context->sandbox.active || context->asked != SANDBOX_UNSAID ||
-        !context_strangers(context, commit->id))
-        return 0;
-    return error_set(err,
-                     "no sandbox, and %.10s may be a stranger's pull request: %s; install "
-                     "bubblewrap and allow user namespaces, or, where the code is your own, say "
-                     "so: --sandbox=auto, or sandbox = auto in the trusted branch's policy, or "
-                     "`git config plumb.trustCheckout true`",
-                     commit->id, context->sandbox.reason);
+    if (context_strangers(context, commit->id))
+        return needs_sandbox(context, commit->id, err);
+    return context->foreign ? needs_sandbox(context, NULL, err) : 0;
 }
 
 int context_policy(struct context *context, const char *commit, struct error *err)
@@ -476,6 +527,8 @@ static int open_sandbox(struct context *context, struct error *err)
 
 int context_builder(struct context *context, struct error *err)
 {
+    if (context->nobodys)
+        return say_nobodys(context, err);
     if (open_overlay(context, err) || open_sandbox(context, err) ||
         toolchain_detect(&context->toolchain, &context->sandbox, err))
         return -1;
@@ -587,20 +640,44 @@ static void tell(void *context, const char *text)
     fprintf(stderr, "bench: %s\n", text);
 }
 
-int library_bench_start(struct library_bench *out, const char *library, const char *program,
-                        const char *kind, struct error *err)
+int context_sandbox_of(struct sandbox *out, char **checkout, const char *path, const char *asked,
+                       struct error *err)
 {
+    enum sandbox_mode mode = SANDBOX_UNSAID;
+    *checkout = NULL;
+    if (asked && sandbox_mode_parse(&mode, asked))
+        return error_set(err, "--sandbox=%.40s: is auto, require or off", asked);
+    if (repository_strangers(checkout, path, err) || sandbox_probe(out, mode, err))
+        return -1;
+    if (out->active || mode != SANDBOX_UNSAID || !*checkout)
+        return 0;
+    error_set(
+        err,
+        "no sandbox, and the checkout of %.300s may be a stranger's pull request: %s; install "
+        "bubblewrap and allow user namespaces, or, where the code is your own, say so: "
+        "--sandbox=auto, or `git config plumb.trustCheckout true`",
+        path, out->reason);
+    free(*checkout);
+    *checkout = NULL;
+    return -1;
+}
+
+int library_bench_start(struct library_bench *out, const char *library,
+                        const struct options *options, const char *kind, struct error *err)
+{
+    char *checkout;
     *out = (struct library_bench){.library = realpath(library, NULL)};
     if (!out->library)
         return error_set(err, "%s: %s", library, strerror(errno));
-    if (sandbox_probe(&out->sandbox, SANDBOX_AUTO, err))
+    if (context_sandbox_of(&out->sandbox, &checkout, out->library, options->sandbox, err))
         return -1;
+    free(checkout);
     if (!out->sandbox.active)
         fprintf(stderr, "plumb: no sandbox: %s\n", out->sandbox.reason);
     out->directory = xstrdup(out->library);
     *strrchr(out->directory, '/') = '\0';
     const char *const directories[] = {out->directory};
-    const struct bench_plan plan = {.program = program,
+    const struct bench_plan plan = {.program = options->bench,
                                     .kind = kind,
                                     .sandbox = &out->sandbox,
                                     .read_only = directories,

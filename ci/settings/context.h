@@ -81,6 +81,8 @@ struct context {
     struct repository *repository;
     struct policy policy;
     struct policy trusted; // of the trusted branch's tip, where the policy is held against it
+    bool foreign;          // `policy` is of no commit that the trusted branch has
+    bool nobodys;          // no trusted branch is known: nothing is built or measured by it
     struct store *store;
     struct sandbox sandbox;
     enum sandbox_mode asked;      // what of it was asked for, by the policy or by --sandbox
@@ -130,14 +132,16 @@ bool context_is_bare(const struct context *context); // there is no checkout
 // where it is no laxer than the trusted branch's at its tip (policy_confine()): a change may bring
 // a policy, or choose among all that the branch ever had by where it leaves it. What --seconds,
 // --kernel and --problem say becomes part of it, the last two as a comment at the end of
-// policy.text, so that every run says what it left out.
+// policy.text, so that every run says what it left out. Where no trusted branch is known, a
+// commit's policy is refused, and nothing is built or measured by that of a checkout.
 int context_policy(struct context *context, const char *commit, struct error *err);
 
 // The commit may be a stranger's: the repository is not the user's own, and the trusted branch does
 // not have it.
 bool context_strangers(const struct context *context, const char *commit);
-// -1 when there must be a sandbox to build this commit, because it may be a stranger's, and there
-// is none. Who says auto, by --sandbox or in a policy that counts, says that none is needed.
+// -1 when there must be a sandbox to build this commit, because it or the policy, whose command
+// builds it, may be a stranger's, and there is none. Who says auto, by --sandbox or in a policy
+// that counts, says that none is needed.
 int context_may_build(const struct context *context, const struct commit *commit,
                       struct error *err);
 
@@ -178,16 +182,24 @@ int context_lister(struct bench **out, struct context *context, const char *cons
 int context_bench(struct bench **out, struct context *context, const struct context_device *device,
                   const char *const *directories, size_t directory_count, struct error *err);
 
-// A bench for one library that a command names, which needs no policy: in the sandbox where there
-// is one, and where there is none that is said. The caller stops it, also when it did not start.
+// The sandbox for what a command runs without a policy: the file or folder at `path`. `asked`: what
+// --sandbox says, or NULL. *checkout: the root of the checkout that it lies in, if that may be a
+// stranger's, else NULL; the caller frees it. -1: it may be one's, there is no sandbox, and nobody
+// said that it needs none.
+int context_sandbox_of(struct sandbox *out, char **checkout, const char *path, const char *asked,
+                       struct error *err);
+
+// A bench for one library that a command names, by options' bench and sandbox: in the sandbox where
+// there is one, and where there is none that is said. The caller stops it, also when it did not
+// start.
 struct library_bench {
     struct sandbox sandbox;
     char *library; // its absolute path
     char *directory;
     struct bench *bench;
 };
-int library_bench_start(struct library_bench *out, const char *library, const char *program,
-                        const char *kind, struct error *err);
+int library_bench_start(struct library_bench *out, const char *library,
+                        const struct options *options, const char *kind, struct error *err);
 void library_bench_stop(struct library_bench *bench);
 
 // The first step of it (bench_begin()): policy and index of the device are enough.

@@ -25,29 +25,78 @@ enum { NAMES_SHOWN = 6, PROCESSES_MAX = 4096 };
 
 // ---- the program ----
 
-static void set_number(const char *name, uint64_t value)
+// What the program is told, as NAME=value.
+static const char **settings_of(const struct capture_program *p, size_t *count, struct arena *arena)
 {
-    char text[24];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    setenv(name, text, 1);
+    enum { SETTINGS = 8 };
+    const char **out = arena_alloc(arena, SETTINGS * sizeof(*out));
+    size_t n = 0;
+    out[n++] = arena_printf(arena, "PLUMB_CAPTURE=%s", p->folder);
+    out[n++] = arena_printf(arena, "CUDA_INJECTION64_PATH=%s", p->library);
+    out[n++] = arena_printf(arena, "NVTX_INJECTION64_PATH=%s", p->library);
+    out[n++] = arena_printf(arena, "PLUMB_CAPTURE_LIMIT=%llu", (unsigned long long)p->limit_bytes);
+    out[n++] = "PLUMB_CAPTURE_TIMES=1";
+    if (p->kernel)
+        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_KERNEL=%s", p->kernel);
+    if (p->range)
+        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_RANGE=%s", p->range);
+    if (p->launch)
+        out[n++] = arena_printf(arena, "PLUMB_CAPTURE_LAUNCH=%llu", (unsigned long long)p->launch);
+    *count = n;
+    return out;
+}
+
+// What a program needs to be found and to find its libraries; nothing else of the user's.
+static const char *const *inner_environment(const char *const *settings, size_t count,
+                                            struct arena *arena)
+{
+    static const char *const passed[] = {"PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH",
+                                         "CUDA_VISIBLE_DEVICES"};
+    const char **out = arena_alloc(arena, (count + ARRAY_COUNT(passed) + 2) * sizeof(*out));
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
+        const char *value = getenv(passed[i]);
+        if (value)
+            out[n++] = arena_printf(arena, "%s=%s", passed[i], value);
+    }
+    out[n++] = "HOME=/tmp";
+    memcpy(out + n, settings, count * sizeof(*out));
+    return out;
+}
+
+static const char *const *confined(const struct capture_program *p, const char *const *settings,
+                                   size_t count, const char *const *argv, struct arena *arena)
+{
+    struct sandbox_bind *binds = arena_alloc(arena, (p->shown_count + 2) * sizeof(*binds));
+    struct sandbox_view view = {.binds = binds,
+                                .bind_count = p->shown_count + 2,
+                                .env = inner_environment(settings, count, arena),
+                                .directory = p->directory,
+                                .gpu = true};
+    for (size_t i = 0; i < p->shown_count; i++)
+        binds[i] = (struct sandbox_bind){.from = p->shown[i], .to = p->shown[i]};
+    binds[p->shown_count] = (struct sandbox_bind){.from = p->library, .to = p->library};
+    binds[p->shown_count + 1] =
+        (struct sandbox_bind){.from = p->folder, .to = p->folder, .writable = true};
+    return sandbox_argv(p->sandbox, &view, argv, arena);
 }
 
 static void become(const struct capture_program *p)
 {
-    char **argv = xcalloc(p->word_count + 1, sizeof(*argv));
-    for (size_t i = 0; i < p->word_count; i++)
-        argv[i] = xstrdup(p->words[i]);
-    setenv("PLUMB_CAPTURE", p->folder, 1);
-    setenv("CUDA_INJECTION64_PATH", p->library, 1);
-    setenv("NVTX_INJECTION64_PATH", p->library, 1);
-    if (p->kernel)
-        setenv("PLUMB_CAPTURE_KERNEL", p->kernel, 1);
-    if (p->range)
-        setenv("PLUMB_CAPTURE_RANGE", p->range, 1);
-    if (p->launch)
-        set_number("PLUMB_CAPTURE_LAUNCH", p->launch);
-    set_number("PLUMB_CAPTURE_LIMIT", p->limit_bytes);
-    set_number("PLUMB_CAPTURE_TIMES", 1);
+    struct arena arena = {0};
+    size_t count;
+    const char **settings = settings_of(p, &count, &arena);
+    const char **words = arena_alloc(&arena, (p->word_count + 1) * sizeof(*words));
+    memcpy(words, p->words, p->word_count * sizeof(*words));
+    const char *const *line = p->sandbox ? confined(p, settings, count, words, &arena) : words;
+    size_t length = 0;
+    while (line[length])
+        length++;
+    char **argv = arena_alloc(&arena, (length + 1) * sizeof(*argv));
+    for (size_t i = 0; i < length; i++)
+        argv[i] = arena_strdup(&arena, line[i]);
+    for (size_t i = 0; i < count && !p->sandbox; i++)
+        putenv(arena_strdup(&arena, settings[i]));
     if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
         execvp(argv[0], argv);
     fprintf(stderr, "plumb: %s: %s\n", argv[0], strerror(errno));

@@ -9,11 +9,17 @@
 #include "model/record/record.h"
 #include "model/record/survey.h"
 #include "model/result.h"
+#include "runner/child/sandbox.h"
 
-// A program of the user's own, run as it is: no sandbox, no limits.
+// A program of the user's own, run as it is: no sandbox, no limits. Or one of a checkout that may
+// be a stranger's, in the sandbox.
 struct capture_program {
     const char *const *words; // and their count
     size_t word_count;
+    const struct sandbox *sandbox; // NULL: none
+    const char *directory;         // in the sandbox; NULL: /tmp
+    const char *const *shown;      // what the sandbox shows beside the system, to read
+    size_t shown_count;
     const char *folder, *library; // where it writes, and what it loads
     const char *kernel, *range;   // what is recorded; NULL
     uint64_t launch, limit_bytes; // launch 0: one of each shape

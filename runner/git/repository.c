@@ -391,21 +391,23 @@ static int is_strangers(bool *out, const struct repository *repository, struct e
     return status;
 }
 
-// Does the checkout at `root`, if it is one, have the path from a stranger's commit? A look that
-// fails is -1, and no answer.
-static int checkout_brought(bool *out, const char *root, const char *path, struct error *err)
+// Does the checkout at `root`, if it is one, have the path from a stranger's commit? Where `built`,
+// also what git does not know there may be made of that commit. A look that fails is -1, and no
+// answer.
+static int checkout_brought(bool *out, const char *root, const char *path, bool built,
+                            struct error *err)
 {
     struct repository outer = {.directory = xstrdup(root)};
     struct stat there;
     char *git = xprintf("%s/.git", root);
-    bool tracked = false;
+    bool tracked = built;
     int status = 0;
     *out = false;
     if (lstat(git, &there) == 0)
         status = open_checkout(&outer.git, git, err);
-    if (status == 0 && outer.git)
+    if (status == 0 && outer.git && !built)
         status = repository_tracks(&tracked, &outer, path + strlen(root) + 1, err);
-    if (status == 0 && tracked)
+    if (status == 0 && outer.git && tracked)
         status = is_strangers(out, &outer, err);
     git_repository_free(outer.git);
     free(git);
@@ -421,9 +423,26 @@ static int is_brought(bool *out, const char *path, struct error *err)
     *out = false;
     for (char *slash; status == 0 && !*out && (slash = strrchr(root, '/')) && slash > root;) {
         *slash = '\0';
-        status = checkout_brought(out, root, path, err);
+        status = checkout_brought(out, root, path, false, err);
     }
     free(root);
+    return status;
+}
+
+int repository_strangers(char **root, const char *path, struct error *err)
+{
+    char *real = realpath(path, NULL), *inside = xprintf("%s/.", real ? real : "");
+    bool found = false;
+    int status = 0;
+    start_libgit2(); // counted, as in repository_open()
+    for (char *slash; status == 0 && !found && (slash = strrchr(inside, '/')) && slash > inside;) {
+        *slash = '\0';
+        status = checkout_brought(&found, inside, NULL, true, err);
+    }
+    *root = found ? inside : NULL;
+    if (!found)
+        free(inside);
+    free(real);
     return status;
 }
 

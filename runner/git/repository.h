@@ -57,6 +57,9 @@ enum brought {
     BROUGHT_ANYTHING // for what is read as well
 };
 int repository_refuse_brought(const char *path, enum brought what, struct error *err);
+// The root of the innermost checkout around the file or folder, of those whose commit may be a
+// stranger's: what lies there may have been built of it. NULL: it lies in none. Caller frees.
+int repository_strangers(char **root, const char *path, struct error *err);
 
 // Who git's configuration says the user is, with all of its files, includes and worktrees; in the
 // arena. The error says how to set it.

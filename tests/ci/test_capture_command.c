@@ -4,6 +4,7 @@
 // in it would leave: `plumb capture` prints its kernels and shows records, and a policy's capture
 // is built, listed and gated.
 #include "model/record/survey.h"
+#include "runner/child/sandbox.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_plumb.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct plumb_outcome outcome;
 static char *folder;
@@ -79,6 +81,42 @@ static void what_a_program_says_of_itself_is_made_harmless(void **state)
     assert_null(strstr(text, "[gate]"));
     free(text);
     free(path);
+}
+
+// What lies in a checkout that may be a stranger's runs in the sandbox, and leaves records.
+static void program_of_a_checkout_that_may_be_a_strangers_is_confined(void **state)
+{
+    struct sandbox sandbox;
+    struct error err;
+    if (sandbox_probe(&sandbox, SANDBOX_REQUIRE, &err))
+        skip_without("sandbox", err.text);
+    char *text =
+        xprintf("cd '%s' && rm -rf theirs && mkdir theirs && cd theirs && git init -q . && "
+                "git remote add origin https://example.org/x && sed 's|" SEEDS
+                "||' ../program.sh >program.sh && cp " SEEDS "survey.txt " SEEDS
+                "captured.record . && echo secret >../kept && echo 'cat ../kept; echo "
+                "token: $TOKEN_OF_CI.; touch left; :' >theirs.sh && sed -i '1i . "
+                "./theirs.sh' program.sh",
+                folder);
+    assert_int_equal(system(text), 0);
+    free(text);
+    setenv("TOKEN_OF_CI", "hunter2", 1);
+    char *theirs = xprintf("%s/theirs", folder);
+    PLUMB_EXPECT(&outcome, theirs, CONCLUDE_OK, "the program runs in the sandbox", "capture", "-k",
+                 "soft*", "-o", "../one", "--", "sh", "program.sh", "128", "5");
+    plumb_said(&outcome, CONCLUDE_OK, "token: .");
+    plumb_said(&outcome, CONCLUDE_OK, "said by the program: soft*");
+    plumb_said(&outcome, CONCLUDE_OK, "program    sh: exit code 5");
+    plumb_said(&outcome, CONCLUDE_OK, "one/record.7");
+    assert_null(strstr(outcome.output, "secret"));
+    text = xprintf("%s/left", theirs);
+    assert_int_not_equal(access(text, F_OK), 0);
+    PLUMB_EXPECT(&outcome, theirs, CONCLUDE_OK, "token: hunter2.", "capture", "--sandbox", "off",
+                 "--", "sh", "program.sh", "128");
+    assert_int_equal(access(text, F_OK), 0);
+    unsetenv("TOKEN_OF_CI");
+    free(text);
+    free(theirs);
 }
 
 static void a_program_without_cuda_is_told(void **state)
@@ -348,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_names_kernels_and_what_cannot_be_recorded),
         cmocka_unit_test(what_a_program_says_of_itself_is_made_harmless),
+        cmocka_unit_test(program_of_a_checkout_that_may_be_a_strangers_is_confined),
         cmocka_unit_test(a_program_without_cuda_is_told),
         cmocka_unit_test(a_record_is_kept_shown_and_compared),
         cmocka_unit_test(sections_are_written_for_what_takes_time),

@@ -67,12 +67,19 @@ static void assert_gates(const char *file, const char *cut, const char *variable
         fail_msg("%s: exit %d; see %s/test.log", file, code, repo.directory);
 }
 
+// As GitLab's clone of a merge request, which has no branch, until the job fetches one.
 static void gitlab_gates(void **state)
 {
+    assert_int_equal(shell("git branch -f trunk origin/main && git remote add origin \"$PWD\" && "
+                           "git update-ref -d refs/remotes/origin/main"),
+                     0);
     assert_gates("ci/examples/gitlab.yml",
                  "/^  [a-z]/ { on = /^  script:/ } on && sub(/^    - /, \"\")",
-                 "CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse base) "
+                 "CI_DEFAULT_BRANCH=trunk CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse base) "
                  "CI_COMMIT_SHA=$(git rev-parse HEAD)");
+    assert_int_equal(shell("git remote remove origin && "
+                           "git update-ref refs/remotes/origin/main trunk"),
+                     0);
 }
 
 static void buildkite_gates(void **state)
@@ -92,11 +99,11 @@ static void jenkins_gates(void **state)
 
 static void the_action_gates_and_fills_the_summary(void **state)
 {
-    assert_gates(
-        ".github/actions/gate/action.yml",
-        "on { sub(/^ +/, \"\"); print } /run: [|]/ { blocks++; on = blocks == 2 }",
-        "GITHUB_STEP_SUMMARY=summary BASE=$(git rev-parse origin/main) HEAD=HEAD OUT=plumb-report "
-        "OPTIONS=--quiet");
+    assert_gates(".github/actions/gate/action.yml",
+                 "on { sub(/^ +/, \"\"); print } /run: [|]/ { blocks++; on = blocks == 2 }",
+                 "GITHUB_STEP_SUMMARY=summary DEFAULT=main BASE=$(git rev-parse origin/main) "
+                 "HEAD=HEAD OUT=plumb-report "
+                 "OPTIONS=--quiet");
     assert_int_equal(shell("grep -q 'plumb: ' summary"), 0);
     // What a pull request is called must not become a command.
     assert_int_equal(

@@ -9,6 +9,7 @@
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -111,6 +112,56 @@ static void other_commands_need_one_too(void **state)
                  "k/8x8x8:fp32", "--good", base, "--bad", slower);
 }
 
+// A commit that the main branch has, built by the command of a policy that it does not have.
+static void policy_that_the_main_branch_does_not_have_needs_one(void **state)
+{
+    static const char said[] = ", which says what is run, may be a stranger's pull request";
+    const char *slower = repo.ids[REPO_SLOWER], *base = repo.ids[REPO_MERGE];
+    char *path = xprintf("%s/ci/plumb.cfg", repo.directory), *kept = policy;
+    char *make =
+        xprintf("cd '%s' && mkdir -p ci && git checkout -q --detach %s", repo.directory, base);
+    assert_int_equal(system(make), 0);
+    free(make);
+    policy = path;
+    write_policy("");
+    helper_remote(repo.directory, slower);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "run", "--dry-run", base);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "list", "kernels", base);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "bisect", "--series", "k/8x8x8:fp32", "--good",
+                 base, "--bad", slower);
+    PLUMB_EXPECT(&outcome, repo.directory, 0, "", "run", "--dry-run", "--policy", path, base);
+    policy = kept;
+    free(path);
+    make = xprintf("cd '%s' && rm -r ci && git checkout -q main", repo.directory);
+    assert_int_equal(system(make), 0);
+    free(make);
+}
+
+// A library, or a program, of a checkout: no commit says what was built there.
+static void what_was_built_in_a_checkout_needs_one(void **state)
+{
+    static const char said[] = "may be a stranger's pull request: bubblewrap does not work here";
+    char *library = xprintf("%s/theirs.so", repo.directory);
+    char *leave =
+        xprintf("cd '%s' && git checkout -q --detach %s", repo.directory, repo.ids[REPO_SLOWER]);
+    assert_int_equal(system(leave), 0);
+    free(leave);
+    helper_write_text(library, "x");
+    helper_remote(repo.directory, repo.ids[REPO_MERGE]); // which is not what is checked out
+    PLUMB_EXPECT(&outcome, tools, 4, said, "record", "make", library, "--kernel", "k", "--problem",
+                 "8x8x8:bf16", "--output", "k.record");
+    PLUMB_EXPECT(&outcome, tools, 4, said, "select", "8x8x8:fp32", "--trial", library);
+    PLUMB_EXPECT(&outcome, tools, 4, said, "capture", "--", "sh", library);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "capture", "--", "true");
+    PLUMB_EXPECT(&outcome, tools, 0, "exit code 0", "capture", "--", "true");
+    PLUMB_EXPECT(&outcome, repo.directory, 0, "exit code 0", "capture", "--sandbox", "auto", "--",
+                 "true");
+    helper_remote(repo.directory, repo.ids[REPO_SLOWER]);
+    PLUMB_EXPECT(&outcome, repo.directory, 0, "exit code 0", "capture", "--", "true");
+    remove(library);
+    free(library);
+}
+
 static void what_it_has_needs_none(void **state)
 {
     write_policy("");
@@ -159,6 +210,8 @@ int main(void)
         cmocka_unit_test(repository_without_a_remote_needs_none),
         cmocka_unit_test(what_the_main_branch_does_not_have_needs_one),
         cmocka_unit_test(other_commands_need_one_too),
+        cmocka_unit_test(policy_that_the_main_branch_does_not_have_needs_one),
+        cmocka_unit_test(what_was_built_in_a_checkout_needs_one),
         cmocka_unit_test(what_it_has_needs_none),
         cmocka_unit_test(its_owner_may_say_so),
         cmocka_unit_test(required_is_required_of_everyone),

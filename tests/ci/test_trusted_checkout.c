@@ -59,6 +59,15 @@ static void configure(const char *value)
     helper_configure(repo.directory, "plumb.trustCheckout", value);
 }
 
+#define COMMIT "git -c user.name=t -c user.email=t@example.org commit -qm x"
+
+static void shell(const char *words)
+{
+    char *line = xprintf("cd '%s' && %s", repo.directory, words);
+    assert_int_equal(system(line), 0);
+    free(line);
+}
+
 static void repository_without_a_remote_is_ones_own(void **state)
 {
     list();
@@ -85,6 +94,43 @@ static void policy_of_the_trusted_branch_counts(void **state)
     assert_non_null(strstr(outcome.output, "given: secret."));
     assert_null(strstr(outcome.output, "is not that of"));
     add_remote(repo.ids[REPO_START]);
+}
+
+// A clone of nothing but a pull request: what its policy says is its own word, whatever commit of
+// it one asks.
+static void clone_that_knows_no_main_branch_judges_nothing(void **state)
+{
+    static const char said[] = "the remote's main branch is not known here";
+    char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT];
+    const char *parents[] = {repo.ids[REPO_MERGE], first};
+    const struct helper_file files[] = {{"ci/plumb.cfg", hostile, 0}, {"README.md", "hello", 0}};
+    helper_repo_commit(first, repo.directory, "alone", parents, 1, 110, "one\n", &files[0], 1);
+    helper_repo_commit(second, repo.directory, "alone", &parents[1], 1, 111, "two\n", &files[1], 1);
+    char *path = xprintf("%s/ci/plumb.cfg", repo.directory);
+    add_remote(first);
+    shell("git update-ref -d refs/remotes/origin/main");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "gate", "--head", second);
+    plumb_said(&outcome, 4, "git fetch origin +refs/heads/main:refs/remotes/origin/main");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "gate", "--head", second, "--base", first,
+                 "--merge-base");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "gate", "--head", second, "--base", first,
+                 "--join", "parts.db");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "study", "--base", first, "--head", second);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "run", second);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "run", "--dry-run", "alone~1..alone");
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "list", "kernels", second);
+    PLUMB_EXPECT(&outcome, repo.directory, 4, said, "bisect", "--series", "k/8x8x8:fp32", "--good",
+                 first, "--bad", second);
+    assert_null(strstr(outcome.output, "secret"));
+    // Who calls may say which policy counts; and what only reads goes on.
+    PLUMB_EXPECT(&outcome, repo.directory, 3, "given: secret.", "gate", "--head", second,
+                 "--policy", path);
+    PLUMB_EXPECT(&outcome, repo.directory, 0, "", "status");
+    shell("git update-ref refs/remotes/origin/HEAD alone"); // of whatever name it is
+    list();
+    assert_null(strstr(outcome.output, said));
+    shell("git update-ref -d refs/remotes/origin/HEAD");
+    free(path);
 }
 
 static void user_may_say_that_a_checkout_is_theirs(void **state)
@@ -125,13 +171,6 @@ static void base_that_nobody_accepted_is_confined(void **state)
     add_remote(repo.ids[REPO_START]);
 }
 
-static void shell(const char *words)
-{
-    char *line = xprintf("cd '%s' && %s", repo.directory, words);
-    assert_int_equal(system(line), 0);
-    free(line);
-}
-
 // The name of a tag begins where it likes; git finds it by a short name that looks whole.
 static void tag_is_no_branch_of_a_remote(void **state)
 {
@@ -158,8 +197,6 @@ static void base_that_a_tag_is_called_too_ends_a_gate(void **state)
     plumb_said(&outcome, 4, "type the whole name, for instance refs/heads/main");
     shell("git tag -d main >/dev/null");
 }
-
-#define COMMIT "git -c user.name=t -c user.email=t@example.org commit -qm x"
 
 // A link may lead to files that are somebody's, and a store or cache may say anything.
 static void nothing_is_written_through_links_or_believed_that_came_with_a_commit(void **state)
@@ -194,6 +231,21 @@ static void nothing_is_written_through_links_or_believed_that_came_with_a_commit
                    repo.directory);
     assert_int_equal(system(make), 0);
     free(make);
+}
+
+static void capture_writes_through_no_link_of_a_commit(void **state)
+{
+    char *place = xprintf("%s/captured", repo.directory);
+    shell("mkdir -p captured/ci outside && ln -s ../../outside/kept captured/ci/plumb.cfg && "
+          "ln -s ../outside captured/records && echo precious >outside/kept && "
+          "git add -f captured && " COMMIT);
+    add_remote(repo.ids[REPO_START]);
+    PLUMB_EXPECT(&outcome, place, 4, "records: a link that came with", "capture", "--sandbox",
+                 "auto", "-k", "x", "-o", "records", "--", "true");
+    PLUMB_EXPECT(&outcome, place, 4, "ci/plumb.cfg: a link that came with", "capture", "--sandbox",
+                 "auto", "--write", "--", "true");
+    shell("[ \"$(ls outside)\" = kept ] && [ \"$(cat outside/kept)\" = precious ]");
+    free(place);
 }
 
 // Its configuration would be the commit's: plumb.trustCheckout, and no remote.
@@ -320,12 +372,14 @@ int main(void)
         cmocka_unit_test(repository_without_a_remote_is_ones_own),
         cmocka_unit_test(checkout_that_may_be_a_strangers_is_confined),
         cmocka_unit_test(policy_of_the_trusted_branch_counts),
+        cmocka_unit_test(clone_that_knows_no_main_branch_judges_nothing),
         cmocka_unit_test(user_may_say_that_a_checkout_is_theirs),
         cmocka_unit_test(base_that_nobody_accepted_is_confined),
         cmocka_unit_test(tag_is_no_branch_of_a_remote),
         cmocka_unit_test(base_that_a_tag_is_called_too_ends_a_gate),
         cmocka_unit_test(what_plumb_keeps_cannot_come_from_a_commit),
         cmocka_unit_test(nothing_is_written_through_links_or_believed_that_came_with_a_commit),
+        cmocka_unit_test(capture_writes_through_no_link_of_a_commit),
         cmocka_unit_test(repository_in_a_commit_is_none),
         cmocka_unit_test(trust_and_sandbox_only_get_stricter),
     };
