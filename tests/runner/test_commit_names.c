@@ -185,6 +185,22 @@ static void tag_named_like_the_trusted_branch_is_not_trusted(void **state)
     }
 }
 
+static void checkout_around_a_file_is_found_by_whose_it_is(void **state)
+{
+    struct error err;
+    char *root, *file = xprintf("%s/kernels", repo.directory);
+    helper_remote(repo.directory, own);
+    assert_int_equal(repository_strangers(&root, file, &err), 0);
+    assert_null(root); // the branch has what is checked out
+    helper_remote(repo.directory, repo.ids[REPO_START]);
+    assert_int_equal(repository_strangers(&root, file, &err), 0);
+    assert_string_equal(root, repo.directory);
+    free(root);
+    assert_int_equal(repository_strangers(&root, "/usr", &err), 0);
+    assert_null(root);
+    free(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +211,7 @@ int main(void)
         cmocka_unit_test(whole_name_or_id_is_no_short_one),
         cmocka_unit_test(tag_called_head_is_not_head),
         cmocka_unit_test(tag_named_like_the_trusted_branch_is_not_trusted),
+        cmocka_unit_test(checkout_around_a_file_is_found_by_whose_it_is),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
