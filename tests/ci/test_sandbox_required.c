@@ -3,6 +3,7 @@
 // A gate of what may be a stranger's pull request needs a sandbox, unless somebody who may says
 // otherwise. Where bubblewrap makes no namespaces; a dry run, which stops at the same place.
 // Label: unsanitized
+#include "ci/settings/context.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_remote.h"
@@ -162,6 +163,25 @@ static void what_was_built_in_a_checkout_needs_one(void **state)
     free(library);
 }
 
+static void checkout_of_what_is_run_is_said(void **state)
+{
+    struct sandbox sandbox;
+    struct error err;
+    char *checkout, *file = xprintf("%s/kernels", repo.directory);
+    helper_remote(repo.directory, repo.ids[REPO_START]);
+    assert_int_equal(context_sandbox_of(&sandbox, &checkout, file, "auto", &err), 0);
+    assert_string_equal(checkout, repo.directory);
+    assert_false(sandbox.active);
+    free(checkout);
+    assert_int_equal(context_sandbox_of(&sandbox, &checkout, file, NULL, &err), -1);
+    assert_null(checkout);
+    assert_int_equal(context_sandbox_of(&sandbox, &checkout, tools, NULL, &err), 0);
+    assert_null(checkout);
+    assert_int_equal(context_sandbox_of(&sandbox, &checkout, tools, "sometimes", &err), -1);
+    assert_string_equal(err.text, "--sandbox=sometimes: is auto, require or off");
+    free(file);
+}
+
 static void what_it_has_needs_none(void **state)
 {
     write_policy("");
@@ -211,6 +231,7 @@ int main(void)
         cmocka_unit_test(what_the_main_branch_does_not_have_needs_one),
         cmocka_unit_test(other_commands_need_one_too),
         cmocka_unit_test(policy_that_the_main_branch_does_not_have_needs_one),
+        cmocka_unit_test(checkout_of_what_is_run_is_said),
         cmocka_unit_test(what_was_built_in_a_checkout_needs_one),
         cmocka_unit_test(what_it_has_needs_none),
         cmocka_unit_test(its_owner_may_say_so),

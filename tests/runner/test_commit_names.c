@@ -187,7 +187,6 @@ static void tag_named_like_the_trusted_branch_is_not_trusted(void **state)
 
 static void checkout_around_a_file_is_found_by_whose_it_is(void **state)
 {
-    struct error err;
     char *root, *file = xprintf("%s/kernels", repo.directory);
     helper_remote(repo.directory, own);
     assert_int_equal(repository_strangers(&root, file, &err), 0);
