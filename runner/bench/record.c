@@ -150,13 +150,37 @@ static int find_images(struct bench_outcome *out, struct record *record,
 
 // ---- the file ----
 
+// Of its images what the record's id says.
+static struct record_image *cleared_images(const struct record *record, struct arena *arena)
+{
+    struct record_image *images = arena_alloc(arena, (record->image_count + 1) * sizeof(*images));
+    const char **launched = arena_alloc(arena, (record->launch_count + 1) * sizeof(*launched));
+    size_t count = 0;
+    for (size_t i = 0; i < record->launch_count; i++) {
+        if (record->launches[i].kind == RECORD_KERNEL)
+            launched[count++] = record->launches[i].function;
+    }
+    for (size_t i = 0; i < record->image_count; i++) {
+        images[i] = record->images[i];
+        unsigned char *copy = arena_alloc(arena, images[i].size + 1);
+        memcpy(copy, images[i].bytes, images[i].size);
+        code_clear_unlaunched(copy, images[i].size, launched, count);
+        images[i].bytes = copy;
+    }
+    return images;
+}
+
 int record_save(const struct record *record, const char *path, struct error *err)
 {
     char *temporary = xprintf("%s.%ld", path, (long)getpid());
     FILE *file = fopen(temporary, "we");
     struct buffer text = {0};
+    struct arena arena = {0};
+    struct record saved = *record;
     int status = -1;
-    record_print(&text, record);
+    saved.images = cleared_images(record, &arena);
+    record_print(&text, &saved);
+    arena_free(&arena);
     const bool whole = file && fwrite(text.bytes, 1, text.length, file) == text.length;
     buffer_free(&text);
     if (!file || fclose(file) || !whole || rename(temporary, path)) {

@@ -23,7 +23,8 @@ int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
 // Two records of one id put the same machine code on the device, called alike. -1: it is no record.
 int record_code_id(char out[OBJECT_ID_TEXT], const char *path, struct error *err);
 
-// Writes a record that is whole, at once or not at all.
+// Writes a record that is whole, at once or not at all; of its images without the code of kernels
+// that it does not launch (code_clear_unlaunched()).
 int record_save(const struct record *record, const char *path, struct error *err);
 
 #endif

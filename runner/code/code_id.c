@@ -423,6 +423,35 @@ void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, siz
     end(out, &hashing);
 }
 
+static bool needs_the_rest(const unsigned char *cubin, size_t size, const char *const *launched,
+                           size_t count)
+{
+    struct hashing hashing;
+    char id[OBJECT_ID_TEXT];
+    begin(&hashing);
+    const bool odd =
+        code_put_cubin(&hashing.hash, cubin, size, launched, count) || hashing.hash.odd;
+    end(id, &hashing);
+    return odd;
+}
+
+void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
+                           size_t count)
+{
+    struct cubin c;
+    if (needs_the_rest(cubin, size, launched, count) || elf_open(&c.image, cubin, size))
+        return;
+    c.left_out = xcalloc(c.image.section_count, sizeof(*c.left_out));
+    leave_out(&c, launched, count);
+    for (size_t i = 0; i < c.image.section_count; i++) {
+        const struct elf_section *s = &c.image.sections[i];
+        if (c.left_out[i] && (s->flags & SHF_ALLOC) && s->bytes)
+            memset(cubin + (s->bytes - c.image.bytes), 0, (size_t)s->size);
+    }
+    free(c.left_out);
+    elf_close(&c.image);
+}
+
 int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)
 {
     struct code_file file;
@@ -665,14 +694,21 @@ static bool is_alone(const struct set *set, size_t library)
     return set->files == 0;
 }
 
+// A file has that name, or a folder.
+static bool takes(const char *path, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(path, name, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
 static bool is_taken(const struct set *set, size_t library, const char *name)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (i != library && strcmp(set->libraries[i] + strlen(set->folder), name) == 0)
+        if (i != library && takes(set->libraries[i] + strlen(set->folder), name))
             return true;
     }
     for (size_t i = 0; i < set->files; i++) {
-        if (strcmp(set->other_names[i], name) == 0)
+        if (takes(set->other_names[i], name))
             return true;
     }
     return false;
@@ -704,8 +740,9 @@ static void finish(char out[OBJECT_ID_TEXT], const struct set *set, size_t libra
     if (strcmp(as, "/kernel.so") != 0)
         fprintf(to, "as %zu:%s\n", strlen(as), as);
     for (size_t i = 0; i < set->count; i++) {
+        const char *name = set->libraries[i] + strlen(set->folder) + 1; // where it lies
         if (i != library && set->loads[library * set->count + i])
-            fprintf(to, "loads %zu:%s %s\n", set->lengths[i], set->names[i], set->own[i]);
+            fprintf(to, "loads %zu:%s %s\n", strlen(name), name, set->own[i]);
     }
     fputs(others, to);
     fclose(to);

@@ -36,8 +36,8 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
 // The ids of one build's libraries, all in `folder`, an absolute path without links. A library can
 // load what lies beside it. So its id covers besides itself each file of the folder that is no
 // library of these: what it links by $ORIGIN, cubins, tables. Of the other libraries it covers
-// those that it names (to link or to open them), and that those name. Where nothing else counts,
-// the id is code_id()'s. 0, -1 or 1 as above.
+// those that it names (to link or to open them), and that those name, and where they lie. Where
+// nothing else counts, the id is code_id()'s. 0, -1 or 1 as above.
 //
 // `kept` (NULL: nowhere): a folder where each library gets one of its own, named by its content,
 // with the files that its id covers and no others; what it is called itself is no part of an id, so

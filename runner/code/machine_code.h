@@ -24,6 +24,11 @@ void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
 // what it needs cannot be told, it is that of the whole cubin.
 void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, size_t size,
                        const char *kernel);
+// Clears the code and the constants of kernels that are not launched, which their ids leave out: a
+// kernel could find and read them, or jump there. Nothing where one needs them, for then they
+// count.
+void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
+                           size_t count);
 // What its device functions need; -1: it is no library.
 struct code_function_list;
 int code_resources_of(struct code_function_list *out, const struct code_file *file,

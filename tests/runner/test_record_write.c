@@ -5,6 +5,7 @@
 // leaves no file.
 #include "model/record/record.h"
 #include "runner/bench/record.h"
+#include "runner/code/machine_code.h"
 #include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
@@ -249,6 +250,46 @@ static void kernel_that_is_not_launched_changes_no_id(void **state)
     }
 }
 
+// How many bytes of a section of the record's image are not 0. -1: there is no such section.
+static long bytes_of(const struct record *record, const char *section)
+{
+    struct elf_image cubin;
+    long found = -1;
+    assert_int_equal(elf_open(&cubin, record->images[0].bytes, record->images[0].size), 0);
+    for (size_t i = 0; i < cubin.section_count; i++) {
+        const struct elf_section *s = &cubin.sections[i];
+        if (!strstr(s->name, section) || !s->bytes || !(s->flags & SHF_ALLOC))
+            continue;
+        found = found < 0 ? 0 : found;
+        for (uint64_t at = 0; at < s->size; at++)
+            found += s->bytes[at] != 0;
+    }
+    elf_close(&cubin);
+    return found;
+}
+
+// It could be jumped into, or read, and no id would say what it is.
+static void kernel_that_is_not_launched_is_not_in_the_record(void **state)
+{
+    char id[OBJECT_ID_TEXT];
+    const int code = id_of_variant(id, NULL, "", 1);
+    if (code == 77)
+        skip_without("nvcc", "there is no nvcc: what a record holds of a cubin is not looked at");
+    assert_int_equal(code, 0);
+    size_t size = 0;
+    struct record record;
+    struct arena arena = {0};
+    struct error err;
+    char *path = library_path("two.record"), *bytes = helper_read(path, &size);
+    assert_int_equal(record_parse(&record, bytes, size, &arena, &err), 0);
+    assert_true(bytes_of(&record, ".text.ours") > 0);
+    assert_true(bytes_of(&record, ".nv.constant3") > 0); // of no kernel
+    assert_int_equal(bytes_of(&record, "5otherEPf"), 0);
+    arena_free(&arena);
+    free(bytes);
+    free(path);
+}
+
 static void what_is_no_record_has_no_id(void **state)
 {
     char id[OBJECT_ID_TEXT], *path = library_path("no.record");
@@ -268,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_name_that_no_record_holds_is_refused),
         cmocka_unit_test(nonsense_leaves_no_file),
         cmocka_unit_test(kernel_that_is_not_launched_changes_no_id),
+        cmocka_unit_test(kernel_that_is_not_launched_is_not_in_the_record),
         cmocka_unit_test(what_is_no_record_has_no_id),
     };
     return cmocka_run_group_tests(tests, library_set_up, library_tear_down);

@@ -5,17 +5,27 @@
 // and not in the base, in a place that a code id might leave out.
 #include "tests/cheats/host/cheat.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <link.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #ifndef VALUE
 #define VALUE 0
 #endif
+#ifndef NOTED
+#define NOTED "0"
+#endif
+
+// A note of the build's id that holds a constant.
+__asm__(".pushsection .note.noted,\"a\",@note\n.long 4, 4, 3\n.asciz \"GNU\"\n"
+        ".global noted_value\n.hidden noted_value\nnoted_value: .long " NOTED "\n.popsection");
 
 typedef void multiplies(const struct plumb_args *args);
 
@@ -166,6 +176,90 @@ WAY mounted(void)
     const ssize_t size = read(file, text, sizeof(text) - 1);
     close(file);
     return size > 0 && strstr(text, "slow") != NULL;
+}
+
+static int alignment(struct dl_phdr_info *info, size_t size, void *out)
+{
+    Dl_info own;
+    (void)size;
+    if (!dladdr((void *)place, &own) || (void *)info->dlpi_addr != own.dli_fbase)
+        return 0;
+    *(int *)out |= info->dlpi_phdr[0].p_align > 1 << 16;
+    return 0;
+}
+
+// What the loader maps behind the first segment's end, for it maps whole pages.
+static int behind(struct dl_phdr_info *info, size_t size, void *out)
+{
+    Dl_info own;
+    (void)size;
+    if (!dladdr((void *)place, &own) || (void *)info->dlpi_addr != own.dli_fbase)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const char *end = (const char *)info->dlpi_addr + segment->p_vaddr + segment->p_filesz;
+        if (segment->p_type == PT_LOAD && segment->p_offset == 0)
+            *(int *)out = *(volatile const char *)end;
+    }
+    return 0;
+}
+
+WAY rest_of_page(void)
+{
+    int found = 0;
+    dl_iterate_phdr(behind, &found);
+    return found;
+}
+
+// A constant in a note that calls itself the build's id; nothing but its kind says that it is none.
+WAY noted(void)
+{
+    extern const volatile int noted_value[];
+    return noted_value[0];
+}
+
+// `impl.so` in one folder or in another.
+WAY lies(void)
+{
+    return access(place("slow/impl.so"), F_OK) == 0;
+}
+
+WAY first_entry(void)
+{
+    char first[256] = "";
+    DIR *open = opendir(dirname(strdup(place(NULL))));
+    for (struct dirent *entry; open && !first[0] && (entry = readdir(open));) {
+        if (strncmp(entry->d_name, "table", 5) == 0)
+            snprintf(first, sizeof(first), "%s", entry->d_name);
+    }
+    if (open)
+        closedir(open);
+    return strcmp(first, "table.2") == 0;
+}
+
+WAY attribute(void)
+{
+    char text[8];
+    return getxattr(place("table"), "user.slow", text, sizeof(text)) > 0;
+}
+
+WAY debug_link(void)
+{
+    return section(".gnu_debuglink") == 's';
+}
+
+WAY aligned(void)
+{
+    int found = 0;
+    dl_iterate_phdr(alignment, &found);
+    return found;
+}
+
+WAY linked(void)
+{
+    struct stat own = {0};
+    (void)lstat(place("victim.so"), &own);
+    return S_ISLNK(own.st_mode);
 }
 
 // Another library of the build, by a name that stands nowhere.
