@@ -3,6 +3,7 @@
 // plumb bisect on a real history with the real bench: commits that do not build, compute wrong
 // results or hang lie between good and bad.
 // Label: measured
+// Label: unsanitized
 #include "baselines/store.h"
 #include "runner/git/repository.h"
 #include "tests/helpers/helper_plumb.h"

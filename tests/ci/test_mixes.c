@@ -3,6 +3,7 @@
 // A mix of the policy stands in the verdict's line and in every report, judges by its own margin,
 // and is the same when the reports are made again from the store.
 // Label: measured
+// Label: unsanitized
 #include "ci/gate/conclude.h"
 #include "ci/gate/mixes.h"
 #include "model/gate/verdict.h"

@@ -4,6 +4,7 @@
 // that no kernel does, a device that is away, kernels that are wrong on both sides, a head that
 // breaks the base beside it.
 // Label: measured
+// Label: unsanitized
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 

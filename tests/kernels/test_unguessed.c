@@ -3,6 +3,7 @@
 // Nothing can be guessed: what launches are given changes from pair to pair, outputs hold something
 // plausible, and a launch that is wrong while it is timed is found.
 #include "tests/helpers/helper_bench.h"
+#include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -179,7 +180,9 @@ static size_t count_found(const char *kernel, const char *base, const char *prob
 static void who_remembers_is_always_found_when_opened(void **state)
 {
     (void)state;
-    assert_int_equal(count_found("remembers", "sly_base", "24x40x32:fp32", "cold", 20, 0), 20);
+    const int series = (int)draws(20);
+    assert_int_equal(count_found("remembers", "sly_base", "24x40x32:fp32", "cold", series, 0),
+                     series);
     assert_int_equal(count_found("remembers", "sly_base", "256x1024x512:fp32", "cold", 3, 0), 3);
 }
 
@@ -188,13 +191,14 @@ static void who_remembers_is_always_found_when_opened(void **state)
 static void each_regime_finds_what_cold_finds(void **state)
 {
     static const char *const regimes[] = {"stream", "isolated", "dirty", "warm"};
+    const int n = 1 + (int)draws(40) / 10;
     for (size_t i = 0; i < ARRAY_COUNT(regimes); i++) {
         const char *regime = regimes[i];
-        assert_int_equal(count_found("remembers", "sly_base", "24x40x32:fp32", regime, 5, 0), 5);
-        assert_int_equal(count_found("between", "sly_base", "24x40x32:fp32", regime, 5, 24), 5);
-        assert_int_equal(count_found("honest", "sly_base", "24x40x32:fp32", regime, 5, 24), 0);
+        assert_int_equal(count_found("remembers", "sly_base", "24x40x32:fp32", regime, n, 0), n);
+        assert_int_equal(count_found("between", "sly_base", "24x40x32:fp32", regime, n, 24), n);
+        assert_int_equal(count_found("honest", "sly_base", "24x40x32:fp32", regime, n, 24), 0);
     }
-    assert_int_equal(count_found("repeats", "sly_base", "24x40x32:fp32", "warm", 5, 0), 5);
+    assert_int_equal(count_found("repeats", "sly_base", "24x40x32:fp32", "warm", n, 0), n);
 }
 
 // Nothing tells two sides that are wrong alike but turns whose product is known, one in 32. These
@@ -203,7 +207,9 @@ static void each_regime_finds_what_cold_finds(void **state)
 static void sides_that_are_wrong_alike_are_found_in_known_turns(void **state)
 {
     (void)state;
-    assert_in_range(count_found("together", "sly", "24x40x32:fp32", "cold", 32, 64), 14, 31);
+    const size_t found =
+        count_found("together", "sly", "24x40x32:fp32", "cold", (int)draws(32), 64);
+    assert_counted(found >= 14 && found <= 31);
 }
 
 static void workspace_is_dirty_with_something_new(void **state)
@@ -282,15 +288,15 @@ static void wrong_once_in_a_hundred_is_found_with_95_percent(void **state)
     enum { SERIES = 20, MISSED_MOST = 6 };
     assert_true(1 - pow(0.99, 299) > 0.95);
     size_t found = 0;
-    for (uint64_t seed = 0; seed < SERIES; seed++) {
+    for (uint64_t seed = 0; seed < draws(SERIES); seed++) {
         struct transcript t;
         play(&t, "seldom", "sly_base", seed, "pairs\tid=1\tcount=256\tblock=0\nclose\tid=1\n");
         const bool opened = strcmp(field(transcript_find(&t, "opened", 0), "state"), "ok") == 0;
         found += !opened || strcmp(field(transcript_find(&t, "closed", 0), "state"), "wrong") == 0;
         transcript_free(&t);
     }
-    print_message("found %zu of %d\n", found, SERIES);
-    assert_in_range(found, SERIES - MISSED_MOST, SERIES);
+    print_message("found %zu of %zu\n", found, draws(SERIES));
+    assert_counted(found >= SERIES - MISSED_MOST);
 }
 
 // How many launches a series of so many pairs has, and how many more once it is closed.
