@@ -83,6 +83,7 @@ static void what_is_not_json_is_refused(void **state)
         "\"",
         "\"\\x\"",
         "\"\\u12\"",
+        "\"\\u12g4\"",
         "\"\\u0000\"",
         "\"\\ud800\"",
         "\"\\udc00\"",

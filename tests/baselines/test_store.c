@@ -2,10 +2,12 @@
 //
 // The store doing its work: runs come back as saved, whoever reads and however often they are
 // saved; test_store_faults.c has what can go wrong.
+#include "baselines/pack.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void run_loads_back_as_saved(void **state)
@@ -293,6 +295,27 @@ static void senseless_samples_are_refused(void **state)
     run_free(&run);
 }
 
+static void as_many_samples_as_a_pack_holds_are_kept_and_not_one_more(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct sample *samples = xcalloc(PACK_SAMPLES + 1, sizeof(*samples));
+    struct run run;
+    make_run(&run, RUN_MEASURE, 3, 1, 5);
+    struct measurement *head = &run.results[0].head;
+    for (size_t i = 0; i <= PACK_SAMPLES; i++)
+        samples[i] = head->samples[0];
+    head->samples = samples;
+    head->count = PACK_SAMPLES + 1;
+    assert_ok(store_begin_run(f->store, &run, &err), &err);
+    assert_int_equal(store_save_result(f->store, &run, &run.results[0], &err), -1);
+    assert_non_null(strstr(err.text, "131073 samples in one measurement"));
+    head->count = PACK_SAMPLES;
+    assert_ok(store_save_result(f->store, &run, &run.results[0], &err), &err);
+    run_free(&run);
+    free(samples);
+}
+
 static void readers_see_a_run_while_it_is_written(void **state)
 {
     struct open_store *f = *state;
@@ -332,6 +355,7 @@ int main(void)
         TEST(profile_keeps_calibrated_figures_with_source),
         TEST(batch_is_all_or_nothing),
         TEST(senseless_samples_are_refused),
+        TEST(as_many_samples_as_a_pack_holds_are_kept_and_not_one_more),
         TEST(readers_see_a_run_while_it_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,7 @@ static void markdown_tells_the_verdict_first(void **state)
         strstr(out.bytes, "\n2 broken · 4 slower · 1 undecided · 3 faster · 1 new · 7 same\n"));
     assert_true(strstr(out.bytes, "✕ broken") < strstr(out.bytes, "▲ slower"));
     assert_true(strstr(out.bytes, "▼ faster") < strstr(out.bytes, "<details><summary>7 series"));
+    assert_non_null(strstr(out.bytes, "\n| device | "));
     buffer_free(&out);
 }
 
