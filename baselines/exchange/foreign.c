@@ -408,7 +408,10 @@ static size_t line_of(const struct import *in)
         return in->line > 1 ? in->line : 0;
     for (size_t i = 0; i < in->offset && i < in->file->length; i++)
         line += in->file->text[i] == '\n';
-    return line > 1 ? line : 0; // all of it may be one line
+    // All of it may be one line.
+    const char *end = in->file->text + in->file->length;
+    const char *next = memchr(in->file->text, '\n', in->file->length);
+    return line > 1 || (next && next + 1 < end) ? line : 0;
 }
 
 static int refuse(const struct import *in, const struct foreign *f, const char *what,
@@ -503,12 +506,18 @@ static void settle_name(struct foreign *f, bool told)
         f->kernel[end - 1] = '\0';
 }
 
+// By its kernel's name or by its own, as messages have it.
+static bool is_called(const struct foreign *f, const char *pattern)
+{
+    return fnmatch(pattern, f->kernel, 0) == 0 || fnmatch(pattern, f->name, 0) == 0;
+}
+
 static bool is_wanted(const struct import *in, struct foreign *f)
 {
     const struct import_source *source = in->source;
     settle_name(f, source->problem != NULL);
-    return (!source->kernel || fnmatch(source->kernel, f->kernel, 0) == 0) &&
-           (!source->exclude || fnmatch(source->exclude, f->kernel, 0) != 0);
+    return (!source->kernel || is_called(f, source->kernel)) &&
+           (!source->exclude || !is_called(f, source->exclude));
 }
 
 int foreign_leave(struct import *in, struct foreign *f, size_t rows, const char *what,

@@ -7,6 +7,7 @@
 #include "model/csv.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -169,39 +170,79 @@ static int find_only(size_t *out, const char **why, const struct csv *csv, const
     // alone is the values after all.
     if (found == 0 && csv->columns > 2)
         return error_set(err, "%s: no column of numbers; --column names one to read", file);
+    // What only counts up is no measurement, and none that can be read is beside it.
     const size_t last = csv->columns - 1;
+    const bool counter = is_numeric(csv, 0, first) && !has_number(csv, last, first);
+    if (found == 0 && aside && counter)
+        return error_set(err,
+                         "%s: '%.60s' counts up, and '%.60s' has no numbers; --column names one to "
+                         "read",
+                         file, names[0], names[last]);
     if (found == 0)
         *why = "no other has numbers";
-    *out = found == 1                                                   ? at[0]
-           : is_numeric(csv, 0, first) && !has_number(csv, last, first) ? 0
-                                                                        : last;
+    *out = found == 1 ? at[0] : counter ? 0 : last;
     return 0;
 }
 
-// A date as ISO 8601 has it ("2026-11-22", with or without a time) or a number.
+// ---- dates ----
+
+// "2026-11-22", "22.11.2026", "11/22/2026", or "22/11/2026" where days come first; with a time
+// behind it or without. Seconds, of which only the order counts; NaN: it is none.
+static double date_key(const char *text, bool day_first)
+{
+    int a, b, c, used = 0, hours = 0, minutes = 0;
+    double seconds = 0;
+    char mark[2];
+    text += strspn(text, " \t");
+    if (sscanf(text, "%4d%1[-./]%2d%*1[-./]%4d%n", &a, mark, &b, &c, &used) != 4 || used < 8)
+        return NAN;
+    const bool year_first = a > 999, days = mark[0] == '.' || day_first;
+    const int year = year_first ? a : c, month = year_first || days ? b : a;
+    const int day = year_first ? c : days ? a : b;
+    if (year < 1900 || month < 1 || month > 12 || day < 1 || day > 31)
+        return NAN;
+    const char *time = text + used;
+    if (*time && !strchr("T _", *time))
+        return NAN;
+    if (*time)
+        sscanf(time + 1, "%2d:%2d:%lf", &hours, &minutes, &seconds);
+    return ((year * 12.0 + month) * 31 + day) * 86400 + hours * 3600.0 + minutes * 60.0 + seconds;
+}
+
+// Whether the first column has a date whose first number is no month.
+static bool has_day_first(const struct csv *csv, size_t first)
+{
+    for (size_t i = first; i < csv->count; i++) {
+        const char *text = csv->rows[i].fields[0];
+        if (isnan(date_key(text, false)) && !isnan(date_key(text, true)))
+            return true;
+    }
+    return false;
+}
+
 static bool is_when(const char *text)
 {
     double unused;
-    size_t digits = strspn(text, "0123456789");
-    return (digits == 4 && text[4] == '-' && strspn(text + 5, "0123456789") == 2) ||
+    return !isnan(date_key(text, false)) || !isnan(date_key(text, true)) ||
            read_cell(&unused, text) == CELL_NUMBER;
 }
 
-// Whether `now` comes before `before`; what is neither has no order.
-static bool is_older(const char *now, const char *before)
+// Whether `now` comes before `before`; what is neither date nor number has no order.
+static bool is_older(const char *now, const char *before, bool day_first)
 {
-    double a, b;
-    if (!is_when(now) || !is_when(before))
-        return false;
-    if (read_cell(&a, now) == CELL_NUMBER && read_cell(&b, before) == CELL_NUMBER)
-        return a < b;
-    return strcmp(now, before) < 0;
+    double a = date_key(now, day_first), b = date_key(before, day_first);
+    if (isnan(a) || isnan(b)) {
+        if (read_cell(&a, now) != CELL_NUMBER || read_cell(&b, before) != CELL_NUMBER)
+            return false;
+    }
+    return a < b;
 }
 
 static int fill(struct series_csv *out, const struct csv *csv, size_t column, size_t first,
                 const char *file, struct error *err)
 {
     bool bare = csv->columns == 1;
+    const bool day_first = has_day_first(csv, first);
     size_t lines = csv->count > first ? csv->rows[csv->count - 1].line - csv->rows[first].line : 0;
     size_t room = bare ? lines + csv->count : csv->count;
     out->values = arena_alloc(&out->arena, room * sizeof(*out->values));
@@ -224,7 +265,7 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
         if (out->labels)
             out->labels[out->count] = arena_strndup(&out->arena, label, length);
         if (out->labels && out->unsorted == 0 && i > first &&
-            is_older(row->fields[0], csv->rows[i - 1].fields[0]))
+            is_older(row->fields[0], csv->rows[i - 1].fields[0], day_first))
             out->unsorted = row->line;
         out->missing += cell == CELL_MISSING;
         out->values[out->count++] = value;
@@ -234,21 +275,114 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
 
 // ---- rows of several things in one file ----
 
-static bool is_unit(const char *text)
+// Units of time, of which one column may have several, and others.
+static const struct {
+    const char *name;
+    double ns; // 0: no time
+} units[] = {{"ns", 1},     {"us", 1e3},   {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, {"ms", 1e6},
+             {"s", 1e9},    {"sec", 1e9},  {"seconds", 1e9},   {"min", 60e9},      {"nsec", 1},
+             {"usec", 1e3}, {"msec", 1e6}, {"%", 0},           {"bytes", 0},       {"B", 0},
+             {"KB", 0},     {"MB", 0},     {"GB", 0},          {"KiB", 0},         {"MiB", 0},
+             {"GiB", 0},    {"GB/s", 0},   {"Hz", 0},          {"MHz", 0},         {"GHz", 0},
+             {"W", 0},      {"GFLOPS", 0}, {"TFLOPS", 0},      {"GFLOP/s", 0},     {"TFLOP/s", 0},
+             {"cycles", 0}};
+
+// Which of them, with or without brackets; -1: none.
+static int find_unit(const char *text)
 {
-    static const char *const units[] = {"ns", "us",  "ms",  "s",   "sec",    "%",      "bytes",
-                                        "KB", "MB",  "GB",  "KiB", "MiB",    "GiB",    "GB/s",
-                                        "Hz", "MHz", "GHz", "W",   "GFLOPS", "TFLOPS", "cycles"};
     size_t length;
     const char *trimmed = trim(&length, text);
     const bool brackets =
         length > 2 && strchr("([", trimmed[0]) && strchr(")]", trimmed[length - 1]);
     for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
-        if (strlen(units[i]) == length - 2 * brackets &&
-            strncasecmp(trimmed + brackets, units[i], length - 2 * brackets) == 0)
-            return true;
+        if (strlen(units[i].name) == length - 2 * brackets &&
+            strncasecmp(trimmed + brackets, units[i].name, length - 2 * brackets) == 0)
+            return (int)i;
     }
-    return false;
+    return -1;
+}
+
+static bool is_unit(const char *text)
+{
+    return find_unit(text) >= 0;
+}
+
+// "1,201.5 us": where the unit begins behind the number's last digit; NULL: it is not so.
+static const char *unit_in(int *unit, const char *cell)
+{
+    const char *end = cell + strlen(cell);
+    while (end > cell && !(end[-1] >= '0' && end[-1] <= '9'))
+        end--;
+    *unit = end > cell ? find_unit(end) : -1;
+    return *unit >= 0 && strchr("0123456789+-.", cell[strspn(cell, " \t")]) ? end : NULL;
+}
+
+// Whether the cells of a column have units, all one, or all of time: which the first has.
+static bool find_units(int *first_unit, const struct csv *csv, size_t column)
+{
+    bool any = false;
+    double unused;
+    for (size_t i = 1; i < csv->count; i++) {
+        const char *cell = csv->rows[i].fields[column];
+        int unit;
+        if (read_cell(&unused, cell) == CELL_MISSING)
+            continue;
+        if (!unit_in(&unit, cell))
+            return false;
+        *first_unit = any ? *first_unit : unit;
+        if (unit != *first_unit && !(units[unit].ns > 0 && units[*first_unit].ns > 0))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+// Takes the units of a column out of its cells: per row its time's, in nanoseconds.
+static void take_units(double *row_ns, struct csv *csv, size_t column)
+{
+    for (size_t i = 0; i < csv->count; i++) {
+        const char **cell = &csv->rows[i].fields[column];
+        int unit;
+        const char *end = unit_in(&unit, *cell);
+        row_ns[i] = end ? units[unit].ns : 0;
+        if (end)
+            *cell = arena_strndup(&csv->arena, *cell, (size_t)(end - *cell));
+    }
+}
+
+// In the unit of the first, once the numbers are written plainly.
+static void convert(struct csv *csv, size_t column, const double *row_ns, double first_ns)
+{
+    for (size_t i = 0; i < csv->count && first_ns > 0; i++) {
+        double value;
+        if (row_ns[i] > 0 && row_ns[i] != first_ns &&
+            read_cell(&value, csv->rows[i].fields[column]) == CELL_NUMBER)
+            csv->rows[i].fields[column] =
+                arena_printf(&csv->arena, "%.17g", value * row_ns[i] / first_ns);
+    }
+}
+
+// Numbers written plainly, whatever language and units they have. `names` of units, by column.
+static void write_plainly(struct csv_doubt *doubt, const char **unit_names, struct csv *csv)
+{
+    double **row_ns = arena_alloc(&csv->arena, csv->columns * sizeof(*row_ns));
+    double *first_ns = arena_alloc(&csv->arena, csv->columns * sizeof(*first_ns));
+    for (size_t j = 0; j < csv->columns; j++) {
+        int unit = 0;
+        row_ns[j] = NULL;
+        unit_names[j] = NULL;
+        if (!find_units(&unit, csv, j))
+            continue;
+        first_ns[j] = units[unit].ns;
+        unit_names[j] = units[unit].name;
+        row_ns[j] = arena_alloc(&csv->arena, csv->count * sizeof(*row_ns[j]));
+        take_units(row_ns[j], csv, j);
+    }
+    csv_write_plainly(doubt, csv);
+    for (size_t j = 0; j < csv->columns; j++) {
+        if (row_ns[j])
+            convert(csv, j, row_ns[j], first_ns[j]);
+    }
 }
 
 // A row that says units below the names, in columns that hold numbers from there on.
@@ -350,11 +484,12 @@ static int choose(struct series_csv *out, struct csv *csv, const char *file, con
     size_t index = 0;
     if (csv->count == 0)
         return error_set(err, "%s: empty; a column of numbers is needed", file);
-    csv_write_plainly(&doubt, csv);
+    const char **unit_names = arena_alloc(&csv->arena, csv->columns * sizeof(*unit_names));
+    write_plainly(&doubt, unit_names, csv);
     const size_t doubtful = doubt.unsaid;
-    const bool units = has_units(csv), header = units || has_header(csv, column);
+    const bool unit_row = has_units(csv), header = unit_row || has_header(csv, column);
     const char *const *names = header ? csv->rows[0].fields : csv->header;
-    const size_t first = (size_t)header + units;
+    const size_t first = (size_t)header + unit_row;
     if (where && !header)
         return error_set(err, "%s: --where needs a line that names the columns", file);
     if (where && keep_rows(csv, where, first, file, err))
@@ -370,8 +505,9 @@ static int choose(struct series_csv *out, struct csv *csv, const char *file, con
     size_t length;
     const char *name = trim(&length, names[index]);
     out->column = arena_strndup(&out->arena, name, length);
-    if (units && csv->rows[1].fields[index][0])
-        out->column = arena_printf(&out->arena, "%s (%s)", out->column, csv->rows[1].fields[index]);
+    const char *unit = unit_row ? csv->rows[1].fields[index] : unit_names[index];
+    if (unit && unit[0])
+        out->column = arena_printf(&out->arena, "%s (%s)", out->column, unit);
     out->tags = header ? tell_tags(csv, names, index, first, &out->arena) : NULL;
     return fill(out, csv, index, first, file, err);
 }

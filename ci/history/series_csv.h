@@ -23,9 +23,11 @@ struct series_csv {
 // between the values of a file of one column. Any other text, infinity and ragged rows are errors
 // that name the line. `column` is a name of the header or a number from 1; NULL takes the only
 // column of numbers (a first column that only counts up is an axis), and is an error when there are
-// several; so is any other that counts up and is called so (date, build, run, ...). Numbers may
+// several; so is any other that counts up and is called so (date, build, run, ...). Such a column
+// beside words alone is an error too. Numbers may
 // have marks of thousands, and a decimal comma, where the file says which it is. Units may stand in
-// brackets behind a name, or in a row of their own below the names. `where`, "NAME=VALUE,...",
+// brackets behind a name, in a row of their own below the names, or in each cell: then one for all,
+// or times, which are converted to the first one's unit. `where`, "NAME=VALUE,...",
 // takes the rows that say so; NULL: all. `name` stands in errors for the file.
 int series_csv_parse(struct series_csv *out, const char *text, size_t length, const char *name,
                      const char *column, const char *where, struct error *err);

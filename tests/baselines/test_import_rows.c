@@ -430,6 +430,11 @@ static const struct {
      "N=67108864:fp32", NULL, NULL,
      "copy_type_sweep.t-fp32 N=67108864:fp32-fp32 nvbench:Quadro GV100:0 1067234.382 x1\n"
      "copy_type_sweep.t-fp64 N=67108864:fp32-fp32 nvbench:Quadro GV100:0 933937.5873 x1\n"},
+    // A name in a message is a name for --exclude; the first line of several is one.
+    {"{\"a 8x8x8\":{\"latency\":{\"value\":5}},\"b[1] 8x8x8\":{\"latency\":{\"value\":6}}}", NULL,
+     NULL, "b* 8x8x8", "a 8x8x8:fp32-fp32:tn bencher 5 x1\n"},
+    {"{\"context\":{},\"benchmarks\":[{\"name\":\"x\",\"real_time\":5}\n]}\n", NULL, NULL, NULL,
+     "file:1: benchmark 'x': names no problem"},
     {"{\"a 8x8x8\":{\"latency\":{\"value\":5}},\"b 8x8x8\":{\"latency\":{\"value\":6}}}", NULL,
      NULL, "a*", "b 8x8x8:fp32-fp32:tn bencher 6 x1\n"},
     // A history: each commit is a run, and a rate is a time.

@@ -83,6 +83,13 @@ static void dates_that_do_not_ascend_are_noticed(void **state)
                  {"d,v\n2026-01-02,1\n2026-01-01,2\n2025-01-01,3\n", 3},
                  {"d,v\n2026-01-02T10:00:00Z,1\n2026-01-02T09:00:00Z,2\n", 3},
                  {"d,v\n9,1\n10,2\n7,2\n", 4},
+                 {"d,v\n31.12.2025,1\n01.01.2026,2\n02.01.2026,2\n", 0},
+                 {"d,v\n02.01.2026,1\n31.12.2025,2\n", 3},
+                 {"d,v\n12/31/2025,1\n1/2/2026,2\n", 0},
+                 {"d,v\n1/2/2026,1\n12/31/2025,2\n", 3},
+                 {"d,v\n31/1/2026,1\n2/2/2026,2\n1/2/2026,3\n", 4},
+                 {"d,v\n2026/01/02 10:00,1\n2026/01/02 09:59:59.5,2\n", 3},
+                 {"d,v\n99.99.2026,1\n1.1.1,2\n", 0},
                  {"d,v\nb,1\na,2\n", 0}};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct series_csv series;
@@ -153,6 +160,21 @@ static void units_and_axes_are_no_values(void **state)
 }
 
 // Rows of several things are said to be, and --where takes those of one.
+static void cells_may_have_units(void **state)
+{
+    const double same[] = {1201.5, NAN, 1199.25}, times[] = {1.5, 0.5, 2000}, rate[] = {71, 68};
+    reads("build,latency\n1,\"1,201.5 us\"\n2,n/a\n3,\"1,199.25us\"\n", NULL, "latency (us)", 3,
+          same);
+    reads("n;t\n1;1,5 ms\n2;500,0 \xc2\xb5s\n3;2 s\n", NULL, "t (ms)", 3, times);
+    reads("1,71 %\n2,68 %\n", NULL, "2 (%)", 2, rate);
+    // Units that are not of one kind are words, and what counts up is no measurement in their
+    // place.
+    refuses("n,mem\n1,5 MB\n2,6 GB\n", NULL, "f: 'n' counts up, and 'mem' has no numbers");
+    refuses("build,note\n1,fast\n2,slow\n", NULL,
+            "f: 'build' counts up, and 'note' has no numbers");
+    refuses("n,t\n1,5 ms\n2,6 parsecs\n", NULL, "f: 'n' counts up, and 't' has no numbers");
+}
+
 static void tags_choose_rows(void **state)
 {
     static const char text[] = "gpu,kernel,us\nA100,g,5\nH100,g,2\nA100,g,4\nH100,g,3\nA100,g,6\n"
@@ -243,6 +265,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_refused_by_line),
         cmocka_unit_test(numbers_of_other_languages_are_read),
         cmocka_unit_test(units_and_axes_are_no_values),
+        cmocka_unit_test(cells_may_have_units),
         cmocka_unit_test(tags_choose_rows),
         cmocka_unit_test(a_nul_byte_is_refused),
         cmocka_unit_test(a_missing_file_is_refused),
