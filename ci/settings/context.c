@@ -393,10 +393,12 @@ int context_policy(struct context *context, const char *commit, struct error *er
     return 0;
 }
 
+#define ELSEWHERE "give --store and --cache elsewhere"
+
 static int make_directory(const char *path, struct error *err)
 {
     if (mkdir(path, 0777) && errno != EEXIST)
-        return error_set(err, "%s: %s; give --store and --cache elsewhere", path, strerror(errno));
+        return error_set(err, "%s: %s; " ELSEWHERE, path, strerror(errno));
     return 0;
 }
 
@@ -407,10 +409,10 @@ int context_ignore(const char *directory, struct error *err)
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) {
         if (write(fd, "*\n", 2) != 2)
-            status = error_set(err, "%s: %s", path, strerror(errno));
+            status = error_set(err, "%s: %s; " ELSEWHERE, path, strerror(errno));
         close(fd);
     } else if (errno != EEXIST) {
-        status = error_set(err, "%s: %s", path, strerror(errno));
+        status = error_set(err, "%s: %s; " ELSEWHERE, path, strerror(errno));
     }
     free(path);
     return status;

@@ -11,6 +11,7 @@
 #include "runner/build/build.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stddef.h>
@@ -931,7 +932,8 @@ int policy_load(struct policy *out, const char *path, struct error *err)
     struct stat st;
     char *text = NULL;
     int status = -1;
-    FILE *file = fopen(path, "rb");
+    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe would be waited for
+    FILE *file = opened < 0 ? NULL : fdopen(opened, "rb");
     if (!file)
         return error_set(err, "%s: %s; %s", path, strerror(errno),
                          errno == ENOENT ? "`plumb init` writes one" : "make it readable");

@@ -715,7 +715,9 @@ static int open_plumbing(struct plumbing *p, bool talks, struct error *err)
         if (ours[i] >= 0)
             ok = fcntl(ours[i], F_SETFL, O_NONBLOCK) == 0;
     }
-    return ok ? 0 : error_set(err, "cannot open pipes to a child: %s", strerror(errno));
+    return ok ? 0
+              : error_set(err, "cannot open pipes to a child: %s%s", strerror(errno),
+                          errno == EMFILE ? "; allow more by `ulimit -n 256`" : "");
 }
 
 static int start(struct process *process, const struct process_plan *plan, bool talks,

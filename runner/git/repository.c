@@ -342,9 +342,9 @@ void repository_trusted(struct repository_trust *out, const struct repository *r
 {
     static const char *const branches[] = {"upstream/HEAD",   "origin/HEAD", "upstream/main",
                                            "upstream/master", "origin/main", "origin/master"};
+    git_oid commit;
     *out = (struct repository_trust){.own = configured(repository) || !has_remote(repository)};
     for (size_t i = 0; !out->own && i < ARRAY_COUNT(branches); i++) {
-        git_oid commit;
         char name[64];
         snprintf(name, sizeof(name), "refs/remotes/%s", branches[i]);
         if (git_named_commit(&commit, repository, name))
@@ -352,6 +352,12 @@ void repository_trusted(struct repository_trust *out, const struct repository *r
         git_oid_tostr(out->commit, sizeof(out->commit), &commit);
         out->branch = branches[i];
         return;
+    }
+    // A bare clone has the remote's branches as its own, and nothing of it is checked out.
+    if (!out->own && repository_is_bare(repository) &&
+        git_named_commit(&commit, repository, "HEAD") == 0) {
+        git_oid_tostr(out->commit, sizeof(out->commit), &commit);
+        out->branch = "HEAD";
     }
 }
 

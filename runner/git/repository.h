@@ -33,7 +33,7 @@ const char *repository_commit_url(const struct repository *repository, struct ar
 // Whose word counts in a checkout that may hold a stranger's pull request. The checkout is the
 // user's own where there is no remote that it could have come from, or where git's configuration
 // says plumb.trustCheckout = true; no commit can say either. Else the remote's branch counts: HEAD,
-// main or master of upstream or origin.
+// main or master of upstream or origin; or HEAD of a bare clone, which has no branches of remotes.
 struct repository_trust {
     bool own;
     char commit[OBJECT_ID_TEXT]; // of the trusted branch; "" when there is none

@@ -203,6 +203,12 @@ static void policy_that_is_a_directory_or_missing_is_said(void **state)
 {
     run_in(repo.directory, "gate", "--policy", outside, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "not a regular file");
+    char *pipe = in_repo("pipe"); // that nobody writes to
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    run_in(repo.directory, "gate", "--policy", pipe, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "not a regular file");
+    unlink(pipe);
+    free(pipe);
     run_in(repo.directory, "gate", NULL, NULL, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "plumb init");
 }
