@@ -57,7 +57,8 @@ static const char gh[] =
     "#!/bin/sh\n"
     "cd \"$(dirname \"$0\")/..\"\n"
     "case \"$*\" in\n"
-    "*/collaborators/*) cat permission ;;\n"
+    "*/collaborators/*) who=${2%/permission}; cat permission.${who##*/} 2>/dev/null || "
+    "cat permission ;;\n"
     "*/reviews*) cat reviews 2>/dev/null || true ;;\n"
     "*/pulls/7*) cat now ;;\n"
     "'run download'*) [ -e artifact ] || exit 1; rm -rf work/result; cp -a artifact work/result "
@@ -179,7 +180,7 @@ static void steps_are_the_ones_that_are_known(void **state)
                                        "sh ci/setup",
                                        "cmake --",
                                        "gh run download",
-                                       "cat report/summary.md"};
+                                       "if [ \"$(wc -c < report/summary.md)\""};
     workflow_steps(&flow, runs, ARRAY_COUNT(runs));
     assert_int_equal(ARRAY_COUNT(runs), SUMMARY + 1);
     assert_non_null(strstr(flow.runs[GATE], " gate --sandbox require "));
@@ -251,6 +252,10 @@ static void a_commit_is_approved_by_who_reviewed_it(void **state)
     char *again = xprintf("%sCHANGES_REQUESTED\tother\tMEMBER\t\n%s", named, named);
     char *withdrawn = xprintf("%sCHANGES_REQUESTED\tother\tMEMBER\t\n", named);
     char *others = xprintf("%sCHANGES_REQUESTED\tthem\tNONE\t\n", named);
+    char *quoted = xprintf("COMMENTED\tmaintainer\tMEMBER\t> please see %s\\n\\n  > and %s"
+                           "\\r\\nof " ZEROS " I have read all\n",
+                           head, head);
+    char *disguised = xprintf("COMMENTED\tmaintainer\tMEMBER\t> see\\\\n%s\\nfine\n", head);
     char *elsewhere = xprintf("APPROVED\tsomebody\tNONE\t %s\n", head);
     put("permission", "write\n");
     put("now", now);
@@ -267,7 +272,14 @@ static void a_commit_is_approved_by_who_reviewed_it(void **state)
     put("reviews", again);
     assert_int_equal(step(APPROVE, stranger), 0);
     put("reviews", others); // whoever may not write
+    put("permission.them", "read\n");
     assert_int_equal(step(APPROVE, stranger), 0);
+    put("permission.them", "write\n"); // whatever GitHub calls them
+    assert_refused(stranger, "changes were requested after");
+    put("reviews", quoted); // a commit that a stranger named before it was pushed
+    assert_refused(stranger, "no review of maintainer names the commit");
+    put("reviews", disguised);
+    assert_refused(stranger, "no review of maintainer names the commit");
     put("reviews", named);
     assert_int_equal(step(APPROVE, stranger), 0);
     put("permission", "triage\n");
@@ -283,6 +295,8 @@ static void a_commit_is_approved_by_who_reviewed_it(void **state)
     free(withdrawn);
     free(others);
     free(elsewhere);
+    free(quoted);
+    free(disguised);
 }
 
 // ---- the runner's own word
@@ -308,6 +322,9 @@ static void a_runner_takes_no_workflow_of_a_pull_request(void **state)
     assert_int_equal(hook("pull_request", FILES "gpu.yml@refs/pull/7/merge"), 1);
     assert_int_equal(hook("pull_request", FILES "gpu.yml@refs/heads/main"), 1);
     assert_int_equal(hook("pull_request_target", FILES "other.yml@refs/heads/main"), 1);
+    assert_int_equal(hook("pull_request_target", FILES "gpu.yml@refs/heads/main2"), 1);
+    assert_int_equal(hook("pull_request_target", FILES "gpu.yml@refs/tags/refs/heads/main"), 1);
+    assert_int_equal(hook("schedule", FILES "gpu.yml@refs/heads/main"), 1);
     assert_int_equal(hook("push", FILES "gpu.yml@refs/heads/topic"), 1);
     assert_int_equal(hook("pull_request_target", "other/gpu.yml@refs/heads/main"), 1);
 #undef FILES
@@ -405,9 +422,9 @@ static int ask(enum asked_step number, const char *comment, const char *by)
 static void a_comment_is_held_as_the_label_is(void **state)
 {
     static const char *const runs[] = {
-        "sh ci/approve", "git fetch --no-tags",  "sh ci/setup", "cmake --preset gpu",
-        "printf",        "build/gpu/bin",        "sh ci/setup", "cmake --",
-        "gh run",        "cat report/summary.md"};
+        "sh ci/approve", "git fetch --no-tags", "sh ci/setup", "cmake --preset gpu",
+        "printf",        "build/gpu/bin",       "sh ci/setup", "cmake --",
+        "gh run",        "if [ \"$(wc"};
     workflow_steps(&asked, runs, ARRAY_COUNT(runs));
     assert_int_equal(ARRAY_COUNT(runs), ASKED_SUMMARY + 1);
     assert_true(workflow_grep("^  issue_comment:", "asked.yml"));
@@ -425,6 +442,9 @@ static void who_may_write_may_ask_for_what_they_have_read(void **state)
     char *own = xprintf("%s\tus/kernels\t%s\n", head, base);
     char *fork = xprintf("%s\tthem/kernels\t%s\n", head, base);
     char *named = xprintf("/plumb gate kernel=simple head=%.12s", head);
+    char *few = xprintf("/plumb gate head=%.9s", head);
+    char *twice = xprintf("/plumb gate head=%.12s head=0123456", head);
+    char *halves = xprintf("/plumb gate head=%.5s head=%.5s", head, head);
     char *said = xprintf("head=%s\nbase=%s\n", head, base);
     const struct {
         const char *permission, *pull, *comment, *why; // NULL: allowed
@@ -433,7 +453,12 @@ static void who_may_write_may_ask_for_what_they_have_read(void **state)
         {"admin\n", own, named, NULL},
         {"write\n", fork, named, NULL},
         {"write\n", fork, "/plumb gate", "of a fork the comment must name the commit"},
-        {"write\n", fork, "/plumb gate head=012345678", "of a fork the comment must name"},
+        {"write\n", fork, few, "of a fork the comment must name"},
+        {"write\n", fork, halves, "of a fork the comment must name"},
+        {"write\n", fork, twice, "the newest commit is another one"},
+        {"write\n", own, "/plumb gate head=0123456", "the newest commit is another one"},
+        {"write\n", own, "/plumb gate HEAD=0123456", "the newest commit is another one"},
+        {"write\n", own, "/plumb gate head=*", "the newest commit is another one"},
         {"write\n", fork, "/plumb gate head=0123456789ab", "the newest commit is another one"},
         {"write\n", own, "/plumb gate head=0123456789ab", "the newest commit is another one"},
         {"read\n", own, "/plumb gate", "somebody may not write to this repository"},
@@ -450,6 +475,9 @@ static void who_may_write_may_ask_for_what_they_have_read(void **state)
     }
     free(said);
     free(named);
+    free(few);
+    free(twice);
+    free(halves);
     free(fork);
     free(own);
 }
