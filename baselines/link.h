@@ -126,12 +126,15 @@ int store_commit_places(struct commit_places *out, struct store *store, struct a
 // The code that a series had in a run; 0: it was not there, or had none.
 int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
                    struct error *err);
-// The code of each kernel at a commit, by the builds of its tree; keys. None: it is not known.
+// The code of each kernel at each of the commits, by the builds of their trees, in the order of the
+// commits; keys. None of a commit: it is not known.
 struct code_at {
+    size_t at; // which commit
     int64_t kernel, code;
 };
 int store_codes_at(struct code_at **out, size_t *count, struct store *store,
-                   const struct commit *commit, struct arena *arena, struct error *err);
+                   const struct commit *commits, size_t commit_count, struct arena *arena,
+                   struct error *err);
 // The kernel of a link, and the codes that it compared.
 int store_link_codes(int64_t *kernel, int64_t *base, int64_t *head, struct store *store,
                      int64_t link, struct error *err);

@@ -5,6 +5,7 @@
 #include "baselines/content.h"
 #include "baselines/fields.h"
 #include "baselines/link.h"
+#include "model/json.h"
 
 #include <math.h>
 #include <string.h>
@@ -246,26 +247,38 @@ static int read_code_at(void *item, const struct row_list *list, struct error *e
 {
     struct code_at *c = item;
     (void)err;
-    *c = (struct code_at){row_int(list->row, 0), row_int(list->row, 1)};
+    *c = (struct code_at){(size_t)row_int(list->row, 0), row_int(list->row, 1),
+                          row_int(list->row, 2)};
     return 0;
 }
 
 int store_codes_at(struct code_at **out, size_t *count, struct store *store,
-                   const struct commit *commit, struct arena *arena, struct error *err)
+                   const struct commit *commits, size_t commit_count, struct arena *arena,
+                   struct error *err)
 {
-    struct row_list list = {
-        .store = store,
-        .row = statement_bind(store, SQL_CODES_AT, CELLS(TEXT(commit->id), TEXT(commit->tree))),
-        .arena = arena};
-    if (statement_list(&list, sizeof(**out), read_code_at, err))
-        return -1;
+    struct buffer text = {0};
+    struct json json = {.out = &text};
+    json_begin(&json, NULL, '[');
+    for (size_t i = 0; i < commit_count; i++) {
+        json_begin(&json, NULL, '[');
+        json_text(&json, NULL, commits[i].id);
+        json_text(&json, NULL, commits[i].tree);
+        json_end(&json, ']');
+    }
+    json_end(&json, ']');
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_CODES_AT, CELLS(TEXT(text.bytes))),
+                            .arena = arena};
+    const int status = statement_list(&list, sizeof(**out), read_code_at, err);
+    buffer_free(&text);
     *out = list.items;
     *count = 0;
-    for (size_t i = 0; i < list.count; i++) { // of several builds the newest
-        if (*count == 0 || (*out)[*count - 1].kernel != (*out)[i].kernel)
-            (*out)[(*count)++] = (*out)[i];
+    for (size_t i = 0; status == 0 && i < list.count; i++) { // of several builds the newest
+        const struct code_at *now = &(*out)[i], *last = *count ? &(*out)[*count - 1] : NULL;
+        if (!last || last->at != now->at || last->kernel != now->kernel)
+            (*out)[(*count)++] = *now;
     }
-    return 0;
+    return status;
 }
 
 int store_link_codes(int64_t *kernel, int64_t *base, int64_t *head, struct store *store,

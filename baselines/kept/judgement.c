@@ -131,7 +131,10 @@ static int read_judgement(struct judgement *out, struct store *store, sqlite3_st
         .level = row_real(row, 13),
         .level_se = row_real(row, 14),
         .creep = {.moved = row_int(row, 15) != 0,
-                  .size = {row_real(row, 16), row_real(row, 17), row_real(row, 18)}}};
+                  .size = {row_real(row, 16), row_real(row, 17), row_real(row, 18)}},
+        .told = {.creeps = !row_null(row, 22),
+                 .creep = {row_real(row, 22), row_real(row, 23), row_real(row, 24)},
+                 .pattern = {(size_t)row_int(row, 25), row_real(row, 26)}}};
     bool sound = row_copy(out->maker, sizeof(out->maker), row, 0) && settled >= 0 &&
                  points >= settled && (out->since == SIZE_MAX || out->since <= out->points);
     return sound ? 0 : store_damaged(store, "a judgement that was kept", err);
@@ -263,7 +266,12 @@ static int put_judgement(struct store *store, int64_t key, const struct judgemen
               j->since == SIZE_MAX ? NOTHING : INT(j->since), real_or_null(j->level),
               real_or_null(j->level_se), INT(j->creep.moved), real_or_null(j->creep.size.value),
               real_or_null(j->creep.size.low), real_or_null(j->creep.size.high),
-              INT(j->settled_key), INT(j->context_s), INT(j->settled_marks)));
+              INT(j->settled_key), INT(j->context_s), INT(j->settled_marks),
+              j->told.creeps ? REAL(j->told.creep.value) : NOTHING,
+              j->told.creeps ? real_or_null(j->told.creep.low) : NOTHING,
+              j->told.creeps ? real_or_null(j->told.creep.high) : NOTHING,
+              INT(j->told.pattern.period),
+              j->told.pattern.period ? REAL(j->told.pattern.swing) : NOTHING));
 }
 
 int store_save_judgement(struct store *store, const struct series *series,

@@ -12,6 +12,7 @@
 #include "baselines/store.h"
 #include "model/history/changepoint.h"
 #include "model/history/event.h"
+#include "model/history/pattern.h"
 #include "model/history/shape.h"
 
 struct history_commit {
@@ -29,6 +30,13 @@ struct history_change {
     enum attribution attribution;
     const char *what; // name of a break, or NULL
     bool shared;      // by so many series that it is the device's or the model's; not kept
+};
+
+// What a series does besides changing its level.
+struct told {
+    bool creeps;
+    struct interval creep; // log ratio of its last point to its first
+    struct pattern pattern;
 };
 
 // A declared change: driver, CUDA runtime, model, device. It is not a change of level, but may be
@@ -65,6 +73,7 @@ struct judgement {
     size_t since;           // first point of the accepted state; SIZE_MAX: not measured yet
     double level, level_se; // of the accepted state
     struct creep creep;     // without its evidence
+    struct told told;
     struct history_change *changes;
     size_t change_count;
     struct history_break *breaks;

@@ -121,6 +121,19 @@ static void table_now(const struct series_history *s)
     free(reason);
 }
 
+// What it does besides changing its level.
+static void table_told(const struct told *t)
+{
+    if (t->creeps)
+        printf("  it creeps: %+.2f %% (%+.2f .. %+.2f) from its first point to its last\n",
+               percent(t->creep.value), percent(t->creep.low), percent(t->creep.high));
+    if (t->pattern.period)
+        printf("  a pattern comes again every %zu points: %.2f %% from its lowest to its highest; "
+               "that is "
+               "taken off\n",
+               t->pattern.period, percent(t->pattern.swing));
+}
+
 static void table_break(const struct history_break *b)
 {
     char date[16], size[64] = "", *what = plain_line(b->what);
@@ -158,6 +171,7 @@ static void table_series(const struct series_history *s)
     table_known(s);
     printf(": %zu %s%s\n", listed, plural(listed, "change", "changes"),
            s->linked.moved && !s->linked.change_count ? ", the level crept"
+           : s->told.creeps                           ? ", the level creeps"
            : s->drift                                 ? ", the level drifts"
                                                       : "");
     for (size_t i = 0; i < s->linked.change_count; i++)
@@ -178,6 +192,7 @@ static void table_series(const struct series_history *s)
         if (i < s->change_count && !history_is_linked(&s->linked, &s->changes[i]))
             table_change(&s->changes[i]);
     }
+    table_told(&s->told);
     table_level(&s->linked);
     table_now(s);
     if (s->replaced_by) {
@@ -202,7 +217,8 @@ static void history_print_series(const struct history_set *set)
     for (size_t i = 0; i < set->count; i++) {
         const struct series_history *s = &set->series[i];
         if (set->count > 1 && s->change_count == 0 && s->linked.change_count == 0 &&
-            s->break_count == 0 && !history_now(s).moved)
+            s->break_count == 0 && !s->told.creeps && !s->told.pattern.period &&
+            !history_now(s).moved)
             quiet++;
         else
             table_series(s);
@@ -276,6 +292,26 @@ static void csv_level(const struct series_history *s, const struct linked_levels
     cell(l->tried ? "tried" : "", '\n');
 }
 
+static void csv_told(const struct series_history *s)
+{
+    char again[40];
+    const struct pattern *p = &s->told.pattern;
+    if (s->told.creeps) {
+        csv_start(s, "creep", s->newest.commit, s->newest.time_s);
+        fputs(",,,", stdout);
+        size_cells(s->told.creep);
+        fputs(",,\n", stdout);
+    }
+    if (p->period) {
+        csv_start(s, "pattern", s->newest.commit, s->newest.time_s);
+        fputs(",,,", stdout);
+        size_cells((struct interval){p->swing, NAN, NAN});
+        snprintf(again, sizeof(again), "every %zu points", p->period);
+        fputs(",,", stdout);
+        cell(again, '\n');
+    }
+}
+
 static void csv_series(const struct series_history *s, const struct linked_levels *all)
 {
     for (size_t i = 0; i < all->level_count; i++)
@@ -299,6 +335,7 @@ static void csv_series(const struct series_history *s, const struct linked_level
         fputs(",,", stdout);
         cell(b->what, '\n');
     }
+    csv_told(s);
     csv_start(s, "now", s->newest.commit, s->newest.time_s);
     fputs(",,,", stdout);
     const struct history_now now = history_now(s);
@@ -415,6 +452,11 @@ static void json_series(struct json *json, const struct series_history *s,
     json_number(json, "noise", s->sigma);
     json_number(json, "correlation", s->correlation);
     json_bool(json, "drift", s->drift);
+    json_begin(json, "creep", '{');
+    json_size(json, "log_ratio", s->told.creeps ? s->told.creep : interval_none);
+    json_end(json, '}');
+    json_int(json, "period", (int64_t)s->told.pattern.period);
+    json_number(json, "swing", s->told.pattern.period ? s->told.pattern.swing : NAN);
     json_begin(json, "changes", '[');
     for (size_t i = 0; i < s->change_count; i++)
         json_change(json, &s->changes[i]);
@@ -1108,7 +1150,8 @@ const struct command command_history = {
     .words_most = WORDS_ANY,
     .json =
         "series (kernel, problem, device, points, value, common_mode_removed, noise, "
-        "correlation, drift, changes (commit, earliest, latest, each with id and time_s, "
+        "correlation, drift, creep (log_ratio with low and high), period, swing, changes (commit, "
+        "earliest, latest, each with id and time_s, "
         "commits, index, log_ratio with low and high, evidence, confirmed, cause, what), "
         "breaks (commit, what, device, log_ratio), linked (links, loops, misclosure, trouble, "
         "changes (commit, base, log_ratio, evidence, fits), newest, levels (commit, mark, "

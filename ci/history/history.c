@@ -264,6 +264,29 @@ static void add_change(struct series_history *s, const struct change *change, st
     attribute_alone(c, s);
 }
 
+// What the values do besides, of all points.
+static void tell(struct series_history *s, const struct changepoints *found)
+{
+    struct shape shape;
+    shape_find(&shape, s->values, s->stored.count, found, history_defaults.confidence);
+    s->told = (struct told){shape.creeps, shape.creep, found->pattern};
+}
+
+// The same, of settled and newer points that were judged apart.
+static void tell_joined(struct series_history *s, struct pattern newest)
+{
+    struct changepoints found = {.changes = xcalloc(s->change_count + 1, sizeof(struct change)),
+                                 .sigma = s->sigma,
+                                 .drift = s->drift,
+                                 .pattern = newest};
+    for (size_t i = 0; i < s->change_count; i++) {
+        if (!s->changes[i].newest)
+            found.changes[found.count++] = s->changes[i].change;
+    }
+    tell(s, &found);
+    changepoints_free(&found);
+}
+
 // What the segmentation found and, last, an alarm of online detection about the newest points.
 static void take_changes(struct series_history *s, struct changepoints *found, bool ends_now,
                          struct arena *keep)
@@ -272,6 +295,7 @@ static void take_changes(struct series_history *s, struct changepoints *found, b
     s->sigma = found->sigma;
     s->correlation = found->correlation;
     s->drift = found->drift;
+    tell(s, found);
     s->changes = arena_alloc(keep, (found->count + 1) * sizeof(*s->changes));
     for (size_t i = 0; i < found->count; i++)
         add_change(s, &found->changes[i], keep);
@@ -629,7 +653,7 @@ int history_kept_chart(struct chart_point **out, size_t *count, struct store *st
 // then a change that was surely found stays.
 
 // Raised when this file would conclude something else from the same points.
-enum { HISTORY_KEPT_VERSION = 8 };
+enum { HISTORY_KEPT_VERSION = 9 };
 
 // What the judgements are made by: settings, the accepted epoch of the series, and which of its
 // points count elsewhere.
@@ -694,6 +718,7 @@ static void say(struct judgement *j, const struct series_history *s)
     j->against_model = s->against_model;
     j->common_mode = s->common_mode;
     j->drift = s->drift;
+    j->told = s->told;
     j->sigma = s->sigma;
     j->correlation = s->correlation;
     j->since = s->since_known ? s->since : SIZE_MAX;
@@ -711,6 +736,7 @@ static void repeat(struct series_history *s, const struct judgement *j)
     s->against_model = j->against_model;
     s->common_mode = j->common_mode;
     s->drift = j->drift;
+    s->told = j->told;
     s->sigma = j->sigma;
     s->correlation = j->correlation;
     s->since_known = j->since != SIZE_MAX;
@@ -886,6 +912,7 @@ static void judge_whole(struct series_history *s, const struct judgement *j, siz
         join(s, older.changes, older.change_count, &newer, settled - HISTORY_CONTEXT,
              settled - HISTORY_CONTEXT / 2, keep);
         join_breaks(s, older.breaks, older.break_count, &newer, settled - HISTORY_CONTEXT, keep);
+        tell_joined(s, newer.told.pattern);
     }
     history_accepted(s);
     history_recent(s, s->values, 0, s->stored.count, options);
@@ -1004,6 +1031,9 @@ static int judge_newer(struct series_history *s, struct history_kept *kept, bool
     free(before);
     join(s, j->changes, j->change_count, &newer, base, j->settled - HISTORY_CONTEXT / 2, keep);
     join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
+    // Whether all of it creeps is asked when more of it settles.
+    s->told = j->told;
+    s->told.pattern = newer.told.pattern;
     accept_newer(s, j, base);
     history_recent(s, s->values, base, s->stored.count, options);
     s->stored.count += base;

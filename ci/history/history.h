@@ -65,6 +65,7 @@ struct series_history {
     bool drift;
     struct history_change *changes;
     size_t change_count;
+    struct told told;
     struct history_break *breaks;
     size_t break_count;
     struct linked_history linked; // side by side; empty without links

@@ -535,13 +535,13 @@ static int read_stays(struct line *line, struct store *store, struct arena *keep
 {
     struct stays s = {0};
     struct arena arena = {0};
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < line->count && i < LOOKED_AT; i++) {
-        struct code_at *codes = NULL;
-        size_t count = 0;
-        status = store_codes_at(&codes, &count, store, &line->items[i], &arena, err);
-        for (size_t k = 0; status == 0 && k < count; k++)
-            go_on(&s, meet(&s, codes[k].kernel, k, i), codes[k].code, i);
+    struct code_at *codes = NULL;
+    size_t count = 0, first = 0;
+    const size_t looked_at = line->count < LOOKED_AT ? line->count : LOOKED_AT;
+    int status = store_codes_at(&codes, &count, store, line->items, looked_at, &arena, err);
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        first = codes[i].at == codes[first].at ? first : i;
+        go_on(&s, meet(&s, codes[i].kernel, i - first, codes[i].at), codes[i].code, codes[i].at);
     }
     if (s.count)
         qsort(s.items, s.count, sizeof(*s.items), by_stay);

@@ -841,6 +841,23 @@ static enum verdict_kind kind_of(const struct series_history *s)
     return size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 }
 
+// What it does besides, behind what is said; NULL where neither is.
+static const char *with_told(const char *sentence, const struct told *t, struct arena *arena)
+{
+    const char *before = sentence ? sentence : "", *gap = sentence ? "; " : "";
+    if (t->creeps) {
+        sentence = arena_printf(
+            arena, "%s%sit creeps: %+.2f %% (%+.2f to %+.2f) from its first point to its last",
+            before, gap, 100 * expm1(t->creep.value), 100 * expm1(t->creep.low),
+            100 * expm1(t->creep.high));
+        before = sentence, gap = "; ";
+    }
+    if (t->pattern.period)
+        sentence = arena_printf(arena, "%s%sa pattern comes again every %zu points, by %.2f %%",
+                                before, gap, t->pattern.period, 100 * expm1(t->pattern.swing));
+    return sentence;
+}
+
 static void fill_since(struct site_series *out, const struct series_history *s, struct arena *arena)
 {
     const struct history_now now = history_now(s);
@@ -897,9 +914,9 @@ static void fill_series(struct site_series *out, const struct series_history *s,
     if (s->replaced_by)
         out->sentence =
             arena_printf(arena, "no more measured: %s took its device's place", s->replaced_by);
-    if (out->kind != VERDICT_SLOWER && out->kind != VERDICT_FASTER)
-        return;
-    fill_since(out, s, arena);
+    if (out->kind == VERDICT_SLOWER || out->kind == VERDICT_FASTER)
+        fill_since(out, s, arena);
+    out->sentence = with_told(out->sentence, &s->told, arena);
 }
 
 // ---- devices ----

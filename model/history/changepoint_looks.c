@@ -369,14 +369,14 @@ static void look_back(struct changepoints *kept, size_t *at, const double *value
 }
 
 // What was found of the series when it had `n` values.
-struct told {
+struct earlier {
     const struct change *changes;
     size_t count, n;
 };
 
 // Of `seen` stays what is sure enough, of `reported` what the values bear out.
 static void find(struct changepoints *out, const double *values, size_t n,
-                 const struct changepoint_options *o, struct told seen, struct told reported)
+                 const struct changepoint_options *o, struct earlier seen, struct earlier reported)
 {
     changepoints_look(out, values, n, o);
     keep(out, seen.changes, seen.count, seen.n);
@@ -396,14 +396,14 @@ static double *without_pattern(struct pattern *pattern, const double *values, si
 }
 
 static void find_all(struct changepoints *out, const double *values, size_t n,
-                     const struct changepoint_options *o, struct told reported)
+                     const struct changepoint_options *o, struct earlier reported)
 {
     struct changepoints sure_of = {0};
     struct pattern pattern;
     double *rest = without_pattern(&pattern, values, n);
     size_t before = 0;
     look_back(&sure_of, &before, rest, n, o);
-    find(out, rest, n, o, (struct told){sure_of.changes, sure_of.count, before}, reported);
+    find(out, rest, n, o, (struct earlier){sure_of.changes, sure_of.count, before}, reported);
     out->pattern = pattern;
     changepoints_free(&sure_of);
     free(rest);
@@ -412,19 +412,20 @@ static void find_all(struct changepoints *out, const double *values, size_t n,
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
                        const struct changepoint_options *options)
 {
-    find_all(out, values, n, options ? options : &changepoint_defaults, (struct told){NULL, 0, 0});
+    find_all(out, values, n, options ? options : &changepoint_defaults,
+             (struct earlier){NULL, 0, 0});
 }
 
 void changepoints_more(struct changepoints *out, const double *values, size_t n,
                        const struct change *earlier, size_t count)
 {
-    find_all(out, values, n, &changepoint_defaults, (struct told){earlier, count, n});
+    find_all(out, values, n, &changepoint_defaults, (struct earlier){earlier, count, n});
 }
 
 void changepoints_again(struct changepoints *out, const double *values, size_t n,
                         const struct change *earlier, size_t count)
 {
-    const struct told told = {earlier, count, n};
+    const struct earlier told = {earlier, count, n};
     struct pattern pattern;
     double *rest = without_pattern(&pattern, values, n);
     find(out, rest, n, &changepoint_defaults, told, told);

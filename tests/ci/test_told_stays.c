@@ -118,11 +118,69 @@ static void a_store_keeps_what_it_told(void **state)
     free(directory);
 }
 
+// ---- what is no change of level ----
+
+// By so much from the first night to the last, and slower by so much on two days in seven.
+static void draw_slowly(double *values, size_t n, double creep, double weekend, uint64_t seed)
+{
+    struct random random = {seed};
+    for (size_t i = 0; i < n; i++)
+        values[i] = 0.004 * random_normal(&random) + creep * (double)i / (double)(n - 1) +
+                    (i % 7 >= 5 ? weekend : 0);
+}
+
+enum { LONG = 600, GROWN_TO = 610 };
+
+static void a_creep_is_told_wherever_levels_are(void **state)
+{
+    double values[GROWN_TO];
+    char *directory = helper_directory();
+    draw_slowly(values, GROWN_TO, 0.02, 0, 7);
+    write_nights(directory, values, 0, LONG);
+    write_nights(directory, values, LONG, GROWN_TO);
+    PLUMB_EXPECT(&outcome, directory, 0, "", "import", "600.csv", "--store", "a.db");
+    PLUMB_EXPECT(&outcome, directory, 0, "it creeps: +2.", "history", "--store", "a.db");
+    PLUMB_EXPECT(&outcome, directory, 0, "", "import", "610.csv", "--store", "a.db");
+    PLUMB_EXPECT(&outcome, directory, 0, "it creeps: +2.", "history", "--store", "a.db");
+    PLUMB_EXPECT(&outcome, directory, 0, "it creeps: +2.", "history", "--store", "a.db");
+    PLUMB_EXPECT(&outcome, directory, 0, "\"creep\":{\"log_ratio\":0.0", "history", "--store",
+                 "a.db", "--format", "json");
+    PLUMB_EXPECT(&outcome, directory, 0, ",creep,", "history", "--store", "a.db", "--format",
+                 "csv");
+    PLUMB_EXPECT(&outcome, directory, 0, "", "site", "--store", "a.db", "-o", "site");
+    char *page = xprintf("%s/site/kernel/gemm.html", directory), *html = helper_read(page, NULL);
+    assert_non_null(strstr(html, "it creeps: +2."));
+    free(html);
+    free(page);
+    helper_discard(directory);
+    free(directory);
+}
+
+static void a_week_is_told_wherever_levels_are(void **state)
+{
+    double values[NIGHTS];
+    char *directory = helper_directory();
+    draw_slowly(values, NIGHTS, 0, 0.03, 11);
+    write_nights(directory, values, 0, NIGHTS);
+    PLUMB_EXPECT(&outcome, directory, 0, "", "import", "150.csv", "--store", "a.db");
+    for (int look = 0; look < 2; look++) {
+        PLUMB_EXPECT(&outcome, directory, 0, "a pattern comes again every 7 points", "history",
+                     "--store", "a.db");
+        assert_null(strstr(outcome.output, "drifts"));
+    }
+    PLUMB_EXPECT(&outcome, directory, 0, "\"period\":7", "history", "--store", "a.db", "--format",
+                 "json");
+    helper_discard(directory);
+    free(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_told_stays_as_a_series_grows),
         cmocka_unit_test(a_store_keeps_what_it_told),
+        cmocka_unit_test(a_creep_is_told_wherever_levels_are),
+        cmocka_unit_test(a_week_is_told_wherever_levels_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
