@@ -9,7 +9,7 @@
 // Series of more than 1,500 values are looked at once.
 //
 // What was reported, sure or not, stays as long as the values next to it bear it out: their mean
-// moves by 4.5 standard errors the way that was reported, of all values up to the neighbouring
+// moves by 4 standard errors the way that was reported, of all values up to the neighbouring
 // changes, memory allowed for, or of the ten nearest on either side, which a level that wanders
 // has not left yet. Noise is what these values show, each side its own where that is more: what a
 // louder stretch had begun with goes when the stretch is seen.
@@ -38,7 +38,7 @@ enum {
 };
 enum { DIRECTLY = 12, LEAST_PAST = 5 };
 static const double newest_nats = 11, visit_chance = 7.5e-4, most_memory = 0.9, most_nats = 1;
-static const double look_growth = 1.2, sure = 20, sure_of_few = 40, least_errors = 4.5;
+static const double look_growth = 1.2, sure = 20, sure_of_few = 40, least_errors = 4;
 
 static bool listed(const struct changepoints *c, const struct change *change)
 {
