@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The text of the epochs file, parsed and written. The file itself is read by
-// ci/history/epochs_file.c.
+// ci/settings/epochs.c.
 #include "baselines/epoch.h"
 
 #include "model/history/event.h"

@@ -14,7 +14,7 @@
 //     when   = 2026-11-21
 //
 // The series is kernel, problem and device UUID, in which '*' and '?' match; the commit is the one
-// from which on it holds (ci/settings/epochs_line.h says where it is off the line); the level is
+// from which on it holds (ci/settings/epochs.h says where it is off the line); the level is
 // the accepted log ratio, new / old, or the word "removed": the kernel may go. When is a day, UTC.
 // A gate accepts what an epoch that came with the change covers (ci/gate/accepting.h).
 //

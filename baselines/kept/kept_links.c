@@ -4,7 +4,6 @@
 #include "baselines/kept/kept_links.h"
 
 #include "baselines/content.h"
-#include "baselines/kept/kept_tests.h"
 #include "baselines/store.h"
 
 // ---- links as a stream of tests, and what is kept of it ----

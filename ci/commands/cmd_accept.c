@@ -5,7 +5,7 @@
 #include "ci/command.h"
 #include "ci/gate/metrics.h"
 #include "ci/gate/mixes.h"
-#include "ci/history/epochs_file.h"
+#include "ci/settings/epochs.h"
 #include "ci/settings/metric.h"
 #include "ci/settings/store_option.h"
 

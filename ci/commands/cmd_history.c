@@ -4,10 +4,10 @@
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/history/epochs_file.h"
 #include "ci/history/load.h"
 #include "ci/history/metric_history.h"
 #include "ci/history/series_csv.h"
+#include "ci/settings/epochs.h"
 #include "ci/settings/metric.h"
 #include "ci/settings/plain.h"
 #include "ci/settings/store_option.h"

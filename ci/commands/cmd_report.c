@@ -6,9 +6,9 @@
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/mixes.h"
-#include "ci/history/epochs_file.h"
 #include "ci/history/events.h"
 #include "ci/settings/context.h"
+#include "ci/settings/epochs.h"
 #include "ci/settings/store_option.h"
 #include "reports/report.h"
 

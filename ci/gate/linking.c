@@ -14,7 +14,7 @@
 #include "ci/gate/linking.h"
 #include "ci/gate/accepting.h"
 #include "ci/gate/line.h"
-#include "ci/settings/epochs_line.h"
+#include "ci/settings/epochs.h"
 
 #include "model/gate/gate.h"
 #include "model/history/drift.h"

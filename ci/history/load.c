@@ -5,10 +5,9 @@
 #include "ci/history/load.h"
 
 #include "ci/history/accuracy_history.h"
-#include "ci/history/epochs_file.h"
 #include "ci/history/history.h"
 #include "ci/history/history_links.h"
-#include "ci/settings/epochs_line.h"
+#include "ci/settings/epochs.h"
 #include "ci/settings/together.h"
 #include "model/robust.h"
 #include "reports/report.h"

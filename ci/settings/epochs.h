@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The repository's file of accepted changes of baseline (baselines/epoch.h says what is in it).
-#ifndef PLUMB_EPOCHS_FILE_H
-#define PLUMB_EPOCHS_FILE_H
+// The repository's file of accepted changes of baseline (baselines/epoch.h says what is in it), and
+// from which commit of a line of first parents each counts. An epoch names the commit that its
+// author accepted. A pull request that is squashed, or merged with a commit of its own, leaves that
+// one off the line; there, the commit that brought the epoch stands for it.
+#ifndef PLUMB_EPOCHS_H
+#define PLUMB_EPOCHS_H
 
 #include "baselines/epoch.h"
 #include "ci/settings/context.h"
+#include "runner/git/repository.h"
 
 // A file that is not there has no epochs. `text` gets its bytes ("" if none); NULL: not wanted.
 int epochs_read(struct epoch_list *out, char **text, const char *path, struct arena *arena,
                 struct error *err);
-
 // Adds blocks of text behind what the file has (`before`, as epochs_read() gave it); a file that is
 // not there, and its folder, are made.
 int epochs_add(const char *path, const char *before, const char *added, struct error *err);
@@ -18,5 +21,11 @@ int epochs_add(const char *path, const char *before, const char *added, struct e
 const char *epochs_path(struct context *context, const char *path);
 // Who decides: `given`, or whom git's configuration names; in the context's arena.
 int epochs_who(const char **out, const char *given, struct context *context, struct error *err);
+
+// Changes the commit of the epochs that name none of the line of `head` (a revision), but whose
+// block came into EPOCHS_PATH on it. What the repository cannot tell stays: it has no such
+// revision, is a shallow clone, or the epoch is not committed yet.
+int epochs_on_line(struct epoch_list *list, const struct repository *repository, const char *head,
+                   struct arena *arena, struct error *err);
 
 #endif

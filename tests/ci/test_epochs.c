@@ -3,7 +3,7 @@
 // The commit that an accepted change counts from, on real histories: one that is fast-forwarded,
 // merged, squashed, and not committed yet.
 #include "ci/settings/context.h"
-#include "ci/settings/epochs_line.h"
+#include "ci/settings/epochs.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
