@@ -386,8 +386,9 @@ struct import_source {
     int (*find_commit)(struct commit *out, const char *named, void *context, struct error *err);
     bool commit_told; // by the caller, who is not asked for another
     void *context;
-    // Of benchmarks that name none, and the type of those that name none; m 0 and no numbers: the
-    // type alone. NULL: the former are left out.
+    // The problem of benchmarks that name none, and the element type of those that name no type.
+    // With m 0 and no numbers it gives the type alone. NULL: benchmarks without a problem are left
+    // out.
     const struct problem *problem;
     const char *kernel;  // only kernels of this name (fnmatch); NULL: all
     const char *exclude; // but not of this one; NULL: none

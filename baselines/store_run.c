@@ -532,8 +532,8 @@ static char *parts_json(const struct prediction *p)
     return text.bytes;
 }
 
-// What a reused result is predicted is what its measurement was predicted when it was made, unless
-// the model is another by now: then nothing is kept again. Most results of most runs are reused.
+// Most results of most runs reuse an earlier measurement. Its prediction was stored when it was
+// measured, and is stored again only where the model has changed since.
 static int save_prediction(struct store *store, struct place *place, const struct prediction *p,
                            struct error *err)
 {

@@ -25,8 +25,8 @@ struct linking {
 // New codes are linked with those before: its history is made of links, and not of times alone.
 bool linking_links(const struct context_device *device, const struct context *context);
 
-// A change that times alone tell of has to be confirmed by a link: on a host whose policy does not
-// say whether codes are linked.
+// Whether a change that only absolute times show counts no more than as a reason to measure a link:
+// so it is on a host, unless the policy says whether codes are linked.
 bool linking_confirms(const struct run *run, const struct result *r, const struct context *context);
 // Such a change: the times say slower or faster than the other code before. Needs the history.
 bool linking_alarms(const struct run *run, const struct result *r, const struct context *context);

@@ -630,7 +630,8 @@ static int find_wanted(struct captured *c, enum sample_role says, struct series_
     return keep_right(c, err) ? -1 : hold_program(c, says, state, err);
 }
 
-// Once more, from the same contents and then on top of what the first left.
+// Whether a launch may be repeated without restoring its buffers. It is launched again from the
+// same contents, which must give the same results, and then once more on what that launch left.
 static int find_repeats(struct captured *c, enum sample_role says, struct series_state *state,
                         struct error *err)
 {

@@ -229,7 +229,8 @@ static uint32_t launches_of(const struct batch *batch)
     return batch->runup + (batch->between ? 2 : 1) * batch->launches;
 }
 
-// Behind what the host waits for, so that it costs a pair a microsecond or two at most.
+// Fills the sample up to whole phases (phases.h) by kernels that do nothing. They are queued after
+// the event that the host waits for, so they cost a pair one or two microseconds at most.
 static int fill_phase(struct cuda *cuda, const struct batch *batch, struct error *err)
 {
     for (uint32_t i = phases_missing(own_kernels(batch), launches_of(batch), batch->kernels); i > 0;

@@ -137,7 +137,8 @@ static double slowness(const struct data *d, size_t i)
     return over * over;
 }
 
-// The candidate whose choices cost most beyond what the next ones would; -1: none costs 3 % once.
+// The candidate without which the choices would become better by most: where it is chosen, the next
+// best choice is faster. -1: no candidate loses as much as one choice that is 3 % slower.
 static int worst_candidate(const struct data *d, int left_out)
 {
     double gains[configs_max] = {0}, most = 0.03 * 0.03;

@@ -79,7 +79,8 @@ static const double large = 5, mean_unit = 4;
 // Shares of a pair's stake, against "of this side in one pair of 50, or more often". What is
 // there in one pair of 20 has to go on until it is known, so this is less.
 static const double stakes[TAIL_BETS] = {0.25, 0.5, 0.9}, seldom = 0.02;
-// The signs have a side so far when they have earned this much; one large difference earns 1.6.
+// Log evidence from which on the signs are taken to favour one side; one large difference alone is
+// worth 1.6.
 static const double suspicious = 1.5;
 
 static int side_of(double z, double least)

@@ -183,9 +183,9 @@ struct gate_left {
 
 struct gate_left gate_left(const struct gate_series *series, const struct gate_decision *now);
 
-// Pairs that the confirmation of this series' alarm still takes, in the process at work and in all
-// further ones, as its pairs so far let one expect and with room for chance. 0: it has no alarm, or
-// is decided.
+// An estimate of how many pairs it still takes to confirm this series' alarm, in this process and
+// in all further ones. It follows from the pairs so far and leaves room for chance. 0: the series
+// has no alarm, or is decided.
 uint32_t gate_confirmation_pairs(const struct gate_series *series, const struct gate_decision *now);
 
 // Pairs that would decide a series that is open, if its true log ratio is what its pairs show:

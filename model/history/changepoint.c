@@ -110,7 +110,7 @@ static bool walk_beats(const struct segmentation *s, const double *clean, double
         jumps = local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS);
     double walk = local_level_fit(clean, starts, s->n).log_likelihood;
     free(starts);
-    // Where it needs as many jumps as there are steps, nothing is left for it to explain.
+    // A walk that needs as many jumps as the other model has steps explains no more than that one.
     return jumps + 1 < s->count && walk - step_cost(s, share) * (double)jumps > steps - cost;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Change-point rules of other tools, written from their descriptions. They are compared with and
-// never used.
+// Change-point rules of other tools, written from their descriptions. Tests and benchmarks compare
+// our detector with them; plumb itself does not use them.
 #include "tests/helpers/helper_cp_peers.h"
 
 #include "model/base.h"

@@ -19,8 +19,8 @@ static enum focus_state newest(struct change *out, const double *values, size_t 
     return state;
 }
 
-// Few values and then a step of three deviations: where the segmentation waits, the alarm often
-// does not.
+// Short series with a step of three standard deviations near the end: the alarm often tells of it
+// where the segmentation still waits for more values.
 static void focus_reports_the_newest_before_the_segmentation(void **state)
 {
     int alarms = 0, right = 0, segmented = 0;

@@ -97,8 +97,9 @@ static void find_group(char *out, size_t size, pid_t pid)
 
 // ---- woken between its turns
 
-// A bench in this sandbox has loaded a library of which one thread never rests; it is woken between
-// two turns. What it works then until it has worked `enough_s`, for as long as `most_s`.
+// A bench in this sandbox has loaded a library of which one thread never rests, and the library's
+// process is woken between two turns. The seconds of CPU time that it then uses: it is watched
+// until they are `enough_s`, for `most_s` seconds at most.
 static double works_when_woken(const struct sandbox *inside, double enough_s, int most_s)
 {
     char *module = test_module("apart"), *program = xprintf("%s/bench", TEST_BIN);
