@@ -73,7 +73,7 @@ static int read_cell(struct import *in, const struct csv *csv, size_t row, size_
     const char *text = csv->rows[row].fields[column];
     struct foreign f = {.state = MEASURED_OK, .regime = "triton.testing"};
     double value, time_ns = NAN;
-    f.name = arena_printf(arena, "%s #%zu", csv->header[column], row + 1);
+    f.name = csv->header[column];
     foreign_part(&f, NULL, arena_strndup(arena, csv->header[column], length));
     if (read_arguments(&f, csv, row, swept, arena))
         return foreign_leave(in, &f, 1, "M, N, K or a type that is none", err);

@@ -65,6 +65,12 @@ static int take_word(struct asking *out, const char *word, size_t length, size_t
     return error_set(err, "word %zu: it is kernel=, problem=, base= or head=", number);
 }
 
+static int refuse_line(struct error *err)
+{
+    return error_set(err, "the first line is no '/plumb gate', with kernel=, problem=, base= and "
+                          "head= behind it");
+}
+
 int asking_parse(struct asking *out, const char *text, size_t length, struct error *err)
 {
     static const char *const first[] = {"/plumb", "gate"};
@@ -85,11 +91,8 @@ int asking_parse(struct asking *out, const char *text, size_t length, struct err
                 return -1;
         } else if (size != strlen(first[number - 1]) ||
                    memcmp(word, first[number - 1], size) != 0) {
-            break;
+            return refuse_line(err);
         }
     }
-    if (number < ARRAY_COUNT(first) || at < end)
-        return error_set(err, "the first line is no '/plumb gate', with kernel=, problem=, base= "
-                              "and head= behind it");
-    return 0;
+    return number < ARRAY_COUNT(first) ? refuse_line(err) : 0;
 }

@@ -505,6 +505,9 @@ static const struct {
     {"N,Triton (Time (ms)),Torch (Time (ms)),Diff\n8.0,5,6,1\n", "8x8x8", NULL, NULL,
      "torch.n-8 8x8x8:fp32-fp32:tn triton 6000000 x1\n"
      "triton.n-8 8x8x8:fp32-fp32:tn triton 5000000 x1\n"},
+    // Arguments that come again are another time of the same.
+    {"M,N,K,Triton (us)\n8,8,8,5\n8,8,8,5.5\n", NULL, NULL, NULL,
+     "triton 8x8x8:fp32-fp32:tn triton 5000 x2\n"},
     // Tables of no tool, one of which has a unit somewhere.
     {"Test,Hits (all accesses),Kernel execution time (ns),Requests\na,50.0,24256.0,9\n", "8x8x8",
      NULL, NULL, "file: a table of no tool that is known by its columns"},
