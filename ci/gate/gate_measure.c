@@ -786,6 +786,14 @@ static int gate_failing(bool *known, const struct task *task, struct measuring *
 
 // A library of several kernels is another one when any of them changed. Where the records, which
 // are all that is timed, run the same code alike, the series' kernel is the same on both sides.
+static void take_same(struct task *task)
+{
+    struct built_kernel *head = arena_copy(&task->run->arena, task->head, sizeof(*head));
+    memcpy(head->code, task->base->code, sizeof(head->code));
+    memcpy(task->result->head_code, head->code, sizeof(head->code));
+    task->head = head;
+}
+
 static int find_same_launches(bool *same, struct task *task, struct measuring *measuring,
                               struct error *err)
 {
@@ -801,12 +809,22 @@ static int find_same_launches(bool *same, struct task *task, struct measuring *m
             return -1;
     }
     *same = strcmp(codes[ROLE_BASE], codes[ROLE_HEAD]) == 0;
-    if (*same) {
-        struct built_kernel *head = arena_copy(arena, task->head, sizeof(*head));
-        memcpy(head->code, task->base->code, sizeof(head->code));
-        memcpy(task->result->head_code, head->code, sizeof(head->code));
-        task->head = head;
-    }
+    if (*same)
+        take_same(task);
+    return 0;
+}
+
+// The same where nothing can be launched.
+static int find_same_away(struct task *task, struct measuring *measuring, struct error *err)
+{
+    bool same = false;
+    if (!task->device->is_static || !task->base || !task->head ||
+        strcmp(task->base->code, task->head->code) == 0)
+        return 0;
+    if (recording_same_away(&same, &measuring->recording, task, err))
+        return -1;
+    if (same)
+        take_same(task);
     return 0;
 }
 
@@ -842,6 +860,8 @@ static int gate_task(bool *wanted, struct task *task, struct measuring *measurin
         return -1;
     if (resumed)
         return 0;
+    if (find_same_away(task, measuring, err))
+        return -1;
     if (!task_is_paired(task))
         return gate_unpaired(task, measuring, err);
     if (gate_failing(&failing, task, measuring, err))

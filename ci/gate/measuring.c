@@ -13,6 +13,7 @@
 #include "model/predict/parts/least.h"
 #include "runner/bench/record.h"
 #include "runner/child/files.h"
+#include "runner/code/machine_code.h"
 #include "runner/code/plan_file.h"
 
 #include <assert.h>
@@ -137,8 +138,10 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
         r->bench[role] = NULL;
     }
     r->shown[role] = folder;
-    return r->bench[role]
-               ? 0
+    if (r->bench[role])
+        return 0;
+    return task->device->is_static
+               ? context_lister(&r->bench[role], r->context, &r->shown[role], 1, err)
                : context_bench(&r->bench[role], r->context, task->device, &r->shown[role], 1, err);
 }
 
@@ -203,6 +206,49 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
                                         .detail = "the kernel does not do this problem"};
     else if (!*made && instead)
         refuse(instead, task, kernel->plan, &outcome, arena);
+    return 0;
+}
+
+// What a library asks the driver for is not seen where none is.
+static bool asks_driver(const char *library)
+{
+    static const char name[] = "libcuda.so";
+    struct code_file file;
+    struct error ignored;
+    if (code_read(&file, library, &ignored))
+        return true;
+    const bool asks = memmem(file.bytes, file.size, name, strlen(name));
+    code_close(&file);
+    return asks;
+}
+
+int recording_same_away(bool *same, struct recording *r, const struct task *task, struct error *err)
+{
+    char codes[2][OBJECT_ID_TEXT];
+    *same = false;
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        const struct built_kernel *kernel = side(task, (enum sample_role)role);
+        const struct bench_series series = {.kernel = task->result->kernel,
+                                            .problem = &task->result->problem,
+                                            .head = kernel->library};
+        struct bench_outcome outcome;
+        if (kernel->plan || kernel->captured || asks_driver(kernel->library))
+            return 0;
+        if (ready(r, task, (enum sample_role)role, err))
+            return -1;
+        const char *file = arena_printf(&task->run->arena, "%s/away", r->folder);
+        if (record_write(&outcome, file, r->bench[role], &series, err))
+            return -1;
+        if (outcome.gone) {
+            bench_stop(r->bench[role]);
+            r->bench[role] = NULL;
+        }
+        if (outcome.state != MEASURED_OK)
+            return 0;
+        if (record_code_id(codes[role], file, err))
+            return -1;
+    }
+    *same = strcmp(codes[ROLE_BASE], codes[ROLE_HEAD]) == 0;
     return 0;
 }
 

@@ -36,6 +36,11 @@ bool recording_refused(const struct measurement *measurement);
 const char *recording_file(const struct recording *recording, const struct task *task,
                            enum sample_role role, struct arena *arena);
 
+// *same: where its device is away, both sides of the task launch the same machine code alike, as
+// far as that can be told without launching anything; false where it cannot be.
+int recording_same_away(bool *same, struct recording *recording, const struct task *task,
+                        struct error *err);
+
 // Ends the benches: nothing else may run while kernels are timed.
 void recording_pause(struct recording *recording);
 

@@ -69,10 +69,10 @@ static void driver_stand_in(void)
     if (memory < 0)
         return;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
-    // The loader knows it by the name that it carries, and opens no other of that name.
+    // The loader knows it by the name that it carries, and opens no other of that name; and by the
+    // descriptor, which therefore stays taken.
     if (write(memory, stand_in_libcuda, stand_in_libcuda_size) == (ssize_t)stand_in_libcuda_size)
         dlopen(path, RTLD_NOW | RTLD_NODELETE);
-    close(memory);
 }
 
 // ---- by hand: list, time, calibrate ----
@@ -735,8 +735,11 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
         return do_list(p, r, err);
     if (strcmp(r->name, "supports") == 0)
         return do_supports(p, r, err);
+    if (!p->bench->ops && strcmp(r->name, "record") == 0)
+        return do_record(p, r, err);
     if (!p->bench->ops)
-        return error_set(err, "bench: %.40s: there is no device, only list and supports", r->name);
+        return error_set(err, "bench: %.40s: there is no device, only list, supports and record",
+                         r->name);
     if (bench_wake(p->bench, err))
         return -1;
     if (strcmp(r->name, "open") == 0)
@@ -781,9 +784,10 @@ static int protocol_run(struct bench *bench, FILE *in)
 {
     struct device_info info = {.uuid = "none", .name = "no device"};
     struct error err;
-    if (!bench->ops)
+    if (!bench->ops) {
         driver_stand_in();
-    else if (bench->ops->info(&info, bench->device, &err)) {
+        away_begin();
+    } else if (bench->ops->info(&info, bench->device, &err)) {
         fprintf(stderr, "bench: %s\n", err.text);
         return EXIT_FAILED;
     }

@@ -27,6 +27,19 @@ struct record_places record_args_places(const struct plumb_form_args *args,
 int cuda_record(struct record *out, struct device_base *device, const struct record_request *what,
                 struct arena *arena, struct error *err);
 
+// What one capture of launch() has queued.
+struct record_capture {
+    struct record_launch *launches;
+    size_t count;
+};
+typedef int record_capturer(struct record_capture *out, void *context,
+                            const struct record_places *places, struct error *err);
+// Captures once for nothing, since a first call may set things up, and three times more: twice at
+// different places, which tells addresses, and again as first, which tells whether launch() does
+// the same each time it is called. Fills launches.
+int record_captured(struct record *out, record_capturer *capture, void *context,
+                    const struct record_places places[2], struct arena *arena, struct error *err);
+
 // A record with its device code loaded, its addresses bound for each of the buffer sets.
 struct replay;
 // places: one per set. The record must outlive the replay. -1: an entry point is missing,

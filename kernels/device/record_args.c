@@ -32,6 +32,29 @@ struct plumb_form_args record_args(const struct record_places *places,
     return args;
 }
 
+int record_captured(struct record *out, record_capturer *capture, void *context,
+                    const struct record_places places[2], struct arena *arena, struct error *err)
+{
+    struct record_capture captures[3];
+    if (capture(&captures[0], context, &places[0], err))
+        return -1;
+    for (int i = 0; i < 3; i++) {
+        if (capture(&captures[i], context, &places[i % 2], err))
+            return -1;
+        if (captures[i].count != captures[0].count)
+            return error_set(err, "launch() queues other launches each time: that cannot be "
+                                  "recorded");
+    }
+    if (!record_same_launches(captures[0].launches, captures[2].launches, captures[0].count))
+        return error_set(err, "launch() does not do the same each time: that cannot be recorded");
+    if (record_find_addresses(captures[0].launches, captures[1].launches, captures[0].count, places,
+                              arena, err))
+        return -1;
+    out->launches = captures[0].launches;
+    out->launch_count = captures[0].count;
+    return 0;
+}
+
 struct record_places record_args_places(const struct plumb_form_args *args,
                                         const uint64_t bytes[RECORD_BUFFERS])
 {

@@ -2,9 +2,7 @@
 //
 // Recording a kernel: launch() is called while the stream is captured, for buffers at made-up
 // addresses, and the graph's nodes are the record's launches. Nothing is mapped at those addresses
-// and nothing runs. One capture is made for nothing, since a first call may set things up, and
-// three more: two at different addresses tell which words are addresses, and a third like the first
-// tells whether launch() does the same each time it is called.
+// and nothing runs.
 //
 // What cannot be recorded is refused by name: anything but kernels and memsets one after the other,
 // a parameter that points to memory of the library's own, an L2 window.
@@ -14,11 +12,6 @@ extern "C" {
 #include "kernels/device/call.h"
 #include "kernels/device/record.h"
 }
-
-struct capture {
-    struct record_launch *launches;
-    size_t count;
-};
 
 struct recorder {
     struct cuda *cuda;
@@ -195,7 +188,7 @@ static int take_node(struct record_launch *out, const struct recorder *r, cudaGr
                      (size_t)type < known ? node_words[type] : "a node of an unknown kind");
 }
 
-static int take_graph(struct capture *out, const struct recorder *r, cudaGraph_t graph,
+static int take_graph(struct record_capture *out, const struct recorder *r, cudaGraph_t graph,
                       struct error *err)
 {
     cudaGraphNode_t nodes[RECORD_LAUNCHES_MAX];
@@ -246,9 +239,16 @@ static int refuse(int code, cudaError_t ended, struct error *err)
 }
 
 // On the stream that is this thread's default: a library compiled for that need not name it.
-static int capture(struct capture *out, const struct recorder *r, const struct record_request *what,
-                   const struct record_places *places, struct error *err)
+struct capturing {
+    const struct recorder *r;
+    const struct record_request *what;
+};
+
+static int capture(struct record_capture *out, void *context, const struct record_places *places,
+                   struct error *err)
 {
+    const struct recorder *r = ((const struct capturing *)context)->r;
+    const struct record_request *what = ((const struct capturing *)context)->what;
     const struct plumb_form_args args = record_args(places, &what->form);
     const cudaStream_t stream = cudaStreamPerThread;
     cudaGraph_t graph = NULL;
@@ -274,7 +274,6 @@ extern "C" int cuda_record(struct record *out, struct device_base *device,
     struct cuda *cuda = (struct cuda *)device;
     const struct recorder r = {cuda, cuda_driver(cuda, err), arena};
     struct record_places places[2];
-    struct capture captures[3] = {};
     if (!r.driver)
         return -1;
     record_made_up(places, what->bytes);
@@ -295,22 +294,6 @@ extern "C" int cuda_record(struct record *out, struct device_base *device,
                              "recorded",
                              code);
     }
-    // The first call may set up what later ones find.
-    if (capture(&captures[0], &r, what, &places[0], err))
-        return -1;
-    for (int i = 0; i < 3; i++) {
-        if (capture(&captures[i], &r, what, &places[i % 2], err))
-            return -1;
-        if (captures[i].count != captures[0].count)
-            return error_set(err, "launch() queues other launches each time: that cannot be "
-                                  "recorded");
-    }
-    if (!record_same_launches(captures[0].launches, captures[2].launches, captures[0].count))
-        return error_set(err, "launch() does not do the same each time: that cannot be recorded");
-    if (record_find_addresses(captures[0].launches, captures[1].launches, captures[0].count, places,
-                              arena, err))
-        return -1;
-    out->launches = captures[0].launches;
-    out->launch_count = captures[0].count;
-    return 0;
+    struct capturing capturing = {&r, what};
+    return record_captured(out, capture, &capturing, places, arena, err);
 }

@@ -248,6 +248,86 @@ static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **stat
     helper_repo_remove(&repo);
 }
 
+// ---- seven kernels in one library ----
+
+#define SEVEN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6)
+#define SEVEN_KERNEL(i)                                                                            \
+    "static __global__ void kernel" #i "(const float *a, float *c)\n"                              \
+    "{ c[threadIdx.x] = shared_by_all(a[threadIdx.x]) * " #i ".5f; }\n"                            \
+    "static int launch" #i "(const struct plumb_args *args, void *stream)\n"                       \
+    "{ kernel" #i "<<<1, 256, 0, (cudaStream_t)stream>>>((const float *)args->a, (float "          \
+    "*)args->c);\n    return (int)cudaGetLastError(); }\n"
+#define SEVEN_ROW(i)                                                                               \
+    "{\"seven" #i "\", \"\", {.in_type = PLUMB_FP32, .out_type = PLUMB_FP32}, supports, "          \
+    "nullptr, nullptr, launch" #i "},\n"
+
+#define SEVEN_BEGIN                                                                                \
+    "#include \"kernel.h\"\n#include <cuda_runtime.h>\n"                                           \
+    "static __device__ float shared_by_all(float x) { return x + 1; }\n"                           \
+    "static int supports(const struct plumb_problem *p) { return p->m % 64 == 0; }\n"
+#define SEVEN_TABLE "static const struct plumb_kernel kernels[] = {"
+#define SEVEN_END                                                                                  \
+    "};\nPLUMB_EXPORT const struct plumb_library *plumb_library(void)\n{\n"                        \
+    "    static const struct plumb_library library = {PLUMB_ABI_VERSION,\n"                        \
+    "        sizeof(struct plumb_kernel), \"cuda\", 7, kernels};\n    return &library;\n}\n"
+
+static const char seven[] = SEVEN_BEGIN SEVEN(SEVEN_KERNEL)
+SEVEN_TABLE SEVEN(SEVEN_ROW) SEVEN_END;
+
+static char *seven_with(const char *from, const char *to)
+{
+    const char *at = strstr(seven, from);
+    assert_non_null(at);
+    return xprintf("%.*s%s%s", (int)(at - seven), seven, to, at + strlen(from));
+}
+
+// What a series would launch tells which of a library's kernels has changed.
+static void one_kernel_of_seven_counts_one_as_changed(void **state)
+{
+    static struct helper_repo repo;
+    static struct plumb_outcome outcome;
+    static const struct {
+        const char *from, *to, *said;
+    } changes[] = {
+        {"* 3.5f", "* 3.25f", "3 not measured, 18 same"},
+        {"kernel5<<<1, 256", "kernel5<<<1, 128", "3 not measured, 18 same"},
+        {"(float *)args->c);", "(float *)args->c + 4);", "3 not measured, 18 same"},
+        {"return x + 1;", "return x + 2;", "OK by the compiler's report alone: 21 not measured"},
+        {"#include <cuda_runtime.h>\n", "#include <cuda_runtime.h>\n\n// more\n", "OK: 21 same"},
+        // What is not seen is not the same.
+        {"{ kernel2<<<", "{ cudaFree(nullptr); kernel2<<<", "3 not measured, 18 same"},
+    };
+    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+    if (!have_nvcc()) {
+        skip_without("nvcc", "there is no nvcc: kernels of one library are not told apart");
+    }
+    helper_repo_create(&repo);
+    char *path = xprintf("%s/seven.cfg", repo.directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%s[problems \"one\"]\n\tproblem = 128x64x64:fp32\n\tproblem = 64x64x128:fp32\n",
+            policy);
+    assert_int_equal(fclose(file), 0);
+    const char *parent = repo.ids[REPO_FASTER];
+    const struct helper_file first = {"cuda/seven.cu", seven, 0};
+    helper_repo_commit(base, repo.directory, "seven", &parent, 1, 50, "seven", &first, 1);
+    parent = base;
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        char *text = seven_with(changes[i].from, changes[i].to);
+        const struct helper_file second = {"cuda/seven.cu", text, 0};
+        char *branch = xprintf("change%zu", i);
+        helper_repo_commit(head, repo.directory, branch, &parent, 1, 51, "change", &second, 1);
+        const char *argv[] = {"gate", "--static", "--base", base, "--head",
+                              head,   "--policy", path,     NULL};
+        plumb_run(&outcome, repo.directory, argv, 0);
+        plumb_said(&outcome, CONCLUDE_OK, changes[i].said);
+        free(branch);
+        free(text);
+    }
+    free(path);
+    helper_repo_remove(&repo);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, two_builds_set_up, two_builds_tear_down)
 
 int main(void)
@@ -262,6 +342,7 @@ int main(void)
         TEST(the_models_times_and_its_worse_band_are_compared),
         TEST(the_reason_is_what_the_verdict_came_from),
         cmocka_unit_test(static_gate_finds_the_spill_and_says_it_measured_nothing),
+        cmocka_unit_test(one_kernel_of_seven_counts_one_as_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
