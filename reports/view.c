@@ -194,24 +194,43 @@ void view_commit(struct markup *m, const char *url, const char *id)
 void view_reason(struct buffer *out, const struct view *view)
 {
     struct buffer sentence = {0}, name = {0};
+    char problem[PROBLEM_TEXT];
+    // The sentence has the regime in words, behind what it says of the problem.
+    const struct problem without = problem_in(&view->result->problem, REGIME_COLD);
+    problem_format(problem, &without);
     view_sentence(&sentence, view);
-    buffer_printf(&name, "%s %s ", view->result->kernel, view->problem);
+    buffer_printf(&name, "%s %s ", view->result->kernel, problem);
     bool named = strncmp(sentence.bytes, name.bytes, name.length) == 0;
     buffer_puts(out, sentence.bytes + (named ? name.length : 0));
     buffer_free(&sentence);
     buffer_free(&name);
 }
 
-// "slower: +1.39 % (...), 48 pairs", "odds against chance 1e13", "at a clock +0.09 %, so +1.49 % in
-// cycles": what stands in columns beside, or is the size once more.
-static bool is_size(const char *clause, const struct verdict *v)
+// Whether the clause is these words and a number.
+static bool is_number_of(const char *clause, const char *words)
+{
+    const size_t length = strlen(words);
+    return strncmp(clause, words, length) == 0 && clause[length] &&
+           strchr("+-0123456789", clause[length]);
+}
+
+// "slower in a stream: +1.39 % (...), 48 pairs", "odds against chance 1e13", "at a clock +0.09 %,
+// so +1.49 % in cycles", "alone +1.2 % (...)": what stands in columns beside, or is a size once
+// more.
+static bool is_size(const char *clause, const struct result *r)
 {
     char begins[64];
-    snprintf(begins, sizeof(begins), "%s: ", verdict_kind_name(v->kind));
-    const size_t length = strlen(begins);
-    return strncmp(clause, "odds against chance ", 20) == 0 ||
-           strncmp(clause, "at a clock ", 11) == 0 ||
-           (strncmp(clause, begins, length) == 0 && strchr("+-0123456789", clause[length]));
+    const char *words = regime_words(r->problem.regime);
+    snprintf(begins, sizeof(begins), "%s%s%s: ", verdict_kind_name(r->verdict.kind),
+             *words ? " " : "", words);
+    bool size = is_number_of(clause, begins) || strncmp(clause, "odds against chance ", 20) == 0 ||
+                strncmp(clause, "at a clock ", 11) == 0;
+    for (int i = 0; i < REGIMES && !size; i++) {
+        words = regime_words((enum regime)i);
+        snprintf(begins, sizeof(begins), "%s ", words);
+        size = *words && is_number_of(clause, begins);
+    }
+    return size;
 }
 
 void view_why(struct buffer *out, const struct view *view)
@@ -222,7 +241,7 @@ void view_why(struct buffer *out, const struct view *view)
     buffer_puts(out, "");
     for (clause = reason.bytes; clause && isfinite(view->change.value);) {
         const char *end = strstr(clause, "; ");
-        if (!is_size(clause, &view->result->verdict))
+        if (!is_size(clause, view->result))
             break;
         clause = end ? end + 2 : NULL;
     }

@@ -17,6 +17,7 @@ enum { COUNT = 4096 }; // of floats in each of the two buffers
 
 static struct device_ops ops;
 static enum regime regime = REGIME_COLD;
+static bool singly; // of the last series
 static struct device_base *device;
 static char folder[] = "/tmp/test_captured_XXXXXX";
 static struct series_state state_found;
@@ -195,6 +196,7 @@ static void measure(const struct wish *base, const struct wish *head)
         fail_msg("%s", err.text);
     bytes_read = 0;
     if (series) {
+        singly = series_is_singly(series);
         if (base ? series_pairs(series, 8, 0, count, &samples, &err)
                  : series_solo(series, 8, 0, count, &samples, &err))
             fail_msg("%s", err.text);
@@ -328,6 +330,7 @@ static void both_sides_are_queued_alike(void **state)
         assert_int_equal(queued.asked, 2);
         assert_true(queued.streams > 16);
         assert_int_equal(queued.graphs, last ? 0 : queued.streams);
+        assert_int_equal(singly, last);
     }
     measure(&same, &same);
     assert_int_equal(queued.asked, 2); // nobody else is asked

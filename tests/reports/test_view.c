@@ -161,6 +161,13 @@ static void view_why_says_what_the_size_does_not(void **state)
          "its machine code changed"},
         {"tma_persistent 4096x4096x4096:bf16-bf16:tn slower: the base was wrong",
          "slower: the base was wrong"},
+        // What other regimes show is a size, too.
+        {"tma_persistent 4096x4096x4096:bf16-bf16:tn slower: +1.39 %, 48 pairs; alone +2.1 % (+2 "
+         "to "
+         "+2.2), in a stream +1.2 % (+1.1 to +1.3)",
+         "its machine code changed"},
+        {"tma_persistent 4096x4096x4096:bf16-bf16:tn slower: +1.39 %, 48 pairs; alone it dies",
+         "alone it dies"},
     };
     struct run run = helper_run();
     struct result *r = &run.results[0];
@@ -176,6 +183,16 @@ static void view_why_says_what_the_size_does_not(void **state)
         buffer_free(&out);
         free(view);
     }
+    // The regime's words stand between the kind and the size.
+    struct buffer out = {0};
+    r->problem.regime = REGIME_STREAM;
+    r->verdict.sentence = "tma_persistent 4096x4096x4096:bf16-bf16:tn slower in a stream: +1.39 % "
+                          "(95 % interval +1.18 to +1.66), 48 pairs; an SM now holds 32 warps";
+    struct view *view = view_all(&run, NULL);
+    view_why(&out, view);
+    assert_string_equal(out.bytes, "an SM now holds 32 warps");
+    buffer_free(&out);
+    free(view);
     run_free(&run);
 }
 
