@@ -53,26 +53,36 @@ extern const unsigned char stand_in_libcuda[];
 
 extern const size_t stand_in_libcuda_size;
 
+extern const unsigned char stand_in_libcudart[];
+
+extern const size_t stand_in_libcudart_size;
+
 static void bench_end_if_lost(struct bench *bench, const char *text);
 static int bench_wake(struct bench *bench, struct error *err);
 
-// A library that is linked with -lcuda needs libcuda.so.1, which comes with the driver. Where the
-// driver is not installed this loads a stand-in of that name (stand_in/libcuda.c), for the
-// rest of the process. Only for a process that launches nothing. When it fails nothing is loaded,
-// and libraries that need the driver are refused by the loader, which names it.
-static void driver_stand_in(void)
+// Loads a library of these bytes for the rest of the process. The loader knows it by the name that
+// it carries, and opens no other of that name; and by the descriptor, which therefore stays taken.
+static void load_bytes(const unsigned char *bytes, size_t size, int flags)
 {
     char path[64];
-    if (dlopen("libcuda.so.1", RTLD_LAZY))
-        return;
-    int memory = memfd_create("libcuda.so.1", MFD_CLOEXEC);
+    const int memory = memfd_create("stand_in", MFD_CLOEXEC);
     if (memory < 0)
         return;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
-    // The loader knows it by the name that it carries, and opens no other of that name; and by the
-    // descriptor, which therefore stays taken.
-    if (write(memory, stand_in_libcuda, stand_in_libcuda_size) == (ssize_t)stand_in_libcuda_size)
-        dlopen(path, RTLD_NOW | RTLD_NODELETE);
+    if (write(memory, bytes, size) == (ssize_t)size)
+        dlopen(path, RTLD_NOW | RTLD_NODELETE | flags);
+}
+
+// A library that is linked with -lcuda needs libcuda.so.1, which comes with the driver. Where the
+// driver is not installed this loads a stand-in of that name (stand_in/libcuda.c). And what stands
+// before the runtime (stand_in/libcudart.c), for all that is loaded later. Only for a process that
+// launches nothing. When it fails nothing is loaded, and libraries that need the driver are refused
+// by the loader, which names it.
+static void stand_in(void)
+{
+    if (!dlopen("libcuda.so.1", RTLD_LAZY))
+        load_bytes(stand_in_libcuda, stand_in_libcuda_size, RTLD_LOCAL);
+    load_bytes(stand_in_libcudart, stand_in_libcudart_size, RTLD_GLOBAL);
 }
 
 // ---- by hand: list, time, calibrate ----
@@ -89,7 +99,7 @@ int bench_list(FILE *out, char **libraries, int count)
 {
     struct error err;
     int code = 0;
-    driver_stand_in();
+    stand_in();
     for (int i = 0; i < count; i++) {
         struct module module = MODULE_NONE;
         if (module_load(&module, libraries[i], false, &err)) {
@@ -785,8 +795,7 @@ static int protocol_run(struct bench *bench, FILE *in)
     struct device_info info = {.uuid = "none", .name = "no device"};
     struct error err;
     if (!bench->ops) {
-        driver_stand_in();
-        away_begin();
+        stand_in();
     } else if (bench->ops->info(&info, bench->device, &err)) {
         fprintf(stderr, "bench: %s\n", err.text);
         return EXIT_FAILED;

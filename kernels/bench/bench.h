@@ -32,8 +32,7 @@ int bench_calibrate(struct bench *bench, const char *only);
 // Of spec: head, kernel, problem and pin. The launches belong to the arena. -1: the text says why
 // the kernel cannot be recorded.
 // Where there is no device, what stands in for the runtime tells what launch() would queue
-// (kernels/stand_in/libcudart.c): away_begin() loads it, before any library.
-void away_begin(void);
+// (kernels/stand_in/libcudart.c).
 int record_make(struct record *out, struct bench *bench, const struct series_spec *spec,
                 struct arena *arena, struct error *err);
 

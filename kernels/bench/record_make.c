@@ -15,36 +15,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-extern const unsigned char stand_in_libcudart[];
-extern const size_t stand_in_libcudart_size;
-
-static void *stand_in;
-static stand_in_begin *begin;
-static stand_in_end *end;
-
-void away_begin(void)
-{
-    char path[64];
-    const int memory = begin ? -1 : memfd_create("libcudart", MFD_CLOEXEC);
-    if (memory < 0)
-        return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
-    // Global: libraries that are loaded later find its functions before those of the runtime. The
-    // loader knows it by the descriptor, which therefore stays taken.
-    if (write(memory, stand_in_libcudart, stand_in_libcudart_size) ==
-        (ssize_t)stand_in_libcudart_size) {
-        stand_in = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-        if (stand_in) {
-            *(void **)&begin = dlsym(stand_in, "plumb_stand_in_begin");
-            *(void **)&end = dlsym(stand_in, "plumb_stand_in_end");
-        }
-    }
-}
 
 // ---- a library whose launches are seen ----
 
@@ -91,7 +62,7 @@ static int refuse_unseen(void *library, struct error *err)
         if (names.symbols[i].st_shndx != SHN_UNDEF)
             continue;
         launches |= strstr(name, "LaunchKernel") != NULL;
-        if (is_of_cuda(name) && !dlsym(stand_in, name))
+        if (is_of_cuda(name) && !dlsym(RTLD_DEFAULT, name))
             return error_set(err, "no GPU is here, and nothing stands in for %.100s", name);
     }
     return launches ? 0
@@ -101,6 +72,8 @@ static int refuse_unseen(void *library, struct error *err)
 // ---- launches ----
 
 struct away {
+    stand_in_begin *begin;
+    stand_in_end *end;
     const struct record_request *what;
     struct arena *arena;
     struct stand_in_told told;
@@ -145,10 +118,10 @@ static int capture(struct record_capture *out, void *context, const struct recor
 {
     struct away *away = context;
     const struct plumb_form_args args = record_args(places, &away->what->form);
-    begin(&away->told);
+    away->begin(&away->told);
     clear_stack();
     const int code = call_launch(away->what->kernel, &args, NULL);
-    end();
+    away->end();
     if (away->told.refused[0] || code || !away->told.count)
         return error_set(err, "no GPU is here, and launch() did what cannot be told without: %s",
                          away->told.refused[0] ? away->told.refused
@@ -168,7 +141,9 @@ static int away_record(struct record *out, void *library, const struct record_re
     struct record_places places[2];
     away->what = what;
     away->arena = arena;
-    if (!begin || !end)
+    *(void **)&away->begin = dlsym(RTLD_DEFAULT, "plumb_stand_in_begin");
+    *(void **)&away->end = dlsym(RTLD_DEFAULT, "plumb_stand_in_end");
+    if (!away->begin || !away->end)
         return error_set(err, "no GPU is here, and nothing stands in for the CUDA runtime");
     if (refuse_unseen(library, err))
         return -1;
