@@ -441,6 +441,14 @@ void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const 
     struct cubin c;
     if (needs_the_rest(cubin, size, launched, count) || elf_open(&c.image, cubin, size))
         return;
+    // Of newer devices the driver makes code anew from what stands beside it.
+    for (size_t i = 0; i < c.image.section_count; i++) {
+        if (strncmp(c.image.sections[i].name, ".nv.merc", 8) == 0 ||
+            strncmp(c.image.sections[i].name, ".nv.capmerc", 11) == 0) {
+            elf_close(&c.image);
+            return;
+        }
+    }
     c.left_out = xcalloc(c.image.section_count, sizeof(*c.left_out));
     leave_out(&c, launched, count);
     for (size_t i = 0; i < c.image.section_count; i++) {

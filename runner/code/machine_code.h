@@ -26,7 +26,7 @@ void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, siz
                        const char *kernel);
 // Clears the code and the constants of kernels that are not launched, which their ids leave out: a
 // kernel could find and read them, or jump there. Nothing where one needs them, for then they
-// count.
+// count; nor of Blackwell, whose drivers make code of other sections (.nv.merc).
 void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
                            size_t count);
 // What its device functions need; -1: it is no library.
