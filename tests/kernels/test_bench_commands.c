@@ -153,6 +153,28 @@ static void by_hand_the_exit_code_tells(void **state)
     free(broken);
 }
 
+// A block's scatter is that of all of its pairs: of one pair there is none.
+static void by_hand_a_block_is_told_by_all_of_its_pairs(void **state)
+{
+    char *module = test_module("broken"), line[1024] = "";
+    char *command = xprintf("exec '%s/bench' time --kernel right --problem 64x64x64 --pairs 24 "
+                            "--head '%s' --base '%s' 2>/dev/null </dev/null | grep '^block 0 '",
+                            TEST_BIN, module, module);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(line, sizeof(line), pipe));
+    assert_int_equal(pclose(pipe), 0);
+    const char *scatter = strstr(line, " pair_sd_pct "), *error = strstr(line, " se_pct ");
+    if (!scatter || !error)
+        fail_msg("%s", line);
+    const double sd = strtod(scatter + strlen(" pair_sd_pct "), NULL),
+                 se = strtod(error + strlen(" se_pct "), NULL);
+    if (!(sd > 0 && se > 0 && se < sd))
+        fail_msg("%s", line);
+    free(command);
+    free(module);
+}
+
 static void end_of_input_ends_bench(void **state)
 {
     struct transcript t;
@@ -186,6 +208,7 @@ int main(void)
         cmocka_unit_test(overlong_lines_fail_once),
         cmocka_unit_test(mutated_lines_never_end_bench),
         cmocka_unit_test(by_hand_the_exit_code_tells),
+        cmocka_unit_test(by_hand_a_block_is_told_by_all_of_its_pairs),
         cmocka_unit_test(end_of_input_ends_bench),
         cmocka_unit_test(missing_devices_have_their_own_exit_code),
     };

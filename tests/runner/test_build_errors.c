@@ -42,6 +42,11 @@ static const struct expected logs[] = {
     {"ptxas /tmp/tmpxft_6_k2.ptx, line 80; error   : Unknown modifier '.bar'\n"
      "ptxas fatal   : Ptx assembly aborted due to errors\n",
      2, "", 0, "ptxas /tmp/tmpxft_6_k2.ptx, line 80; error   : Unknown modifier '.bar'"},
+    // A terminal's title, ended as terminals do.
+    {"\x1b]0;make\x1b\\"
+     "a.c:3:1: error: x\n\x1b]0;make\a"
+     "b.c:4:1: error: y\n",
+     2, "a.c", 3, "error: x"},
     {"nvcc fatal   : Unsupported gpu architecture 'sm_990'\n", 1, "", 0,
      "nvcc fatal   : Unsupported gpu architecture 'sm_990'"},
     {"nvlink error   : Undefined reference to '_Z5otherf' in '/tmp/k.o'\n", 1, "", 0,

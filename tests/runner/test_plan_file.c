@@ -130,6 +130,14 @@ static void the_functions_of_a_plans_cubins_are_read(void **state)
     assert_string_equal(list.items[0].name, "_Z3addPfi");
     assert_string_equal(list.items[0].architecture, "sm_90");
     assert_int_equal(list.items[0].registers, plan.registers);
+    free(path);
+    // A cubin that is launched twice is there once.
+    path =
+        write_plan(PLAN "[launch \"two\"]\n\tcubin = add.cubin\n\tentry = _Z3addPfi\n\tgrid = 1\n"
+                        "\tblock = 64\n\tparameter = pointer c\n\tparameter = int32 n\n");
+    if (code_resources(&list, path, &arena, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(list.count, 1);
     arena_free(&arena);
     free(path);
 }
