@@ -212,13 +212,16 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
 void conclude_unbuilt(struct run *run, const char *detail)
 {
     const char *too = "";
-    if (run->unbuilt[ROLE_BASE].reason)
+    // What the base does not either is not the change's doing.
+    const bool both = run->unbuilt[ROLE_BASE].reason != NULL;
+    if (both)
         too = arena_printf(&run->arena, ", nor does its base %.12s", run->base.id);
-    run->conclusion = CONCLUDE_BROKEN;
+    run->conclusion = both ? CONCLUDE_FAILED : CONCLUDE_BROKEN;
     const size_t length = strcspn(detail, "\n");
-    run->headline = within_words(
-        run, arena_printf(&run->arena, "BROKEN: commit %.12s does not build%s: %.*s", run->head.id,
-                          too, (int)(length < 300 ? length : 300), detail));
+    run->headline =
+        within_words(run, arena_printf(&run->arena, "%s: commit %.12s does not build%s: %.*s",
+                                       both ? "NOT BUILT" : "BROKEN", run->head.id, too,
+                                       (int)(length < 300 ? length : 300), detail));
 }
 
 // Of one of `parts` parts of a gate: the verdicts of its series are not those of the gate.
