@@ -5,7 +5,6 @@
 // device's, but for what differs.
 #include "kernels/bench/captured.h"
 
-#include "kernels/device/inputs.h"
 #include "model/record/record.h"
 
 #include <errno.h>
@@ -42,6 +41,8 @@ struct captured {
     double tolerance, error;
     double largest; // of the base's results; below 0: nobody has asked
     bool repeats;
+    bool differed; // what captured_hold() looked at last was not what it expected, bit by bit
+    bool wanders;  // from one launch to the next results differ, within the tolerance
     struct content contents[RECORD_CAPTURED_MAX];
     size_t count;
     void **at; // set * RECORD_CAPTURED_MAX + content
@@ -377,65 +378,29 @@ static int keep_right(struct captured *c, struct error *err)
 
 // ---- differences ----
 
-static double value_of(enum dtype type, const unsigned char *at)
-{
-    uint64_t word = 0; // where any type is aligned
-    memcpy(&word, at, dtype_bytes(type) < 1 ? 1 : (size_t)dtype_bytes(type));
-    return inputs_load((int)type, &word, 0);
-}
-
 static size_t bytes_of(enum dtype type)
 {
     const double bytes = dtype_bytes(type);
     return bytes < 1 ? 1 : (size_t)bytes;
 }
 
-struct differences {
-    uint64_t count, of;
-    double most;
-    size_t content;
-};
-
-static void add_differences(struct differences *out, const struct captured *c, size_t which,
-                            const unsigned char *now, const unsigned char *wanted, uint64_t bytes)
+static int differ(struct differences *out, struct captured *c, size_t which, const void *now,
+                  struct error *err)
 {
+    const struct content *content = &c->contents[which];
     const size_t size = bytes_of(c->type);
-    out->of += bytes / size;
-    for (uint64_t at = 0; at + size <= bytes; at += size) {
-        if (memcmp(now + at, wanted + at, size) == 0)
-            continue;
-        const double off = fabs(value_of(c->type, now + at) - value_of(c->type, wanted + at));
-        out->count++;
-        out->content = off > out->most ? which : out->content;
-        out->most = off <= out->most ? out->most : isnan(off) ? INFINITY : off;
-    }
-}
-
-static double largest_of(const struct captured *c, const unsigned char *values, uint64_t bytes)
-{
-    const size_t size = bytes_of(c->type);
-    double largest = 0;
-    for (uint64_t at = 0; at + size <= bytes; at += size) {
-        const double value = fabs(value_of(c->type, values + at));
-        largest = isfinite(value) && value > largest ? value : largest;
-    }
-    return largest;
+    return c->ops->differ(out, c->device, (int)c->type, size, now, content->right,
+                          (content->to - content->from) / size, err);
 }
 
 static int find_largest(struct captured *c, struct error *err)
 {
     double largest = 0;
     for (size_t i = 0; i < c->count; i++) {
-        const struct content *content = &c->contents[i];
-        const uint64_t bytes = content->right ? content->to - content->from : 0;
-        if (!bytes)
-            continue;
-        unsigned char *values = xcalloc(bytes, 1);
-        const int status = c->ops->read(c->device, values, content->right, bytes, err);
-        largest = fmax(largest, status ? 0 : largest_of(c, values, bytes));
-        free(values);
-        if (status)
+        struct differences own = {0};
+        if (c->contents[i].right && differ(&own, c, i, c->contents[i].right, err))
             return -1;
+        largest = fmax(largest, own.largest);
     }
     c->largest = largest;
     return 0;
@@ -456,8 +421,15 @@ static const char *grouped(char out[32], uint64_t value)
     return out;
 }
 
+// What all contents of a set show together.
+struct found {
+    uint64_t count, of;
+    double most;
+    size_t content; // that has it
+};
+
 static int judge(struct captured *c, enum sample_role role, const char *when,
-                 const struct differences *found, struct series_state *state, struct error *err)
+                 const struct found *found, struct series_state *state, struct error *err)
 {
     char count[32], of[32];
     if (!found->count)
@@ -474,45 +446,32 @@ static int judge(struct captured *c, enum sample_role role, const char *when,
                          dtype_name(c->type), found->most, found->content);
 }
 
-static int read_differences(struct differences *found, struct captured *c, size_t which,
-                            const char *from, struct error *err)
-{
-    const struct content *content = &c->contents[which];
-    const uint64_t bytes = content->to - content->from;
-    unsigned char *now = xcalloc(bytes, 1), *right = xcalloc(bytes, 1);
-    const int status = c->ops->read(c->device, now, from, bytes, err) ||
-                               c->ops->read(c->device, right, content->right, bytes, err)
-                           ? -1
-                           : 0;
-    if (status == 0)
-        add_differences(found, c, which, now, right, bytes);
-    free(now);
-    free(right);
-    return status;
-}
-
-// What differs is looked at on the host, which nothing that is right needs: the device would stand
-// still meanwhile, and run faster after it.
-static int hold_content(struct differences *found, struct captured *c, enum sample_role role,
+static int hold_content(struct found *found, struct captured *c, enum sample_role role,
                         size_t which, uint32_t set, struct error *err)
 {
     const struct content *content = &c->contents[which];
     const uint64_t bytes = content->to - content->from;
     const char *from = (char *)c->at[set * RECORD_CAPTURED_MAX + which] + content->from;
     const void *wanted = role == ROLE_HEAD && content->own ? content->own : content->right;
-    bool same;
-    if (c->ops->same(&same, c->device, from, wanted, bytes, err))
+    struct differences seen = {0};
+    bool same = false;
+    if (!c->wanders && c->ops->same(&same, c->device, from, wanted, bytes, err))
         return -1;
-    if (!same)
-        return read_differences(found, c, which, from, err);
+    c->differed |= !same;
+    if (!same && differ(&seen, c, which, from, err))
+        return -1;
     found->of += bytes / bytes_of(c->type);
+    found->count += seen.count;
+    found->content = seen.most > found->most ? which : found->content;
+    found->most = fmax(found->most, seen.most);
     return 0;
 }
 
 int captured_hold(struct captured *c, enum sample_role role, uint32_t set, const char *when,
                   struct series_state *state, struct error *err)
 {
-    struct differences found = {0};
+    struct found found = {0};
+    c->differed = false;
     for (size_t i = 0; i < c->count; i++) {
         if (c->contents[i].right && hold_content(&found, c, role, i, set, err))
             return -1;
@@ -646,6 +605,7 @@ static int find_repeats(struct captured *c, enum sample_role says, struct series
             state->state = MEASURED_UNSUPPORTED;
         return stop;
     }
+    c->wanders = c->differed;
     stop = launch(c, says, state, err);
     if (stop)
         return stop;
@@ -656,19 +616,23 @@ static int find_repeats(struct captured *c, enum sample_role says, struct series
     return stop < 0 ? -1 : 0;
 }
 
-// What is within the tolerance once is held to itself from then on, which the device does.
-static int keep_own(struct captured *c, struct error *err)
+// What is within the tolerance once is held to itself from then on, unless it wanders: a second
+// launch shows that.
+static int keep_own(struct captured *c, struct series_state *state, struct error *err)
 {
-    for (size_t i = 0; c->tolerance > 0 && i < c->count; i++) {
-        struct content *content = &c->contents[i];
-        const char *now = (char *)c->at[i] + content->from;
-        bool same = true;
-        if (content->right &&
-            c->ops->same(&same, c->device, now, content->right, content->to - content->from, err))
-            return -1;
-        if (!same && keep(&content->own, c, i, err))
+    int32_t beside;
+    if (c->tolerance <= 0 || c->wanders)
+        return 0;
+    for (size_t i = 0; c->differed && i < c->count; i++) {
+        if (c->contents[i].right && keep(&c->contents[i].own, c, i, err))
             return -1;
     }
+    if (captured_restore(&beside, c, 1, err))
+        return -1;
+    int stop = launch(c, ROLE_HEAD, state, err);
+    if (stop || (stop = captured_hold(c, ROLE_HEAD, 0, "", state, err)))
+        return stop;
+    c->wanders = c->differed;
     return 0;
 }
 
@@ -679,10 +643,11 @@ static int hold_head(struct captured *c, struct series_state *state, struct erro
     if (captured_restore(&beside, c, 1, err))
         return -1;
     int stop = launch(c, ROLE_HEAD, state, err);
-    if (stop || (stop = captured_hold(c, ROLE_HEAD, 0, "", state, err)))
+    if (stop || (stop = captured_hold(c, ROLE_HEAD, 0, "", state, err)) ||
+        (stop = keep_own(c, state, err)))
         return stop;
     memcpy(before, c->contents, sizeof(before));
-    if (keep_own(c, err) || find_changes(c, err))
+    if (find_changes(c, err))
         return -1;
     const size_t shared =
         c->arms[ROLE_BASE].used ? arm_record(&c->arms[ROLE_BASE])->content_count : c->count;

@@ -177,6 +177,13 @@ struct comparison {
     double got, wanted; // there
 };
 
+// Of elements that are not the same bytes: how many, and how far apart they are at most (infinity
+// where one is no number). largest: the largest magnitude of the second array's finite ones.
+struct differences {
+    uint64_t count;
+    double most, largest;
+};
+
 struct calibration {
     const char *key; // a key of GPU_FIGURES or a name of the device's own
     double value, cv;
@@ -235,6 +242,10 @@ struct device_ops {
                 struct error *err);
     int (*same)(bool *out, struct device_base *device, const void *a, const void *b, size_t bytes,
                 struct error *err);
+    // The same of `count` elements of this type, of so many bytes each.
+    int (*differ)(struct differences *out, struct device_base *device, int type,
+                  size_t element_bytes, const void *a, const void *b, uint64_t count,
+                  struct error *err);
     // `count` elements by a recipe of inputs.h.
     int (*fill)(struct device_base *device, void *to, const struct inputs_recipe *recipe,
                 uint64_t count, struct error *err);

@@ -96,6 +96,7 @@ static void cuda_close(struct device_base *device)
         cudaFree(cuda->flush);
         cudaFree(cuda->stamps);
         cudaFree(cuda->differs);
+        cudaFree(cuda->tally);
         cudaFreeHost((void *)cuda->go);
         cudaFreeHost(cuda->seen);
     }
@@ -144,6 +145,7 @@ static int cuda_wake(struct device_base *device, struct error *err)
     CUDA_TRY(cuda, cudaMemset(cuda->stamps, 0, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaMalloc(&cuda->differs, sizeof(*cuda->differs)), err);
     CUDA_TRY(cuda, cudaMemset(cuda->differs, 0, sizeof(*cuda->differs)), err);
+    CUDA_TRY(cuda, cudaMalloc(&cuda->tally, sizeof(*cuda->tally)), err);
     CUDA_TRY(cuda, cudaMallocHost(&cuda->seen, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaHostAlloc((void **)&cuda->go, 2 * sizeof(uint64_t), cudaHostAllocMapped),
              err);
@@ -399,6 +401,7 @@ extern "C" const struct device_ops device_cuda = {
     .set = cuda_set,
     .copy = cuda_copy,
     .same = cuda_same,
+    .differ = cuda_differ,
     .fill = cuda_fill,
     .noise = cuda_noise,
     .calm = cuda_calm,

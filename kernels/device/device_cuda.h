@@ -25,6 +25,11 @@ struct stamp {
 
 enum { STAMPS_MAX = 1024 }; // SMs
 
+// `most` and `largest` are the bits of numbers without a sign, which have the order of these.
+struct tally {
+    unsigned long long count, most, largest;
+};
+
 struct cuda {
     struct device_base base;
     cudaStream_t stream;
@@ -43,6 +48,7 @@ struct cuda {
     struct stamp *stamps;      // device: [2][STAMPS_MAX], before and after; then findings
     struct stamp *seen;        // host: the same
     unsigned *differs, looks;  // device: the last of cuda_same()'s looks that found something
+    struct tally *tally;       // device: what cuda_differ() counts
     const struct batch *batch; // of the stretch at work; NULL: none
     struct nvml *nvml;         // NULL where there is no libnvidia-ml
     struct nvml_state state;
@@ -146,6 +152,8 @@ int cuda_fill(struct device_base *device, void *to, const struct inputs_recipe *
               uint64_t count, struct error *err);
 int cuda_copy(struct device_base *device, void *to, const void *from, size_t bytes,
               struct error *err);
+int cuda_differ(struct differences *out, struct device_base *device, int type, size_t element_bytes,
+                const void *a, const void *b, uint64_t count, struct error *err);
 int cuda_same(bool *out, struct device_base *device, const void *a, const void *b, size_t bytes,
               struct error *err);
 int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t count,

@@ -401,6 +401,24 @@ static int host_same(bool *out, struct device_base *device, const void *a, const
     return 0;
 }
 
+static int host_differ(struct differences *out, struct device_base *device, int type,
+                       size_t element_bytes, const void *a, const void *b, uint64_t count,
+                       struct error *err)
+{
+    const unsigned char *left = a, *right = b;
+    (void)device;
+    (void)err;
+    *out = (struct differences){0};
+    for (uint64_t i = 0; i < count; i++, left += element_bytes, right += element_bytes) {
+        const double apart = inputs_apart(type, element_bytes, left, right);
+        const double value = fabs(inputs_load(type, right, 0));
+        out->count += apart >= 0;
+        out->most = fmax(out->most, apart);
+        out->largest = isfinite(value) && value > out->largest ? value : out->largest;
+    }
+    return 0;
+}
+
 static int host_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
                      uint64_t count, struct error *err)
 {
@@ -529,6 +547,7 @@ const struct device_ops device_host = {
     .set = host_set,
     .copy = host_write,
     .same = host_same,
+    .differ = host_differ,
     .fill = host_fill,
     .noise = host_noise,
     .calm = host_sync, // nothing outlasts the flush here

@@ -19,6 +19,7 @@
 
 #include "kernels/kernel.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -302,6 +303,20 @@ INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
         return (double)value;
     }
     return (double)inputs_decode(inputs_format(type), ((const uint16_t *)array)[at]);
+}
+
+// How far apart two elements are; infinity where one is no number, below 0 where they are the same
+// bytes.
+INPUTS_INLINE double inputs_apart(int type, size_t bytes, const unsigned char *a,
+                                  const unsigned char *b)
+{
+    size_t same = 0;
+    while (same < bytes && a[same] == b[same])
+        same++;
+    if (same == bytes)
+        return -1;
+    const double apart = fabs(inputs_load(type, a, 0) - inputs_load(type, b, 0));
+    return apart >= 0 ? apart : INFINITY;
 }
 
 // A whole number as near as the type has one.

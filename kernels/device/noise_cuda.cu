@@ -406,6 +406,57 @@ static __global__ void compare_bytes(unsigned *differs, unsigned look, const uin
         *differs = look;
 }
 
+static __device__ void raise(unsigned long long *to, double value)
+{
+    if (value > 0)
+        atomicMax(to, (unsigned long long)__double_as_longlong(value));
+}
+
+static __global__ void tally_elements(struct tally *out, int type, unsigned bytes,
+                                      const unsigned char *a, const unsigned char *b,
+                                      uint64_t count)
+{
+    const uint64_t first = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    unsigned long long differ = 0;
+    double most = 0, largest = 0;
+    for (uint64_t i = first; i < count; i += gridDim.x * (uint64_t)blockDim.x) {
+        const double apart = inputs_apart(type, bytes, a + i * bytes, b + i * bytes);
+        const double value = fabs(inputs_load(type, b + i * bytes, 0));
+        differ += apart >= 0;
+        most = apart > most ? apart : most;
+        largest = isfinite(value) && value > largest ? value : largest;
+    }
+    if (differ)
+        atomicAdd(&out->count, differ);
+    raise(&out->most, most);
+    raise(&out->largest, largest);
+}
+
+extern "C" int cuda_differ(struct differences *out, struct device_base *device, int type,
+                           size_t element_bytes, const void *a, const void *b, uint64_t count,
+                           struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    struct tally found = {};
+    CUDA_TRY(
+        cuda,
+        cudaMemcpyAsync(cuda->tally, &found, sizeof(found), cudaMemcpyHostToDevice, cuda->stream),
+        err);
+    tally_elements<<<cuda_at_once(cuda), NOISE_THREADS, 0, cuda->stream>>>(
+        cuda->tally, type, (unsigned)element_bytes, (const unsigned char *)a,
+        (const unsigned char *)b, count);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    CUDA_TRY(
+        cuda,
+        cudaMemcpyAsync(&found, cuda->tally, sizeof(found), cudaMemcpyDeviceToHost, cuda->stream),
+        err);
+    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
+    out->count = found.count;
+    memcpy(&out->most, &found.most, sizeof(out->most));
+    memcpy(&out->largest, &found.largest, sizeof(out->largest));
+    return 0;
+}
+
 extern "C" int cuda_copy(struct device_base *device, void *to, const void *from, size_t bytes,
                          struct error *err)
 {

@@ -22,6 +22,8 @@ static struct device_base *device;
 static char folder[] = "/tmp/test_captured_XXXXXX";
 static struct series_state state_found;
 static uint64_t bytes_read; // from the device, while pairs are taken
+static int looks;           // comparisons there
+static const struct device_ops *host;
 
 // ---- the driver's stand-in ----
 
@@ -52,6 +54,10 @@ static int stand_in_launch(struct replay *replay, uint32_t set)
         out[100 * i] += 0.5f;
     if (strcmp(function, "outside") == 0)
         in[7] = 1;
+    if (strcmp(function, "shakes") == 0) {
+        static int times;
+        out[5] += 0.01f * (float)(++times % 2);
+    }
     if (strcmp(function, "wanders") == 0) {
         static float more;
         out[5] += more += 1;
@@ -72,6 +78,21 @@ static int counted_read(struct device_base *base, void *to, const void *from, si
     bytes_read += bytes;
     memcpy(to, from, bytes);
     return 0;
+}
+
+static int counted_same(bool *out, struct device_base *base, const void *a, const void *b,
+                        size_t bytes, struct error *err)
+{
+    looks++;
+    return host->same(out, base, a, b, bytes, err);
+}
+
+static int counted_differ(struct differences *out, struct device_base *base, int type,
+                          size_t element_bytes, const void *a, const void *b, uint64_t count,
+                          struct error *err)
+{
+    looks++;
+    return host->differ(out, base, type, element_bytes, a, b, count, err);
 }
 
 // ---- records ----
@@ -155,12 +176,15 @@ static int set_up(void **state)
     bool none;
     struct error err;
     assert_non_null(mkdtemp(folder));
-    ops = *device_find("host", &index);
+    host = device_find("host", &index);
+    ops = *host;
     ops.replay_open = stand_in_open;
     ops.replay_launch = stand_in_launch;
     ops.replay_free = stand_in_free;
     ops.memory = NULL;
     ops.read = counted_read;
+    ops.same = counted_same;
+    ops.differ = counted_differ;
     write_floats("1.0.before", in_value);
     write_floats("1.1.before", zero);
     write_floats("1.1.after", twice);
@@ -195,13 +219,15 @@ static void measure(const struct wish *base, const struct wish *head)
     if (series_open(&series, &state_found, &ops, device, &spec, &err))
         fail_msg("%s", err.text);
     bytes_read = 0;
+    looks = 0;
     if (series) {
         singly = series_is_singly(series);
         if (base ? series_pairs(series, 8, 0, count, &samples, &err)
                  : series_solo(series, 8, 0, count, &samples, &err))
             fail_msg("%s", err.text);
         assert_int_equal(samples, base ? 16 : 8);
-        assert_int_equal(bytes_read, 0); // all that is looked at stays on the device
+        assert_int_equal(bytes_read, 0);  // all that is looked at stays on the device,
+        assert_int_equal(looks, samples); // by one comparison of the one buffer that is written
         if (series_close(&state_found, series, &err))
             fail_msg("%s", err.text);
         series_free(series);
@@ -420,6 +446,19 @@ static void results_that_wander_need_a_tolerance(void **state)
     found(MEASURED_UNSUPPORTED, ROLE_BASE, "results differ");
 }
 
+static void results_that_shake_within_a_tolerance_are_timed(void **state)
+{
+    const struct wish shakes = {.function = "shakes", .tolerance = 1e-3};
+    const struct wish same = {.function = "twice", .tolerance = 1e-3};
+    measure(&shakes, &shakes);
+    found(MEASURED_OK, ROLE_HEAD, "");
+    assert_true(state_found.error > 0.9e-4 && state_found.error < 1.1e-4);
+    measure(&same, &shakes);
+    found(MEASURED_OK, ROLE_HEAD, "");
+    measure(&shakes, &(struct wish){.function = "off", .tolerance = 1e-3});
+    found(MEASURED_WRONG, ROLE_HEAD, "results differ");
+}
+
 static void contents_that_are_not_there_are_said(void **state)
 {
     const struct wish same = {.function = "twice", .after = "nowhere"};
@@ -443,6 +482,7 @@ int main(void)
         cmocka_unit_test(buffers_of_other_sizes_do_not_correspond),
         cmocka_unit_test(a_replay_computes_what_the_program_did),
         cmocka_unit_test(results_that_wander_need_a_tolerance),
+        cmocka_unit_test(results_that_shake_within_a_tolerance_are_timed),
         cmocka_unit_test(contents_that_are_not_there_are_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

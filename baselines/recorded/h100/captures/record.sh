@@ -8,7 +8,7 @@
 #   roads     one change by a shim, by a plan and by a capture, in two regimes
 #   streams   launches on two streams, as a graph, and dependent ones: what the program says, and what the capture takes
 #   first     a clone of a repository of Triton kernels to its first gate, with no line of shim
-#   build     all that the next steps compare is built and captured, twelve at once
+#   build     all that these of the next steps compare is built and captured, twelve at once
 #   triton    a tile changed, a stage less, a wrong result, with and without a tolerance, a bisection over ten commits
 #   torch     a comment beside a PyTorch layer; the layer with another order of heads
 #   programs  public programs as they are: gates of a change to each
@@ -48,7 +48,8 @@ if [ -z "${inner:-}" ]; then
 	: >"$out/log.txt"
 	echo step,exit,expected,seconds,last_line >"$out/steps.csv"
 fi
-export out folder work
+[ -n "${inner:-}" ] || asked=$steps
+export out folder work asked
 if [ -z "${inner:-}" ]; then # what builds see is part of their key
 	export PATH="$PATH:/usr/local/cuda/bin" PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 	export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/cuda/lib64"
@@ -274,12 +275,14 @@ own() {
 	cat "$out/own.csv"
 	return $code
 }
-build() {
+build() { # for the steps that are asked for
 	cd "$work" || return 1
 	for each in triton:main triton:tile triton:stage triton:main:attn triton:wrong:attn triton:main:softmax triton:softmax:softmax \
 		triton:main:matmul triton:range:matmul triton:range~3:matmul triton:range~4:matmul triton:range~5:matmul \
 		torch:main torch:comment torch:causal torch:main:layer torch:flash:layer shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
 		layernorm:main layernorm:slower cute:main cute:slower; do
+		case ${each%%:*} in triton | torch) step=${each%%:*} ;; shapes) step=study ;; *) step=programs ;; esac
+		case " $asked " in *" $step "*) ;; *) continue ;; esac
 		policy=$(echo "$each" | cut -sd: -f3)
 		echo "$(echo "$each" | cut -d: -f2) -C $work/${each%%:*}${policy:+ -p $work/$policy.cfg}"
 	done | xargs -P 12 -L 1 "$plumb" list -q kernels
