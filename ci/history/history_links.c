@@ -488,8 +488,6 @@ static void links_take_changes(struct settled_change *out, size_t *count, bool *
             measured_again(f, i))
             continue;
         *lacking |= !is_spanned(f, i);
-        if (is_filled(f, i))
-            continue;
         struct settled_change *s = &out[(*count)++];
         *s = (struct settled_change){.place = f->settled.links + (i - f->first),
                                      .slower = l->kind == VERDICT_SLOWER,
@@ -499,6 +497,7 @@ static void links_take_changes(struct settled_change *out, size_t *count, bool *
                                            .evidence = l->log_evidence,
                                            .link = l->key,
                                            .back = goes_back(f, i),
+                                           .filled = is_filled(f, i),
                                            .left = NAN};
         judge(s, f, levels, i, reach);
     }
@@ -947,7 +946,8 @@ static bool changed_since(const struct look *look, size_t first, double size)
     bool changed = false;
     for (size_t i = 0; i < look->change_count; i++) {
         const struct settled_change *c = &look->changes[i];
-        changed |= c->place >= first && c->slower == (size > 0) && !c->change.misfit;
+        changed |=
+            c->place >= first && c->slower == (size > 0) && !c->change.misfit && !c->change.filled;
     }
     return changed;
 }
@@ -1179,6 +1179,8 @@ bool history_is_linked(const struct linked_history *linked, const struct history
 {
     for (size_t i = 0; i < linked->change_count; i++) {
         const char *commit = linked->changes[i].at.id;
+        if (linked->changes[i].filled)
+            continue;
         if (strcmp(commit, change->at.id) == 0 || (change->held && strstr(change->held, commit)))
             return true;
     }
@@ -1191,7 +1193,7 @@ bool history_is_linked(const struct linked_history *linked, const struct history
 // hash of all of their bytes, so that no stretch of another look is taken for one of this.
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 15 };
+enum { LINKS_KEPT_VERSION = 16 };
 
 // What they say depends on the newest code, too, which may have come without a link.
 static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,

@@ -26,6 +26,8 @@ struct linked_change {
     bool aside;      // of a branch that the line of HEAD does not have
     bool alarm;      // of times alone, which pairs confirmed
     bool tried;      // in a gate or a bisection only: an alarm where a plain run met its codes
+    bool filled;     // links within it lead from one code to the other: a change only where a line
+                     // has these two and none between, as after a merge
 };
 
 // A link that does not fit its loops, and was not measured again yet.

@@ -116,6 +116,7 @@ static void put_change(struct buffer *out, const struct linked_change *c)
     put(out, c->misfit);
     put(out, c->sure);
     put(out, c->back);
+    put(out, c->filled);
     put_real(out, c->left);
 }
 
@@ -199,6 +200,7 @@ static struct linked_change get_change(struct reader *r)
     c.misfit = get(r) != 0;
     c.sure = get(r) != 0;
     c.back = get(r) != 0;
+    c.filled = get(r) != 0;
     c.left = get_real(r);
     return c;
 }

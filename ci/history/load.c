@@ -747,6 +747,7 @@ static int tell_on_line(struct placing *p, const struct linked_change *c, size_t
             return -1;
         if (strcmp(there.at.id, c->at.id) == 0)
             there = *c;
+        there.filled = false;
         if (s->last == newest) // the line has it now, whether it was run there or not
             there.left = c->size.value;
         there.back = c->alarm ? was_before(line, s) : c->back;
@@ -767,6 +768,8 @@ static int place_change(struct placing *p, const struct linked_change *c, struct
     const size_t newest = newest_known(line, kernel);
     if (tell_on_line(p, c, &found, from, to, newest, err))
         return -1;
+    if (c->filled)
+        return 0;
     const bool stays = at == SIZE_MAX ? !found && is_behind(p, c) : !found || at >= LOOKED_AT;
     if (stays && !c->tried && !is_told(p, c->at.id))
         tell(p, c);
@@ -790,11 +793,11 @@ static void end_placing(struct placing *p)
     free(p->items);
 }
 
-static void drop_tried(struct linked_history *linked)
+static void drop_unplaced(struct linked_history *linked)
 {
     size_t kept = 0;
     for (size_t i = 0; i < linked->change_count; i++) {
-        if (!linked->changes[i].tried)
+        if (!linked->changes[i].tried && !linked->changes[i].filled)
             linked->changes[kept++] = linked->changes[i];
     }
     linked->change_count = kept;
@@ -811,7 +814,7 @@ static int place_changes(struct placing *p, struct error *err)
         ours = is_in_repository(p->all, changes[i].at.id, p->arena) ||
                is_in_repository(p->all, changes[i].base.id, p->arena);
     if (!ours) {
-        drop_tried(p->linked);
+        drop_unplaced(p->linked);
         return 0;
     }
     for (int own = 1; own >= 0; own--) { // what was measured there first

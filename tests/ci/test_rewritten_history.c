@@ -222,12 +222,60 @@ static int begin_anew(void **state)
     return status;
 }
 
+// Measured commit by commit on a branch, of which the last but one made it slower. The line has
+// none of those codes but the last, and compared it with its own: that is its change, whichever way
+// the branch came there.
+static void take_in(bool merged)
+{
+    static const char *const codes[] = {"1", "1.001", "1.2", "1.201"};
+    char branch[4][OBJECT_ID_TEXT], taken[OBJECT_ID_TEXT], range[2 * OBJECT_ID_TEXT + 2];
+    char *head = xprintf("%s/.git/HEAD", directory);
+    helper_write_text(head, "ref: refs/heads/main\n");
+    free(head);
+    for (int i = 0; i < 4; i++) {
+        char *simple = xprintf("const char takes[] = \"fake-time=%s\";\n", codes[i]);
+        const struct helper_file files[] = {{"kernels/simple.c", simple, 0}};
+        const char *parents[] = {branch[i ? i - 1 : 0], NULL};
+        helper_repo_commit(branch[i], directory, i ? "topic" : "main", parents, i > 0, i, "step\n",
+                           files, 1);
+        if (i == 3) {
+            parents[0] = branch[0], parents[1] = branch[3];
+            helper_repo_commit(taken, directory, "main", parents, merged ? 2 : 1, i + 1,
+                               "taken in\n", files, 1);
+        }
+        free(simple);
+    }
+    plumb((const char *[]){"run", branch[0], "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                           NULL});
+    snprintf(range, sizeof(range), "%s..%s", branch[0], branch[3]);
+    plumb((const char *[]){"run", range, "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                           NULL});
+    plumb((const char *[]){"run", taken, "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                           NULL});
+    plumb((const char *[]){"events", "--check", "--repo", directory, NULL});
+    snprintf(range, sizeof(range), "confirmed %.10s ", taken);
+    plumb_said(&outcome, 1, range);
+    plumb_said(&outcome, 1, "taken in");
+}
+
+static void what_a_branch_made_slower_is_told_where_it_is_merged(void **state)
+{
+    take_in(true);
+}
+
+static void what_a_branch_made_slower_is_told_where_it_is_squashed(void **state)
+{
+    take_in(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_there_now_counts_after_a_branch_was_written_anew),
         cmocka_unit_test_setup(an_exact_revert_is_told_by_the_run_that_ends_with_it, begin_anew),
         cmocka_unit_test_setup(a_gap_that_is_filled_has_one_change, begin_anew),
+        cmocka_unit_test_setup(what_a_branch_made_slower_is_told_where_it_is_merged, begin_anew),
+        cmocka_unit_test_setup(what_a_branch_made_slower_is_told_where_it_is_squashed, begin_anew),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
