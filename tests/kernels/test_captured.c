@@ -466,6 +466,96 @@ static void contents_that_are_not_there_are_said(void **state)
     found(MEASURED_UNBUILDABLE, ROLE_BASE, "nowhere: No such file");
 }
 
+// ---- a device that fails ----
+
+static struct device_ops working;
+static int asked, fails_at; // the call of the device that fails, from 1 on
+
+static bool fails(struct error *err)
+{
+    if (++asked != fails_at)
+        return false;
+    error_set(err, "the device failed");
+    return true;
+}
+
+#define FAILING(name, parameters, ...)                                                             \
+    static int failing_##name parameters                                                           \
+    {                                                                                              \
+        return fails(err) ? -1 : working.name(__VA_ARGS__);                                        \
+    }
+FAILING(alloc, (void **out, struct device_base *base, size_t bytes, struct error *err), out, base,
+        bytes, err)
+FAILING(read,
+        (struct device_base * base, void *to, const void *from, size_t bytes, struct error *err),
+        base, to, from, bytes, err)
+FAILING(write,
+        (struct device_base * base, void *to, const void *from, size_t bytes, struct error *err),
+        base, to, from, bytes, err)
+FAILING(set, (struct device_base * base, void *to, int byte, size_t bytes, struct error *err), base,
+        to, byte, bytes, err)
+FAILING(copy,
+        (struct device_base * base, void *to, const void *from, size_t bytes, struct error *err),
+        base, to, from, bytes, err)
+FAILING(same,
+        (bool *out, struct device_base *base, const void *a, const void *b, size_t bytes,
+         struct error *err),
+        out, base, a, b, bytes, err)
+FAILING(sync, (struct device_base * base, struct error *err), base, err)
+FAILING(sample,
+        (struct sample * out, struct findings *findings, struct device_base *base,
+         const struct batch *batch, int *code, struct error *err),
+        out, findings, base, batch, code, err)
+
+// Opens, measures and closes; whether the failure came out, as an error or as a series that says
+// it.
+static bool failure_is_told(const struct series_spec *spec)
+{
+    struct series *series = NULL;
+    struct series_state state = {.state = MEASURED_OK};
+    struct error err = {""};
+    int samples = 0;
+    int status = series_open(&series, &state, &ops, device, spec, &err);
+    if (status == 0 && series)
+        status = series_pairs(series, 2, 0, count, &samples, &err);
+    if (status == 0 && series)
+        status = series_close(&state, series, &err);
+    series_free(series);
+    return status ? strcmp(err.text, "the device failed") == 0
+                  : state.state != MEASURED_OK && strstr(state.note, "the device failed");
+}
+
+// Whichever call of the device it is: no series is timed, checked or closed on what never happened.
+static void a_device_that_fails_is_told_wherever_it_fails(void **state)
+{
+    const struct wish wish = {.function = "twice"};
+    char *paths[] = {write_record("base", &wish), write_record("head", &wish)};
+    struct series_spec spec = {
+        .kernel = "x", .head = paths[1], .base = paths[0], .regime = regime, .seed = 5};
+    struct error err;
+    assert_int_equal(problem_parse(&spec.problem, "count=4096:fp32", &err), 0);
+    working = ops;
+    ops.alloc = failing_alloc;
+    ops.read = failing_read;
+    ops.write = failing_write;
+    ops.set = failing_set;
+    ops.copy = failing_copy;
+    ops.same = failing_same;
+    ops.sync = failing_sync;
+    ops.sample = failing_sample;
+    for (fails_at = 1; asked >= fails_at - 1; fails_at++) {
+        asked = 0;
+        const bool told = failure_is_told(&spec);
+        if (asked >= fails_at && !told)
+            fail_msg("call %d of the device failed, and nobody said it", fails_at);
+    }
+    print_message("%d calls\n", fails_at - 2);
+    assert_true(fails_at > 30);
+    ops = working;
+    free(paths[0]);
+    free(paths[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_replay_computes_what_the_program_did),
         cmocka_unit_test(results_that_wander_need_a_tolerance),
         cmocka_unit_test(results_that_shake_within_a_tolerance_are_timed),
+        cmocka_unit_test(a_device_that_fails_is_told_wherever_it_fails),
         cmocka_unit_test(contents_that_are_not_there_are_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
