@@ -154,20 +154,46 @@ static bool has_parameters(const struct elf_section *attributes)
     return false;
 }
 
+// Sections that a launched function lies in: it may have a name that the section has not.
+static bool *find_entered(const struct elf_image *image, const char *const *launched, size_t count)
+{
+    const struct elf_section *table = elf_symbols(image);
+    bool *entered = xcalloc(image->section_count + 1, sizeof(*entered));
+    struct elf_symbol symbol;
+    for (uint64_t i = 0; i < SYMBOLS_MAX && elf_symbol(&symbol, image, table, i); i++) {
+        if (symbol.section < image->section_count && is_one_of(symbol.name, launched, count))
+            entered[symbol.section] = true;
+    }
+    return entered;
+}
+
+static bool is_entered(const struct elf_image *image, const bool *entered, const char *name)
+{
+    for (size_t i = 0; i < image->section_count; i++) {
+        const char *of = entered[i] ? kernel_of(&image->sections[i]) : NULL;
+        if (of && strcmp(of, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void leave_out(struct cubin *cubin, const char *const *launched, size_t count)
 {
     static const char info[] = ".nv.info.";
     const struct elf_image *image = &cubin->image;
+    bool *entered = find_entered(image, launched, count);
     for (size_t i = 0; i < image->section_count; i++) {
         const char *name = image->sections[i].name + strlen(info);
         if (strncmp(image->sections[i].name, info, strlen(info)) != 0 ||
-            is_one_of(name, launched, count) || !has_parameters(&image->sections[i]))
+            is_one_of(name, launched, count) || !has_parameters(&image->sections[i]) ||
+            is_entered(image, entered, name))
             continue;
         for (size_t k = 0; k < image->section_count; k++) {
             const char *of = kernel_of(&image->sections[k]);
             cubin->left_out[k] |= of && strcmp(of, name) == 0;
         }
     }
+    free(entered);
 }
 
 static uint64_t ordinal(const struct cubin *cubin, uint64_t section)

@@ -250,6 +250,43 @@ static void kernel_that_is_not_launched_changes_no_id(void **state)
     }
 }
 
+// The id of what is launched as "evil", which is how the table of symbols then calls "ours".
+static void id_under_another_name(char out[OBJECT_ID_TEXT])
+{
+    struct elf_image image;
+    size_t size = 0;
+    char *path = library_path("two.cubin"), *bytes = helper_read(path, &size);
+    bool renamed = false;
+    assert_int_equal(elf_open(&image, (unsigned char *)bytes, size), 0);
+    for (size_t i = 0; i < image.section_count; i++) {
+        const struct elf_section *s = &image.sections[i];
+        for (uint64_t at = 1; strcmp(s->name, ".strtab") == 0 && at + 5 <= s->size; at++) {
+            if (memcmp(s->bytes + at - 1, "\0ours", 6) == 0) {
+                memcpy(bytes + s->offset + at, "evil", 4);
+                renamed = true;
+            }
+        }
+    }
+    elf_close(&image);
+    assert_true(renamed);
+    code_id_of_kernel(out, (unsigned char *)bytes, size, "evil");
+    free(bytes);
+    free(path);
+}
+
+// A kernel's name may be one that its section has not, as a hand may make it.
+static void code_under_another_name_has_an_id_of_its_own(void **state)
+{
+    char id[OBJECT_ID_TEXT], first[OBJECT_ID_TEXT], other[OBJECT_ID_TEXT];
+    if (id_of_variant(id, NULL, "", 1) == 77)
+        skip_without("nvcc", "there is no nvcc: a cubin's names are not changed");
+    id_under_another_name(first);
+    assert_int_equal(id_of_variant(id, "called(x[threadIdx.x])", "called(x[threadIdx.x] + 1)", 1),
+                     0);
+    id_under_another_name(other);
+    assert_string_not_equal(first, other);
+}
+
 // How many bytes of a section of the record's image are not 0. -1: there is no such section.
 static long bytes_of(const struct record *record, const char *section)
 {
@@ -310,6 +347,7 @@ int main(void)
         cmocka_unit_test(nonsense_leaves_no_file),
         cmocka_unit_test(kernel_that_is_not_launched_changes_no_id),
         cmocka_unit_test(kernel_that_is_not_launched_is_not_in_the_record),
+        cmocka_unit_test(code_under_another_name_has_an_id_of_its_own),
         cmocka_unit_test(what_is_no_record_has_no_id),
     };
     return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
