@@ -80,14 +80,14 @@ static void same(struct store *a, struct store *b)
 
 // ---- tests ----
 
-static void accuracy_history_do_not_matter_only_points_do(void **state)
+static void looks_do_not_matter_only_points_do(void **state)
 {
-    static const unsigned accuracy[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
-                                        899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
+    static const unsigned looks[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
+                                     899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
     struct store *once = stepped_store(scratch_in("once.db"), 0, 1300);
     struct store *often = stepped_store(scratch_in("often.db"), 0, 0);
-    for (size_t i = 1; i < ARRAY_COUNT(accuracy); i++) {
-        stepped_commits(often, accuracy[i - 1], accuracy[i]);
+    for (size_t i = 1; i < ARRAY_COUNT(looks); i++) {
+        stepped_commits(often, looks[i - 1], looks[i]);
         (void)run(often);
     }
     same(once, often);
@@ -161,7 +161,7 @@ static void times_that_repeat_or_go_back_change_nothing(void **state)
 }
 
 // Each look sees whole commits, never fewer than the one before, and the last sees all.
-static void accuracy_history_while_another_process_writes(void **state)
+static void a_look_while_another_process_writes_sees_whole_commits(void **state)
 {
     enum { BEFORE = 800, MORE = 120 };
     int status;
@@ -321,12 +321,12 @@ static void burst_before_the_seam_is_no_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accuracy_history_do_not_matter_only_points_do),
+        cmocka_unit_test(looks_do_not_matter_only_points_do),
         cmocka_unit_test(steps_are_found_where_they_are),
         cmocka_unit_test(nothing_new_is_not_judged_again),
         cmocka_unit_test(a_point_among_the_settled_ones_is_noticed),
         cmocka_unit_test(times_that_repeat_or_go_back_change_nothing),
-        cmocka_unit_test(accuracy_history_while_another_process_writes),
+        cmocka_unit_test(a_look_while_another_process_writes_sees_whole_commits),
         cmocka_unit_test(an_accepted_change_is_judged_against),
         cmocka_unit_test(merged_and_pruned_points_are_noticed),
         cmocka_unit_test(what_came_meanwhile_stays_marked),
