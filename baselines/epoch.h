@@ -43,7 +43,8 @@ struct epoch {
     bool removed; // what is accepted is that the kernel goes
     const char *reason;
     const char *who;
-    int64_t when_s; // midnight UTC of the day
+    int64_t when_s; // midnight UTC of the day, which is so long:
+#define EPOCH_DAY_S 86400
 };
 
 struct epoch_decision {

@@ -344,12 +344,21 @@ static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct st
         if (strcmp(stored->points[*out].commit, epoch->commit) == 0)
             return true;
     }
-    for (*out = 0; *out < stored->count; ++*out) { // accepted at a commit that was not measured
-        if (stored->points[*out].time_s >= epoch->when_s)
-            return true;
-    }
+    // Accepted at a commit that was not measured: the newest of the day on which it was, from where
+    // its machine code is that, or the first that came later.
+    size_t at = 0;
+    while (at < stored->count && stored->points[at].time_s < epoch->when_s)
+        at++;
+    while (at + 1 < stored->count && stored->points[at + 1].time_s < epoch->when_s + EPOCH_DAY_S)
+        at++;
     *out = 0;
-    return false;
+    if (at == stored->count)
+        return false;
+    while (at > 0 && stored->points[at].code &&
+           stored->points[at - 1].code == stored->points[at].code)
+        at--;
+    *out = at;
+    return true;
 }
 
 // Where the accepted state's points end: at the first change, and where there is none early enough

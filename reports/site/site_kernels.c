@@ -70,11 +70,13 @@ static struct uprights uprights_of(const struct series_chart *chart, const struc
         char percent[VIEW_TEXT];
         view_percent(percent, expm1(d->epochs[i].level));
         snprintf(u.texts[u.count], VIEW_TEXT, "accepted %.40s", percent);
-        // Of a series without times, or accepted before its first one, the index says nothing.
+        // Of a series without times, or accepted before its first one, the index says nothing; the
+        // date is a day.
+        const int64_t day_s = 86400;
         add_mark(&u,
                  d->total && d->epochs[i].index
                      ? d->epochs[i].index
-                     : series_place(chart, d->epochs[i].commit, d->epochs[i].when_s),
+                     : series_place(chart, d->epochs[i].commit, d->epochs[i].when_s + day_s - 1),
                  MARK_EPOCH);
     }
     for (size_t i = 0; i < d->break_count; i++) {

@@ -346,6 +346,10 @@ static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(
     const struct series_history *s = kernel_of(look(store, &epochs));
     assert_int_equal(s->since, STEP);
     assert_true(s->since_known && !s->creep.moved);
+    // A file says the day, on which others came before.
+    epoch.when_s -= epoch.when_s % EPOCH_DAY_S;
+    assert_true(epoch.when_s < 1700000000 + 3600 * (STEP - 1));
+    assert_int_equal(kernel_of(look(store, &epochs))->since, STEP);
     epoch.when_s += 3600 * COMMITS;
     assert_false(kernel_of(look(store, &epochs))->since_known); // still to come
     store_close(store);
