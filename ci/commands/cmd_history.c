@@ -207,7 +207,8 @@ static void table_series(const struct series_history *s)
 // Neither a comparison with the code before it nor enough times to tell a change by.
 static bool is_too_short(const struct series_history *s)
 {
-    return !s->linked.neighbours && (s->stored.count == 0 || !isfinite(s->creep.size.low));
+    return !s->linked.neighbours && s->change_count == 0 &&
+           (s->stored.count == 0 || !isfinite(s->creep.size.low));
 }
 
 // Prints to standard output. CSV and JSON need a set with levels.
