@@ -249,6 +249,21 @@ static void explain_alarm_shows_the_models_view_and_the_clocks(void **state)
     free(library);
 }
 
+// Of two builds that a model cannot compare it says nothing, whichever side it cannot predict.
+static void a_side_that_no_model_predicts_is_not_compared(void **state)
+{
+    struct two_builds *f = *state;
+    struct sample samples[2][PAIRS];
+    char *library = ladder_module("naive");
+    for (int side = 0; side < 2; side++) {
+        alarm_of(f, samples, library);
+        struct built_kernel *kernel = side ? &f->head_kernel : &f->base_kernel;
+        kernel->traits.smem_bytes = 1 << 20; // more than a multiprocessor has
+        assert_null(strstr(explained(f), "model hopper: "));
+    }
+    free(library);
+}
+
 static void explain_alarm_of_host_code_claims_no_more_than_is_known(void **state)
 {
     struct two_builds *f = *state;
@@ -301,6 +316,7 @@ int main(void)
         TEST(explain_names_functions_that_come_and_go),
         TEST(explain_says_what_it_could_not_read),
         TEST(explain_prefers_lost_occupancy_to_a_trait),
+        TEST(a_side_that_no_model_predicts_is_not_compared),
         TEST(explain_alarm_shows_the_models_view_and_the_clocks),
         TEST(explain_alarm_of_host_code_claims_no_more_than_is_known),
         TEST(explain_alarm_without_its_library_says_so),
