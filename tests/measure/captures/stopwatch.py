@@ -55,7 +55,7 @@ class Bench:
         for name, r in self.ask(f"pairs\tid={self.last}\tcount={BLOCK}\tblock={number}"):
             if name == "sample":
                 times[r["pair"], r["role"]] = float(r["time_ns"])
-        pairs = {p for p, _ in times}
+        pairs = sorted({p for p, _ in times}, key=int)
         return ([math.log(times[p, "head"] / times[p, "base"]) for p in pairs],
                 [times[p, "base"] / 1e3 for p in pairs])
 

@@ -211,6 +211,10 @@ refused() {
 		echo "$what: exit $?: $(grep -hE '^(refused|record)' "$work/one" | sed "s,$work/,,g" | tr '\n' ' ')$(
 			grep -oE 'double[a-z_]*.*(device|images).*' "$work/one" | sed 's/  */ /g' | tr '\n' ' ')"
 	done
+	mkdir "$work/limit"
+	env PLUMB_CAPTURE="$work/limit" PLUMB_CAPTURE_KERNEL='*double_*' PLUMB_CAPTURE_LIMIT=1000 \
+		CUDA_INJECTION64_PATH="$folder/bin/plumb_capture.so" "$work/refused_plain" nothing
+	echo "limit: $(grep -aoh 'its allocations hold[^	]*' "$work"/limit/survey.*)"
 }
 cost() {
 	$nvcc_plain -o "$work/launches" "$here/launches.cu" || return 1
@@ -250,11 +254,12 @@ streams() {
 }
 # The programs that gates have built, whichever of the two commits': the same one says and is captured.
 # Where no gates went before they are taken from FOLDER/programs, or built here but for CuTe's, which takes half a minute.
+# CuTe's waits for the device after each launch; cute_unchecked is the same with -D'CUTE_CHECK_LAST()='.
 own() {
 	PLUMB_OUT=$work/own
 	export PLUMB_OUT
 	mkdir -p "$PLUMB_OUT"
-	for each in sgemm multiply layernorm cute; do
+	for each in sgemm multiply layernorm cute cute_unchecked; do
 		for made in "$folder/programs/$each" "$work/$each"/.plumb/cache/*/out/"$each"; do
 			[ ! -f "$made" ] || { cp "$made" "$PLUMB_OUT/$each" && chmod +x "$PLUMB_OUT/$each"; }
 		done
@@ -268,7 +273,8 @@ own() {
 		matrixMul 2048|$PLUMB_OUT/multiply -wA=2048 -hA=2048 -wB=2048 -hB=2048|*MatrixMulCUDA*|1|stream|mTime= ([\d.]+) msec
 		layernorm 8192x768|$PLUMB_OUT/layernorm 5|*layernorm_forward_kernel5*|6|dirty|mtime ([\d.]+) ms
 		CuTe 4096|$PLUMB_OUT/cute 4096 4096 4096 T N|*gemm_device*|1|stream|m\(([\d.]+)\)ms
-		Triton 4096|python3 $here/own_bench.py|matmul_kernel|1|dirty|mdo_bench ([\d.]+) ms
+		CuTe 4096 unchecked|$PLUMB_OUT/cute_unchecked 4096 4096 4096 T N|*gemm_device*|1|stream|m\(([\d.]+)\)ms
+		Triton softmax 32768x4000|python3 $here/own_bench.py|softmax_kernel|1|dirty|mdo_bench ([\d.]+) ms
 	END
 	python3 "$here/own.py" "$plumb" "$work/rows" >"$out/own.csv"
 	code=$?
