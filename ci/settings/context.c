@@ -527,6 +527,20 @@ static int open_sandbox(struct context *context, struct error *err)
     return sandbox_probe(&context->sandbox, mode, err);
 }
 
+// Only what is no GEMM brings a reference of its own.
+static int make_references(struct context *context, struct error *err)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < context->policy.set_count; i++) {
+        const struct policy_set *set = &context->policy.sets[i];
+        for (size_t k = 0; k < set->count; k++)
+            wanted |= set->problems[k].number_count > 0;
+    }
+    if (!wanted || context->references[0])
+        return 0;
+    return files_temporary(context->references, sizeof(context->references), err);
+}
+
 int context_builder(struct context *context, struct error *err)
 {
     if (context->nobodys)
@@ -561,9 +575,7 @@ int context_builder(struct context *context, struct error *err)
     context->kept = arena_printf(&context->arena, "%s/" BUILD_KEPT, cache);
     if (!context->options->dry_run) {
         build_tidy(cache);
-        if (make_directory(context->kept, err) ||
-            (!context->references[0] &&
-             files_temporary(context->references, sizeof(context->references), err)))
+        if (make_directory(context->kept, err) || make_references(context, err))
             return -1;
     }
     context->builder = (struct builder){cache, &context->sandbox, &context->toolchain};
