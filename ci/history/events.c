@@ -728,23 +728,34 @@ static void add_withdrawn(struct remembering *r)
 
 // ---- what became of it ----
 
-// A series is back when less than a quarter of it is left: in the newest code, where links lead
-// there; else after later changes.
-static bool is_undone(const struct remembering *r, const struct event *e,
-                      const struct event_change *c)
+// What is left of a change after the later ones of its series, up to those that began by `until`.
+static double left_by(const struct remembering *r, const struct event *e,
+                      const struct event_change *c, size_t until)
 {
     double left = c->size.value;
-    if (c->aside)
-        return false;
-    if (c->levelled)
-        return c->left <= c->size.value / 4;
     for (size_t t = r->index.begin[c->series]; t < r->index.begin[c->series + 1]; t++) {
         const struct event *other = &r->events->list.events[r->index.touches[t].event];
         const struct event_change *o = r->index.touches[t].change;
-        if (other != e && other->state != EVENT_WITHDRAWN && o->first > c->last)
+        if (other != e && other->state != EVENT_WITHDRAWN && !o->aside && o->first > c->last &&
+            o->first <= until)
             left += o->size.value;
     }
-    return left <= c->size.value / 4;
+    return left;
+}
+
+// A series is back when less than a quarter of it is left: in the newest code, where links lead
+// there, or after any later change. What makes it slower again is an event of its own.
+static bool is_undone(const struct remembering *r, const struct event *e,
+                      const struct event_change *c)
+{
+    if (c->aside)
+        return false;
+    bool back = c->levelled && c->left <= c->size.value / 4;
+    for (size_t t = r->index.begin[c->series]; !back && t < r->index.begin[c->series + 1]; t++) {
+        const size_t until = r->index.touches[t].change->first;
+        back = until > c->last && left_by(r, e, c, until) <= c->size.value / 4;
+    }
+    return back;
 }
 
 static bool is_fixed(const struct remembering *r, const struct event *e)

@@ -268,6 +268,27 @@ static void what_a_branch_made_slower_is_told_where_it_is_squashed(void **state)
     take_in(false);
 }
 
+// Slower, mended, and slower again by another commit: only that one is open.
+static void what_was_mended_is_not_open_again_with_the_next_slowdown(void **state)
+{
+    static const char *const codes[] = {"1", "1.3", "1.0", "1.2"};
+    char at[4][OBJECT_ID_TEXT], line[64];
+    for (int i = 0; i < 4; i++) {
+        char *simple = xprintf("const char takes[] = \"fake-time=%s\";\n", codes[i]);
+        const struct helper_file files[] = {{"kernels/simple.c", simple, 0}};
+        const char *parent = i ? at[i - 1] : NULL;
+        helper_repo_commit(at[i], directory, "main", &parent, i > 0, i, "step\n", files, 1);
+        plumb((const char *[]){"run", at[i], "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                               NULL});
+        free(simple);
+    }
+    plumb((const char *[]){"events", "--check", NULL});
+    snprintf(line, sizeof(line), "fixed     %.10s ", at[1]);
+    plumb_said(&outcome, 1, line);
+    snprintf(line, sizeof(line), "1 slowdown is open: %.10s;", at[3]);
+    plumb_said(&outcome, 1, line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +297,8 @@ int main(void)
         cmocka_unit_test_setup(a_gap_that_is_filled_has_one_change, begin_anew),
         cmocka_unit_test_setup(what_a_branch_made_slower_is_told_where_it_is_merged, begin_anew),
         cmocka_unit_test_setup(what_a_branch_made_slower_is_told_where_it_is_squashed, begin_anew),
+        cmocka_unit_test_setup(what_was_mended_is_not_open_again_with_the_next_slowdown,
+                               begin_anew),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
