@@ -115,9 +115,9 @@ static int import_pytest(struct import *in, const struct import_file *file, stru
                          "%.200s: it measured %.12s with changes that are in no commit; say "
                          "--commit=REV",
                          in->name, id);
-    in->dirty = dirty ? id : NULL;
     if (foreign_begin(in, "pytest-benchmark", known ? &named : NULL, file, err))
         return -1;
+    in->dirty = dirty ? arena_strdup(&in->run.arena, id) : NULL; // the file's JSON ends earlier
     const char *brand = node_text(cpu, "brand_raw", node_text(machine, "machine", "unknown"));
     size_t device = foreign_device(
         in, "host", arena_printf(&in->run.arena, "pytest-benchmark:%.100s", brand), node);
