@@ -66,11 +66,11 @@ static void what_head_or_the_index_has_is_tracked(void **state)
     assert_int_equal(is_tracked(repo.directory, "kernels/none.c"), NOBODY_CAN_SAY);
     free(object);
     git_object_free(tree);
-    // Nor where the commit itself is gone, though a branch names it.
-    char *head = xprintf("%s/.git/refs/heads/gone", repo.directory);
+    // Nor where the branch that HEAD names holds no id.
+    char *head = xprintf("%s/.git/refs/heads/damaged", repo.directory);
     char *to = xprintf("%s/.git/HEAD", repo.directory);
-    helper_write_text(head, "0123456789012345678901234567890123456789\n");
-    helper_write_text(to, "ref: refs/heads/gone\n");
+    helper_write_text(head, "damaged\n");
+    helper_write_text(to, "ref: refs/heads/damaged\n");
     assert_int_equal(is_tracked(repo.directory, "kernels/none.c"), NOBODY_CAN_SAY);
     free(to);
     free(head);
