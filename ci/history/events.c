@@ -589,14 +589,20 @@ static size_t index_of(const struct history_set *set, int64_t series)
     return i;
 }
 
+static const double same_size = 0.1; // levels move a little as links come
+
 // Both of one series.
 static bool meets(const struct remembering *r, const struct stored_event_change *s,
                   const struct event_change *c)
 {
     const struct timeline *t = &r->events->timeline;
     const size_t first = timeline_find(t, s->first), last = timeline_find(t, s->last);
-    if (c->was && (strcmp(c->was, s->last) == 0 || c->log_evidence == s->log_evidence))
-        return true; // the same links, told at another commit since
+    // The same links, told at another commit since. Evidence alone is the same of many: it ends
+    // where a gate is sure.
+    if (c->was && (strcmp(c->was, s->last) == 0 ||
+                   (c->log_evidence == s->log_evidence &&
+                    fabs(c->size.value - s->log_ratio) <= same_size * fabs(s->log_ratio))))
+        return true;
     return last != SIZE_MAX && (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
 }
 

@@ -272,7 +272,9 @@ static void what_a_branch_made_slower_is_told_where_it_is_squashed(void **state)
 static void what_was_mended_is_not_open_again_with_the_next_slowdown(void **state)
 {
     static const char *const codes[] = {"1", "1.3", "1.0", "1.2"};
-    char at[4][OBJECT_ID_TEXT], line[64];
+    char at[5][OBJECT_ID_TEXT], line[64], *head = xprintf("%s/.git/HEAD", directory);
+    helper_write_text(head, "ref: refs/heads/main\n");
+    free(head);
     for (int i = 0; i < 4; i++) {
         char *simple = xprintf("const char takes[] = \"fake-time=%s\";\n", codes[i]);
         const struct helper_file files[] = {{"kernels/simple.c", simple, 0}};
@@ -287,6 +289,18 @@ static void what_was_mended_is_not_open_again_with_the_next_slowdown(void **stat
     plumb_said(&outcome, 1, line);
     snprintf(line, sizeof(line), "1 slowdown is open: %.10s;", at[3]);
     plumb_said(&outcome, 1, line);
+    // Accepted, and then the commit gets another message: it is the same code.
+    plumb((const char *[]){"events", "accept", at[3], "--who", "A", "-m", "meant", NULL});
+    const struct helper_file same[] = {
+        {"kernels/simple.c", "const char takes[] = \"fake-time=1.2\";\n", 0}};
+    const char *parent = at[2];
+    helper_repo_commit(at[4], directory, "main", &parent, 1, 4, "other words\n", same, 1);
+    plumb((const char *[]){"run", at[4], "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                           NULL});
+    plumb((const char *[]){"events", "--check", NULL});
+    snprintf(line, sizeof(line), "accepted  %.10s ", at[3]);
+    plumb_said(&outcome, 0, line);
+    assert_null(strstr(outcome.output, "withdrawn"));
 }
 
 int main(void)
