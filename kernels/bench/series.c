@@ -357,7 +357,9 @@ static uint32_t wanted_heats(const struct series *s, double least_ns)
     // What is captured and changes where it runs has nowhere else to run.
     if (!s->manner.heated || (s->captured && !captured_repeats(s->captured)))
         return 0;
-    return (uint32_t)fmin(ceil(heat_ns / (least_ns + (flushed ? flush_ns : 0))), HEATS_MOST);
+    // Fewer than three are one round each time, and could be told from those that are looked at.
+    const double heats = ceil(heat_ns / (least_ns + (flushed ? flush_ns : 0)));
+    return heats > 0 ? (uint32_t)fmin(fmax(heats, 3), HEATS_MOST) : 0;
 }
 
 // Both sides alike, or a difference between them would be that of how they are queued.

@@ -35,12 +35,13 @@
 //                     that was renewed is looked at: of four, so a single one is found with 1/4,
 //                     a line with 1, and nothing that was not renewed.
 //     heat            Launches that only heat go over two sets of their own, with other numbers in
-//                     each round; how many they are is drawn for each turn. What the last one left
-//                     on each is digested like all else, so who leaves out one of so many finds
-//                     with 1/24 or less which it may be, and is found else. Of forms, and of what
-//                     is captured, numbers stay from round to round: who keeps what it knows of
-//                     them may idle there, is cooler, and faster by what its clock is higher. So
-//                     may who heats a warm set, which nobody looks at.
+//                     each round; how many they are is drawn for each turn, of two numbers at
+//                     least. What the last one left on each is digested like all else, so who
+//                     leaves out one of so many knows with 2/3 or less which it may be, and is
+//                     found else. Of forms, and of what is captured, numbers stay from round to
+//                     round: who keeps what it knows of them may idle there, is cooler, and faster
+//                     by what its clock is higher. So may who heats a warm set, which nobody looks
+//                     at.
 //     bounds          Guards and gaps are held when a series is opened and closed, with 1 where a
 //                     kernel always writes there; between these nobody looks.
 #include "kernels/bench/captured.h"
@@ -305,7 +306,8 @@ static int renew_heat(void *self, uint32_t round, struct error *err)
 // Both sides of a turn alike, and whole rounds, so that they leave the same.
 static struct heat heat_of(struct series *s, struct arm *arm, uint32_t first)
 {
-    const uint64_t less = s->heats ? inputs_word(s->turn.key, HEATS, 0) % (s->heats / 4 + 1) : 0;
+    const uint32_t draws = s->heats / 4 + 3 < s->heats ? s->heats / 4 + 3 : s->heats;
+    const uint64_t less = draws ? inputs_word(s->turn.key, HEATS, 0) % draws : 0;
     const uint32_t count = s->heats - (uint32_t)less, sets = s->heat_sets;
     const bool renewed = !s->captured && s->buffers.plain && !s->turn.stays && !s->manner.again;
     return (struct heat){.launch = arm_launch,

@@ -122,10 +122,13 @@ int series_refuse(struct series_state *state, enum sample_role role, enum measur
     return 1;
 }
 
+static uint32_t heats; // a bit of each number of launches that heated
+
 static int fake_sample(struct sample *out, struct findings *found, struct device_base *base,
                        const struct batch *batch, int *code, struct error *err)
 {
     assert_int_equal(batch->kernels, batch->self == device.base ? 1 : 2);
+    heats |= 1u << batch->heat.count;
     say("[");
     if (batch->behind && batch->behind(batch->behind_self, err))
         return -1;
@@ -259,6 +262,25 @@ static void a_sample_says_how_many_kernels_its_launches_are(void **state)
     device.base = NULL;
 }
 
+// However few they are.
+static void nobody_knows_how_many_launches_heat(void **state)
+{
+    struct plumb_form_args args[8] = {0};
+    for (uint32_t wanted = 3; wanted <= 24; wanted++) {
+        struct series s = series_for(true, true);
+        s.buffers.args = args;
+        s.buffers.sets = 8;
+        s.heat_sets = 2;
+        s.heats = wanted;
+        device.base = &s.arms[ROLE_BASE];
+        heats = 0;
+        for (int i = 0; i < TURNS; i++)
+            assert_int_equal(turn(&s, ROLE_BASE), 0);
+        assert_true((heats & (heats - 1)) != 0 && !(heats & 1));
+    }
+    device.base = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +291,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_prepared_fails_the_turn),
         cmocka_unit_test(samples_are_whole_phases),
         cmocka_unit_test(a_sample_says_how_many_kernels_its_launches_are),
+        cmocka_unit_test(nobody_knows_how_many_launches_heat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
