@@ -240,6 +240,25 @@ static char *of_gpu(sqlite3 *db, const char *column)
                    has_column(db, "TARGET_INFO_GPU", "cuDevice") ? "cuDevice" : "id");
 }
 
+// To sort two and a half million of them, which a file of 64 MiB may have, takes more than 5 s.
+static int check_launches(const struct import *in, sqlite3 *db, const char *table,
+                          struct error *err)
+{
+    enum { LAUNCHES_MOST = 1500000 };
+    sqlite3_stmt *counting = NULL;
+    char *sql = xprintf("SELECT count(*) FROM %s", table);
+    int status =
+        sqlite3_prepare_v2(db, sql, -1, &counting, NULL) || sqlite3_step(counting) != SQLITE_ROW
+            ? fail(in, db, err)
+            : 0;
+    if (status == 0 && sqlite3_column_int64(counting, 0) > LAUNCHES_MOST)
+        status = error_set(err, "%.200s: more than %d launches in one database; split it", in->name,
+                           LAUNCHES_MOST);
+    sqlite3_finalize(counting);
+    free(sql);
+    return status;
+}
+
 static int prepare(sqlite3_stmt **out, const struct import *in, sqlite3 *db, struct error *err)
 {
     static const char kernels[] = "CUPTI_ACTIVITY_KIND_KERNEL";
@@ -248,6 +267,8 @@ static int prepare(sqlite3_stmt **out, const struct import *in, sqlite3 *db, str
                          "%.200s: no kernels in it; profile with --trace=cuda and export with "
                          "nsys export --type sqlite",
                          in->name);
+    if (check_launches(in, db, kernels, err))
+        return -1;
     char *uuid = of_gpu(db, "uuid"), *name = of_gpu(db, "name");
     char *sql = xprintf(
         "SELECT (SELECT s.value FROM StringIds s WHERE s.id = k.%s), k.deviceId, k.gridX || '-' || "
