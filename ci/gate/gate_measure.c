@@ -505,7 +505,7 @@ static void place_task(struct duet *d, struct place *place, const struct session
                        .base = recording_file(&s->m->recording, task, base, arena),
                        .head = recording_file(&s->m->recording, task, head, arena),
                        .seed = s->m->seed,
-                       .control = self,
+                       .control = self && s->device->units < 2, // these tell units apart
                        .least_ns = least_time_ns(&task->device->gpu, &task->result->problem),
                        .owner = place};
 }
