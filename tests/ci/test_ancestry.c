@@ -422,7 +422,7 @@ static void a_change_is_told_once_and_where_the_line_has_it(void **state)
         w.main = commit(&w, "main", w.main, -1, 1);
         measure(&w, w.main);
         tells(&w, "history", NULL, 0, ": 3 changes\n");
-        tells(&w, "events", "--check", 1, "3 events: 2 confirmed, 1 fixed");
+        tells(&w, "events", "--check", 1, "3 events: 1 confirmed, 2 fixed");
     }
 }
 

@@ -123,7 +123,7 @@ static void clone_that_knows_no_main_branch_judges_nothing(void **state)
                  first, "--bad", second);
     assert_null(strstr(outcome.output, "secret"));
     // Who calls may say which policy counts; and what only reads goes on.
-    PLUMB_EXPECT(&outcome, repo.directory, 3, "given: secret.", "gate", "--head", second,
+    PLUMB_EXPECT(&outcome, repo.directory, 4, "given: secret.", "gate", "--head", second,
                  "--policy", path);
     PLUMB_EXPECT(&outcome, repo.directory, 0, "", "status");
     shell("git update-ref refs/remotes/origin/HEAD alone"); // of whatever name it is

@@ -174,7 +174,7 @@ static void a_library_does_not_see_its_group(void **state)
     (void)state;
     need_freezer();
     struct transcript t;
-    char *own = own_group(), *group = xprintf("%s/plumb-test-%ld", own, (long)getpid());
+    char *own = own_group(), *group = xprintf("%s/test-%ld", own, (long)getpid());
     char *file = xprintf("%s/cgroup.freeze", group), *module = test_module("apart");
     char *script = xprintf("open\tid=1\tkernel=peeks\tproblem=9x7x11:fp32\thead=%s\tseed=7\n"
                            "close\tid=1\nquit\n",
