@@ -65,7 +65,7 @@ static int set_up(void **state)
     const int status = system(script);
     free(script);
     snprintf(rest, sizeof(rest),
-             "[gate]\n\tseconds = 1\n\tself-test = 0\n[measure]\n\tsamples = 3\n"
+             "[gate]\n\tseconds = 10\n\tself-test = 0\n[measure]\n\tsamples = 3\n"
              "[toolchain \"boxed\"]\n\tcontainer = test/cc:1\n"
              "[toolchain \"absent\"]\n\tcontainer = test/cc:2\n");
     helper_repo_policy(policy_path, "\tproblem = 32x32x32:fp32\n", rest);
