@@ -390,7 +390,8 @@ static void find(struct changepoints *out, const double *values, size_t n,
 static double *without_pattern(struct pattern *pattern, const double *values, size_t n)
 {
     double *rest = xcalloc(n + 1, sizeof(*rest));
-    memcpy(rest, values, n * sizeof(*rest));
+    for (size_t i = 0; i < n; i++) // a series of none has no values to point at
+        rest[i] = values[i];
     *pattern = pattern_take_off(rest, n);
     return rest;
 }
