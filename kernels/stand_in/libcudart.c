@@ -82,8 +82,7 @@ void __cudaRegisterFunction(void **handle, const void *host, char *device, const
 {
     (void)device, (void)threads, (void)a, (void)b, (void)c, (void)d, (void)e;
     if (handle && function_count < FUNCTIONS_MOST)
-        functions[function_count++] =
-            (struct function){host, name, *(const unsigned char **)handle, -1};
+        functions[function_count++] = (struct function){host, name, *handle, -1};
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int outer,
