@@ -134,13 +134,17 @@ static void it_reaches_no_other_process(void **state)
     assert_contained("reaches");
 }
 
+static void need_namespaces(void)
+{
+    if (system("unshare --user --map-root-user --mount true 2>/dev/null"))
+        skip_without("namespaces", "no namespaces here: a library sees what its user sees");
+}
+
 // The base's build lies beside its own, and would do its work as well as the base does.
 static void it_sees_no_other_build(void **state)
 {
     (void)state;
-    if (system("unshare --user --map-root-user --mount true 2>/dev/null")) {
-        skip_without("namespaces", "no namespaces here: a library sees what its user sees");
-    }
+    need_namespaces();
     char *module = test_module("apart"), *other = helper_directory();
     char *file = xprintf("%s/base.so", other);
     char *builds = xprintf("%s\n%.*s", other, (int)(strrchr(module, '/') - module), module);
@@ -160,9 +164,7 @@ static void it_sees_no_other_build(void **state)
 static void it_sees_no_references(void **state)
 {
     (void)state;
-    if (system("unshare --user --map-root-user --mount true 2>/dev/null")) {
-        skip_without("namespaces", "no namespaces here: a library sees what its user sees");
-    }
+    need_namespaces();
     char *folder = helper_directory(), *file = xprintf("%s/0123456789abcdef", folder);
     helper_write_text(file, "numbers");
     setenv("PLUMB_TEST_OTHER", file, 1);
@@ -179,9 +181,7 @@ static void it_sees_no_references(void **state)
 static void it_sees_no_other_library(void **state)
 {
     (void)state;
-    if (system("unshare --user --map-root-user --mount true 2>/dev/null")) {
-        skip_without("namespaces", "no namespaces here: a library sees what its user sees");
-    }
+    need_namespaces();
     struct transcript t;
     char *module = test_module("apart"), *kept = helper_directory();
     char *make = xprintf("mkdir %s/one %s/two && cp %s %s/one/kernel.so && echo 1 >%s/two/other.so",
