@@ -814,12 +814,14 @@ static int find_same_launches(bool *same, struct task *task, struct measuring *m
     return 0;
 }
 
-// The same where nothing can be launched.
+// The same where libraries are timed, or nothing is. A library's host code chooses its launches,
+// and is trusted there.
 static int find_same_away(struct task *task, struct measuring *measuring, struct error *err)
 {
     bool same = false;
-    if (!task->device->is_static || !task->base || !task->head ||
-        strcmp(task->base->code, task->head->code) == 0)
+    if (!task->base || !task->head || strcmp(task->base->code, task->head->code) == 0 ||
+        strcmp(task->device->policy->kind, "cuda") != 0 ||
+        (task->device->away ? !task->device->is_static : recording_wanted(task)))
         return 0;
     if (recording_same_away(&same, &measuring->recording, task, err))
         return -1;

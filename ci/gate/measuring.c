@@ -120,12 +120,14 @@ static int make_plan(struct bench_outcome *out, const char *file, const struct t
     return record_of_plan(out, file, kernel->library, &task->result->problem, sms, err);
 }
 
-static int ready(struct recording *r, const struct task *task, enum sample_role role,
+// `away`: on no device, with what stands in for the driver and the runtime.
+static int ready(struct recording *r, const struct task *task, enum sample_role role, bool away,
                  struct error *err)
 {
-    if (r->device != task->device)
+    if (r->device != task->device || r->away != away)
         recording_pause(r);
     r->device = task->device;
+    r->away = away;
     if (make_folder(r, err))
         return -1;
     // A process sees one library, with what its id covers, and no other.
@@ -140,9 +142,8 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
     r->shown[role] = folder;
     if (r->bench[role])
         return 0;
-    return task->device->is_static
-               ? context_lister(&r->bench[role], r->context, &r->shown[role], 1, err)
-               : context_bench(&r->bench[role], r->context, task->device, &r->shown[role], 1, err);
+    return away ? context_lister(&r->bench[role], r->context, &r->shown[role], 1, err)
+                : context_bench(&r->bench[role], r->context, task->device, &r->shown[role], 1, err);
 }
 
 // A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
@@ -187,7 +188,7 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
     const struct built_kernel *kernel = side(task, role);
     if (!recording_wanted(task) || kernel->captured)
         return 0;
-    if (kernel->plan ? make_folder(r, err) : ready(r, task, role, err))
+    if (kernel->plan ? make_folder(r, err) : ready(r, task, role, false, err))
         return -1;
     const char *file = recording_file(r, task, role, arena);
     if (access(file, R_OK) == 0)
@@ -222,33 +223,40 @@ static bool asks_driver(const char *library)
     return asks;
 }
 
+// What the side launches, as an id; *told is false where that cannot be said.
+static int launched_code(char code[OBJECT_ID_TEXT], bool *told, struct recording *r,
+                         const struct task *task, enum sample_role role, struct error *err)
+{
+    const struct built_kernel *kernel = side(task, role);
+    const struct bench_series series = {
+        .kernel = task->result->kernel, .problem = &task->result->problem, .head = kernel->library};
+    struct bench_outcome outcome;
+    *told = false;
+    if (kernel->plan || kernel->captured || asks_driver(kernel->library))
+        return 0;
+    if (ready(r, task, role, true, err))
+        return -1;
+    const char *file = arena_printf(&task->run->arena, "%s/away", r->folder);
+    if (record_write(&outcome, file, r->bench[role], &series, err))
+        return -1;
+    *told = outcome.state == MEASURED_OK;
+    if (*told)
+        return record_code_id(code, file, err);
+    bench_stop(r->bench[role]); // what a launch() did once, the next one may not do again
+    r->bench[role] = NULL;
+    return 0;
+}
+
 int recording_same_away(bool *same, struct recording *r, const struct task *task, struct error *err)
 {
     char codes[2][OBJECT_ID_TEXT];
+    bool told = task->result->problem.number_count == 0;
     *same = false;
-    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
-        const struct built_kernel *kernel = side(task, (enum sample_role)role);
-        const struct bench_series series = {.kernel = task->result->kernel,
-                                            .problem = &task->result->problem,
-                                            .head = kernel->library};
-        struct bench_outcome outcome;
-        if (kernel->plan || kernel->captured || asks_driver(kernel->library))
-            return 0;
-        if (ready(r, task, (enum sample_role)role, err))
-            return -1;
-        const char *file = arena_printf(&task->run->arena, "%s/away", r->folder);
-        if (record_write(&outcome, file, r->bench[role], &series, err))
-            return -1;
-        if (outcome.gone) {
-            bench_stop(r->bench[role]);
-            r->bench[role] = NULL;
-        }
-        if (outcome.state != MEASURED_OK)
-            return 0;
-        if (record_code_id(codes[role], file, err))
+    for (int role = ROLE_BASE; told && role <= ROLE_HEAD; role++) {
+        if (launched_code(codes[role], &told, r, task, (enum sample_role)role, err))
             return -1;
     }
-    *same = strcmp(codes[ROLE_BASE], codes[ROLE_HEAD]) == 0;
+    *same = told && strcmp(codes[ROLE_BASE], codes[ROLE_HEAD]) == 0;
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct recording {
     struct bench *bench[2];
     const char *shown[2];                // its folder
     const struct context_device *device; // they are on
+    bool away;                           // or on none
 };
 
 // The policy wants this task replayed from records.
@@ -36,8 +37,8 @@ bool recording_refused(const struct measurement *measurement);
 const char *recording_file(const struct recording *recording, const struct task *task,
                            enum sample_role role, struct arena *arena);
 
-// *same: where its device is away, both sides of the task launch the same machine code alike, as
-// far as that can be told without launching anything; false where it cannot be.
+// *same: both sides of the task, which are timed from libraries or not at all, launch the same
+// machine code alike; false where that cannot be told without a device.
 int recording_same_away(bool *same, struct recording *recording, const struct task *task,
                         struct error *err);
 

@@ -37,9 +37,12 @@ static size_t function_count;
 static struct stand_in_told *told; // NULL: nobody asks
 static const void *stream_of;      // of the first launch
 static bool any_stream;
+static const char *unasked; // what was called when nobody asked: of it no launch() would tell
 
 static int refuse(const char *why)
 {
+    if (!told)
+        unasked = why;
     if (told && !told->refused[0])
         snprintf(told->refused, sizeof(told->refused), "%s", why);
     return NOT_SUPPORTED;
@@ -448,6 +451,8 @@ void plumb_stand_in_begin(struct stand_in_told *out)
     told = out;
     told->count = 0;
     told->refused[0] = '\0';
+    if (unasked)
+        refuse(unasked);
     any_stream = false;
 }
 

@@ -4,6 +4,8 @@
 // code.
 #include "ci/gate/explain.h"
 #include "tests/helpers/helper_facts.h"
+#include "tests/helpers/helper_fake_bench.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void static_verdict_stops_what_a_person_would_stop(void **state)
@@ -258,7 +261,7 @@ static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **stat
     "{ kernel" #i "<<<1, 256, 0, (cudaStream_t)stream>>>((const float *)args->a, (float "          \
     "*)args->c);\n    return (int)cudaGetLastError(); }\n"
 #define SEVEN_ROW(i)                                                                               \
-    "{\"seven" #i "\", \"\", {.in_type = PLUMB_FP32, .out_type = PLUMB_FP32}, supports, "          \
+    "{\"slower-" #i "\", \"\", {.in_type = PLUMB_FP32, .out_type = PLUMB_FP32}, supports, "        \
     "nullptr, nullptr, launch" #i "},\n"
 
 #define SEVEN_BEGIN                                                                                \
@@ -281,6 +284,22 @@ static char *seven_with(const char *from, const char *to)
     return xprintf("%.*s%s%s", (int)(at - seven), seven, to, at + strlen(from));
 }
 
+// The repository with seven kernels, which each have three problems, and its policy. Caller frees.
+static char *seven_begin(struct helper_repo *repo, char base[OBJECT_ID_TEXT])
+{
+    helper_repo_create(repo);
+    char *path = xprintf("%s/seven.cfg", repo->directory);
+    char *text = xprintf("%s[problems \"one\"]\n\tproblem = 128x64x64:fp32\n"
+                         "\tproblem = 64x64x128:fp32\n",
+                         policy);
+    helper_write_text(path, text);
+    const char *parent = repo->ids[REPO_FASTER];
+    const struct helper_file first = {"cuda/seven.cu", seven, 0};
+    helper_repo_commit(base, repo->directory, "seven", &parent, 1, 50, "seven", &first, 1);
+    free(text);
+    return path;
+}
+
 // What a series would launch tells which of a library's kernels has changed.
 static void one_kernel_of_seven_counts_one_as_changed(void **state)
 {
@@ -294,24 +313,18 @@ static void one_kernel_of_seven_counts_one_as_changed(void **state)
         {"(float *)args->c);", "(float *)args->c + 4);", "3 not measured, 18 same"},
         {"return x + 1;", "return x + 2;", "OK by the compiler's report alone: 21 not measured"},
         {"#include <cuda_runtime.h>\n", "#include <cuda_runtime.h>\n\n// more\n", "OK: 21 same"},
-        // What is not seen is not the same.
+        // What is not seen is not the same, be it before any launch.
         {"{ kernel2<<<", "{ cudaFree(nullptr); kernel2<<<", "3 not measured, 18 same"},
+        {"#include <cuda_runtime.h>\n",
+         "#include <cuda_runtime.h>\nstatic const cudaError_t early = cudaFree(nullptr);\n",
+         "OK by the compiler's report alone: 21 not measured"},
     };
     char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
     if (!have_nvcc()) {
         skip_without("nvcc", "there is no nvcc: kernels of one library are not told apart");
     }
-    helper_repo_create(&repo);
-    char *path = xprintf("%s/seven.cfg", repo.directory);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fprintf(file, "%s[problems \"one\"]\n\tproblem = 128x64x64:fp32\n\tproblem = 64x64x128:fp32\n",
-            policy);
-    assert_int_equal(fclose(file), 0);
-    const char *parent = repo.ids[REPO_FASTER];
-    const struct helper_file first = {"cuda/seven.cu", seven, 0};
-    helper_repo_commit(base, repo.directory, "seven", &parent, 1, 50, "seven", &first, 1);
-    parent = base;
+    char *path = seven_begin(&repo, base);
+    const char *parent = base;
     for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
         char *text = seven_with(changes[i].from, changes[i].to);
         const struct helper_file second = {"cuda/seven.cu", text, 0};
@@ -324,6 +337,41 @@ static void one_kernel_of_seven_counts_one_as_changed(void **state)
         free(branch);
         free(text);
     }
+    free(path);
+    helper_repo_remove(&repo);
+}
+
+// The same where a GPU is, which a bench plays here to which every other library is slower.
+static void one_kernel_of_seven_is_measured_and_blamed_on_a_gpu(void **state)
+{
+    static struct helper_repo repo;
+    static struct plumb_outcome outcome;
+    struct fake_bench fake = {0};
+    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+    if (!have_nvcc()) {
+        skip_without("nvcc", "there is no nvcc: kernels of one library are not told apart");
+    }
+    char *path = seven_begin(&repo, base), *changed = seven_with("* 3.5f", "* 3.25f");
+    const char *parent = base;
+    const struct helper_file second = {"cuda/seven.cu", changed, 0};
+    helper_repo_commit(head, repo.directory, "change", &parent, 1, 51, "change", &second, 1);
+    fake_bench_make(&fake);
+    fake_bench_write(&fake, "cuda", "");
+    char *either = xprintf("%s/either", fake.directory);
+    char *script = xprintf("#!/bin/sh\ncase $2 in none) exec %s/bench \"$@\";; esac\n"
+                           "exec %s \"$@\"\n",
+                           TEST_BIN, fake.program);
+    helper_write_text(either, script);
+    assert_int_equal(chmod(either, 0755), 0);
+    PLUMB_EXPECT(&outcome, repo.directory, CONCLUDE_REGRESSION,
+                 "SLOWER: 3 slower, 18 same: slower-3 ", "gate", "--base", base, "--head", head,
+                 "--policy", path, "--bench", either, "--sandbox", "off");
+    assert_non_null(
+        strstr(outcome.output, "18 series of unchanged code were launched and checked"));
+    free(script);
+    free(either);
+    fake_bench_remove(&fake);
+    free(changed);
     free(path);
     helper_repo_remove(&repo);
 }
@@ -343,6 +391,7 @@ int main(void)
         TEST(the_reason_is_what_the_verdict_came_from),
         cmocka_unit_test(static_gate_finds_the_spill_and_says_it_measured_nothing),
         cmocka_unit_test(one_kernel_of_seven_counts_one_as_changed),
+        cmocka_unit_test(one_kernel_of_seven_is_measured_and_blamed_on_a_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
