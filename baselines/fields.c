@@ -173,6 +173,25 @@ const struct stored_field *fields_read(void *thing, const struct stored_fields *
     return NULL;
 }
 
+bool field_read(void *thing, const struct stored_field *field, const char *cell)
+{
+    double value;
+    if (!field_is_number(field->type))
+        return set_text(thing, field, cell);
+    return parse_double(&value, cell) == 0 && set_number(thing, field, value);
+}
+
+bool fields_sound(const struct stored_fields *fields, const void *thing)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct stored_field *field = &fields->items[i];
+        const double value = field_is_number(field->type) ? field_number(field, thing) : 0;
+        if (isnan(value) || (field_is_number(field->type) && !in_range(field, value)))
+            return false;
+    }
+    return true;
+}
+
 // ---- the store's tables and versions ----
 
 size_t fields_all(const struct stored_fields *const **out)

@@ -57,6 +57,11 @@ int fields_load(void *thing, const struct stored_fields *fields, struct store *s
 const struct stored_field *fields_read(void *thing, const struct stored_fields *fields,
                                        const struct node *node);
 
+// A cell of a table into the field; false: it is not what it has to be, or empty.
+bool field_read(void *thing, const struct stored_field *field, const char *cell);
+// Whether every figure is known, and in its range.
+bool fields_sound(const struct stored_fields *fields, const void *thing);
+
 // All tables of fields that are there.
 size_t fields_all(const struct stored_fields *const **out);
 // The columns that a version of the store adds by fields that are since then; NULL: none. The

@@ -38,7 +38,7 @@ struct link {
     F(log_ratio, "log_ratio", LOG, log_ratio, "", LINK_LOGS, 12)                                   \
     F(error, "error", REAL, error, "", LINK_ERRORS, 12)                                            \
     F(log_evidence, "log_evidence", REAL, log_evidence, "", LINK_EVIDENCE, 12)                     \
-    F(pairs, "pairs", COUNT, pairs, "", FIELD_COUNTS, 12)                                          \
+    F(pairs, "pairs", COUNT, pairs, "", LINK_PAIRS, 12)                                            \
     F(processes, "processes", COUNT, processes, "", LINK_PROCESSES, 12)
 #define LINK_BACKS                                                                                 \
     {                                                                                              \
@@ -55,6 +55,10 @@ struct link {
 #define LINK_EVIDENCE                                                                              \
     {                                                                                              \
         -1e9, 1e9                                                                                  \
+    }
+#define LINK_PAIRS                                                                                 \
+    {                                                                                              \
+        1, UINT32_MAX                                                                              \
     }
 #define LINK_PROCESSES                                                                             \
     {                                                                                              \

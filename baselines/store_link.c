@@ -15,12 +15,6 @@ static const struct stored_field link_items[] = {LINK_FIELDS(F)};
 #undef F
 const struct stored_fields link_fields = {"links", link_items, ARRAY_COUNT(link_items)};
 
-// Of it, the three figures: within their ranges, and no NaN.
-static bool link_figures_sound(double log_ratio, double error, double log_evidence)
-{
-    return fabs(log_ratio) <= 50 && error >= 1e-6 && error <= 50 && fabs(log_evidence) <= 1e9;
-}
-
 bool link_sound(const struct link *l)
 {
     const bool judged = l->kind == VERDICT_SAME || l->kind == VERDICT_SLOWER ||
@@ -29,9 +23,7 @@ bool link_sound(const struct link *l)
            strspn(l->uid, "0123456789abcdef") == STORE_UID_TEXT - 1 && l->base_code[0] &&
            l->head_code[0] && strcmp(l->base_code, l->head_code) != 0 && l->base.id[0] &&
            l->head.id[0] && strcmp(l->base.id, l->head.id) != 0 && l->made_s > 0 &&
-           l->back <= LINK_BACK_MOST &&
-           link_figures_sound(l->log_ratio, l->error, l->log_evidence) && l->pairs >= 1 &&
-           l->processes >= 1 && l->processes <= 65535;
+           fields_sound(&link_fields, l);
 }
 
 static int save(struct store *store, const struct series *series, const struct link *l,
@@ -136,9 +128,17 @@ static int read_fact(void *item, const struct row_list *list, struct error *err)
                                 .log_ratio = row_real(row, 8),
                                 .error = row_real(row, 9),
                                 .log_evidence = row_real(row, 10)};
+    const struct link like = {.tool_version = "",
+                              .made_s = f.made_s,
+                              .back = f.back,
+                              .log_ratio = f.log_ratio,
+                              .error = f.error,
+                              .log_evidence = f.log_evidence,
+                              .pairs = 1,
+                              .processes = 1};
     *out = f;
     if (!kind || verdict_kind_parse(&out->kind, kind) || f.base_code == f.head_code ||
-        f.base == f.head || !link_figures_sound(f.log_ratio, f.error, f.log_evidence))
+        f.base == f.head || !fields_sound(&link_fields, &like))
         return store_damaged(list->store, "a link", err);
     return 0;
 }

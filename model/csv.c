@@ -1,11 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CSV reader (RFC 4180) over text in memory. Whose columns they are is not its business.
+// CSV (RFC 4180), written into a buffer and read from text in memory. Whose columns they are is not
+// its business.
 #include "model/csv.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+// ---- written ----
+
+static void next_cell(struct csv_line *line)
+{
+    if (line->comma)
+        buffer_puts(line->out, ",");
+    line->comma = true;
+}
+
+void csv_raw(struct csv_line *line, const char *text)
+{
+    next_cell(line);
+    buffer_puts(line->out, text);
+}
+
+void csv_text(struct csv_line *line, const char *text)
+{
+    next_cell(line);
+    buffer_csv(line->out, text ? text : "");
+}
+
+void csv_real(struct csv_line *line, double value)
+{
+    next_cell(line);
+    if (isfinite(value))
+        buffer_number(line->out, value);
+}
+
+void csv_rounded(struct csv_line *line, double value)
+{
+    next_cell(line);
+    if (isfinite(value))
+        buffer_printf(line->out, "%.6g", value);
+}
+
+void csv_int(struct csv_line *line, int64_t value)
+{
+    next_cell(line);
+    buffer_printf(line->out, "%" PRId64, value);
+}
+
+void csv_empty(struct csv_line *line, size_t cells)
+{
+    for (size_t i = 0; i < cells; i++)
+        next_cell(line);
+}
+
+void csv_end(struct csv_line *line, const char *end)
+{
+    buffer_puts(line->out, end);
+    line->comma = false;
+}
+
+// ---- read ----
 
 struct reader {
     const char *at, *end;

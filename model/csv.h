@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CSV reader (RFC 4180) from memory: a header line, then rows of as many fields as it has.
+// CSV (RFC 4180), written and read.
+//
+// It is read from memory: a header line, then rows of as many fields as it has.
 // Lines before the header that begin with '#' are comments; empty lines are skipped; a line ends
 // with LF, CRLF or CR; quoted fields may hold commas, line ends and doubled quotes. Anything else
 // (a NUL byte, text after a closing quote, an unclosed quote, a row of another length, a header
@@ -9,6 +11,28 @@
 #define PLUMB_CSV_H
 
 #include "model/base.h"
+#include "model/buffer.h"
+
+// ---- written ----
+
+// Cells one after the other into a buffer, with a comma between two. A text is quoted where it must
+// be, and guarded where a spreadsheet would take it for a formula (buffer_csv()). NULL is an empty
+// cell, and so is a number that is not finite.
+struct csv_line {
+    struct buffer *out;
+    bool comma; // the next cell needs one before it
+};
+
+// As it stands: the heads of several columns, or what needs neither quotes nor guard.
+void csv_raw(struct csv_line *line, const char *text);
+void csv_text(struct csv_line *line, const char *text);
+void csv_real(struct csv_line *line, double value);    // the fewest digits that read back the same
+void csv_rounded(struct csv_line *line, double value); // to 1 ppm, far below any noise
+void csv_int(struct csv_line *line, int64_t value);
+void csv_empty(struct csv_line *line, size_t cells);
+void csv_end(struct csv_line *line, const char *end); // "\n" or "\r\n"
+
+// ---- read ----
 
 enum { CSV_COLUMNS = 1024 }; // more are refused
 

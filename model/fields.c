@@ -147,26 +147,25 @@ void fields_json(struct json *json, const struct stored_fields *fields, const vo
         field_json(json, &fields->items[i], thing, text);
 }
 
-void field_csv(struct buffer *out, const struct stored_field *field, const void *thing)
+void field_csv(struct csv_line *line, const struct stored_field *field, const void *thing,
+               field_cell_writer *text)
 {
-    buffer_puts(out, ",");
-    if (!field_is_number(field->type)) {
-        const char *text = field_text(field, thing);
-        buffer_csv(out, text ? text : "");
-    } else if (isfinite(field_number(field, thing))) {
-        buffer_number(out, field_number(field, thing));
-    }
+    if (field_is_number(field->type))
+        csv_real(line, field_number(field, thing));
+    else
+        text(line, field_text(field, thing));
 }
 
-void metric_cell(struct buffer *out, const struct stored_field *field,
-                 const struct metric_result *metric)
+void metric_csv(struct csv_line *line, const struct metric_result *metric, field_cell_writer *text)
 {
-    const bool kind = field->type == FIELD_KIND;
-    if (metric && !kind)
-        field_csv(out, field, metric);
-    else
-        buffer_printf(out, ",%s",
-                      metric ? metric_word(metric->kind)
-                      : kind ? "verdict"
-                             : field->name);
+    for (size_t i = 0; i < metric_fields.count; i++) {
+        const struct stored_field *field = &metric_fields.items[i];
+        const bool kind = field->type == FIELD_KIND;
+        if (!metric)
+            csv_text(line, kind ? "verdict" : field->name);
+        else if (kind)
+            csv_text(line, metric_word(metric->kind));
+        else
+            field_csv(line, field, metric, text);
+    }
 }

@@ -18,6 +18,7 @@
 #ifndef PLUMB_FIELDS_H
 #define PLUMB_FIELDS_H
 
+#include "model/csv.h"
 #include "model/json.h"
 #include "model/result.h"
 
@@ -193,10 +194,11 @@ void field_json(struct json *json, const struct stored_field *field, const void 
 // Whether it has one of these names: the fields that a table has placed by hand. Those that it has
 // not follow by themselves.
 bool field_named(const struct stored_field *field, const char *const *names, size_t count);
-// A cell with a comma before it.
-void field_csv(struct buffer *out, const struct stored_field *field, const void *thing);
-// The same of a metric, whose kind is a "verdict" in words for people; NULL: the column's head.
-void metric_cell(struct buffer *out, const struct stored_field *field,
-                 const struct metric_result *metric);
+// A cell. `text` writes texts: csv_clean() where people read them.
+typedef void field_cell_writer(struct csv_line *line, const char *value);
+void field_csv(struct csv_line *line, const struct stored_field *field, const void *thing,
+               field_cell_writer *text);
+// All fields of a metric, whose kind is a "verdict" in words for people; NULL: the columns' heads.
+void metric_csv(struct csv_line *line, const struct metric_result *metric, field_cell_writer *text);
 
 #endif

@@ -28,8 +28,5 @@ struct link_owner { // whose link it is
 typedef void export_link(FILE *file, const struct link_owner *owner, const struct link *link);
 int export_each_link(struct store *store, const struct export_filter *filter, FILE *file,
                      export_link *put, struct error *err);
-// Cells of a table with a comma behind them: a text; a number, empty when it is not known.
-void export_cell(struct buffer *out, const char *text);
-void export_real_cell(struct buffer *out, double value, bool known);
 
 #endif

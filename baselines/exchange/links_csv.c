@@ -4,15 +4,16 @@
 // what one that compares codes by itself can hand in.
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
+#include "baselines/fields.h"
 #include "baselines/range.h"
 #include "model/base.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-// Those of the first lines are needed, the others used when there.
-#define COLUMNS(X)                                                                                 \
+// Cells that say whose the link is and which commits it compared; its own fields stand behind
+// FIRST, and its tool last. Those up to the fields are needed, and the fields; the others are used
+// when they are there.
+#define FIRST(X)                                                                                   \
     X(run)                                                                                         \
     X(kernel)                                                                                      \
     X(problem)                                                                                     \
@@ -20,15 +21,8 @@
     X(base_code)                                                                                   \
     X(head_code)                                                                                   \
     X(base)                                                                                        \
-    X(head)                                                                                        \
-    X(made_s)                                                                                      \
-    X(back)                                                                                        \
-    X(verdict)                                                                                     \
-    X(log_ratio)                                                                                   \
-    X(error)                                                                                       \
-    X(log_evidence)                                                                                \
-    X(pairs)                                                                                       \
-    X(processes)                                                                                   \
+    X(head)
+#define LAST(X)                                                                                    \
     X(kind)                                                                                        \
     X(device_name)                                                                                 \
     X(base_s)                                                                                      \
@@ -38,55 +32,79 @@
     X(head_parent)                                                                                 \
     X(head_summary)                                                                                \
     X(tool_version)
-enum column {
 #define X(name) COLUMN_##name,
-    COLUMNS(X)
+enum column { FIRST(X) FIRST_COUNT, COLUMN_BEFORE_LAST = FIRST_COUNT - 1, LAST(X) COLUMN_COUNT };
 #undef X
-        COLUMN_COUNT
-};
-enum { COLUMNS_NEEDED = COLUMN_processes + 1 };
-static const char *const column_names[] = {
 #define X(name) #name,
-    COLUMNS(X)
+static const char *const column_names[] = {FIRST(X) LAST(X)};
 #undef X
-};
+
+// The one that is no figure has its cell among the last.
+static bool is_figure(const struct stored_field *field)
+{
+    return field->type != FIELD_SHARED;
+}
 
 // ---- written ----
 
-static void put_commit(struct buffer *out, const struct commit *commit)
+static void put_names(struct csv_line *line, int from, int to)
 {
-    buffer_printf(out, "%" PRId64 ",", commit->time_s);
-    export_cell(out, commit->parent);
-    export_cell(out, commit->summary);
+    for (int i = from; i < to; i++)
+        csv_text(line, column_names[i]);
+}
+
+static void put_figures(struct csv_line *line, const struct link *link)
+{
+    for (size_t i = 0; i < link_fields.count; i++) {
+        if (!is_figure(&link_fields.items[i]))
+            continue;
+        if (link)
+            field_csv(line, &link_fields.items[i], link, csv_text);
+        else
+            csv_text(line, link_fields.items[i].name);
+    }
+}
+
+static void put_commit(struct csv_line *line, const struct commit *commit)
+{
+    csv_int(line, commit->time_s);
+    csv_text(line, commit->parent);
+    csv_text(line, commit->summary);
+}
+
+static void put_line(FILE *file, struct csv_line *line)
+{
+    csv_end(line, "\n");
+    fwrite(line->out->bytes, 1, line->out->length, file);
+    buffer_free(line->out);
 }
 
 static void put_link(FILE *file, const struct link_owner *owner, const struct link *l)
 {
     struct buffer out = {0};
+    struct csv_line line = {.out = &out};
     const char *const texts[] = {l->uid,       owner->kernel, owner->problem, owner->device.uuid,
                                  l->base_code, l->head_code,  l->base.id,     l->head.id};
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
-        export_cell(&out, texts[i]);
-    buffer_printf(&out, "%" PRId64 ",%u,%s,", l->made_s, l->back, verdict_kind_name(l->kind));
-    export_real_cell(&out, l->log_ratio, true);
-    export_real_cell(&out, l->error, true);
-    export_real_cell(&out, l->log_evidence, true);
-    buffer_printf(&out, "%u,%u,", l->pairs, l->processes);
-    export_cell(&out, owner->device.kind);
-    export_cell(&out, owner->device.name);
-    put_commit(&out, &l->base);
-    put_commit(&out, &l->head);
-    buffer_csv(&out, l->tool_version);
-    buffer_puts(&out, "\n");
-    fwrite(out.bytes, 1, out.length, file);
-    buffer_free(&out);
+        csv_text(&line, texts[i]);
+    put_figures(&line, l);
+    csv_text(&line, owner->device.kind);
+    csv_text(&line, owner->device.name);
+    put_commit(&line, &l->base);
+    put_commit(&line, &l->head);
+    csv_text(&line, l->tool_version);
+    put_line(file, &line);
 }
 
 int store_export_links(struct store *store, const struct export_filter *filter, FILE *file,
                        struct error *err)
 {
-    for (int i = 0; i < COLUMN_COUNT; i++)
-        fprintf(file, "%s%c", column_names[i], i + 1 < COLUMN_COUNT ? ',' : '\n');
+    struct buffer out = {0};
+    struct csv_line line = {.out = &out};
+    put_names(&line, 0, FIRST_COUNT);
+    put_figures(&line, NULL);
+    put_names(&line, FIRST_COUNT, COLUMN_COUNT);
+    put_line(file, &line);
     return export_each_link(store, filter, file, put_link, err);
 }
 
@@ -106,8 +124,9 @@ static bool is_links(const struct import_file *file)
 
 struct table {
     struct csv csv;
-    int at[COLUMN_COUNT]; // where each column is, -1 if it is not there
-    size_t row;           // that is read
+    int at[COLUMN_COUNT];        // where each column is, -1 if it is not there
+    int figures_at[FIELDS_MOST]; // likewise, of the fields of a link
+    size_t row;                  // that is read
 };
 
 static const char *field(const struct table *t, enum column column)
@@ -115,25 +134,30 @@ static const char *field(const struct table *t, enum column column)
     return import_cell(&t->csv, t->row, t->at[column]);
 }
 
+static int find_column(int *at, const struct table *t, const char *column, bool needed,
+                       const char *name, struct error *err)
+{
+    *at = csv_column(&t->csv, column);
+    return *at >= 0 || !needed
+               ? 0
+               : error_set(err,
+                           "%.200s: no column %s; a table of links has those that `plumb export "
+                           "--format=links` writes",
+                           name, column);
+}
+
 static int find_columns(struct table *t, const char *name, struct error *err)
 {
     for (int i = 0; i < COLUMN_COUNT; i++) {
-        t->at[i] = csv_column(&t->csv, column_names[i]);
-        if (t->at[i] < 0 && i < COLUMNS_NEEDED)
-            return error_set(err,
-                             "%.200s: no column %s; a table of links has those that `plumb export "
-                             "--format=links` writes",
-                             name, column_names[i]);
+        if (find_column(&t->at[i], t, column_names[i], i < FIRST_COUNT, name, err))
+            return -1;
+    }
+    for (size_t i = 0; i < link_fields.count; i++) {
+        const struct stored_field *figure = &link_fields.items[i];
+        if (is_figure(figure) && find_column(&t->figures_at[i], t, figure->name, true, name, err))
+            return -1;
     }
     return 0;
-}
-
-static bool whole(uint32_t *out, const struct table *t, enum column column, int64_t most)
-{
-    int64_t value = -1;
-    const bool sound = parse_int64(&value, field(t, column)) == 0 && value >= 0 && value <= most;
-    *out = (uint32_t)value;
-    return sound;
 }
 
 // Seconds since 1970, or nothing.
@@ -142,12 +166,6 @@ static bool time_of(int64_t *out, const struct table *t, enum column column)
     const char *text = field(t, column);
     *out = 0;
     return !text[0] || (parse_int64(out, text) == 0 && range_is_time(*out));
-}
-
-static bool real(double *out, const struct table *t, enum column column)
-{
-    *out = NAN;
-    return parse_double(out, field(t, column)) == 0 && isfinite(*out);
 }
 
 // base_parent, say, stands behind base_s.
@@ -180,6 +198,27 @@ static int leave_row(struct import *in, const char *column, const char *is, stru
     return import_leave(in, 1, err);
 }
 
+// What is said of a cell that is none.
+static const char *figure_is(const struct stored_field *field)
+{
+    return field->type == FIELD_TIME    ? "seconds since 1970"
+           : field->type == FIELD_KIND  ? "a verdict"
+           : field->type == FIELD_COUNT ? "a whole number that a link can have"
+                                        : "a number that a link can have";
+}
+
+// NULL, or the first figure that is not what it has to be.
+static const struct stored_field *read_figures(struct link *out, const struct table *t)
+{
+    for (size_t i = 0; i < link_fields.count; i++) {
+        const struct stored_field *figure = &link_fields.items[i];
+        if (is_figure(figure) &&
+            !field_read(out, figure, import_cell(&t->csv, t->row, t->figures_at[i])))
+            return figure;
+    }
+    return NULL;
+}
+
 static int import_row(struct import *in, const struct table *t, struct error *err)
 {
     char kernel[KERNEL_NAME_TEXT];
@@ -206,22 +245,16 @@ static int import_row(struct import *in, const struct table *t, struct error *er
         {code_of(l.head_code, t, COLUMN_head_code), COLUMN_head_code, "one word"},
         {commit_of(&l.base, t, COLUMN_base, COLUMN_base_s), COLUMN_base, "a commit and its time"},
         {commit_of(&l.head, t, COLUMN_head, COLUMN_head_s), COLUMN_head, "a commit and its time"},
-        {time_of(&l.made_s, t, COLUMN_made_s), COLUMN_made_s, "seconds since 1970"},
-        {whole(&l.back, t, COLUMN_back, LINK_BACK_MOST), COLUMN_back, "codes, a whole number"},
-        {verdict_kind_parse(&l.kind, field(t, COLUMN_verdict)) == 0, COLUMN_verdict, "a verdict"},
-        {real(&l.log_ratio, t, COLUMN_log_ratio), COLUMN_log_ratio, "a number"},
-        {real(&l.error, t, COLUMN_error), COLUMN_error, "a number"},
-        {real(&l.log_evidence, t, COLUMN_log_evidence), COLUMN_log_evidence, "a number"},
-        {whole(&l.pairs, t, COLUMN_pairs, UINT32_MAX), COLUMN_pairs, "a whole number"},
-        {whole(&l.processes, t, COLUMN_processes, 65535), COLUMN_processes, "a whole number"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cells); i++) {
         if (!cells[i].sound)
             return leave_row(in, column_names[cells[i].column], cells[i].is, err);
     }
+    const struct stored_field *odd = read_figures(&l, t);
+    if (odd)
+        return leave_row(in, odd->name, figure_is(odd), err);
     if (!link_sound(&l))
-        return leave_row(in, "error", "a link's: figures in range, of two codes and two commits",
-                         err);
+        return leave_row(in, "verdict", "a link's: of two codes and two commits, judged", err);
     in->report.rows++;
     in->report.samples++;
     const struct series series = {kernel, &problem, device.uuid};

@@ -7,6 +7,7 @@
 #include "ci/commands/output.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/text_file.h"
+#include "model/csv.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -211,35 +212,35 @@ static void print_study(const struct study_table *t)
     }
 }
 
-static void study_row(struct buffer *out, const char *name, double value, const char *unit,
+static void study_row(struct csv_line *line, const char *name, double value, const char *unit,
                       double document)
 {
-    buffer_printf(out, "%s,", name);
-    if (isfinite(value) && value > 0)
-        buffer_number(out, value);
-    buffer_printf(out, ",%s,", unit);
-    if (document > 0)
-        buffer_number(out, document);
-    buffer_puts(out, "\n");
+    csv_text(line, name);
+    csv_real(line, value > 0 ? value : NAN);
+    csv_text(line, unit);
+    csv_real(line, document > 0 ? document : NAN);
+    csv_end(line, "\n");
 }
 
 static void study_csv(struct buffer *out, const struct study_table *t)
 {
     char name[64];
-    buffer_puts(out, "figure,value,unit,seed_2\n");
+    struct csv_line line = {.out = out};
+    csv_raw(&line, "figure,value,unit,seed_2");
+    csv_end(&line, "\n");
     for (size_t i = 0; i < ARRAY_COUNT(instructions); i++) {
         for (int ilp = 0; ilp < ILPS; ilp++) {
             snprintf(name, sizeof(name), "%s ilp %d", instructions[i].name, 1 << ilp);
-            study_row(out, name, clocks_of(t, i, ilp), "clocks", instructions[i].document[ilp]);
+            study_row(&line, name, clocks_of(t, i, ilp), "clocks", instructions[i].document[ilp]);
         }
     }
     for (size_t i = 0; i < ARRAY_COUNT(study_lines); i++) {
         const struct study_line *l = &study_lines[i];
-        study_row(out, l->key + strlen("study_"), value_of(t, l->key, l->scale), l->unit,
+        study_row(&line, l->key + strlen("study_"), value_of(t, l->key, l->scale), l->unit,
                   l->document);
     }
     for (size_t i = 0; i < ARRAY_COUNT(ladder); i++)
-        study_row(out, ladder[i].kernel, t->ladder_ms[i], "ms", ladder[i].document_ms);
+        study_row(&line, ladder[i].kernel, t->ladder_ms[i], "ms", ladder[i].document_ms);
 }
 
 // ---- its figures: logarithmic both ways, what was measured drawn through, seed 2's dashed ----

@@ -312,62 +312,59 @@ static void events_print_json(const struct events *events, const struct metric_h
 
 // ---- CSV ----
 
-static void csv_text(const char *text)
+static void csv_size(struct csv_line *line, struct interval size)
 {
-    char *field = clean_field(text);
-    printf("%s,", field);
-    free(field);
+    csv_real(line, size.value);
+    csv_real(line, size.low);
+    csv_real(line, size.high);
 }
 
-static void csv_number(double value)
-{
-    char text[NUMBER_TEXT];
-    number_text(text, value);
-    printf("%s,", isfinite(value) ? text : "");
-}
-
-static void csv_event(const struct event *e, const struct history_set *set)
+static void csv_event(struct csv_line *line, const struct event *e, const struct history_set *set)
 {
     for (size_t i = 0; i < e->count; i++) {
         char problem[PROBLEM_TEXT];
         const struct event_change *c = &e->changes[i];
         const struct series_entry *s = set->series[c->series].series;
         problem_format(problem, &s->problem);
-        csv_text(e->name);
-        csv_text(event_state_name(e->state));
-        csv_text(attribution_name(e->cause));
-        csv_text(e->what);
-        csv_text(e->commits[0].id);
-        printf("%zu,", e->culprit_count);
-        csv_text(s->kernel);
-        csv_text(problem);
-        csv_text(s->device_uuid);
-        csv_number(c->size.value);
-        csv_number(c->size.low);
-        csv_number(c->size.high);
-        csv_number(c->log_evidence);
-        printf("%d,%d\n", c->paired, c->confirmed);
+        csv_clean(line, e->name);
+        csv_clean(line, event_state_name(e->state));
+        csv_clean(line, attribution_name(e->cause));
+        csv_clean(line, e->what);
+        csv_clean(line, e->commits[0].id);
+        csv_int(line, (int64_t)e->culprit_count);
+        csv_clean(line, s->kernel);
+        csv_clean(line, problem);
+        csv_clean(line, s->device_uuid);
+        csv_size(line, c->size);
+        csv_real(line, c->log_evidence);
+        csv_int(line, c->paired);
+        csv_int(line, c->confirmed);
+        csv_end(line, "\n");
     }
 }
 
 // A metric has its name in a problem's place.
-static void metric_csv(const struct metric_history *h, const struct metric_event *e)
+static void csv_metric(struct csv_line *line, const struct metric_history *h,
+                       const struct metric_event *e)
 {
     struct arena arena = {0};
     for (size_t i = 0; i < e->count; i++) {
         const struct metric_change *c = change_of(h, e, i);
         const struct metric_value *of = h->series[c->series].of;
-        csv_text(e->name);
-        csv_text(event_state_name(c->state));
-        csv_text("metric");
-        csv_text(metric_change_text(h, c, &arena));
-        csv_text(commit_of(h, e)->id);
-        printf("%zu,", c->commits);
-        csv_text(of->subject);
-        csv_text(of->name);
-        csv_text(of->device);
-        csv_number(size_of(c));
-        printf(",,,0,%d\n", c->state == EVENT_CONFIRMED);
+        csv_clean(line, e->name);
+        csv_clean(line, event_state_name(c->state));
+        csv_text(line, "metric");
+        csv_clean(line, metric_change_text(h, c, &arena));
+        csv_clean(line, commit_of(h, e)->id);
+        csv_int(line, (int64_t)c->commits);
+        csv_clean(line, of->subject);
+        csv_clean(line, of->name);
+        csv_clean(line, of->device);
+        csv_size(line, (struct interval){size_of(c), NAN, NAN});
+        csv_empty(line, 1);
+        csv_int(line, 0);
+        csv_int(line, c->state == EVENT_CONFIRMED);
+        csv_end(line, "\n");
     }
     arena_free(&arena);
 }
@@ -376,16 +373,21 @@ static void metric_csv(const struct metric_history *h, const struct metric_event
 static void events_print_csv(const struct events *events, const struct metric_history *metrics,
                              const struct history_set *set, enum event_state state)
 {
-    puts("event,state,cause,what,commit,commits,kernel,problem,device,log_ratio,low,high,evidence,"
-         "paired,confirmed");
+    struct buffer out = {0};
+    struct csv_line line = {.out = &out};
+    csv_raw(&line, "event,state,cause,what,commit,commits,kernel,problem,device,log_ratio,low,"
+                   "high,evidence,paired,confirmed");
+    csv_end(&line, "\n");
     for (size_t i = 0; i < events->list.count; i++) {
         if (state == EVENT_STATES || events->list.events[i].state == state)
-            csv_event(&events->list.events[i], set);
+            csv_event(&line, &events->list.events[i], set);
     }
     for (size_t i = 0; i < metrics->event_count; i++) {
         if (state == EVENT_STATES || metrics->events[i].state == state)
-            metric_csv(metrics, &metrics->events[i]);
+            csv_metric(&line, metrics, &metrics->events[i]);
     }
+    fputs(out.bytes, stdout);
+    buffer_free(&out);
 }
 
 enum action { ACTION_LIST, ACTION_SHOW, ACTION_ACCEPT, ACTION_DISMISS, ACTION_FIXED, ACTIONS };

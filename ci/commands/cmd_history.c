@@ -235,123 +235,115 @@ static void history_print_series(const struct history_set *set)
 
 // ---- as CSV ----
 
-static void cell(const char *text, char end)
-{
-    char *field = clean_field(text);
-    printf("%s%c", field, end);
-    free(field);
-}
-
-static void number(double value, char end)
-{
-    char text[NUMBER_TEXT];
-    number_text(text, value);
-    fputs(isfinite(value) ? text : "", stdout);
-    putchar(end);
-}
-
 // Value, low and high.
-static void size_cells(struct interval size)
+static void csv_size(struct csv_line *line, struct interval size)
 {
-    number(size.value, ',');
-    number(size.low, ',');
-    number(size.high, ',');
+    csv_real(line, size.value);
+    csv_real(line, size.low);
+    csv_real(line, size.high);
 }
 
-static void csv_start(const struct series_history *s, const char *kind, const char *commit,
-                      int64_t time_s)
+// What a row is about; time_s 0: not known.
+static void csv_start(struct csv_line *line, const char *kind, const char *commit, int64_t time_s)
+{
+    csv_text(line, kind);
+    csv_text(line, commit);
+    csv_real(line, time_s > 0 ? (double)time_s : NAN);
+}
+
+static void csv_about(struct csv_line *line, const struct series_history *s, const char *kind,
+                      const char *commit, int64_t time_s)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->series->problem);
-    cell(s->series->kernel, ',');
-    cell(problem, ',');
-    cell(s->series->device_uuid, ',');
-    printf("%s,%s,", kind, commit);
-    if (time_s > 0)
-        printf("%lld", (long long)time_s);
-    putchar(',');
+    csv_clean(line, s->series->kernel);
+    csv_clean(line, problem);
+    csv_clean(line, s->series->device_uuid);
+    csv_start(line, kind, commit, time_s);
 }
 
-static void csv_linked(const struct series_history *s, const struct linked_change *c)
+// Where a change can have begun.
+static void csv_span(struct csv_line *line, const char *earliest, const char *latest,
+                     size_t commits)
 {
-    csv_start(s, "linked", c->at.id, c->at.time_s);
-    printf("%s,%s,1,", c->base.id, c->at.id);
-    size_cells(c->size);
-    number(c->evidence, ',');
-    cell("kernel", ',');
-    cell(c->misfit ? "does not fit its loops" : "", '\n');
+    csv_text(line, earliest);
+    csv_text(line, latest);
+    csv_int(line, (int64_t)commits);
+}
+
+// What ends a row; evidence NaN: none.
+static void csv_rest(struct csv_line *line, struct interval size, double evidence,
+                     const char *cause, const char *what)
+{
+    csv_size(line, size);
+    csv_real(line, evidence);
+    csv_text(line, cause);
+    csv_clean(line, what);
+    csv_end(line, "\n");
 }
 
 // A code's log time against its mark.
-static void csv_level(const struct series_history *s, const struct linked_levels *all, size_t index)
+static void csv_level(struct csv_line *line, const struct series_history *s,
+                      const struct linked_levels *all, size_t index)
 {
     const struct linked_level *l = &all->levels[index];
-    csv_start(s, "level", l->at->id, l->at->time_s);
-    printf("%s,%s,1,", all->levels[l->mark].at->id, l->at->id);
-    size_cells(l->level);
-    fputs(",,", stdout);
-    cell(l->tried ? "tried" : "", '\n');
+    csv_about(line, s, "level", l->at->id, l->at->time_s);
+    csv_span(line, all->levels[l->mark].at->id, l->at->id, 1);
+    csv_rest(line, l->level, NAN, NULL, l->tried ? "tried" : NULL);
 }
 
-static void csv_told(const struct series_history *s)
+static void csv_told(struct csv_line *line, const struct series_history *s)
 {
     char again[40];
     const struct pattern *p = &s->told.pattern;
     if (s->told.creeps) {
-        csv_start(s, "creep", s->newest.commit, s->newest.time_s);
-        fputs(",,,", stdout);
-        size_cells(s->told.creep);
-        fputs(",,\n", stdout);
+        csv_about(line, s, "creep", s->newest.commit, s->newest.time_s);
+        csv_empty(line, 3);
+        csv_rest(line, s->told.creep, NAN, NULL, NULL);
     }
     if (p->period) {
-        csv_start(s, "pattern", s->newest.commit, s->newest.time_s);
-        fputs(",,,", stdout);
-        size_cells((struct interval){p->swing, NAN, NAN});
+        csv_about(line, s, "pattern", s->newest.commit, s->newest.time_s);
+        csv_empty(line, 3);
         snprintf(again, sizeof(again), "every %zu points", p->period);
-        fputs(",,", stdout);
-        cell(again, '\n');
+        csv_rest(line, (struct interval){p->swing, NAN, NAN}, NAN, NULL, again);
     }
 }
 
-static void csv_series(const struct series_history *s, const struct linked_levels *all)
+static void csv_changes(struct csv_line *line, const struct series_history *s)
 {
-    for (size_t i = 0; i < all->level_count; i++)
-        csv_level(s, all, i);
-    for (size_t i = 0; i < s->linked.change_count; i++)
-        csv_linked(s, &s->linked.changes[i]);
+    for (size_t i = 0; i < s->linked.change_count; i++) {
+        const struct linked_change *c = &s->linked.changes[i];
+        csv_about(line, s, "linked", c->at.id, c->at.time_s);
+        csv_span(line, c->base.id, c->at.id, 1);
+        csv_rest(line, c->size, c->evidence, "kernel", c->misfit ? "does not fit its loops" : NULL);
+    }
     for (size_t i = 0; i < s->change_count; i++) {
         const struct history_change *c = &s->changes[i];
-        csv_start(s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
-        printf("%s,%s,%zu,", c->earliest.id, c->latest.id, c->commits);
-        size_cells(c->change.size);
-        number(c->change.evidence, ',');
-        cell(attribution_name(c->attribution), ',');
-        cell(c->what, '\n');
+        csv_about(line, s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
+        csv_span(line, c->earliest.id, c->latest.id, c->commits);
+        csv_rest(line, c->change.size, c->change.evidence, attribution_name(c->attribution),
+                 c->what);
     }
     for (size_t i = 0; i < s->break_count; i++) {
-        csv_start(s, "break", s->breaks[i].at.id, s->breaks[i].at.time_s);
         const struct history_break *b = &s->breaks[i];
-        fputs(",,,", stdout);
-        size_cells(b->device ? b->size : interval_none);
-        fputs(",,", stdout);
-        cell(b->what, '\n');
+        csv_about(line, s, "break", b->at.id, b->at.time_s);
+        csv_empty(line, 3);
+        csv_rest(line, b->device ? b->size : interval_none, NAN, NULL, b->what);
     }
-    csv_told(s);
-    csv_start(s, "now", s->newest.commit, s->newest.time_s);
-    fputs(",,,", stdout);
-    const struct history_now now = history_now(s);
-    size_cells(now.size);
-    number(now.linked ? NAN : s->creep.evidence, ',');
-    fputs(now.moved ? "moved," : "same,", stdout);
-    cell(s->epoch ? s->epoch->commit : NULL, '\n');
 }
 
-static void history_print_rows(const struct history_set *set)
+static void csv_series(struct csv_line *line, const struct series_history *s,
+                       const struct linked_levels *all)
 {
-    puts("kernel,problem,device,kind,commit,time_s,earliest,latest,commits,log_ratio,low,high,"
-         "evidence,cause,what");
-    for (size_t i = 0; i < set->count; i++)
-        csv_series(&set->series[i], &set->levels[i]);
+    const struct history_now now = history_now(s);
+    for (size_t i = 0; i < all->level_count; i++)
+        csv_level(line, s, all, i);
+    csv_changes(line, s);
+    csv_told(line, s);
+    csv_about(line, s, "now", s->newest.commit, s->newest.time_s);
+    csv_empty(line, 3);
+    csv_rest(line, now.size, now.linked ? NAN : s->creep.evidence, now.moved ? "moved" : "same",
+             s->epoch ? s->epoch->commit : NULL);
 }
 
 // ---- as JSON ----
@@ -531,39 +523,39 @@ static void metrics_print_table(const struct metric_history *h, const struct his
                quiet);
 }
 
-static void csv_metric(const struct metric_value *of, const char *kind, const struct commit *at)
+static void csv_metric(struct csv_line *line, const struct metric_value *of, const char *kind,
+                       const struct commit *at)
 {
-    cell(of->subject, ',');
-    cell(of->name, ',');
-    cell(of->device, ',');
-    printf("%s,%s,", kind, at->id);
-    if (at->time_s > 0)
-        printf("%lld", (long long)at->time_s);
-    putchar(',');
+    csv_clean(line, of->subject);
+    csv_clean(line, of->name);
+    csv_clean(line, of->device);
+    csv_start(line, kind, at->id, at->time_s);
 }
 
 // A metric has its name in a problem's place, and its values in that of sizes.
-static void metrics_print_csv(const struct metric_history *h, const struct history_wanted *w)
+static void csv_metrics(struct csv_line *line, const struct metric_history *h,
+                        const struct history_wanted *w)
 {
     struct arena arena = {0};
     for (size_t i = 0; i < h->count; i++) {
         const struct metric_series *s = &h->series[i];
         for (size_t k = 0; shows(s, w) && k < s->count; k++) {
-            csv_metric(s->of, "metric", &h->line[s->points[k].at]);
-            fputs(",,1,,,,,,", stdout);
-            number(s->points[k].value, '\n');
+            csv_metric(line, s->of, "metric", &h->line[s->points[k].at]);
+            csv_span(line, NULL, NULL, 1);
+            csv_empty(line, 5);
+            csv_real(line, s->points[k].value);
+            csv_end(line, "\n");
         }
     }
     for (size_t i = 0; i < h->change_count; i++) {
         const struct metric_change *c = &h->changes[i];
+        const double size = c->before > 0 && c->after > 0 ? log(c->after / c->before) : NAN;
         if (!shows(&h->series[c->series], w))
             continue;
-        csv_metric(h->series[c->series].of, "metric-change", &h->line[c->at]);
-        printf(",%s,%zu,", h->line[c->at].id, c->commits);
-        number(c->before > 0 && c->after > 0 ? log(c->after / c->before) : NAN, ',');
-        fputs(",,,", stdout);
-        cell(event_state_name(c->state), ',');
-        cell(metric_change_text(h, c, &arena), '\n');
+        csv_metric(line, h->series[c->series].of, "metric-change", &h->line[c->at]);
+        csv_span(line, NULL, h->line[c->at].id, c->commits);
+        csv_rest(line, (struct interval){size, NAN, NAN}, NAN, event_state_name(c->state),
+                 metric_change_text(h, c, &arena));
     }
     arena_free(&arena);
 }
@@ -614,8 +606,16 @@ static void history_print_table(const struct history_set *set, const struct metr
 static void history_print_csv(const struct history_set *set, const struct metric_history *metrics,
                               const struct history_wanted *wanted)
 {
-    history_print_rows(set);
-    metrics_print_csv(metrics, wanted);
+    struct buffer out = {0};
+    struct csv_line line = {.out = &out};
+    csv_raw(&line, "kernel,problem,device,kind,commit,time_s,earliest,latest,commits,log_ratio,"
+                   "low,high,evidence,cause,what");
+    csv_end(&line, "\n");
+    for (size_t i = 0; i < set->count; i++)
+        csv_series(&line, &set->series[i], &set->levels[i]);
+    csv_metrics(&line, metrics, wanted);
+    fputs(out.bytes, stdout);
+    buffer_free(&out);
 }
 
 static void history_print_json(const struct history_set *set, const struct metric_history *metrics,
@@ -799,30 +799,30 @@ static double figures(double value)
     return strtod(text, NULL);
 }
 
-static void print_number(double value, char end)
-{
-    char text[NUMBER_TEXT];
-    json_format_number(text, figures(value));
-    fputs(text, stdout);
-    putchar(end);
-}
-
 static void series_print_csv(const struct series_view *view)
 {
-    puts("index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed");
+    struct buffer out = {0};
+    struct csv_line line = {.out = &out};
+    csv_raw(&line, "index,earliest,latest,before,after,size,size_low,size_high,evidence,label,"
+                   "confirmed");
+    csv_end(&line, "\n");
     for (size_t i = 0; i < listed(view); i++) {
         const struct change *c = listed_at(view, i);
-        printf("%zu,%zu,%zu,", c->index, c->earliest, c->latest);
-        print_number(c->before, ',');
-        print_number(c->after, ',');
-        print_number(c->size.value, ',');
-        print_number(c->size.low, ',');
-        print_number(c->size.high, ',');
-        print_number(c->evidence, ',');
-        char *label = clean_field(view->labels ? view->labels[c->index] : NULL);
-        printf("%s,%d\n", label, c != &view->alarm);
-        free(label);
+        csv_int(&line, (int64_t)c->index);
+        csv_int(&line, (int64_t)c->earliest);
+        csv_int(&line, (int64_t)c->latest);
+        csv_real(&line, figures(c->before));
+        csv_real(&line, figures(c->after));
+        csv_real(&line, figures(c->size.value));
+        csv_real(&line, figures(c->size.low));
+        csv_real(&line, figures(c->size.high));
+        csv_real(&line, figures(c->evidence));
+        csv_clean(&line, view->labels ? view->labels[c->index] : NULL);
+        csv_int(&line, c != &view->alarm);
+        csv_end(&line, "\n");
     }
+    fputs(out.bytes, stdout);
+    buffer_free(&out);
 }
 
 static void json_row(struct json *row, const struct series_view *view, const struct change *c)

@@ -106,17 +106,6 @@ static void parts_of(double values[PARTS], const struct predict_input *in,
     values[PART_RATIO] = measured_us > 0 ? prediction->time_ns / 1e3 / measured_us : NAN;
 }
 
-// One field and what follows it.
-static void print_field(const struct rows_printer *p, const char *text)
-{
-    if (p->format == FORMAT_TABLE) {
-        buffer_printf(p->out, "%-10s ", text);
-        return;
-    }
-    buffer_csv(p->out, csv_plain(text)); // it may come from one of our own tables
-    buffer_puts(p->out, ",");
-}
-
 static bool is_result(const char *column)
 {
     return strcmp(column, "predicted_us") == 0 || strcmp(column, "band") == 0 ||
@@ -137,20 +126,36 @@ static void find_shown(bool *shown, const struct csv *csv)
     }
 }
 
+static void csv_header(const struct rows_printer *p)
+{
+    struct csv_line line = {.out = p->out};
+    for (size_t i = 0; i < p->csv->columns; i++) {
+        if (is_shown(p, i))
+            csv_text(&line, csv_plain(p->csv->header[i])); // it may be from a table of ours
+    }
+    csv_raw(&line, "predicted_us,band,bound");
+    for (int i = 0; i < PARTS && p->parts; i++)
+        csv_text(&line, part_columns[i]);
+    csv_end(&line, "\n");
+}
+
 static void rows_print_header(const struct rows_printer *p)
 {
     if (p->format == FORMAT_JSON) {
         buffer_puts(p->out, "{\"predictions\":[");
         return;
     }
+    if (p->format == FORMAT_CSV) {
+        csv_header(p);
+        return;
+    }
     for (size_t i = 0; i < p->csv->columns; i++) {
         if (is_shown(p, i))
-            print_field(p, p->csv->header[i]);
+            buffer_printf(p->out, "%-10s ", p->csv->header[i]);
     }
-    buffer_puts(p->out, p->format == FORMAT_CSV ? "predicted_us,band,bound"
-                                                : "predicted_us   band    bound");
+    buffer_puts(p->out, "predicted_us   band    bound");
     for (int i = 0; i < PARTS && p->parts; i++)
-        buffer_printf(p->out, p->format == FORMAT_CSV ? ",%s" : " %-13s", part_columns[i]);
+        buffer_printf(p->out, " %-13s", part_columns[i]);
     buffer_puts(p->out, "\n");
 }
 
@@ -178,29 +183,42 @@ static void print_json(const struct rows_printer *p, size_t row, double time_us,
     json_end(&json, '}');
 }
 
+static void print_csv(const struct rows_printer *p, size_t row, double time_us, double band,
+                      const char *bound, const double parts[PARTS])
+{
+    struct csv_line line = {.out = p->out};
+    for (size_t i = 0; i < p->csv->columns; i++) {
+        if (is_shown(p, i))
+            csv_text(&line, csv_plain(p->csv->rows[row].fields[i]));
+    }
+    csv_real(&line, time_us);
+    csv_real(&line, band);
+    csv_text(&line, bound);
+    for (int i = 0; i < PARTS && p->parts; i++)
+        csv_real(&line, parts[i]);
+    csv_end(&line, "\n");
+}
+
 static void print_line(const struct rows_printer *p, size_t row, double time_us, double band,
                        const char *bound, const double parts[PARTS])
 {
-    const bool csv = p->format == FORMAT_CSV;
     for (size_t i = 0; i < p->csv->columns; i++) {
         if (is_shown(p, i))
-            print_field(p, p->csv->rows[row].fields[i]);
+            buffer_printf(p->out, "%-10s ", p->csv->rows[row].fields[i]);
     }
     if (isfinite(time_us))
-        csv ? buffer_number(p->out, time_us) : buffer_printf(p->out, "%-14.4f", time_us);
-    buffer_puts(p->out, csv ? "," : " ");
+        buffer_printf(p->out, "%-14.4f", time_us);
+    buffer_puts(p->out, " ");
     if (isfinite(band))
-        csv ? buffer_number(p->out, band) : buffer_printf(p->out, "%-7.3f", band);
-    else if (!csv)
-        buffer_puts(p->out, "-      ");
-    buffer_puts(p->out, csv ? "," : " ");
-    buffer_csv(p->out, bound);
+        buffer_printf(p->out, "%-7.3f ", band);
+    else
+        buffer_puts(p->out, "-       ");
+    buffer_puts(p->out, bound);
     for (int i = 0; i < PARTS && p->parts; i++) {
-        buffer_puts(p->out, csv ? "," : " ");
         if (isfinite(parts[i]))
-            csv ? buffer_number(p->out, parts[i]) : buffer_printf(p->out, "%-13.4f", parts[i]);
-        else if (!csv)
-            buffer_printf(p->out, "%-13s", "-");
+            buffer_printf(p->out, " %-13.4f", parts[i]);
+        else
+            buffer_printf(p->out, " %-13s", "-");
     }
     buffer_puts(p->out, "\n");
 }
@@ -216,6 +234,8 @@ static void rows_print_row(struct rows_printer *p, size_t row, const struct pred
     parts_of(parts, in, prediction, measured_us);
     if (p->format == FORMAT_JSON)
         print_json(p, row, time_us, band, bound, parts);
+    else if (p->format == FORMAT_CSV)
+        print_csv(p, row, time_us, band, bound, parts);
     else
         print_line(p, row, time_us, band, bound, parts);
     p->rows++;

@@ -6,6 +6,7 @@
 #include "model/buffer.h"
 #include "model/problem.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,18 +53,31 @@ int sides_parse(struct sides_list *out, const char *text, bool depth)
     }
 }
 
+// Empty where a side is not said.
+static void put_sides(struct csv_line *line, const int32_t *sides, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        csv_real(line, sides[i] ? (double)sides[i] : NAN);
+}
+
 static void put_row(struct buffer *text, const struct problem *p, const struct sides *tile,
                     const struct sides *cluster, const struct traits *t)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, p);
-    buffer_printf(text, "%lld,%lld,%lld,%s,%s", (long long)p->m, (long long)p->n, (long long)p->k,
-                  dtype_name(p->in), dtype_name(p->out));
+    struct csv_line line = {.out = text};
+    const int64_t sizes[] = {p->m, p->n, p->k};
     const int32_t traits[] = {tile->m, tile->n, tile->k, cluster->m, cluster->n, t->stages};
-    for (size_t i = 0; i < ARRAY_COUNT(traits); i++)
-        traits[i] ? buffer_printf(text, ",%d", traits[i]) : buffer_puts(text, ",");
-    buffer_printf(text, ",%d,%s,%s,\"%s\"\n", p->batch, layout_name(p->layout),
-                  epilogue_name(p->epilogue), problem);
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
+        csv_int(&line, sizes[i]);
+    csv_text(&line, dtype_name(p->in));
+    csv_text(&line, dtype_name(p->out));
+    put_sides(&line, traits, ARRAY_COUNT(traits));
+    csv_int(&line, p->batch);
+    csv_text(&line, layout_name(p->layout));
+    csv_text(&line, epilogue_name(p->epilogue));
+    csv_text(&line, problem);
+    csv_end(&line, "\n");
 }
 
 int problem_rows(struct csv *out, const char *const *problems, size_t count,
@@ -102,7 +116,6 @@ static const char *const major_columns[] = {"a_major", "b_major", "c_major"};
 
 struct list {
     const struct csv *csv;
-    struct buffer *out;
     struct problem type; // m, n and k are no matter
     bool typed, lies;    // it has a type, and its rows say how operands lie
 };
@@ -155,46 +168,42 @@ static int read_type(struct list *l, const char *type, struct error *err)
                               : 0;
 }
 
-static void put_type(const struct list *l)
+static void put_type(struct csv_line *line, const struct list *l)
 {
     const struct problem *p = &l->type;
-    buffer_printf(l->out, ",%s,%s,%s,", dtype_name(p->in), dtype_name(DTYPE_FP32),
-                  dtype_name(p->out));
-    if (p->scales.vector)
-        buffer_printf(l->out, "%s,%d", dtype_name(p->scales.type), p->scales.vector);
-    else
-        buffer_puts(l->out, ",");
-    const bool along_m = p->layout == LAYOUT_NT || p->layout == LAYOUT_TT;
-    const bool along_n = p->layout == LAYOUT_NN || p->layout == LAYOUT_NT;
-    if (!l->lies)
-        buffer_printf(l->out, ",%s,%s,n", along_m ? "m" : "k", along_n ? "n" : "k");
+    csv_text(line, dtype_name(p->in));
+    csv_text(line, dtype_name(DTYPE_FP32));
+    csv_text(line, dtype_name(p->out));
+    csv_text(line, p->scales.vector ? dtype_name(p->scales.type) : NULL);
+    put_sides(line, &(const int32_t){p->scales.vector}, 1);
+    if (l->lies)
+        return;
+    csv_text(line, p->layout == LAYOUT_NT || p->layout == LAYOUT_TT ? "m" : "k");
+    csv_text(line, p->layout == LAYOUT_NN || p->layout == LAYOUT_NT ? "n" : "k");
+    csv_text(line, "n");
 }
 
-static void put_columns(const struct list *l, const char *const *columns, size_t count)
+static void put_names(struct csv_line *line, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        buffer_printf(l->out, ",%s", columns[i]);
+        csv_text(line, names[i]);
 }
 
 // The list's own fields of a row, or of the header.
-static void put_own(const struct list *l, const char *const *fields)
+static void put_own(struct csv_line *line, const struct list *l, const char *const *fields)
 {
-    const char *separator = "";
     for (size_t c = 0; c < l->csv->columns; c++) {
-        if (is_written(l, l->csv->header[c]))
-            continue;
-        buffer_puts(l->out, separator);
-        buffer_csv(l->out, csv_plain(fields[c]));
-        separator = ",";
+        if (!is_written(l, l->csv->header[c]))
+            csv_text(line, csv_plain(fields[c]));
     }
 }
 
-static void put_listed(const struct list *l, size_t row, const struct sides *tile,
-                       const struct sides *cluster)
+static void put_listed(struct csv_line *line, const struct list *l, size_t row,
+                       const struct sides *tile, const struct sides *cluster)
 {
-    put_own(l, (const char *const *)l->csv->rows[row].fields);
+    put_own(line, l, (const char *const *)l->csv->rows[row].fields);
     if (l->typed)
-        put_type(l);
+        put_type(line, l);
     // Two blocks of a cluster multiply together, as the kernels of seed 0 do.
     const int32_t sides[] = {tile->m * (cluster->m % 2 == 0 && cluster->m ? 2 : 1),
                              tile->n,
@@ -203,26 +212,26 @@ static void put_listed(const struct list *l, size_t row, const struct sides *til
                              tile->k,
                              cluster->m,
                              cluster->n};
-    for (size_t i = 0; i < ARRAY_COUNT(sides); i++)
-        sides[i] ? buffer_printf(l->out, ",%d", sides[i]) : buffer_puts(l->out, ",");
-    buffer_puts(l->out, "\n");
+    put_sides(line, sides, ARRAY_COUNT(sides));
+    csv_end(line, "\n");
 }
 
-static void put_list(const struct list *l, const struct sides_list *tiles,
+static void put_list(struct buffer *out, const struct list *l, const struct sides_list *tiles,
                      const struct sides_list *clusters)
 {
     static const struct sides unsaid;
-    put_own(l, (const char *const *)l->csv->header);
+    struct csv_line line = {.out = out};
+    put_own(&line, l, (const char *const *)l->csv->header);
     if (l->typed)
-        put_columns(l, type_columns, ARRAY_COUNT(type_columns));
+        put_names(&line, type_columns, ARRAY_COUNT(type_columns));
     if (l->typed && !l->lies)
-        put_columns(l, major_columns, ARRAY_COUNT(major_columns));
-    put_columns(l, sweep_columns, ARRAY_COUNT(sweep_columns));
-    buffer_puts(l->out, "\n");
+        put_names(&line, major_columns, ARRAY_COUNT(major_columns));
+    put_names(&line, sweep_columns, ARRAY_COUNT(sweep_columns));
+    csv_end(&line, "\n");
     for (size_t i = 0; i < l->csv->count; i++) {
         for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {
             for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
-                put_listed(l, i, tiles->count ? &tiles->items[t] : &unsaid,
+                put_listed(&line, l, i, tiles->count ? &tiles->items[t] : &unsaid,
                            clusters->count ? &clusters->items[c] : &unsaid);
         }
     }
@@ -233,11 +242,11 @@ int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
                       struct error *err)
 {
     struct buffer text = {0};
-    struct list l = {.csv = list, .out = &text, .typed = type != NULL};
+    struct list l = {.csv = list, .typed = type != NULL};
     l.lies = says_how_operands_lie(list);
     if (type && read_type(&l, type, err))
         return -1;
-    put_list(&l, tiles, clusters);
+    put_list(&text, &l, tiles, clusters);
     int result = csv_parse(out, text.bytes, text.length, "the list", err);
     buffer_free(&text);
     return result;

@@ -426,32 +426,35 @@ void accuracy_history_print_table(const struct accuracy_history *accuracy)
     }
 }
 
-static void cell(const char *text)
-{
-    char *field = clean_field(text);
-    printf("%s,", field);
-    free(field);
-}
-
 void accuracy_history_print_csv(const struct accuracy_history *accuracy)
 {
-    puts("model,kernel,dtype,device,commit,time_s,rows,mape,bias,within_10,tau,bias_moved,mape_"
-         "moved");
+    struct buffer out = {0};
+    struct csv_line line = {.out = &out};
+    csv_raw(&line, "model,kernel,dtype,device,commit,time_s,rows,mape,bias,within_10,tau,"
+                   "bias_moved,mape_moved");
+    csv_end(&line, "\n");
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct accuracy_series *s = &accuracy->series[i];
         for (size_t k = 0; k < s->count; k++) {
             const struct run_accuracy *n = &s->runs[k];
-            cell(s->model);
-            cell(s->kernel);
-            printf("%s,", dtype_name(s->dtype));
-            cell(s->device_uuid);
-            printf("%s,%lld,%zu,%.6g,%.6g,%.6g,", n->commit, (long long)n->time_s, n->count,
-                   n->mape, n->bias, n->within);
-            if (isfinite(n->tau))
-                printf("%.6g", n->tau);
-            printf(",%d,%d\n", change_at(&s->bias, k) != NULL, change_at(&s->error, k) != NULL);
+            csv_clean(&line, s->model);
+            csv_clean(&line, s->kernel);
+            csv_text(&line, dtype_name(s->dtype));
+            csv_clean(&line, s->device_uuid);
+            csv_text(&line, n->commit);
+            csv_int(&line, n->time_s);
+            csv_int(&line, (int64_t)n->count);
+            csv_rounded(&line, n->mape);
+            csv_rounded(&line, n->bias);
+            csv_rounded(&line, n->within);
+            csv_rounded(&line, n->tau);
+            csv_int(&line, change_at(&s->bias, k) != NULL);
+            csv_int(&line, change_at(&s->error, k) != NULL);
+            csv_end(&line, "\n");
         }
     }
+    fputs(out.bytes, stdout);
+    buffer_free(&out);
 }
 
 void accuracy_history_print_json(const struct accuracy_history *accuracy)

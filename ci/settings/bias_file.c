@@ -40,23 +40,25 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
     }
     buffer_puts(&text, said);
     free(said);
-    buffer_puts(&text, "kernel,log_factor,band,rows,model,version");
+    struct csv_line line = {.out = &text};
+    csv_raw(&line, "kernel,log_factor,band,rows,model,version");
     for (size_t i = 0; i < ARRAY_COUNT(further); i++)
-        buffer_printf(&text, ",%s", further[i].name);
-    buffer_puts(&text, ",type,regime\n");
+        csv_text(&line, further[i].name);
+    csv_raw(&line, "type,regime");
+    csv_end(&line, "\n");
     for (size_t i = 0; i < table->count; i++) {
         const struct bias *b = &table->items[i];
-        buffer_csv(&text, b->kernel);
-        buffer_puts(&text, ",");
-        buffer_number(&text, b->log_factor);
-        buffer_puts(&text, ",");
-        buffer_number(&text, b->band);
-        buffer_printf(&text, ",%u,%s,%s", b->rows, model->name, model->version);
-        for (size_t j = 0; j < ARRAY_COUNT(further); j++) {
-            buffer_puts(&text, ",");
-            buffer_number(&text, *(const double *)(const void *)((const char *)b + further[j].at));
-        }
-        buffer_printf(&text, ",%s,%s\n", dtype_name(b->in), regime_name(b->regime));
+        csv_text(&line, b->kernel);
+        csv_real(&line, b->log_factor);
+        csv_real(&line, b->band);
+        csv_int(&line, b->rows);
+        csv_text(&line, model->name);
+        csv_text(&line, model->version);
+        for (size_t j = 0; j < ARRAY_COUNT(further); j++)
+            csv_real(&line, *(const double *)(const void *)((const char *)b + further[j].at));
+        csv_text(&line, dtype_name(b->in));
+        csv_text(&line, regime_name(b->regime));
+        csv_end(&line, "\n");
     }
     int result = text_file_write(path, &text, err);
     buffer_free(&text);

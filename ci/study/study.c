@@ -10,7 +10,7 @@
 #include "ci/settings/context.h"
 #include "ci/settings/progress.h"
 #include "model/base.h"
-#include "model/buffer.h"
+#include "model/csv.h"
 #include "model/gate/gate.h"
 #include "model/gate/study.h"
 #include "model/predict/parts/least.h"
@@ -97,34 +97,41 @@ static void count_verdict(struct study_result *s, const struct duet *d)
 
 // Times as whole hundred-thousandths of `unit_ns`, the median of the base: what a duet needs, in a
 // tenth of the room. Then the SM clock of each, 0 where it is not known.
-static void write_times(FILE *file, const struct duet *d, size_t from, size_t to)
+static void put_times(struct csv_line *line, const struct duet *d, size_t from, size_t to)
 {
     const struct measurement base = {.samples = d->base_samples.items + from, .count = to - from};
     const double unit_ns = measurement_time_ns(&base);
-    fprintf(file, "%u,%.3f,", d->base_samples.items[from].launches, unit_ns);
+    struct buffer times = {0}, clocks = {0};
     for (size_t i = from; i < to; i++) {
         const struct sample *b = &d->base_samples.items[i], *h = &d->head_samples.items[i];
-        fprintf(file, "%s%.0f %.0f", i > from ? " " : "", 1e5 * (b->time_ns / unit_ns - 1),
-                1e5 * (h->time_ns / unit_ns - 1));
+        const char *blank = i > from ? " " : "";
+        buffer_printf(&times, "%s%.0f %.0f", blank, 1e5 * (b->time_ns / unit_ns - 1),
+                      1e5 * (h->time_ns / unit_ns - 1));
+        buffer_printf(&clocks, "%s%.0f %.0f", blank, 1e-6 * b->clock_hz, 1e-6 * h->clock_hz);
     }
-    fputc(',', file);
-    for (size_t i = from; i < to; i++)
-        fprintf(file, "%s%.0f %.0f", i > from ? " " : "", 1e-6 * d->base_samples.items[i].clock_hz,
-                1e-6 * d->head_samples.items[i].clock_hz);
-    fputc('\n', file);
+    csv_int(line, d->base_samples.items[from].launches);
+    csv_rounded(line, unit_ns);
+    csv_raw(line, times.bytes); // no formula, though it may begin with a minus
+    csv_raw(line, clocks.bytes);
+    buffer_free(&times);
+    buffer_free(&clocks);
 }
 
 // The cells that each row of either table begins with.
-static void put_series(FILE *file, const struct study_series *s, const char *problem)
+static void put_series(struct csv_line *line, const struct study *study,
+                       const struct study_series *s, const char *problem)
 {
-    struct buffer row = {0};
-    buffer_printf(&row, "%s,", study_kind_name(s->sum.kind));
-    buffer_csv(&row, s->sum.kernel);
-    buffer_puts(&row, ",");
-    buffer_csv(&row, problem);
-    buffer_puts(&row, ",");
-    fputs(row.bytes, file);
-    buffer_free(&row);
+    csv_text(line, study_kind_name(s->sum.kind));
+    csv_text(line, s->sum.kernel);
+    csv_text(line, problem);
+    csv_int(line, study->rounds_done);
+}
+
+static void end_row(struct csv_line *line, FILE *file)
+{
+    csv_end(line, "\n");
+    fputs(line->out->bytes, file);
+    buffer_free(line->out);
 }
 
 static void write_samples(const struct study *study, const struct duet *d, const char *problem)
@@ -132,11 +139,14 @@ static void write_samples(const struct study *study, const struct duet *d, const
     const struct study_series *s = d->owner;
     for (size_t from = 0, to; from < d->base_samples.count; from = to) {
         const uint16_t process = d->base_samples.items[from].process;
+        struct buffer out = {0};
+        struct csv_line row = {.out = &out};
         for (to = from; to < d->base_samples.count && d->base_samples.items[to].process == process;)
             to++;
-        put_series(study->samples, s, problem);
-        fprintf(study->samples, "%u,%u,", study->rounds_done, process);
-        write_times(study->samples, d, from, to);
+        put_series(&row, study, s, problem);
+        csv_int(&row, process);
+        put_times(&row, d, from, to);
+        end_row(&row, study->samples);
     }
 }
 
@@ -148,14 +158,26 @@ static void write_gate(const struct study *study, const struct duet *d, const ch
     const struct measurement base = {.samples = d->base_samples.items,
                                      .count = d->base_samples.count};
     struct interval interval = interval_unknown;
+    struct buffer out = {0};
+    struct csv_line row = {.out = &out};
     if (d->judged && !broken)
         interval = gate_series_interval(&d->gate);
-    put_series(study->csv, s, problem);
-    fprintf(study->csv, "%u,%s,%d,%u,%u,%.3f,%.4f,%.4f,%.4f,%.4f,%.2f,%.4f,%.4f\n",
-            study->rounds_done, broken ? "broken" : verdict_kind_name(d->decision.kind), d->alarmed,
-            d->decision.pairs, d->decision.processes, measurement_time_ns(&base) / 1e3,
-            100 * d->decision.log_ratio, 100 * interval.low, 100 * interval.high, 100 * sd,
-            d->decision.log_evidence, gpu_s, d->wall_s);
+    put_series(&row, study, s, problem);
+    csv_text(&row, broken ? "broken" : verdict_kind_name(d->decision.kind));
+    csv_int(&row, d->alarmed);
+    csv_int(&row, d->decision.pairs);
+    csv_int(&row, d->decision.processes);
+    const double figures[] = {measurement_time_ns(&base) / 1e3,
+                              100 * d->decision.log_ratio,
+                              100 * interval.low,
+                              100 * interval.high,
+                              100 * sd,
+                              d->decision.log_evidence,
+                              gpu_s,
+                              d->wall_s};
+    for (size_t i = 0; i < ARRAY_COUNT(figures); i++)
+        csv_rounded(&row, figures[i]);
+    end_row(&row, study->csv);
 }
 
 static void conclude(struct study *study, const struct duet *d)

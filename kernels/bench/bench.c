@@ -14,6 +14,7 @@
 #include "kernels/device/call.h"
 #include "kernels/device/check.h"
 #include "kernels/device/device.h"
+#include "model/csv.h"
 #include "model/record/record.h"
 #include "model/wire.h"
 
@@ -132,15 +133,23 @@ static void collect(void *state, const struct sample *sample)
     struct collected *c = state;
     const bool base = sample->role == ROLE_BASE;
     c->samples[c->count++] = *sample;
-    // Named integers have commas between them.
-    const char *quote = strchr(c->options->problem, ',') ? "\"" : "";
-    if (c->csv)
-        fprintf(c->csv, "%s,%s%s%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d,%.0f\n",
-                base && c->options->base_kernel ? c->options->base_kernel : c->options->kernel,
-                quote, c->options->problem, quote, base ? "base" : "head", sample->block,
-                sample->pair, sample->order, sample->launches, sample->time_ns, sample->clock_hz,
-                sample->throttle, sample->temperature_c, sample->power_mw,
-                series_waited_ns(c->series));
+    if (!c->csv)
+        return;
+    struct buffer out = {0};
+    struct csv_line row = {.out = &out};
+    csv_text(&row, base && c->options->base_kernel ? c->options->base_kernel : c->options->kernel);
+    csv_text(&row, c->options->problem);
+    csv_text(&row, base ? "base" : "head");
+    const double figures[] = {sample->block,    sample->pair,
+                              sample->order,    sample->launches,
+                              sample->time_ns,  sample->clock_hz,
+                              sample->throttle, sample->temperature_c,
+                              sample->power_mw, series_waited_ns(c->series)};
+    for (size_t i = 0; i < ARRAY_COUNT(figures); i++)
+        csv_real(&row, figures[i]);
+    csv_end(&row, "\n");
+    fputs(out.bytes, c->csv);
+    buffer_free(&out);
 }
 
 struct summary {

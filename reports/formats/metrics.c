@@ -6,34 +6,19 @@
 #include "reports/report.h"
 #include "reports/text/clean.h"
 
-#include <stdlib.h>
-
-// Words and numbers hold nothing that a stranger wrote.
-static void put_row(struct buffer *out, const struct run *run, const struct metric_result *metric)
-{
-    buffer_printf(out, "%s,%s", run->base.id, run->head.id);
-    for (size_t i = 0; i < metric_fields.count; i++) {
-        const struct stored_field *field = &metric_fields.items[i];
-        if (field->type != FIELD_TEXT) {
-            metric_cell(out, field, metric);
-            continue;
-        }
-        char *text = clean_field(field_text(field, metric));
-        buffer_printf(out, ",%s", text);
-        free(text);
-    }
-    buffer_puts(out, "\r\n");
-}
-
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     (void)context;
-    buffer_puts(out, "base_commit,commit");
-    for (size_t i = 0; i < metric_fields.count; i++)
-        metric_cell(out, &metric_fields.items[i], NULL);
-    buffer_puts(out, "\r\n");
-    for (size_t i = 0; i < run->metric_count; i++)
-        put_row(out, run, &run->metrics[i]);
+    struct csv_line line = {.out = out};
+    csv_raw(&line, "base_commit,commit");
+    metric_csv(&line, NULL, csv_clean);
+    csv_end(&line, "\r\n");
+    for (size_t i = 0; i < run->metric_count; i++) {
+        csv_text(&line, run->base.id);
+        csv_text(&line, run->head.id);
+        metric_csv(&line, &run->metrics[i], csv_clean);
+        csv_end(&line, "\r\n");
+    }
 }
 
 const struct report report_metrics = {

@@ -128,17 +128,15 @@ void clean_line(struct buffer *out, const char *text, size_t limit)
     clean(out, text, limit, true);
 }
 
-char *clean_field(const char *text)
-{
-    struct buffer out = {0}, line = {0};
-    buffer_puts(&line, "");
-    clean_line(&line, text, CLEAN_LINE);
-    buffer_csv(&out, line.bytes);
-    buffer_free(&line);
-    return out.bytes;
-}
+// ---- inside CSV, JSON and Markdown ----
 
-// ---- inside JSON and Markdown ----
+void csv_clean(struct csv_line *line, const char *text)
+{
+    struct buffer cleaned = {0};
+    clean_line(&cleaned, text, CLEAN_LINE);
+    csv_text(line, cleaned.bytes);
+    buffer_free(&cleaned);
+}
 
 void json_clean(struct json *json, const char *name, const char *value)
 {

@@ -6,11 +6,12 @@
 // dropped (tab and newline stay, CR and CRLF become newline), bytes that are not UTF-8 become
 // U+FFFD, and so do the characters that reorder the text around them (bidirectional controls can
 // make a log line read as its opposite) and those that nobody sees. Formats add their own escaping
-// on top; JSON and Markdown have theirs here, for every report in that form.
+// on top; CSV, JSON and Markdown have theirs here, for every report in that form.
 #ifndef PLUMB_REPORTS_CLEAN_H
 #define PLUMB_REPORTS_CLEAN_H
 
 #include "model/buffer.h"
+#include "model/csv.h"
 #include "model/json.h"
 
 // At most `limit` bytes of input are kept, the first two thirds and the last third (a log ends
@@ -18,12 +19,11 @@
 void clean_text(struct buffer *out, const char *text, size_t limit);
 // The same on one line: newlines and tabs become spaces, no note but "...".
 void clean_line(struct buffer *out, const char *text, size_t limit);
-// The same as a field of CSV, quoted when RFC 4180 says that it must be; "" for NULL. The caller
-// frees.
-char *clean_field(const char *text) __attribute__((returns_nonnull));
 
 enum { CLEAN_LINE = 400, CLEAN_LOG = 16384 }; // limits used by the reports
 
+// Text from outside as a cell of CSV: cleaned, on one line. NULL becomes an empty cell.
+void csv_clean(struct csv_line *line, const char *text);
 // Text from outside in JSON that people's programs read: cleaned, and with `<`, `>` and `&` written
 // as \u003c, \u003e and \u0026, so that the whole may stand inside an HTML script element. NULL
 // becomes null.

@@ -4,6 +4,7 @@
 // of configurations stand beside, as what a model has to beat.
 #include "model/predict/parts/accuracy.h"
 
+#include "model/csv.h"
 #include "model/predict/parts/arithmetic.h"
 
 #include <assert.h>
@@ -198,15 +199,16 @@ static struct accuracy_row *sorted_by_ratio(const struct accuracy_row *rows, siz
 void accuracy_scurve_csv(struct buffer *out, const struct accuracy_row *rows, size_t count)
 {
     struct accuracy_row *sorted = sorted_by_ratio(rows, count);
-    buffer_puts(out, "rank,share,ratio,problem,kernel\n");
+    struct csv_line line = {.out = out};
+    csv_raw(&line, "rank,share,ratio,problem,kernel");
+    csv_end(&line, "\n");
     for (size_t i = 0; i < count; i++) {
-        buffer_printf(out, "%zu,%.6g,", i + 1, ((double)i + 0.5) / (double)count);
-        buffer_number(out, sorted[i].predicted_ns / sorted[i].measured_ns);
-        buffer_puts(out, ",");
-        buffer_csv(out, sorted[i].problem);
-        buffer_puts(out, ",");
-        buffer_csv(out, sorted[i].kernel ? sorted[i].kernel : "");
-        buffer_puts(out, "\n");
+        csv_int(&line, (int64_t)i + 1);
+        csv_rounded(&line, ((double)i + 0.5) / (double)count);
+        csv_real(&line, sorted[i].predicted_ns / sorted[i].measured_ns);
+        csv_text(&line, sorted[i].problem);
+        csv_text(&line, sorted[i].kernel);
+        csv_end(&line, "\n");
     }
     free(sorted);
 }
