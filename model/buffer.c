@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text that grows in memory, with the escapes of CSV, XML and JSON. Nothing here opens a file.
+// Text that grows in memory, with the escapes of CSV, XML and JSON, and tables of it. Nothing here
+// opens a file.
 #include "model/buffer.h"
 
 #include "model/base.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +37,12 @@ void buffer_puts(struct buffer *buffer, const char *text)
     buffer_add(buffer, text, strlen(text));
 }
 
-void buffer_printf(struct buffer *buffer, const char *format, ...)
+static void add_formatted(struct buffer *buffer, const char *format, va_list values)
 {
-    va_list values, again;
+    va_list again;
     char text[512]; // most of it is short, and is written once
-    va_start(values, format);
     va_copy(again, values);
     int length = vsnprintf(text, sizeof(text), format, values);
-    va_end(values);
     if (length > 0 && (size_t)length < sizeof(text)) {
         buffer_add(buffer, text, (size_t)length);
     } else if (length > 0) {
@@ -53,10 +53,24 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
     va_end(again);
 }
 
+void buffer_printf(struct buffer *buffer, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    add_formatted(buffer, format, values);
+    va_end(values);
+}
+
 void buffer_free(struct buffer *buffer)
 {
     free(buffer->bytes);
     *buffer = (struct buffer){0};
+}
+
+void buffer_print(struct buffer *buffer, FILE *file)
+{
+    fwrite(buffer->bytes ? buffer->bytes : "", 1, buffer->length, file);
+    buffer_free(buffer);
 }
 
 void buffer_number(struct buffer *buffer, double value)
@@ -163,4 +177,44 @@ void buffer_json(struct buffer *buffer, const char *text, const char *also)
             buffer_add(buffer, text, length);
         text += length ? length : 1;
     }
+}
+
+// ---- tables ----
+
+static void put_cell(const struct text_table *table, size_t column, const char *text)
+{
+    const int width = column < table->count ? table->columns[column].width : 0;
+    const bool missing =
+        strcmp(text, "nan") == 0 || strcmp(text, "-nan") == 0 || strcmp(text, "+nan") == 0;
+    buffer_printf(table->out, "%s%*s", column ? " " : "", width, missing ? "-" : text);
+}
+
+// Nothing follows the last cell that has something in it.
+static void end_line(const struct text_table *table)
+{
+    struct buffer *out = table->out;
+    while (out->length && out->bytes[out->length - 1] == ' ')
+        out->length--;
+    buffer_puts(out, "\n");
+}
+
+void table_heads(const struct text_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        put_cell(table, i, table->columns[i].head);
+    end_line(table);
+}
+
+void table_row(const struct text_table *table, const char *cells, ...)
+{
+    struct buffer line = {0};
+    va_list values;
+    va_start(values, cells);
+    add_formatted(&line, cells, values);
+    va_end(values);
+    char *rest = line.bytes;
+    for (size_t column = 0; rest; column++)
+        put_cell(table, column, strsep(&rest, "\t"));
+    end_line(table);
+    buffer_free(&line);
 }

@@ -75,8 +75,7 @@ static void put_commit(struct csv_line *line, const struct commit *commit)
 static void put_line(FILE *file, struct csv_line *line)
 {
     csv_end(line, "\n");
-    fwrite(line->out->bytes, 1, line->out->length, file);
-    buffer_free(line->out);
+    buffer_print(line->out, file);
 }
 
 static void put_link(FILE *file, const struct link_owner *owner, const struct link *l)

@@ -94,9 +94,7 @@ static void put_run(FILE *file, const struct export_filter *filter, const struct
         if (r->head.state != MEASURED_NOT_TAKEN)
             put_row(&line, run, uid, r, ROLE_HEAD);
     }
-    if (out.length)
-        fwrite(out.bytes, 1, out.length, file);
-    buffer_free(&out);
+    buffer_print(&out, file);
 }
 
 int store_export_csv(struct store *store, const struct export_filter *filter, FILE *file,
@@ -137,9 +135,7 @@ static void put_metrics(FILE *file, const struct export_filter *filter, const st
         metric_csv(&line, m, csv_text);
         csv_end(&line, "\n");
     }
-    if (out.length)
-        fwrite(out.bytes, 1, out.length, file);
-    buffer_free(&out);
+    buffer_print(&out, file);
 }
 
 int store_export_metrics(struct store *store, const struct export_filter *filter, FILE *file,
@@ -150,7 +146,6 @@ int store_export_metrics(struct store *store, const struct export_filter *filter
     csv_raw(&line, "run,kind,started_s,commit,commit_s,base_commit");
     metric_csv(&line, NULL, csv_text);
     csv_end(&line, "\n");
-    fputs(heads.bytes, file);
-    buffer_free(&heads);
+    buffer_print(&heads, file);
     return export_runs(store, filter, file, put_metrics, err);
 }

@@ -176,39 +176,37 @@ static void measured_free(struct measured_rows *rows)
 
 // ---- as a table or as JSON ----
 
+static const struct column_head model_columns[] = {
+    {"model", -22}, {"rows", 5},   {"refuse", 6}, {"MAPE %", 7}, {"median", 7},
+    {"p90", 7},     {"p99", 8},    {"bias", 7},   {"ratio", 6},  {"in10%", 6},
+    {"1sigma", 6},  {"2sigma", 6}, {"tau", 7},    {"A/BF", 7},   {"worst", 7}};
+
 static void accuracy_print_header(const struct answer *answer)
 {
-    if (!answer)
-        printf("%-22s %5s %6s %7s %7s %7s %8s %7s %6s %6s %6s %6s %7s %7s %7s\n", "model", "rows",
-               "refuse", "MAPE %", "median", "p90", "p99", "bias", "ratio", "in10%", "1sigma",
-               "2sigma", "tau", "A/BF", "worst");
+    struct buffer out = {0};
+    const struct text_table table = {&out, model_columns, ARRAY_COUNT(model_columns)};
+    if (answer)
+        return;
+    table_heads(&table);
+    buffer_print(&out, stdout);
 }
 
-static void print_share(double value)
-{
-    if (isnan(value))
-        printf(" %7s", "-"); // one row per problem: nothing to rank
-    else
-        printf(" %7.3f", value);
-}
-
+// A model may have no bands, and nothing is ranked where each problem has one row.
 static void print_line(const char *name, const struct accuracy *a, size_t refused)
 {
-    printf("%-22s %5zu %6zu", name, a->rows, refused);
-    if (a->rows == 0) {
-        printf("  it predicts none of these rows\n");
-        return;
-    }
-    printf(" %7.2f %7.2f %7.2f %8.2f %+7.2f %6.3f %6.1f", 100 * a->mape, 100 * a->median,
-           100 * a->p90, 100 * a->p99, 100 * a->bias, a->mean_ratio, 100 * a->within_10);
-    if (isnan(a->within_sigma))
-        printf(" %6s %6s", "-", "-"); // the model has no bands
+    struct buffer out = {0};
+    const struct text_table table = {&out, model_columns, ARRAY_COUNT(model_columns)};
+    if (a->rows)
+        table_row(&table,
+                  "%s\t%zu\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\t%+.2f\t%.3f\t%.1f\t%.1f\t%.1f\t%.3f\t"
+                  "%.3f\t%.3f",
+                  name, a->rows, refused, 100 * a->mape, 100 * a->median, 100 * a->p90,
+                  100 * a->p99, 100 * a->bias, a->mean_ratio, 100 * a->within_10,
+                  100 * a->within_sigma, 100 * a->within_2_sigma, a->tau, a->picked,
+                  a->picked_worst);
     else
-        printf(" %6.1f %6.1f", 100 * a->within_sigma, 100 * a->within_2_sigma);
-    print_share(a->tau);
-    print_share(a->picked);
-    print_share(a->picked_worst);
-    printf("\n");
+        table_row(&table, "%s\t0\t%zu\t it predicts none of these rows", name, refused);
+    buffer_print(&out, stdout);
 }
 
 // `refused`: rows that the model does not predict.
@@ -279,34 +277,27 @@ static void accuracy_print_worst(struct answer *answer, struct accuracy_row *row
         worst_json(answer_whole(answer), rows, count);
         return;
     }
-    printf("\n%-9s %-14s %-14s %-36s %s\n", "ratio", "predicted_us", "measured_us", "kernel",
-           "problem");
+    static const struct column_head columns[] = {{"ratio", -9},
+                                                 {"predicted_us", -14},
+                                                 {"measured_us", -14},
+                                                 {"kernel", -36},
+                                                 {"problem", 0}};
+    struct buffer out = {0};
+    const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};
+    buffer_puts(&out, "\n");
+    table_heads(&table);
     for (size_t i = 0; i < count; i++)
-        printf("%-9.3f %-14.3f %-14.3f %-36s %s\n", rows[i].predicted_ns / rows[i].measured_ns,
-               rows[i].predicted_ns / 1e3, rows[i].measured_ns / 1e3, rows[i].kernel,
-               rows[i].problem);
+        table_row(&table, "%.3f\t%.3f\t%.3f\t%s\t%s", rows[i].predicted_ns / rows[i].measured_ns,
+                  rows[i].predicted_ns / 1e3, rows[i].measured_ns / 1e3, rows[i].kernel,
+                  rows[i].problem);
+    buffer_print(&out, stdout);
 }
 
-// Seed 3's table of sizes: how well the model ranks the configurations of each. Sorts `rows`.
-static void accuracy_print_problems(struct answer *answer, struct accuracy_row *rows, size_t count)
+static void problems_json(struct json *json, const struct accuracy_problem *problems, size_t count)
 {
-    size_t problems;
-    struct accuracy_problem *found = accuracy_by_problem(&problems, rows, count);
-    struct json *json = answer ? answer_whole(answer) : NULL;
-    if (json)
-        json_begin(json, "problems", '[');
-    else
-        printf("\n%-7s %-7s %-11s %-36s %s\n", "tau", "A/BF", "picked", "configuration", "problem");
-    for (size_t i = 0; i < problems; i++) {
-        const struct accuracy_problem *p = &found[i];
-        if (!json) {
-            char rank[48];
-            snprintf(rank, sizeof(rank), "#%zu/%zu", p->picked_rank, p->configurations);
-            print_share(p->tau);
-            print_share(p->picked);
-            printf(" %-11s %-36s %s\n", rank, p->choice->kernel, p->problem);
-            continue;
-        }
+    json_begin(json, "problems", '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct accuracy_problem *p = &problems[i];
         json_newline(json);
         json_begin(json, NULL, '{');
         json_clean(json, "problem", p->problem);
@@ -317,8 +308,34 @@ static void accuracy_print_problems(struct answer *answer, struct accuracy_row *
         json_clean(json, "configuration", p->choice->kernel);
         json_end(json, '}');
     }
-    if (json)
-        json_end(json, ']');
+    json_end(json, ']');
+}
+
+static void problems_table(const struct accuracy_problem *problems, size_t count)
+{
+    static const struct column_head columns[] = {
+        {"tau", 7}, {"A/BF", 7}, {"picked", -11}, {"configuration", -36}, {"problem", 0}};
+    struct buffer out = {0};
+    const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};
+    buffer_puts(&out, "\n");
+    table_heads(&table);
+    for (size_t i = 0; i < count; i++) {
+        const struct accuracy_problem *p = &problems[i];
+        table_row(&table, "%.3f\t%.3f\t#%zu/%zu\t%s\t%s", p->tau, p->picked, p->picked_rank,
+                  p->configurations, p->choice->kernel, p->problem);
+    }
+    buffer_print(&out, stdout);
+}
+
+// Seed 3's table of sizes: how well the model ranks the configurations of each. Sorts `rows`.
+static void accuracy_print_problems(struct answer *answer, struct accuracy_row *rows, size_t count)
+{
+    size_t problems;
+    struct accuracy_problem *found = accuracy_by_problem(&problems, rows, count);
+    if (answer)
+        problems_json(answer_whole(answer), found, problems);
+    else
+        problems_table(found, problems);
     free(found);
 }
 

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,20 +218,30 @@ static const char *shape(char out[40], const uint32_t three[3])
     return out;
 }
 
-static void print_kernel(const struct survey_kernel *k, struct arena *arena)
+static const struct column_head columns[] = {{"device function", -62},
+                                             {"launches", 8},
+                                             {"grid", 14},
+                                             {"block", 10},
+                                             {"shared", 8},
+                                             {"regs", 5},
+                                             {"mean us", 10},
+                                             {"MiB", 9},
+                                             {"can be recorded", 0}};
+
+static void print_kernel(const struct text_table *table, const struct survey_kernel *k,
+                         struct arena *arena)
 {
-    char grid[40], block[40], name[64], time[24] = "-";
+    char grid[40], block[40], name[64];
     const char *plain = clean(plain_name(k->name, arena), arena);
-    if (k->time_ns > 0)
-        snprintf(time, sizeof(time), "%.1f", k->time_ns / 1e3);
     if (strlen(plain) < sizeof(name))
         snprintf(name, sizeof(name), "%s", plain);
     else
         snprintf(name, sizeof(name), "%.40s...%s", plain, plain + strlen(plain) - 17);
-    printf("%-62s %8llu %14s %10s %8u %5u %10s %9.1f  %s\n", name, (unsigned long long)k->launches,
-           shape(grid, k->grid), shape(block, k->block), k->shared_bytes + k->static_bytes,
-           k->registers, time, (double)k->touched_bytes / 0x1p20,
-           k->refused[0] ? clean(k->refused, arena) : "yes");
+    table_row(table, "%s\t%llu\t%s\t%s\t%u\t%u\t%.1f\t%.1f\t%s", name,
+              (unsigned long long)k->launches, shape(grid, k->grid), shape(block, k->block),
+              k->shared_bytes + k->static_bytes, k->registers,
+              k->time_ns > 0 ? k->time_ns / 1e3 : NAN, (double)k->touched_bytes / 0x1p20,
+              k->refused[0] ? clean(k->refused, arena) : "yes");
 }
 
 static const struct survey_kernel **sorted(const struct capture_surveys *surveys, size_t *count,
@@ -252,10 +263,12 @@ static const struct survey_kernel **sorted(const struct capture_surveys *surveys
 static void print_table(const struct survey_kernel *const *kernels, size_t count,
                         struct arena *arena)
 {
-    printf("%-62s %8s %14s %10s %8s %5s %10s %9s  %s\n", "device function", "launches", "grid",
-           "block", "shared", "regs", "mean us", "MiB", "can be recorded");
+    struct buffer out = {0};
+    const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};
+    table_heads(&table);
     for (size_t i = 0; i < count; i++)
-        print_kernel(kernels[i], arena);
+        print_kernel(&table, kernels[i], arena);
+    buffer_print(&out, stdout);
 }
 
 // ---- a section of the policy ----

@@ -306,8 +306,8 @@ static void events_print_json(const struct events *events, const struct metric_h
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    puts(out.bytes);
-    buffer_free(&out);
+    buffer_puts(&out, "\n");
+    buffer_print(&out, stdout);
 }
 
 // ---- CSV ----
@@ -386,8 +386,7 @@ static void events_print_csv(const struct events *events, const struct metric_hi
         if (state == EVENT_STATES || metrics->events[i].state == state)
             csv_metric(&line, metrics, &metrics->events[i]);
     }
-    fputs(out.bytes, stdout);
-    buffer_free(&out);
+    buffer_print(&out, stdout);
 }
 
 enum action { ACTION_LIST, ACTION_SHOW, ACTION_ACCEPT, ACTION_DISMISS, ACTION_FIXED, ACTIONS };

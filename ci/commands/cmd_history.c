@@ -614,8 +614,7 @@ static void history_print_csv(const struct history_set *set, const struct metric
     for (size_t i = 0; i < set->count; i++)
         csv_series(&line, &set->series[i], &set->levels[i]);
     csv_metrics(&line, metrics, wanted);
-    fputs(out.bytes, stdout);
-    buffer_free(&out);
+    buffer_print(&out, stdout);
 }
 
 static void history_print_json(const struct history_set *set, const struct metric_history *metrics,
@@ -635,8 +634,8 @@ static void history_print_json(const struct history_set *set, const struct metri
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    puts(out.bytes);
-    buffer_free(&out);
+    buffer_puts(&out, "\n");
+    buffer_print(&out, stdout);
 }
 
 // ---- a column of a CSV file ----
@@ -658,26 +657,22 @@ static const struct change *listed_at(const struct series_view *view, size_t i)
     return i < view->found.count ? &view->found.changes[i] : &view->alarm;
 }
 
-static void print_label(const struct series_view *view, const struct change *change)
-{
-    if (!view->labels || !view->labels[change->index])
-        return;
-    char *label = plain_line(view->labels[change->index]);
-    printf("  %s", label);
-    free(label);
-}
+static const struct column_head columns[] = {
+    {"index", 7},    {"credible", 16},      {"before", 12},  {"after", 12}, {"size", 12},
+    {"relative", 9}, {"95 % interval", 27}, {"evidence", 9}, {"", 0}};
 
-static void print_row(const struct series_view *view, const struct change *c)
+static void print_row(const struct text_table *table, const struct series_view *view,
+                      const struct change *c)
 {
-    char where[48], interval[64], relative[32] = "";
-    snprintf(where, sizeof(where), "%zu..%zu", c->earliest, c->latest);
-    snprintf(interval, sizeof(interval), "%.4g..%.4g", c->size.low, c->size.high);
+    const bool labelled = view->labels && view->labels[c->index];
+    char relative[32] = "", *label = labelled ? plain_line(view->labels[c->index]) : NULL;
     if (c->before != 0 && fabs(c->size.value / c->before) < 1000)
         snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size.value / fabs(c->before));
-    printf("%7zu %16s %12.6g %12.6g %+12.4g %9s %27s %9.1f", c->index, where, c->before, c->after,
-           c->size.value, relative, interval, c->evidence);
-    print_label(view, c);
-    puts(c == &view->alarm ? "  alarm: not confirmed yet" : "");
+    table_row(table, "%zu\t%zu..%zu\t%.6g\t%.6g\t%+.4g\t%s\t%.4g..%.4g\t%.1f\t%s%s%s", c->index,
+              c->earliest, c->latest, c->before, c->after, c->size.value, relative, c->size.low,
+              c->size.high, c->evidence, label ? " " : "", label ? label : "",
+              c == &view->alarm ? "  alarm: not confirmed yet" : "");
+    free(label);
 }
 
 // The share of the modes changes where a change is listed: one is the other.
@@ -772,11 +767,13 @@ static void print_now(const struct series_view *view)
 static void series_print_table(const struct series_view *view)
 {
     const struct changepoints *found = &view->found;
+    struct buffer out = {0};
+    const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};
     if (listed(view))
-        printf("%7s %16s %12s %12s %12s %9s %27s %9s\n", "index", "credible", "before", "after",
-               "size", "relative", "95 % interval", "evidence");
+        table_heads(&table);
     for (size_t i = 0; i < listed(view); i++)
-        print_row(view, listed_at(view, i));
+        print_row(&table, view, listed_at(view, i));
+    buffer_print(&out, stdout);
     char *title = plain_line(view->title), *column = plain_line(view->column);
     printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s%s\n", title,
            column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
@@ -821,8 +818,7 @@ static void series_print_csv(const struct series_view *view)
         csv_int(&line, c != &view->alarm);
         csv_end(&line, "\n");
     }
-    fputs(out.bytes, stdout);
-    buffer_free(&out);
+    buffer_print(&out, stdout);
 }
 
 static void json_row(struct json *row, const struct series_view *view, const struct change *c)

@@ -22,15 +22,19 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { WIDEST = 60 }; // column of a table
+
 enum rows_format { FORMAT_DEFAULT, FORMAT_CSV, FORMAT_JSON, FORMAT_TABLE };
 
 struct rows_printer {
     struct buffer *out;
     const struct csv *csv;
     enum rows_format format;
-    bool parts;        // with columns of the prediction's parts
-    const bool *shown; // of the columns; NULL: all
-    size_t rows;       // printed so far
+    bool parts;                // with columns of the prediction's parts
+    const bool *shown;         // of the columns; NULL: all
+    size_t rows;               // printed so far
+    struct column_head *heads; // of a table
+    size_t heads_count;
 };
 
 // ---- predictions as CSV, JSON or a table, row by row as they are made ----
@@ -139,7 +143,29 @@ static void csv_header(const struct rows_printer *p)
     csv_end(&line, "\n");
 }
 
-static void rows_print_header(const struct rows_printer *p)
+// The list's columns that are shown, each as wide as its widest cell, then what was predicted.
+static void find_heads(struct rows_printer *p)
+{
+    struct column_head *h = p->heads = xcalloc(p->csv->columns + 3 + PARTS, sizeof(*h));
+    for (size_t i = 0; i < p->csv->columns; i++) {
+        size_t width = strlen(p->csv->header[i]);
+        if (!is_shown(p, i))
+            continue;
+        for (size_t row = 0; row < p->csv->count; row++) {
+            const size_t length = strlen(p->csv->rows[row].fields[i]);
+            width = length > width && length < WIDEST ? length : width;
+        }
+        *h++ = (struct column_head){p->csv->header[i], -(int)width};
+    }
+    *h++ = (struct column_head){"predicted_us", -14};
+    *h++ = (struct column_head){"band", -7};
+    *h++ = (struct column_head){"bound", p->parts ? -8 : 0};
+    for (int i = 0; i < PARTS && p->parts; i++)
+        *h++ = (struct column_head){part_columns[i], -13};
+    p->heads_count = (size_t)(h - p->heads);
+}
+
+static void rows_print_header(struct rows_printer *p)
 {
     if (p->format == FORMAT_JSON) {
         buffer_puts(p->out, "{\"predictions\":[");
@@ -149,14 +175,9 @@ static void rows_print_header(const struct rows_printer *p)
         csv_header(p);
         return;
     }
-    for (size_t i = 0; i < p->csv->columns; i++) {
-        if (is_shown(p, i))
-            buffer_printf(p->out, "%-10s ", p->csv->header[i]);
-    }
-    buffer_puts(p->out, "predicted_us   band    bound");
-    for (int i = 0; i < PARTS && p->parts; i++)
-        buffer_printf(p->out, " %-13s", part_columns[i]);
-    buffer_puts(p->out, "\n");
+    find_heads(p);
+    const struct text_table table = {p->out, p->heads, p->heads_count};
+    table_heads(&table);
 }
 
 static void print_json(const struct rows_printer *p, size_t row, double time_us, double band,
@@ -202,25 +223,17 @@ static void print_csv(const struct rows_printer *p, size_t row, double time_us, 
 static void print_line(const struct rows_printer *p, size_t row, double time_us, double band,
                        const char *bound, const double parts[PARTS])
 {
+    const struct text_table table = {p->out, p->heads, p->heads_count};
+    struct buffer cells = {0};
     for (size_t i = 0; i < p->csv->columns; i++) {
         if (is_shown(p, i))
-            buffer_printf(p->out, "%-10s ", p->csv->rows[row].fields[i]);
+            buffer_printf(&cells, "%s\t", p->csv->rows[row].fields[i]);
     }
-    if (isfinite(time_us))
-        buffer_printf(p->out, "%-14.4f", time_us);
-    buffer_puts(p->out, " ");
-    if (isfinite(band))
-        buffer_printf(p->out, "%-7.3f ", band);
-    else
-        buffer_puts(p->out, "-       ");
-    buffer_puts(p->out, bound);
-    for (int i = 0; i < PARTS && p->parts; i++) {
-        if (isfinite(parts[i]))
-            buffer_printf(p->out, " %-13.4f", parts[i]);
-        else
-            buffer_printf(p->out, " %-13s", "-");
-    }
-    buffer_puts(p->out, "\n");
+    buffer_printf(&cells, "%.4f\t%.3f\t%s", time_us, band, bound);
+    for (int i = 0; i < PARTS && p->parts; i++)
+        buffer_printf(&cells, "\t%.4f", parts[i]);
+    table_row(&table, "%s", cells.bytes);
+    buffer_free(&cells);
 }
 
 // measured_us 0: not measured.
@@ -530,6 +543,7 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
         }
     }
     free(rows);
+    free(printer.heads);
     if (result)
         return -1;
     if (!a->explain)

@@ -378,13 +378,17 @@ int accuracy_history_kept(struct accuracy_history *out, struct store *store, siz
 
 // ---- for people and programs ----
 
-static void table_run(const struct accuracy_series *s, const struct run_accuracy *n,
-                      const char *what)
+static const struct column_head run_columns[] = {
+    {"model", -20}, {"kernel", -24}, {"type", -5}, {"rows", 5},     {"MAPE %", 8},
+    {"bias %", 8},  {"in 10 %", 8},  {"tau", 6},   {"commit", -10}, {"what", 0}};
+
+static void table_run(const struct text_table *table, const struct accuracy_series *s,
+                      const struct run_accuracy *n, const char *what)
 {
     char *model = plain_line(s->model), *kernel = plain_line(s->kernel);
-    printf("%-20s %-24s %-5s %5zu %8.2f %+8.2f %8.1f %6.2f  %.10s  %s\n", model, kernel,
-           dtype_name(s->dtype), n->count, 100 * n->mape, 100 * n->bias, 100 * n->within, n->tau,
-           n->commit, what);
+    table_row(table, "%s\t%s\t%s\t%zu\t%.2f\t%+.2f\t%.1f\t%.2f\t%.10s\t%s", model, kernel,
+              dtype_name(s->dtype), n->count, 100 * n->mape, 100 * n->bias, 100 * n->within, n->tau,
+              n->commit, what);
     free(model);
     free(kernel);
 }
@@ -398,7 +402,8 @@ static const struct change *change_at(const struct changepoints *changes, size_t
     return NULL;
 }
 
-static void table_changes(const struct accuracy_series *s, size_t run)
+static void table_changes(const struct text_table *table, const struct accuracy_series *s,
+                          size_t run)
 {
     const struct change *bias = change_at(&s->bias, run), *error = change_at(&s->error, run);
     char what[96];
@@ -411,19 +416,21 @@ static void table_changes(const struct accuracy_series *s, size_t run)
     if (error)
         snprintf(what + used, sizeof(what) - used, "MAPE went from %.2f %% to %.2f %%",
                  100 * exp(error->before) - 0.1, 100 * exp(error->after) - 0.1);
-    table_run(s, &s->runs[run], what);
+    table_run(table, s, &s->runs[run], what);
 }
 
 void accuracy_history_print_table(const struct accuracy_history *accuracy)
 {
-    printf("%-20s %-24s %-5s %5s %8s %8s %8s %6s\n", "model", "kernel", "type", "rows", "MAPE %",
-           "bias %", "in 10 %", "tau");
+    struct buffer out = {0};
+    const struct text_table table = {&out, run_columns, ARRAY_COUNT(run_columns)};
+    table_heads(&table);
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct accuracy_series *s = &accuracy->series[i];
         for (size_t k = 0; k < s->count; k++)
-            table_changes(s, k);
-        table_run(s, &s->runs[s->count - 1], "newest");
+            table_changes(&table, s, k);
+        table_run(&table, s, &s->runs[s->count - 1], "newest");
     }
+    buffer_print(&out, stdout);
 }
 
 void accuracy_history_print_csv(const struct accuracy_history *accuracy)
@@ -453,8 +460,7 @@ void accuracy_history_print_csv(const struct accuracy_history *accuracy)
             csv_end(&line, "\n");
         }
     }
-    fputs(out.bytes, stdout);
-    buffer_free(&out);
+    buffer_print(&out, stdout);
 }
 
 void accuracy_history_print_json(const struct accuracy_history *accuracy)
@@ -487,6 +493,6 @@ void accuracy_history_print_json(const struct accuracy_history *accuracy)
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    puts(out.bytes);
-    buffer_free(&out);
+    buffer_puts(&out, "\n");
+    buffer_print(&out, stdout);
 }

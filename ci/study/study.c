@@ -130,8 +130,7 @@ static void put_series(struct csv_line *line, const struct study *study,
 static void end_row(struct csv_line *line, FILE *file)
 {
     csv_end(line, "\n");
-    fputs(line->out->bytes, file);
-    buffer_free(line->out);
+    buffer_print(line->out, file);
 }
 
 static void write_samples(const struct study *study, const struct duet *d, const char *problem)
@@ -233,8 +232,12 @@ struct study_result study_found(const struct study *study, const struct study_se
 
 void study_print_processes(const struct study *study, FILE *out)
 {
-    fprintf(out, "%-7s %-22s %-30s %9s %9s %9s %9s %9s\n", "kind", "kernel", "problem", "processes",
-            "mean %", "SD %", "by pairs", "largest %");
+    static const struct column_head columns[] = {
+        {"kind", -7},  {"kernel", -22}, {"problem", -30}, {"processes", 9},
+        {"mean %", 9}, {"SD %", 9},     {"by pairs", 9},  {"largest %", 9}};
+    struct buffer text = {0};
+    const struct text_table table = {&text, columns, ARRAY_COUNT(columns)};
+    table_heads(&table);
     for (size_t i = 0; i < study->count; i++) {
         const struct study_series *s = &study->series[i];
         const struct study_result found = study_found(study, s);
@@ -244,11 +247,12 @@ void study_print_processes(const struct study *study, FILE *out)
             continue;
         problem_format(problem, &found.problem);
         // A mean trimmed by 10 % of normal pairs has 1.03 times the plain mean's error.
-        fprintf(out, "%-7s %-22s %-30s %9.0f %+9.3f %9.3f %9.3f %9.3f\n",
-                study_kind_name(found.kind), found.kernel, problem, n, 100 * mean,
-                100 * sqrt(fmax(0, s->squares - n * mean * mean) / (n - 1)),
-                103 * found.pair_sd / sqrt(found.pairs), 100 * s->largest);
+        table_row(&table, "%s\t%s\t%s\t%.0f\t%+.3f\t%.3f\t%.3f\t%.3f", study_kind_name(found.kind),
+                  found.kernel, problem, n, 100 * mean,
+                  100 * sqrt(fmax(0, s->squares - n * mean * mean) / (n - 1)),
+                  103 * found.pair_sd / sqrt(found.pairs), 100 * s->largest);
     }
+    buffer_print(&text, out);
 }
 
 // ---- one round ----

@@ -148,8 +148,7 @@ static void collect(void *state, const struct sample *sample)
     for (size_t i = 0; i < ARRAY_COUNT(figures); i++)
         csv_real(&row, figures[i]);
     csv_end(&row, "\n");
-    fputs(out.bytes, c->csv);
-    buffer_free(&out);
+    buffer_print(&out, c->csv);
 }
 
 struct summary {
