@@ -92,8 +92,8 @@ static void study_print(const struct studied *studied, const struct study_totals
     for (size_t i = 0; i < studied->run.study_count; i++)
         print_series(&studied->run.studies[i]);
     for (size_t d = 0; studied->studies && d < studied->run.device_count; d++) {
-        if (studied->studies[d].pairs)
-            study_print_processes(&studied->studies[d], stdout);
+        if (studied->studies[d].count)
+            study_print_summary(&studied->studies[d], stdout);
     }
     printf("A/A: %llu false alarms in %llu gates (%llu before confirmation), %u rounds, %u fresh "
            "processes: rate at most %.2g %% (95 %%, exact)\n",
@@ -123,7 +123,7 @@ static void study_print_json(const struct studied *studied, const struct study_t
     answer_end(&answer);
 }
 
-enum { PROBLEMS_MOST = 64 };
+enum { PROBLEMS_MOST = 64, GATES_MOST = 1000 };
 
 struct arguments {
     struct options options;
@@ -131,7 +131,7 @@ struct arguments {
     struct part part;
     const char *csv, *samples, *join;
     const char *problems[PROBLEMS_MOST];
-    uint32_t rounds, seconds, most_pairs, exact_pairs, open; // 0: not given
+    uint32_t rounds, gates, seconds, most_pairs, exact_pairs, open; // 0: not given
     double margin;
     bool json;
 };
@@ -171,9 +171,10 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("sandbox", 0, "MODE", "Of commits: auto, require or off, not the policy's",
                 options.sandbox),
     OPTION_TEXT("out", 'o', "DIR", "Write reports there", options.out),
-    OPTION_COUNT("rounds", "N", "Gates of each series, each in fresh processes [20]", rounds, 1,
-                 1000000),
-    OPTION_COUNT("seconds", "N", "Begin no round after this time", seconds, 1, 1000000),
+    OPTION_COUNT("rounds", "N", "Rounds, each in fresh processes [20]", rounds, 1, 1000000),
+    OPTION_COUNT("gates", "N", "Gates of each series in a round [1]", gates, 1, GATES_MOST),
+    OPTION_COUNT("seconds", "N", "Begin no round after this time, and of many gates none", seconds,
+                 1, 1000000),
     OPTION_OWN("margin", 0, "PERCENT", "Smallest change that counts [by device and size]",
                take_margin, "needs a percentage"),
     OPTION_COUNT("max-pairs", "N", "Of a gate's first process [as a gate]", most_pairs, 1, 1000000),
@@ -260,6 +261,7 @@ static int play(struct studied *s, const struct arguments *a, struct store *stor
         if (!a->json)
             printf("device: %s, driver %s\n", s->run.devices[d].name, s->run.devices[d].driver);
         study->rounds = a->rounds ? (uint32_t)a->rounds : 20;
+        study->gates = (uint32_t)a->gates;
         study->deadline_s = a->seconds ? monotonic_s() + (double)a->seconds : 0;
         study->margin = a->margin / 100;
         study->max_pairs = (uint32_t)a->most_pairs;
@@ -427,7 +429,11 @@ const struct command command_study = {
            "the one of its name in --head. What was found goes into the store: of directories "
            "when --store names one, of commits always; `plumb report` shows it, and later gates "
            "on the device what it says of them. Libraries of directories run unconfined: give it "
-           "your own.\n\nMany machines: each studies some of the series (--part 1/8 --store "
+           "your own.\n\nA gate of one series takes less time than the start of its processes. "
+           "With --gates 20 a round plays twenty gates of each series in one set of them, each "
+           "with other contents, its own order of pairs and its own verdict. Only what a process "
+           "adds by where things lie in it they share, so take several rounds.\n\nMany machines: "
+           "each studies some of the series (--part 1/8 --store "
            "shard-1.db), `plumb store merge` joins the stores, and --join adds them up; ci/fleet "
            "does it by Slurm.\n\nExit: 0, or 2 when there are more false alarms than the gate "
            "promises, "

@@ -309,13 +309,14 @@ static struct duet *next_to_open(struct player *p)
 {
     const size_t most = p->all->open_most ? p->all->open_most : OPEN_MOST;
     const size_t share = fair_share(p);
+    const bool closed = p->all->closing_s > 0 && player_now(p) > p->all->closing_s;
     struct duet *suspect = NULL;
     if (p->full || p->open >= most)
         return NULL;
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
         if (d->place != DUET_WAITS || (p->pressed && !d->confirm_pairs) || !player_may(p, d) ||
-            (!d->claim && p->open >= share))
+            (!d->claim && p->open >= share) || (closed && !d->visit_count))
             continue;
         if (!d->suspect && (d->refusals < REFUSALS || p->open == 0))
             return d;
@@ -368,6 +369,7 @@ static int open_series(struct bench_outcome *out, struct player *p, struct duet 
         .base = d->base,
         .head = d->head,
         .seed = d->seed,
+        .known = d->known,
         .process = visit(p, d),
         // Placement must not decide.
         .head_first = d->judged && d->gate.processes % 2 == 0,
@@ -444,6 +446,7 @@ static int take_look(struct beside *look, bool *refused, struct bench_outcome *o
                                         .base = d->base,
                                         .head = d->head,
                                         .seed = d->seed,
+                                        .known = d->known,
                                         .process = d->visits[d->visit_count - 1].process,
                                         .pins = {d->pins[ROLE_BASE], d->pins[ROLE_HEAD]}};
     struct sample_list base = {0}, head = {0};

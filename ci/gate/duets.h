@@ -69,6 +69,7 @@ struct duet {
     const struct problem *problem;
     const char *base, *head;
     uint64_t seed;
+    uint64_t known;  // as bench_series has it
     double least_ns; // a pair with a shorter time is void: no launch can take so little; 0: none
     size_t only;     // on this unit alone, from 1; 0: on any
     bool control;    // of interest beside the others alone: it ends when none of them plays
@@ -121,6 +122,7 @@ struct duets {
     size_t units;      // equal devices; 0: 1
     size_t open_most;  // at once on each; 0: 64
     double deadline_s; // on the clock of `now`: no new block after it; 0: none. It moves (Time)
+    double closing_s;  // on the same clock: none is begun after it; 0: all are
     struct arena *arena;
     void *context;
     double (*now)(void *context); // seconds; NULL: monotonic_s()

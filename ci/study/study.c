@@ -118,13 +118,13 @@ static void put_times(struct csv_line *line, const struct duet *d, size_t from, 
 }
 
 // The cells that each row of either table begins with.
-static void put_series(struct csv_line *line, const struct study *study,
-                       const struct study_series *s, const char *problem)
+static void put_series(struct csv_line *line, const struct study_series *s, uint32_t gate,
+                       const char *problem)
 {
     csv_text(line, study_kind_name(s->sum.kind));
     csv_text(line, s->sum.kernel);
     csv_text(line, problem);
-    csv_int(line, study->rounds_done);
+    csv_int(line, gate);
 }
 
 static void end_row(struct csv_line *line, FILE *file)
@@ -133,7 +133,8 @@ static void end_row(struct csv_line *line, FILE *file)
     buffer_print(line->out, file);
 }
 
-static void write_samples(const struct study *study, const struct duet *d, const char *problem)
+static void write_samples(const struct study *study, const struct duet *d, uint32_t gate,
+                          const char *problem)
 {
     const struct study_series *s = d->owner;
     for (size_t from = 0, to; from < d->base_samples.count; from = to) {
@@ -142,15 +143,15 @@ static void write_samples(const struct study *study, const struct duet *d, const
         struct csv_line row = {.out = &out};
         for (to = from; to < d->base_samples.count && d->base_samples.items[to].process == process;)
             to++;
-        put_series(&row, study, s, problem);
+        put_series(&row, s, gate, problem);
         csv_int(&row, process);
         put_times(&row, d, from, to);
         end_row(&row, study->samples);
     }
 }
 
-static void write_gate(const struct study *study, const struct duet *d, const char *problem,
-                       double gpu_s, double sd)
+static void write_gate(const struct study *study, const struct duet *d, uint32_t gate,
+                       const char *problem, double gpu_s, double sd)
 {
     const struct study_series *s = d->owner;
     const bool broken = is_broken(d);
@@ -161,7 +162,7 @@ static void write_gate(const struct study *study, const struct duet *d, const ch
     struct csv_line row = {.out = &out};
     if (d->judged && !broken)
         interval = gate_series_interval(&d->gate);
-    put_series(&row, study, s, problem);
+    put_series(&row, s, gate, problem);
     csv_text(&row, broken ? "broken" : verdict_kind_name(d->decision.kind));
     csv_int(&row, d->alarmed);
     csv_int(&row, d->decision.pairs);
@@ -179,7 +180,8 @@ static void write_gate(const struct study *study, const struct duet *d, const ch
     end_row(&row, study->csv);
 }
 
-static void conclude(struct study *study, const struct duet *d)
+// `gate` is its number among those of its series.
+static void conclude(struct study *study, const struct duet *d, uint32_t gate)
 {
     struct study_series *s = d->owner;
     const struct measurement base = {.samples = d->base_samples.items,
@@ -198,18 +200,20 @@ static void conclude(struct study *study, const struct duet *d)
         fprintf(stderr, "%s %s %s: %s\n", study_kind_name(s->sum.kind), s->sum.kernel, problem,
                 d->outcome.detail);
     if (study->csv)
-        write_gate(study, d, problem, gpu_s, sd);
+        write_gate(study, d, gate, problem, gpu_s, sd);
     if (!d->judged || d->outcome.state != MEASURED_OK)
         return;
     s->sum.log_ratio += d->decision.log_ratio;
     s->squares += d->decision.log_ratio * d->decision.log_ratio;
     s->largest = fmax(s->largest, fabs(d->decision.log_ratio));
     s->sum.pairs += d->decision.pairs;
+    s->pairs = xgrow(s->pairs, s->timed, &s->room, sizeof(*s->pairs));
+    s->pairs[s->timed++] = d->decision.pairs;
     s->sum.time_ns += measurement_time_ns(&base);
     s->size_ns += size_ns(study, d);
     s->sum.pair_sd += sd;
     if (study->samples)
-        write_samples(study, d, problem);
+        write_samples(study, d, gate, problem);
 }
 
 struct study_result study_found(const struct study *study, const struct study_series *series)
@@ -230,7 +234,7 @@ struct study_result study_found(const struct study *study, const struct study_se
     return found;
 }
 
-void study_print_processes(const struct study *study, FILE *out)
+static void print_processes(const struct study *study, FILE *out)
 {
     static const struct column_head columns[] = {
         {"kind", -7},  {"kernel", -22}, {"problem", -30}, {"processes", 9},
@@ -253,6 +257,70 @@ void study_print_processes(const struct study *study, FILE *out)
                   103 * found.pair_sd / sqrt(found.pairs), 100 * s->largest);
     }
     buffer_print(&text, out);
+}
+
+// Of the series of one kind in one regime.
+struct of_regime {
+    struct study_result sum;
+    double *pairs;
+    size_t timed;
+};
+
+static void add_series(struct of_regime *to, const struct study_series *s)
+{
+    to->sum.gates += s->sum.gates;
+    to->sum.slower += s->sum.slower;
+    to->sum.faster += s->sum.faster;
+    to->sum.undecided += s->sum.undecided;
+    to->sum.broken += s->sum.broken;
+    to->sum.gpu_s += s->sum.gpu_s;
+    to->sum.wall_s += s->sum.wall_s;
+    memcpy(to->pairs + to->timed, s->pairs, s->timed * sizeof(*s->pairs));
+    to->timed += s->timed;
+}
+
+static void print_regime(FILE *out, struct of_regime *r, enum study_kind kind, enum regime regime)
+{
+    const uint32_t alarms = r->sum.slower + r->sum.faster;
+    const double gates = r->sum.gates,
+                 median_pairs = r->timed ? robust_median(r->pairs, r->timed) : NAN;
+    fprintf(out, "%-7s %-12s %7u %7u %10u %7u %13.0f %8.4f %8.3f", study_kind_name(kind),
+            regime_name(regime), r->sum.gates, alarms, r->sum.undecided, r->sum.broken,
+            median_pairs, r->sum.gpu_s / gates, r->sum.wall_s / gates);
+    if (kind == STUDY_AA)
+        fprintf(out, "  false alarms: at most %.2g %%\n",
+                100 * study_rate_upper(alarms, r->sum.gates, CONFIDENCE));
+    else
+        fprintf(out, "  found: %.1f %%\n",
+                100 * (kind == STUDY_SLOWER ? r->sum.slower : r->sum.faster) / gates);
+}
+
+static void print_regimes(const struct study *study, FILE *out)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < study->count; i++)
+        all += study->series[i].timed;
+    double *pairs = xcalloc(all + 1, sizeof(*pairs));
+    fprintf(out, "%-7s %-12s %7s %7s %10s %7s %13s %8s %8s\n", "kind", "regime", "gates", "alarms",
+            "undecided", "broken", "median pairs", "GPU s", "s a gate");
+    for (enum study_kind kind = 0; kind < STUDY_KINDS; kind++) {
+        for (enum regime regime = 0; regime < REGIMES; regime++) {
+            struct of_regime r = {.pairs = pairs};
+            for (size_t i = 0; i < study->count; i++) {
+                const struct study_series *s = &study->series[i];
+                if (!s->unsupported && s->sum.kind == kind && s->sum.problem.regime == regime)
+                    add_series(&r, s);
+            }
+            if (r.sum.gates)
+                print_regime(out, &r, kind, regime);
+        }
+    }
+    free(pairs);
+}
+
+void study_print_summary(const struct study *study, FILE *out)
+{
+    (study->pairs ? print_processes : print_regimes)(study, out);
 }
 
 // ---- one round ----
@@ -278,7 +346,9 @@ static void lost(void *context, size_t unit, const char *why)
     fprintf(stderr, "unit %zu is lost, its series go to the others: %s\n", unit, why);
 }
 
-static size_t fill_duets(struct duet *out, const struct study *study)
+// One gate of each series. What a library must say of known inputs, in seconds, is the same in all
+// gates of a round.
+static size_t fill_duets(struct duet *out, const struct study *study, uint64_t known)
 {
     const uint64_t seed = bench_draw_seed();
     size_t count = 0;
@@ -290,29 +360,36 @@ static size_t fill_duets(struct duet *out, const struct study *study)
                                          .base = s->base,
                                          .head = s->head,
                                          .seed = seed,
+                                         .known = known,
                                          .least_ns = least_time_ns(&study->gpu, &s->sum.problem),
                                          .owner = s};
     }
     return count;
 }
 
-static int run_round(struct study *study, struct error *err)
+static int run_round(struct study *study, uint32_t gates, struct error *err)
 {
+    const uint64_t known = bench_draw_seed();
     struct arena arena = {0};
-    struct duets duets = {.items = xcalloc(study->count, sizeof(*duets.items)),
+    size_t each = 0;
+    struct duets duets = {.items = xcalloc(gates * study->count, sizeof(*duets.items)),
                           .units = study->units,
                           .open_most = study->open_most,
+                          .closing_s = gates > 1 ? study->deadline_s : 0,
                           .arena = &arena,
                           .context = study,
                           .start = start,
                           .policy = ask_policy,
                           .lost = lost};
-    duets.count = fill_duets(duets.items, study);
+    for (uint32_t i = 0; i < gates; i++) {
+        each = fill_duets(duets.items + duets.count, study, known);
+        duets.count += each;
+    }
     int status = duets_play(&duets, err);
     study->processes += duets.processes;
     for (size_t i = 0; i < duets.count; i++) {
-        if (status == 0)
-            conclude(study, &duets.items[i]);
+        if (status == 0 && duets.items[i].visit_count)
+            conclude(study, &duets.items[i], study->gates_done + (uint32_t)(i / each));
         sample_list_free(&duets.items[i].base_samples);
         sample_list_free(&duets.items[i].head_samples);
     }
@@ -341,13 +418,15 @@ static void flush(const struct study *study)
 
 int study_run(struct study *study, struct error *err)
 {
-    double begun_s = monotonic_s();
+    const uint32_t gates = study->gates ? study->gates : 1;
+    const double begun_s = monotonic_s();
     int status = 0;
     while (status == 0 && study->rounds_done < study->rounds) {
         if (study->deadline_s > 0 && monotonic_s() > study->deadline_s)
             break;
-        status = run_round(study, err);
+        status = run_round(study, gates, err);
         study->rounds_done += status == 0;
+        study->gates_done += status == 0 ? gates : 0;
         flush(study);
         if (status == 0 && nothing_supported(study))
             return error_set(err, "no library has a kernel for these problems");
@@ -360,14 +439,14 @@ int study_run(struct study *study, struct error *err)
 
 void study_csv_header(FILE *csv)
 {
-    fputs("kind,kernel,problem,round,verdict,alarmed,pairs,processes,base_us,log_ratio_pct,"
+    fputs("kind,kernel,problem,gate,verdict,alarmed,pairs,processes,base_us,log_ratio_pct,"
           "lower_pct,upper_pct,pair_sd_pct,log_evidence,gpu_s,wall_s\n",
           csv);
 }
 
 void study_samples_header(FILE *samples)
 {
-    fputs("kind,kernel,problem,round,process,launches,unit_ns,base_head_1e5,base_head_mhz\n",
+    fputs("kind,kernel,problem,gate,process,launches,unit_ns,base_head_1e5,base_head_mhz\n",
           samples);
 }
 
@@ -502,8 +581,11 @@ static void begin(struct studied *s, size_t devices)
 
 void studied_free(struct studied *s)
 {
-    for (size_t i = 0; s->studies && i < s->run.device_count; i++)
-        free(s->studies[i].series);
+    for (size_t d = 0; s->studies && d < s->run.device_count; d++) {
+        for (size_t i = 0; i < s->studies[d].count; i++)
+            free(s->studies[d].series[i].pairs);
+        free(s->studies[d].series);
+    }
     free(s->studies);
     free(s->starts);
     run_free(&s->run);

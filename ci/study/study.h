@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whole gates, repeated: of libraries with themselves (A/A, every alarm is false) and of libraries
-// that differ by work put in on purpose. One round = one gate of every series, in fresh processes;
-// the alarms of a round are confirmed together, in as few further processes as the policy wants.
+// that differ by work put in on purpose. One round = so many gates of every series, each with
+// contents, an order of its pairs and an end of its own, in one set of fresh processes; the alarms
+// of a round are confirmed together, in as few further processes as the policy wants. What a
+// process adds by its places is drawn anew with each round, and, of records, with each gate.
 #ifndef PLUMB_CI_STUDY_H
 #define PLUMB_CI_STUDY_H
 
@@ -22,6 +24,8 @@ struct study_series {
     double size_ns;   // gate_size_ns() of its gates
     double squares;   // of the log ratios
     double largest;   // of them, either way
+    double *pairs;    // of each gate that came to a verdict
+    size_t timed, room;
 };
 
 // The series of one device.
@@ -38,7 +42,8 @@ struct study {
     struct study_series *series;
     size_t count, room;
     uint32_t rounds;    // at most
-    double deadline_s;  // monotonic: no new round after it; 0: none
+    uint32_t gates;     // of each series in a round; 0: 1
+    double deadline_s;  // monotonic: no new round after it, and of many gates none; 0: none
     bool records;       // are timed, not libraries
     double margin;      // 0: the default for the device and size
     uint32_t open_most; // series at once; 0: as a gate
@@ -46,8 +51,8 @@ struct study {
     uint32_t pairs;     // exactly so many in one process, decided or not: a recording; 0: gates
     FILE *csv;          // a row per gate; NULL: none
     FILE *samples;      // a row per gate and process with its times; NULL: none
-    uint32_t rounds_done, processes;
-    double wall_s; // with the starts of processes
+    uint32_t rounds_done, gates_done, processes; // gates: of each series
+    double wall_s;                               // with the starts of processes
 };
 
 // The heads of the two tables.
@@ -59,9 +64,10 @@ void study_samples_header(FILE *samples);
 // wrong or dies counts as broken, and its process is replaced.
 int study_run(struct study *study, struct error *err);
 
-// Of a recording, where each gate is one process: how far the means of the processes lie apart, and
-// how far their own pairs would scatter them. A line per series.
-void study_print_processes(const struct study *study, FILE *out);
+// A line for each regime and kind of series: what its gates found, and what they cost. Of a
+// recording, where each gate is one process, a line per series: how far the means of the processes
+// lie apart, and how far their own pairs would scatter them.
+void study_print_summary(const struct study *study, FILE *out);
 
 // What was found of a series, with means instead of sums.
 struct study_result study_found(const struct study *study, const struct study_series *series);

@@ -728,7 +728,8 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
         wire_add_text(&line, "base", series->base);
     wire_add_int(&line, "seed", (int64_t)((series->seed + series->process) & INT64_MAX));
     if (series->problem->number_count) // in all processes alike: its reference may take seconds
-        wire_add_int(&line, "known", (int64_t)(series->seed & INT64_MAX));
+        wire_add_int(&line, "known",
+                     (int64_t)((series->known ? series->known : series->seed) & INT64_MAX));
     if (series->pins[ROLE_HEAD])
         wire_add_text(&line, "pin", series->pins[ROLE_HEAD]);
     if (series->base && series->pins[ROLE_BASE])

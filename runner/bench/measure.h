@@ -122,6 +122,7 @@ struct bench_series {
     const char *head;    // library
     const char *base;    // NULL: head alone
     uint64_t seed;       // what the child draws from; `process` is added
+    uint64_t known;      // of inputs that series share whose reference takes seconds; 0: as seed
     uint16_t process;    // which of the processes that it was open in, for its samples: any number
                          // that is larger each time
     const char *pins[2]; // by role: the note of an earlier prepare() to reproduce, NULL if none

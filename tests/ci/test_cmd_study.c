@@ -58,6 +58,82 @@ static void study_finds_what_was_put_in_and_nothing_else(void **state)
     assert_int_equal(rows, 1 + 2 * 3);
 }
 
+// How many different values of a key the commands have that open a series; *opens: how many such
+// commands there are.
+static size_t count_values(size_t *opens, const char *key)
+{
+    char *path = xprintf("%s/asked", directory), line[4096], seen[256][32];
+    char *field = xprintf("\t%s=", key);
+    FILE *file = fopen(path, "r");
+    size_t count = 0;
+    assert_non_null(file);
+    for (*opens = 0; fgets(line, sizeof(line), file);) {
+        const char *at = strstr(line, field);
+        char value[32];
+        size_t i = 0;
+        if (strncmp(line, "open\t", 5) != 0)
+            continue;
+        ++*opens;
+        assert_non_null(at);
+        snprintf(value, sizeof(value), "%.*s", (int)strcspn(at + strlen(field), "\t\n"),
+                 at + strlen(field));
+        while (i < count && strcmp(seen[i], value) != 0)
+            i++;
+        assert_true(i < ARRAY_COUNT(seen));
+        snprintf(seen[i], sizeof(seen[i]), "%s", value);
+        count += i == count;
+    }
+    fclose(file);
+    free(path);
+    free(field);
+    return count;
+}
+
+static size_t count_rows(const char *name, const char *with)
+{
+    char *path = xprintf("%s/%s", directory, name), line[4096];
+    FILE *file = fopen(path, "r");
+    size_t count = 0;
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        count += strstr(line, with) != NULL;
+    fclose(file);
+    free(path);
+    return count;
+}
+
+// Two processes for the first stage of ten gates, and at most three each to confirm what was found.
+// Each gate has an order and contents of its own, and a number of its own in the tables.
+static void gates_of_a_round_share_processes_and_are_drawn_apart(void **state)
+{
+    char *bench = xprintf("%s/heard", directory);
+    FILE *file = fopen(bench, "w");
+    assert_true(file &&
+                fprintf(file, "#!/bin/sh\ntee -a '%s/asked' | exec '" TEST_BIN "/bench' \"$@\"\n",
+                        directory) > 0 &&
+                fclose(file) == 0 && chmod(bench, 0755) == 0);
+    const char *argv[] = {"study",         "--base",   "base", "--head",  "head", "--problem",
+                          "32x32x64:fp32", "--rounds", "2",    "--gates", "5",    "--csv",
+                          "many.csv",      "--bench",  bench,  NULL};
+    size_t opens;
+    plumb_run(&outcome, directory, argv, 0);
+    const char *processes = strstr(outcome.output, "2 rounds, ");
+    if (outcome.code != 0 || !processes || atoi(processes + 10) > 2 + 2 * 3 ||
+        !strstr(outcome.output, "slower 10 faster 0") ||
+        !strstr(outcome.output, "aa      cold              10       0") ||
+        !strstr(outcome.output, "found: 100.0 %"))
+        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
+    // A series of each gate has the seed of its gate and the number of its process together.
+    assert_true(count_values(&opens, "seed") >= 10);
+    assert_true(opens >= 20);
+    for (int gate = 0; gate < 10; gate++) {
+        char of[64];
+        snprintf(of, sizeof(of), "slower,loop,32x32x64:fp32-fp32:tn,%d,slower", gate);
+        assert_int_equal(count_rows("many.csv", of), 1);
+    }
+    free(bench);
+}
+
 // Stored, it says so itself, and so does what comes later from the same device.
 static void study_of_directories_is_stored_and_reported(void **state)
 {
@@ -188,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(study_finds_what_was_put_in_and_nothing_else),
+        cmocka_unit_test(gates_of_a_round_share_processes_and_are_drawn_apart),
         cmocka_unit_test(study_of_directories_is_stored_and_reported),
         cmocka_unit_test(study_of_commits_builds_and_stores),
         cmocka_unit_test(killed_study_keeps_its_rounds),

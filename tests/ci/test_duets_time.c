@@ -97,10 +97,34 @@ static void what_is_clear_is_confirmed_though_the_time_is_over(void **state)
     }
 }
 
+// What was begun before the closing time is played to its end; of the others nothing is known.
+static void none_is_begun_after_the_closing_time(void **state)
+{
+    static const char *const kernels[] = {"scatter-20-7", "scatter-20-8", "scatter-0-9",
+                                          "scatter-0-10", NULL};
+    struct played *p;
+    played_set_up((void **)&p);
+    pair_s = 1;
+    start_s = 1;
+    p->duets.now = clock_of;
+    p->duets.open_most = 1;
+    p->duets.closing_s = 40;
+    played_all(p, kernels);
+    assert_true(p->items[0].decision.kind == VERDICT_SLOWER && p->items[0].decision.processes == 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(p->items[i].place, DUET_OVER);
+        assert_true((p->items[i].visit_count > 0) == (p->items[i].base_samples.count > 0));
+    }
+    assert_true(p->items[1].visit_count > 0);
+    assert_true(p->items[3].visit_count == 0 && !p->items[3].judged);
+    played_tear_down((void **)&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_clear_is_confirmed_though_the_time_is_over),
+        cmocka_unit_test(none_is_begun_after_the_closing_time),
         cmocka_unit_test(large_slowdown_is_decided_when_time_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
