@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts launches: one entry for each function with its grid, block, cluster, shared memory and
-// numbers among its parameters. What points into an allocation is no such number.
+// numbers among its parameters. What points into an allocation is no such number. However long a
+// program runs, a launch costs the same and what is kept has an end: a function whose numbers never
+// come back (a random generator's offset) is told by its grids alone after its first APART shapes.
 #include "kernels/capture/capture.h"
 
 #include "model/wire.h"
@@ -9,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { WORD = 8, NOTE = 512 };
+enum { WORD = 8, NOTE = 512, APART = 64, ENTRIES_MOST = 65536, SLOTS = 4 * ENTRIES_MOST };
 
 struct entry {
     const struct function *function;
@@ -26,9 +28,30 @@ struct entry {
 };
 static struct entry *entries;
 static size_t entry_count, entry_room;
-static uint32_t *entry_of; // by correlation, from 1; 0: none
-static size_t correlation_room;
+static uint32_t *slots; // by key: an entry, from 1; 0: none
+
+// Functions of one name, whichever module each is of.
+struct name {
+    const char *text;
+    uint64_t launches;
+    uint32_t entries;
+};
+static struct name *names;
+static size_t name_count, name_room;
+static struct known {
+    const struct function *function;
+    size_t name;
+} * known;
+static size_t known_count, known_room;
+
+// Which entry a call's launch was counted in, by CUPTI's number of the call, for its time. Times
+// come long before a number's place is another's.
+enum { CALLS = 1 << 20 };
+static struct call {
+    uint32_t correlation, entry; // from 1; 0: none
+} * calls;
 static char note[NOTE];
+static uint64_t next_ns; // when it is written while the program runs
 
 void survey_note(const char *format, ...)
 {
@@ -45,15 +68,20 @@ static uint64_t mixed(uint64_t key, uint64_t value)
     return key ^ key >> 29;
 }
 
+static uint64_t shape_key(const struct seen *seen)
+{
+    uint64_t key = (uintptr_t)seen->function;
+    for (int i = 0; i < 3; i++)
+        key = mixed(mixed(mixed(key, seen->grid[i]), seen->block[i]), seen->cluster[i]);
+    return mixed(key, seen->shared_bytes);
+}
+
 // The key of a launch, and the bytes of the allocations that it is given.
 static uint64_t key_of(const struct seen *seen, uint64_t *touched)
 {
-    uint64_t key = (uintptr_t)seen->function;
+    uint64_t key = shape_key(seen);
     CUdeviceptr bases[RECORD_CAPTURED_MAX];
     uint32_t held = 0;
-    for (int i = 0; i < 3; i++)
-        key = mixed(mixed(mixed(key, seen->grid[i]), seen->block[i]), seen->cluster[i]);
-    key = mixed(key, seen->shared_bytes);
     *touched = 0;
     for (uint32_t p = 0; p < seen->function->parameter_count; p++) {
         const struct record_parameter *parameter = &seen->function->parameters[p];
@@ -79,54 +107,125 @@ static uint64_t key_of(const struct seen *seen, uint64_t *touched)
     return key;
 }
 
-static void remember(uint32_t correlation, size_t entry)
+static struct name *name_of(const struct function *function)
 {
-    if (!wish.times)
-        return;
-    while (correlation >= correlation_room) {
-        const size_t room = correlation_room ? 2 * correlation_room : 65536;
-        entry_of = xrealloc(entry_of, room, sizeof(*entry_of));
-        memset(entry_of + correlation_room, 0, (room - correlation_room) * sizeof(*entry_of));
-        correlation_room = room;
+    static size_t last;
+    if (known_count && known[last].function == function)
+        return &names[known[last].name];
+    for (last = 0; last < known_count; last++) {
+        if (known[last].function == function)
+            return &names[known[last].name];
     }
-    entry_of[correlation] = (uint32_t)entry + 1;
+    size_t i = 0;
+    while (i < name_count && strcmp(names[i].text, function->name) != 0)
+        i++;
+    if (i == name_count) {
+        names = xgrow(names, name_count, &name_room, sizeof(*names));
+        names[name_count++] = (struct name){.text = function->name};
+    }
+    known = xgrow(known, known_count, &known_room, sizeof(*known));
+    known[known_count++] = (struct known){function, i};
+    return &names[i];
+}
+
+// The slot that has the key's entry, or that is free for it.
+static uint32_t *slot_of(uint64_t key, const struct function *function)
+{
+    if (!slots)
+        slots = xcalloc(SLOTS, sizeof(*slots));
+    size_t at = key % SLOTS;
+    for (; slots[at]; at = (at + 1) % SLOTS) {
+        const struct entry *e = &entries[slots[at] - 1];
+        if (e->key == key && e->function == function)
+            break;
+    }
+    return &slots[at];
+}
+
+static struct entry *new_entry(const struct seen *seen, uint64_t key)
+{
+    entries = xgrow(entries, entry_count, &entry_room, sizeof(*entries));
+    struct entry *e = &entries[entry_count++];
+    *e = (struct entry){.function = seen->function,
+                        .key = key,
+                        .shared_bytes = seen->shared_bytes,
+                        .refused = seen->refused};
+    memcpy(e->grid, seen->grid, sizeof(e->grid));
+    memcpy(e->block, seen->block, sizeof(e->block));
+    memcpy(e->cluster, seen->cluster, sizeof(e->cluster));
+    return e;
+}
+
+// That of the launch; where its function has too many, of its grid; where all have, none.
+static struct entry *entry_of(const struct seen *seen, struct name *name, uint64_t key,
+                              uint64_t touched)
+{
+    uint32_t *slot = slot_of(key, seen->function);
+    if (!*slot && name->entries >= APART) {
+        key = shape_key(seen);
+        slot = slot_of(key, seen->function);
+    }
+    if (!*slot && entry_count == ENTRIES_MOST) {
+        survey_note("of more than %d shapes of launches those behind them were not counted",
+                    ENTRIES_MOST);
+        return NULL;
+    }
+    if (!*slot) {
+        struct entry *e = new_entry(seen, key);
+        e->touched = touched;
+        e->first = name->launches;
+        name->entries++;
+        *slot = (uint32_t)entry_count;
+    }
+    return &entries[*slot - 1];
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// Each second, and so that it takes a fiftieth of the time at most: a program that is killed, or
+// that ends without its exit handlers, has told until then.
+static void write_while_it_runs(void)
+{
+    enum { SECOND_NS = 1000000000, SHARE = 50 };
+    const uint64_t now = now_ns();
+    if (now < next_ns)
+        return;
+    if (next_ns)
+        survey_write();
+    const uint64_t took = now_ns() - now;
+    next_ns = now + SECOND_NS + SHARE * took;
 }
 
 uint64_t survey_count(const struct seen *seen, uint32_t correlation)
 {
-    uint64_t touched, first = 1;
+    uint64_t touched;
     const uint64_t key = key_of(seen, &touched);
-    for (size_t i = 0; i < entry_count; i++) {
-        struct entry *e = &entries[i];
-        if (strcmp(e->function->name, seen->function->name) == 0)
-            first += e->launches;
-        if (e->key != key || e->function != seen->function)
-            continue;
+    struct name *name = name_of(seen->function);
+    name->launches++;
+    struct entry *e = entry_of(seen, name, key, touched);
+    if (e)
         e->launches++;
-        remember(correlation, i);
-        return key;
+    if (e && wish.times) {
+        if (!calls)
+            calls = xcalloc(CALLS, sizeof(*calls));
+        calls[correlation % CALLS] = (struct call){correlation, (uint32_t)(e - entries) + 1};
     }
-    entries = xgrow(entries, entry_count, &entry_room, sizeof(*entries));
-    struct entry e = {.function = seen->function,
-                      .key = key,
-                      .shared_bytes = seen->shared_bytes,
-                      .launches = 1,
-                      .first = first,
-                      .touched = touched,
-                      .refused = seen->refused};
-    memcpy(e.grid, seen->grid, sizeof(e.grid));
-    memcpy(e.block, seen->block, sizeof(e.block));
-    memcpy(e.cluster, seen->cluster, sizeof(e.cluster));
-    remember(correlation, entry_count);
-    entries[entry_count++] = e;
+    if (wish.times)
+        write_while_it_runs();
     return key;
 }
 
 void survey_time(uint32_t correlation, double time_ns)
 {
-    if (correlation >= correlation_room || !entry_of[correlation])
+    const struct call *call = calls ? &calls[correlation % CALLS] : NULL;
+    if (!call || !call->entry || call->correlation != correlation)
         return;
-    struct entry *e = &entries[entry_of[correlation] - 1];
+    struct entry *e = &entries[call->entry - 1];
     e->time_ns += time_ns;
     e->timed++;
 }
@@ -158,14 +257,9 @@ static void print_entry(FILE *file, const struct entry *e)
     fputs(wire_end(&line), file);
 }
 
-void survey_write(void)
+static void write_lines(FILE *file)
 {
-    char *path = xprintf("%s/survey.%d", wish.folder, (int)getpid());
-    FILE *file = fopen(path, "w");
     struct wire_line line;
-    free(path);
-    if (!file)
-        return;
     wire_begin(&line, "survey");
     wire_add_int(&line, "version", 1);
     wire_add_int(&line, "process", getpid());
@@ -177,5 +271,18 @@ void survey_write(void)
         print_entry(file, &entries[i]);
     wire_begin(&line, "end");
     fputs(wire_end(&line), file);
-    fclose(file);
+}
+
+void survey_write(void)
+{
+    char *path = xprintf("%s/survey.%d", wish.folder, (int)getpid());
+    char *begun_as = xprintf("%s.new", path);
+    FILE *file = fopen(begun_as, "w");
+    if (file) {
+        write_lines(file);
+        if (fclose(file) == 0)
+            rename(begun_as, path);
+    }
+    free(begun_as);
+    free(path);
 }

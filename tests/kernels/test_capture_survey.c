@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a captured program's launches are counted as, however long it runs.
+#include "tests/helpers/test.h"
+
+#ifdef TEST_CUDA_HEADERS
+#include "kernels/capture/capture.h"
+#include "model/record/survey.h"
+#include "tests/helpers/helper_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct wish wish;
+static char folder[64];
+
+bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes)
+{
+    (void)word, (void)base, (void)bytes;
+    return false;
+}
+
+const char *taken_file(void)
+{
+    return NULL;
+}
+
+const char *taken_refused(void)
+{
+    return "";
+}
+
+static const struct record_parameter number = {0, 8};
+
+static void launch(const struct function *function, uint32_t grid, uint64_t parameter,
+                   uint32_t call)
+{
+    struct seen seen = SEEN_NONE;
+    seen.function = function;
+    seen.grid[0] = grid;
+    memcpy(seen.bytes, &parameter, sizeof(parameter));
+    survey_count(&seen, call);
+}
+
+static int read_back(struct survey *out, struct arena *arena)
+{
+    struct error err;
+    char *path = xprintf("%s/survey.%d", folder, (int)getpid());
+    size_t size;
+    if (access(path, F_OK) != 0) {
+        free(path);
+        return -1;
+    }
+    char *text = helper_read(path, &size);
+    const int status = survey_parse(out, text, size, arena, &err);
+    free(path);
+    free(text);
+    return status;
+}
+
+static const struct survey_kernel *kernel_of(const struct survey *survey, const char *name)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        if (strcmp(survey->kernels[i].name, name) == 0)
+            return &survey->kernels[i];
+    }
+    return NULL;
+}
+
+// A random generator's offset is another number in each launch: they are one line from the 65th on,
+// and none is lost. A million of them take a moment, for none looks through those before it.
+static void numbers_that_never_come_back_are_one_shape(void **state)
+{
+    enum { LAUNCHES = 1000000, APART = 64 };
+    static struct function random = {.name = "random", .parameter_count = 1},
+                           again = {.name = "again", .parameter_count = 1};
+    struct arena arena = {0};
+    struct survey survey;
+    uint64_t launches = 0, of_random = 0;
+    random.parameters = again.parameters = (struct record_parameter *)(uintptr_t)&number;
+    for (uint32_t i = 0; i < LAUNCHES; i++)
+        launch(i % 2 ? &random : &again, 4, i % 2 ? i : 7, i);
+    survey_write();
+    assert_int_equal(read_back(&survey, &arena), 0);
+    for (size_t i = 0; i < survey.count; i++) {
+        of_random += strcmp(survey.kernels[i].name, "random") == 0;
+        launches += survey.kernels[i].launches;
+    }
+    assert_int_equal(of_random, APART + 1);
+    assert_int_equal(launches, LAUNCHES);
+    assert_int_equal(kernel_of(&survey, "again")->launches, LAUNCHES / 2);
+    arena_free(&arena);
+}
+
+// CUPTI tells times some thousand launches later.
+static void times_find_their_launches(void **state)
+{
+    static struct function quick = {.name = "quick"}, slow = {.name = "slow"};
+    struct arena arena = {0};
+    struct survey survey;
+    for (uint32_t i = 0; i < 30000; i++)
+        launch(i % 3 ? &quick : &slow, 1, 0, 5000000 + i);
+    for (uint32_t i = 0; i < 30000; i++)
+        survey_time(5000000 + i, i % 3 ? 10 : 1000);
+    survey_time(4000000, 1e9); // nobody's
+    survey_write();
+    assert_int_equal(read_back(&survey, &arena), 0);
+    assert_float_equal(kernel_of(&survey, "quick")->time_ns, 10, 1e-9);
+    assert_float_equal(kernel_of(&survey, "slow")->time_ns, 1000, 1e-9);
+    arena_free(&arena);
+}
+
+// The `launch` of a policy counts those of one name, whichever module each is of.
+static void launches_of_a_name_are_counted_together(void **state)
+{
+    static struct function one = {.name = "twice"}, other = {.name = "twice"};
+    struct arena arena = {0};
+    struct survey survey;
+    uint64_t first = 0;
+    launch(&one, 1, 0, 0);
+    launch(&one, 1, 0, 0);
+    launch(&other, 2, 0, 0);
+    survey_write();
+    assert_int_equal(read_back(&survey, &arena), 0);
+    for (size_t i = 0; i < survey.count; i++) {
+        if (strcmp(survey.kernels[i].name, "twice") == 0 && survey.kernels[i].grid[0] == 2)
+            first = survey.kernels[i].first;
+    }
+    assert_int_equal(first, 3);
+    arena_free(&arena);
+}
+
+// Whoever is killed has told until then.
+static void a_running_program_is_told_of(void **state)
+{
+    static struct function server = {.name = "server"};
+    struct arena arena = {0};
+    struct survey survey = {0};
+    char *path = xprintf("%s/survey.%d", folder, (int)getpid());
+    unlink(path);
+    for (int i = 0; i < 300 && read_back(&survey, &arena); i++) {
+        launch(&server, 1, 0, 0);
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    assert_non_null(kernel_of(&survey, "server"));
+    arena_free(&arena);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    snprintf(folder, sizeof(folder), "/tmp/plumb-survey-XXXXXX");
+    wish = (struct wish){.folder = folder, .times = true};
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char *path = xprintf("%s/survey.%d", folder, (int)getpid());
+    unlink(path);
+    free(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_that_never_come_back_are_one_shape),
+        cmocka_unit_test(times_find_their_launches),
+        cmocka_unit_test(launches_of_a_name_are_counted_together),
+        cmocka_unit_test(a_running_program_is_told_of),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+#else
+int main(void)
+{
+    return program_skipped("CUDA", "its toolkit's headers are not here");
+}
+#endif
