@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct arguments {
@@ -64,9 +65,49 @@ static int check(void *arguments, struct error *err)
 
 // ---- the program ----
 
+// What is said while it runs, and for whom.
+struct telling {
+    struct progress *progress;
+    const char *folder;
+    double began_s, next_s;
+    char text[200];
+};
+
+// What its processes have told until now. Nothing where that is not to be read.
+static void count_launches(uint64_t *launches, size_t *shapes, const char *folder)
+{
+    struct arena arena = {0};
+    struct capture_surveys surveys;
+    struct error none;
+    *launches = *shapes = 0;
+    if (capture_surveys(&surveys, folder, &arena, &none) == 0) {
+        for (size_t i = 0; i < surveys.count; i++) {
+            *shapes += surveys.items[i].count;
+            for (size_t k = 0; k < surveys.items[i].count; k++)
+                *launches += surveys.items[i].kernels[k].launches;
+        }
+    }
+    arena_free(&arena);
+}
+
+// On a terminal each second; on lines that stay, ever less often.
 static void tick(void *context)
 {
-    progress_step(context, "the program is running");
+    struct telling *t = context;
+    const double now_s = monotonic_s(), ran_s = now_s - t->began_s;
+    uint64_t launches;
+    size_t shapes;
+    if (now_s < t->next_s)
+        return;
+    t->next_s = now_s + (t->progress->terminal ? 1 : fmax(1, ran_s / 4));
+    count_launches(&launches, &shapes, t->folder);
+    if (launches)
+        snprintf(t->text, sizeof(t->text), "the program has run for %.0f s: %llu %s of %zu %s",
+                 ran_s, (unsigned long long)launches, plural(launches, "launch", "launches"),
+                 shapes, plural(shapes, "shape", "shapes"));
+    else
+        snprintf(t->text, sizeof(t->text), "the program has run for %.0f s: no launch yet", ran_s);
+    progress_step(t->progress, "%s", t->text);
 }
 
 // Where the program and what it is given to run lie, and who may have written that.
@@ -119,6 +160,7 @@ static int run_program(int *status, const struct arguments *a, const char *folde
 {
     const struct words *words = &a->options.words;
     struct place place = {0};
+    struct telling telling = {.progress = &context->progress, .folder = folder};
     struct capture_program program = {.words = (const char *const *)words->items,
                                       .word_count = words->count,
                                       .folder = folder,
@@ -129,7 +171,7 @@ static int run_program(int *status, const struct arguments *a, const char *folde
                                       .limit_bytes = (uint64_t)(a->limit_mib ? a->limit_mib : 2048)
                                                      << 20,
                                       .tick = tick,
-                                      .tick_context = &context->progress};
+                                      .tick_context = &telling};
     fflush(stdout);
     progress_init(&context->progress, a->options.quiet);
     int result = find_place(&place, a, err);
@@ -144,6 +186,8 @@ static int run_program(int *status, const struct arguments *a, const char *folde
     }
     if (result == 0) {
         progress_begin(&context->progress);
+        telling.began_s = monotonic_s();
+        telling.next_s = telling.began_s + 1;
         result = capture_run(status, &program, err);
         progress_end(&context->progress);
     }
@@ -384,23 +428,23 @@ static FILE *open_policy(struct error *err)
 }
 
 // The functions that take a twentieth of the time and more, or that which was named.
-static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
-                        size_t count, struct arena *arena, struct error *err)
+static bool is_wanted(const struct arguments *a, const struct survey_kernel *k, double all_ns)
 {
     enum { SHARE = 20 };
-    double all_ns = 0;
+    return !k->refused[0] && is_word(k->name) &&
+           (a->kernel ? fnmatch(a->kernel, k->name, 0) == 0 : total_ns(k) * SHARE >= all_ns);
+}
+
+static size_t put_sections(FILE *file, const struct arguments *a,
+                           const struct survey_kernel *const *kernels, size_t count, double all_ns,
+                           struct arena *arena)
+{
     size_t written = 0;
-    FILE *file = open_policy(err);
-    if (!file)
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        all_ns += total_ns(kernels[i]);
     for (size_t i = 0; i < count; i++) {
         const struct survey_kernel *k = kernels[i];
-        if (k->refused[0] || !is_word(k->name) ||
-            (a->kernel ? fnmatch(a->kernel, k->name, 0) != 0 : total_ns(k) * SHARE < all_ns))
-            continue;
         const char *heading = heading_of(kernels, count, i, arena);
+        if (!is_wanted(a, k, all_ns))
+            continue;
         if (has_heading(heading)) {
             printf("kept       %s of %s\n", heading, POLICY_PATH);
             continue;
@@ -412,6 +456,26 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
             fprintf(file, "    launch = %llu\n", (unsigned long long)k->first);
         written++;
     }
+    return written;
+}
+
+static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
+                        size_t count, struct arena *arena, struct error *err)
+{
+    double all_ns = 0;
+    size_t wanted = 0;
+    for (size_t i = 0; i < count; i++)
+        all_ns += total_ns(kernels[i]);
+    for (size_t i = 0; i < count; i++)
+        wanted += is_wanted(a, kernels[i], all_ns);
+    if (!wanted)
+        return error_set(err, "%s: no section was written: of the kernels that it ran none %s",
+                         POLICY_PATH,
+                         a->kernel ? "matches and can be recorded" : "can be recorded");
+    FILE *file = open_policy(err);
+    if (!file)
+        return -1;
+    const size_t written = put_sections(file, a, kernels, count, all_ns, arena);
     if (fclose(file))
         return error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
     printf("written    %zu [capture] %s to %s\n", written, plural(written, "section", "sections"),
@@ -453,16 +517,21 @@ static int tell(enum conclusion *out, const struct arguments *a, const char *fol
     int result = capture_surveys(&surveys, folder, &arena, err);
     if (result == 0) {
         const struct survey_kernel **kernels = sorted(&surveys, &count, &arena);
-        if (!surveys.count)
-            printf(
-                "The program did not start the CUDA driver, or ended before it could be told.\n");
+        capture_describe(end, sizeof(end), status);
+        if (!surveys.count && (status || a->write))
+            result =
+                error_set(err, "%s: %s, and it did not start the CUDA driver: nothing was captured",
+                          a->options.words.items[0], end);
+        else if (!surveys.count)
+            printf("The program did not start the CUDA driver.\n");
         else if (count)
             print_table(kernels, count, &arena);
-        capture_describe(end, sizeof(end), status);
-        printf("program    %s: %s\n", a->options.words.items[0], end);
-        tell_taken(out, a, &surveys, &arena);
-        if (a->write)
-            result = write_policy(a, kernels, count, &arena, err);
+        if (result == 0) {
+            printf("program    %s: %s\n", a->options.words.items[0], end);
+            tell_taken(out, a, &surveys, &arena);
+            if (a->write)
+                result = write_policy(a, kernels, count, &arena, err);
+        }
     }
     arena_free(&arena);
     return result;
@@ -493,18 +562,134 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
 
 // ---- records ----
 
-static void show_contents(const struct record *record)
+static FILE *open_beside(const char *record, const char *name)
+{
+    const char *slash = strrchr(record, '/');
+    char *path = xprintf("%.*s%s", slash ? (int)(slash + 1 - record) : 0, record, name);
+    struct stat status;
+    FILE *file = lstat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
+    free(path);
+    return file;
+}
+
+// What is wrong with the file of a content; "" where nothing is.
+static const char *fault_of(const char *record, const char *name, uint64_t bytes)
+{
+    FILE *file = name ? open_beside(record, name) : NULL;
+    struct stat status = {0};
+    const bool there = file && fstat(fileno(file), &status) == 0;
+    if (file)
+        fclose(file);
+    return !name                               ? ""
+           : !there                            ? " (IS NOT THERE)"
+           : (uint64_t)status.st_size != bytes ? " (HAS ANOTHER SIZE)"
+                                               : "";
+}
+
+// Broken where a file of it is not what the record says.
+static void show_contents(enum conclusion *out, const struct record *record, const char *path)
 {
     for (size_t i = 0; i < record->content_count; i++) {
         const struct record_content *c = &record->contents[i];
-        printf("%-10s %llu bytes, %s%s%s\n",
+        const char *before = fault_of(path, c->before, c->bytes);
+        const char *after = fault_of(path, c->after, c->bytes);
+        printf("%-10s %llu bytes, %s%s%s%s%s\n",
                record_buffer_name((enum record_buffer)(RECORD_CAPTURED + i)),
-               (unsigned long long)c->bytes, c->before, c->after ? ", then " : ", not changed",
-               c->after ? c->after : "");
+               (unsigned long long)c->bytes, c->before, before,
+               c->after ? ", then " : ", not changed", c->after ? c->after : "", after);
+        if (*before || *after)
+            *out = CONCLUDE_BROKEN;
     }
 }
 
-static int compare(enum conclusion *out, const struct record *a, const struct record *b)
+// All that a launch is, but for where its buffers lay and its image.
+static char *launch_text(const struct record *record, size_t which)
+{
+    struct buffer text = {0};
+    struct record one = *record;
+    one.launches = &record->launches[which];
+    one.launch_count = 1;
+    one.image_count = one.content_count = 0;
+    record_print(&text, &one);
+    buffer_add(&text, "", 1);
+    return text.bytes;
+}
+
+static const char *launch_difference(const struct record *a, const struct record *b, size_t which)
+{
+    const struct record_launch *one = &a->launches[which], *other = &b->launches[which];
+    if (one->kind != other->kind ||
+        (one->kind == RECORD_KERNEL && strcmp(one->function, other->function) != 0))
+        return "another function";
+    char *texts[] = {launch_text(a, which), launch_text(b, which)};
+    const bool same = strcmp(texts[0], texts[1]) == 0;
+    free(texts[0]);
+    free(texts[1]);
+    return same ? NULL : "its shape or its parameters";
+}
+
+// Bytes that differ in files of so many; -1: one of them cannot be read.
+static int64_t bytes_differ(FILE *a, FILE *b, uint64_t bytes)
+{
+    enum { CHUNK = 1 << 20 };
+    char *one = xcalloc(2, CHUNK), *other = one + CHUNK;
+    int64_t differ = a && b ? 0 : -1;
+    for (uint64_t at = 0; differ >= 0 && at < bytes; at += CHUNK) {
+        const size_t size = bytes - at < CHUNK ? (size_t)(bytes - at) : CHUNK;
+        if (fread(one, 1, size, a) != size || fread(other, 1, size, b) != size) {
+            differ = -1;
+            break;
+        }
+        for (size_t i = 0; i < size && memcmp(one, other, size) != 0; i++)
+            differ += one[i] != other[i];
+    }
+    free(one);
+    return differ;
+}
+
+// Says how the content of one name differs. Whether it does.
+static bool compare_files(const struct arguments *a, const char *what, const char *when,
+                          const char *name, const char *with, uint64_t bytes)
+{
+    if (!name && !with)
+        return false;
+    FILE *files[] = {name ? open_beside(a->show, name) : NULL,
+                     with ? open_beside(a->with, with) : NULL};
+    const int64_t differ = bytes_differ(files[0], files[1], bytes);
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        if (files[i])
+            fclose(files[i]);
+    }
+    if (!name || !with)
+        printf("differ     %s: only one is changed by the launches\n", what);
+    else if (differ < 0)
+        printf("differ     %s: what it held %s the launches is not there\n", what, when);
+    else if (differ)
+        printf("differ     %s: %lld of %llu bytes %s the launches\n", what, (long long)differ,
+               (unsigned long long)bytes, when);
+    return differ != 0;
+}
+
+static size_t compare_contents(const struct arguments *a, const struct record *one,
+                               const struct record *other)
+{
+    size_t differ = 0;
+    for (size_t i = 0; i < one->content_count || i < other->content_count; i++) {
+        const struct record_content *x = &one->contents[i], *y = &other->contents[i];
+        const char *what = record_buffer_name((enum record_buffer)(RECORD_CAPTURED + i));
+        if (i >= one->content_count || i >= other->content_count || x->bytes != y->bytes) {
+            printf("differ     %s: its size\n", what);
+            differ++;
+            continue;
+        }
+        differ += compare_files(a, what, "before", x->before, y->before, x->bytes);
+        differ += compare_files(a, what, "after", x->after, y->after, x->bytes);
+    }
+    return differ;
+}
+
+static void compare(enum conclusion *out, const struct arguments *arguments, const struct record *a,
+                    const struct record *b)
 {
     size_t differ = 0;
     if (a->launch_count != b->launch_count) {
@@ -512,13 +697,10 @@ static int compare(enum conclusion *out, const struct record *a, const struct re
         differ++;
     }
     for (size_t i = 0; i < a->launch_count && i < b->launch_count; i++) {
-        if (record_same_launches(&a->launches[i], &b->launches[i], 1))
-            continue;
-        printf("differ     launch %zu: %s\n", i,
-               strcmp(a->launches[i].function, b->launches[i].function)
-                   ? "another function"
-                   : "its shape or its parameters");
-        differ++;
+        const char *how = launch_difference(a, b, i);
+        if (how)
+            printf("differ     launch %zu: %s\n", i, how);
+        differ += how != NULL;
     }
     for (size_t i = 0; i < a->image_count || i < b->image_count; i++) {
         if (i < a->image_count && i < b->image_count && a->images[i].size == b->images[i].size &&
@@ -527,17 +709,10 @@ static int compare(enum conclusion *out, const struct record *a, const struct re
         printf("differ     image %zu\n", i);
         differ++;
     }
-    for (size_t i = 0; i < a->content_count || i < b->content_count; i++) {
-        if (i < a->content_count && i < b->content_count &&
-            a->contents[i].bytes == b->contents[i].bytes)
-            continue;
-        printf("differ     %s: its size\n",
-               record_buffer_name((enum record_buffer)(RECORD_CAPTURED + i)));
-        differ++;
-    }
-    printf(differ ? "%zu differences\n" : "the same launches of the same code\n", differ);
+    differ += compare_contents(arguments, a, b);
+    printf(differ ? "%zu %s\n" : "the same launches of the same code on the same contents\n",
+           differ, plural(differ, "difference", "differences"));
     *out = differ ? CONCLUDE_BROKEN : CONCLUDE_OK;
-    return 0;
 }
 
 static int show(enum conclusion *out, const struct arguments *a, struct error *err)
@@ -546,11 +721,13 @@ static int show(enum conclusion *out, const struct arguments *a, struct error *e
     struct record record, other;
     int status = capture_read(&record, a->show, &arena, err);
     if (status == 0 && a->with)
-        status = capture_read(&other, a->with, &arena, err) ? -1 : compare(out, &record, &other);
+        status = capture_read(&other, a->with, &arena, err);
+    if (status == 0 && a->with)
+        compare(out, a, &record, &other);
     else if (status == 0) {
         printf("kernel     %s\n", clean(record.kernel, &arena));
         launch_print_all(&record);
-        show_contents(&record);
+        show_contents(out, &record, a->show);
     }
     arena_free(&arena);
     return status;

@@ -211,6 +211,19 @@ int capture_surveys(struct capture_surveys *out, const char *folder, struct aren
     return 0;
 }
 
+// Where buffers lay in that process says nothing of the code, and is written over before a
+// launch.
+static void blank_addresses(const struct record *record)
+{
+    for (size_t l = 0; l < record->launch_count; l++) {
+        const struct record_launch *launch = &record->launches[l];
+        for (uint32_t i = 0; i < launch->address_count; i++)
+            memset(launch->bytes + launch->addresses[i].at, 0, sizeof(uint64_t));
+        for (uint32_t i = 0; i < launch->map_count; i++)
+            memset(launch->bytes + launch->maps[i].at, 0, RECORD_MAP_BYTES);
+    }
+}
+
 int capture_read(struct record *out, const char *path, struct arena *arena, struct error *err)
 {
     struct error why;
@@ -220,6 +233,7 @@ int capture_read(struct record *out, const char *path, struct arena *arena, stru
         return -1;
     if (record_parse(out, bytes, size, arena, &why))
         return error_set(err, "%s: %.900s", path, why.text);
+    blank_addresses(out);
     return 0;
 }
 
@@ -270,18 +284,6 @@ static int find_records(const char ***out, size_t *count, const char *folder, st
 }
 
 // ---- the series ----
-
-// Where buffers lay in that process says nothing of the code, and is written over before a launch.
-static void blank_addresses(const struct record *record)
-{
-    for (size_t l = 0; l < record->launch_count; l++) {
-        const struct record_launch *launch = &record->launches[l];
-        for (uint32_t i = 0; i < launch->address_count; i++)
-            memset(launch->bytes + launch->addresses[i].at, 0, sizeof(uint64_t));
-        for (uint32_t i = 0; i < launch->map_count; i++)
-            memset(launch->bytes + launch->maps[i].at, 0, RECORD_MAP_BYTES);
-    }
-}
 
 static void find_code(char out[OBJECT_ID_TEXT], const struct record *record, struct arena *arena)
 {
@@ -521,7 +523,6 @@ static int make_series(struct capture_made *out, const char *folder, const char 
         record.tolerance =
             series->tolerance < 0 ? tolerance_of(record.problem.out) : series->tolerance;
         record.note[0] = '\0';
-        blank_addresses(&record);
         find_code(out->code, &record, &arena);
         find_traits(&out->traits, &record, &arena);
         out->problem = record.problem;

@@ -67,7 +67,7 @@ struct code_function_list;
 int capture_resources(struct code_function_list *out, const char *file, struct arena *arena,
                       struct error *err);
 
-// Reads a record. Its bytes are in the arena.
+// Reads a record, its addresses as zeros. Its bytes are in the arena.
 int capture_read(struct record *out, const char *path, struct arena *arena, struct error *err);
 
 #endif

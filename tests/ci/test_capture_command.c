@@ -69,8 +69,8 @@ static void what_a_program_says_of_itself_is_made_harmless(void **state)
     char *path = xprintf("%s/hostile.sh", folder);
     helper_write_text(path, hostile);
     assert_int_equal(library_shell("mkdir -p ci; : >ci/plumb.cfg"), 0);
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "device function", "capture", "--write", "--", "sh",
-                 "hostile.sh");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "device function", "capture", "--write", "--",
+                 "sh", "hostile.sh");
     assert_null(strchr(outcome.output, '\x1b'));
     assert_null(strchr(outcome.output, '\a'));
     assert_null(strstr(outcome.output, "\n[gate]"));
@@ -123,9 +123,28 @@ static void a_program_without_cuda_is_told(void **state)
 {
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "did not start the CUDA driver", "capture", "--",
                  "true");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "false: exit code 1, and it did not start",
+                 "capture", "--", "false");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "nowhere: exit code 127, and it did not start",
+                 "capture", "--", "nowhere");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "nothing was captured", "capture", "--write",
+                 "--", "true");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "capture [options] -- COMMAND", "capture");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "one of both", "capture", "-k", "a", "--range",
                  "b", "--", "true");
+}
+
+// What it has launched until then; and one that is killed has told that.
+static void a_long_program_is_told_of_while_it_runs(void **state)
+{
+    static const char *const begins =
+        "cp " SEEDS "survey.txt $PLUMB_CAPTURE/survey.7\nsleep 2.3\nkill -9 $$\n";
+    char *path = xprintf("%s/long.sh", folder);
+    helper_write_text(path, begins);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "235.4", "capture", "--", "sh", "long.sh");
+    plumb_said(&outcome, CONCLUDE_OK, "the program has run for 1 s: 8 launches of 2 shapes");
+    plumb_said(&outcome, CONCLUDE_OK, "program    sh: killed by signal 9");
+    free(path);
 }
 
 static void a_record_is_kept_shown_and_compared(void **state)
@@ -141,8 +160,29 @@ static void a_record_is_kept_shown_and_compared(void **state)
                  "capture", "--show", "one/record.7", "--with", "two/record.7");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "the same launches of the same code", "capture",
                  "--show", "one/record.7", "--with", "one/record.7");
+    // Memsets beside kernels.
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN, "launch 0: another function", "capture",
+                 "--show", "one/record.7", "--with", SEEDS "split.record");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "program.sh: not a record", "capture", "--show",
                  "program.sh");
+}
+
+// Where buffers lay is not compared; what they held is, and files that are gone are told.
+static void a_captures_contents_are_held_to_its_files(void **state)
+{
+    assert_int_equal(library_shell("mkdir one two; for i in one two; do "
+                                   "PLUMB_CAPTURE=$i sh program.sh 128; done; "
+                                   "printf abc | dd of=two/7.1.after conv=notrunc"),
+                     0);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN,
+                 "captured1: 3 of 8192 bytes after the launches\n1 difference\n", "capture",
+                 "--show", "one/record.7", "--with", "two/record.7");
+    assert_int_equal(library_shell("rm two/7.1.after; echo >>two/7.0.before"), 0);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN, "then 7.1.after (IS NOT THERE)", "capture",
+                 "--show", "two/record.7");
+    plumb_said(&outcome, CONCLUDE_BROKEN, "7.0.before (HAS ANOTHER SIZE)");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN, "what it held after the launches is not there",
+                 "capture", "--show", "one/record.7", "--with", "two/record.7");
 }
 
 static void sections_are_written_for_what_takes_time(void **state)
@@ -388,7 +428,9 @@ int main(void)
         cmocka_unit_test(what_a_program_says_of_itself_is_made_harmless),
         cmocka_unit_test(program_of_a_checkout_that_may_be_a_strangers_is_confined),
         cmocka_unit_test(a_program_without_cuda_is_told),
+        cmocka_unit_test(a_long_program_is_told_of_while_it_runs),
         cmocka_unit_test(a_record_is_kept_shown_and_compared),
+        cmocka_unit_test(a_captures_contents_are_held_to_its_files),
         cmocka_unit_test(sections_are_written_for_what_takes_time),
         cmocka_unit_test(a_first_policy_is_begun),
         cmocka_unit_test(a_policys_capture_is_gated),
