@@ -35,6 +35,7 @@ struct rows_printer {
     size_t rows;               // printed so far
     struct column_head *heads; // of a table
     size_t heads_count;
+    struct json json;
 };
 
 // ---- predictions as CSV, JSON or a table, row by row as they are made ----
@@ -168,7 +169,8 @@ static void find_heads(struct rows_printer *p)
 static void rows_print_header(struct rows_printer *p)
 {
     if (p->format == FORMAT_JSON) {
-        buffer_puts(p->out, "{\"predictions\":[");
+        json_begin(&p->json, NULL, '{');
+        json_begin(&p->json, "predictions", '[');
         return;
     }
     if (p->format == FORMAT_CSV) {
@@ -180,28 +182,28 @@ static void rows_print_header(struct rows_printer *p)
     table_heads(&table);
 }
 
-static void print_json(const struct rows_printer *p, size_t row, double time_us, double band,
+static void print_json(struct rows_printer *p, size_t row, double time_us, double band,
                        const char *bound, const double parts[PARTS])
 {
-    struct json json = {.out = p->out};
-    buffer_puts(p->out, p->rows ? ",\n" : "\n");
-    json_begin(&json, NULL, '{');
+    struct json *json = &p->json;
+    json_newline(json);
+    json_begin(json, NULL, '{');
     for (size_t i = 0; i < p->csv->columns; i++) {
         const char *name = p->csv->header[i], *text = p->csv->rows[row].fields[i];
         double number;
         if (is_result(name))
             continue;
         if (parse_double(&number, text) == 0)
-            json_number(&json, name, number);
+            json_number(json, name, number);
         else
-            json_text(&json, name, text);
+            json_text(json, name, text);
     }
-    json_number(&json, "predicted_us", time_us);
-    json_number(&json, "band", band);
-    json_text(&json, "bound", bound);
+    json_number(json, "predicted_us", time_us);
+    json_number(json, "band", band);
+    json_text(json, "bound", bound);
     for (int i = 0; i < PARTS && p->parts; i++)
-        json_number(&json, part_columns[i], parts[i]);
-    json_end(&json, '}');
+        json_number(json, part_columns[i], parts[i]);
+    json_end(json, '}');
 }
 
 static void print_csv(const struct rows_printer *p, size_t row, double time_us, double band,
@@ -251,13 +253,16 @@ static void rows_print_row(struct rows_printer *p, size_t row, const struct pred
         print_csv(p, row, time_us, band, bound, parts);
     else
         print_line(p, row, time_us, band, bound, parts);
-    p->rows++;
 }
 
-static void rows_print_end(const struct rows_printer *p)
+static void rows_print_end(struct rows_printer *p)
 {
-    if (p->format == FORMAT_JSON)
-        buffer_puts(p->out, "\n]}\n");
+    if (p->format != FORMAT_JSON)
+        return;
+    json_newline(&p->json);
+    json_end(&p->json, ']');
+    json_end(&p->json, '}');
+    json_newline(&p->json);
 }
 
 struct arguments {
@@ -520,7 +525,8 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
                         const struct model *model, const struct bias_table *biases,
                         const char *path, struct error *err)
 {
-    struct rows_printer printer = {.out = out, .csv = csv, .format = a->format, .parts = a->parts};
+    struct rows_printer printer = {
+        .out = out, .csv = csv, .format = a->format, .parts = a->parts, .json = {.out = out}};
     if (!printer.format)
         printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;
     bool shown[CSV_COLUMNS] = {false};

@@ -4,7 +4,7 @@
 // below.
 #include "model/predict/parts/pipeline.h"
 
-#include "model/buffer.h"
+#include "model/json.h"
 #include "model/predict/parts/arithmetic.h"
 #include "model/problem.h"
 
@@ -91,7 +91,7 @@ struct pipeline_kernel pipeline_kernel(const struct pipeline *p, int64_t tiles, 
 //
 // The simulator's events as a Chrome trace and as an SVG timeline. It writes no files.
 
-struct event {
+struct activity {
     const char *name, *row;
     int thread;
     double start, duration;
@@ -100,11 +100,11 @@ struct event {
 
 // Calls `draw` for every event of a wave, warp by warp.
 static void each_event(const struct pipeline *p, const struct pipeline_events *e, void *context,
-                       void (*draw)(void *context, const struct event *event))
+                       void (*draw)(void *context, const struct activity *event))
 {
     int b_thread = p->dma_warps == 2 ? 2 : 1;
     for (int64_t i = 0; i < e->stages; i++) {
-        const struct event events[] = {
+        const struct activity events[] = {
             {"load A", "DMA", 1, e->start_a[i], p->load_a, i + 1},
             {"load B", b_thread == 2 ? "DMA B" : "DMA", b_thread, e->start_b[i], p->load_b, i + 1},
             {"math", "MATH", 3, e->start_math[i], p->math, i + 1},
@@ -112,24 +112,49 @@ static void each_event(const struct pipeline *p, const struct pipeline_events *e
         for (size_t j = 0; j < ARRAY_COUNT(events); j++)
             draw(context, &events[j]);
     }
-    const struct event end = {"epilogue", "MATH", 3, e->epilogue_start, p->epilogue, 0};
+    const struct activity end = {"epilogue", "MATH", 3, e->epilogue_start, p->epilogue, 0};
     draw(context, &end);
 }
 
 struct trace {
-    struct buffer *out;
+    struct json json;
     double offset, unit_us;
-    int64_t wave;
+    int64_t wave; // 0: of none
 };
 
-static void draw_trace(void *context, const struct event *event)
+static void draw_trace(void *context, const struct activity *event)
 {
-    const struct trace *t = context;
-    buffer_printf(t->out,
-                  ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.9g,\"dur\":%.9g,"
-                  "\"args\":{\"wave\":%lld,\"stage\":%lld}}",
-                  event->name, event->thread, (t->offset + event->start) * t->unit_us,
-                  event->duration * t->unit_us, (long long)t->wave, (long long)event->stage);
+    struct trace *t = context;
+    struct json *json = &t->json;
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_text(json, "name", event->name);
+    json_text(json, "ph", "X");
+    json_int(json, "pid", 1);
+    json_int(json, "tid", event->thread);
+    json_rounded(json, "ts", (t->offset + event->start) * t->unit_us, 9);
+    json_rounded(json, "dur", event->duration * t->unit_us, 9);
+    if (t->wave) {
+        json_begin(json, "args", '{');
+        json_int(json, "wave", t->wave);
+        json_int(json, "stage", event->stage);
+        json_end(json, '}');
+    }
+    json_end(json, '}');
+}
+
+static void name_thread(struct json *json, int thread, const char *name)
+{
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_text(json, "name", "thread_name");
+    json_text(json, "ph", "M");
+    json_int(json, "pid", 1);
+    json_int(json, "tid", thread);
+    json_begin(json, "args", '{');
+    json_text(json, "name", name);
+    json_end(json, '}');
+    json_end(json, '}');
 }
 
 void pipeline_write_trace(struct buffer *out, const struct pipeline *p,
@@ -137,23 +162,24 @@ void pipeline_write_trace(struct buffer *out, const struct pipeline *p,
                           double unit_us)
 {
     static const char *const names[] = {"launch", "DMA warp 1", "DMA warp 2", "MATH warp"};
-    buffer_puts(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-    for (int i = 0; i < 4; i++) {
-        if (i == 2 && p->dma_warps != 2)
-            continue;
-        buffer_printf(out,
-                      "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,"
-                      "\"args\":{\"name\":\"%s\"}}",
-                      i ? ",\n" : "", i, names[i]);
+    struct trace t = {.json = {.out = out}, .unit_us = unit_us};
+    const struct activity launched = {.name = "launch", .duration = launch};
+    json_begin(&t.json, NULL, '{');
+    json_text(&t.json, "displayTimeUnit", "ns");
+    json_begin(&t.json, "traceEvents", '[');
+    for (int i = 0; i < (int)ARRAY_COUNT(names); i++) {
+        if (i != 2 || p->dma_warps == 2)
+            name_thread(&t.json, i, names[i]);
     }
-    buffer_printf(out,
-                  ",\n{\"name\":\"launch\",\"ph\":\"X\",\"pid\":1,\"tid\":0,\"ts\":0,\"dur\":%.9g}",
-                  launch * unit_us);
-    for (int64_t w = 0; w < waves; w++) {
-        struct trace t = {out, launch + (double)w * events->time.wave, unit_us, w + 1};
+    draw_trace(&t, &launched);
+    for (t.wave = 1; t.wave <= waves; t.wave++) {
+        t.offset = launch + (double)(t.wave - 1) * events->time.wave;
         each_event(p, events, &t, draw_trace);
     }
-    buffer_puts(out, "\n]}\n");
+    json_newline(&t.json);
+    json_end(&t.json, ']');
+    json_end(&t.json, '}');
+    json_newline(&t.json);
 }
 
 enum { LEFT = 60, WIDTH = 900, ROW = 34, TOP = 24 };
@@ -164,12 +190,12 @@ struct drawing {
     int dma_warps;
 };
 
-static int row_of(const struct drawing *d, const struct event *event)
+static int row_of(const struct drawing *d, const struct activity *event)
 {
     return event->thread == 3 ? d->dma_warps : event->thread - 1;
 }
 
-static void draw_svg(void *context, const struct event *event)
+static void draw_svg(void *context, const struct activity *event)
 {
     const struct drawing *d = context;
     static const char *const colours[] = {"#4477aa", "#66ccee", "#ee6677", "#bbbbbb"};
