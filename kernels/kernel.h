@@ -97,13 +97,26 @@ enum plumb_epilogue {
     PLUMB_BIAS_SILU = 8
 };
 
+// How launches that are timed meet the device; model/problem.h says more of each.
+enum plumb_regime {
+    PLUMB_COLD = 0,       // alone, or in short batches, operands not in the cache
+    PLUMB_STREAM = 1,     // back to back, on other operands each time
+    PLUMB_ISOLATED = 2,   // alone on a quiet device, the cache full of other lines
+    PLUMB_DIRTY = 3,      // alone, the cache full of lines to write back
+    PLUMB_WARM = 4,       // again on the operands of the launch before
+    PLUMB_ACTIVATIONS = 5 // A and C in the cache, B not
+};
+
 struct plumb_problem {
     int64_t m, n, k;
     int32_t in_type, out_type; // enum plumb_dtype
     int32_t layout;            // enum plumb_layout
     int32_t batch;             // >= 1
     int32_t epilogue;          // enum plumb_epilogue
-    int32_t reserved;
+    // enum plumb_regime, for a prepare() that tries what is fastest; launch() is told the same one,
+    // and supports() must not look at it. PLUMB_COLD where nothing is timed, as where a kernel is
+    // recorded, and by a bench that is older than this field.
+    int32_t regime;
 };
 
 // Order in which output tiles are given to thread blocks.

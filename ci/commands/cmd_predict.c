@@ -114,7 +114,7 @@ static void parts_of(double values[PARTS], const struct predict_input *in,
 static bool is_result(const char *column)
 {
     return strcmp(column, "predicted_us") == 0 || strcmp(column, "band") == 0 ||
-           strcmp(column, "bound") == 0;
+           strcmp(column, "bound") == 0 || strcmp(column, "regime") == 0;
 }
 
 static bool is_shown(const struct rows_printer *p, size_t column)
@@ -138,7 +138,7 @@ static void csv_header(const struct rows_printer *p)
         if (is_shown(p, i))
             csv_text(&line, csv_plain(p->csv->header[i])); // it may be from a table of ours
     }
-    csv_raw(&line, "predicted_us,band,bound");
+    csv_raw(&line, "regime,predicted_us,band,bound");
     for (int i = 0; i < PARTS && p->parts; i++)
         csv_text(&line, part_columns[i]);
     csv_end(&line, "\n");
@@ -147,7 +147,7 @@ static void csv_header(const struct rows_printer *p)
 // The list's columns that are shown, each as wide as its widest cell, then what was predicted.
 static void find_heads(struct rows_printer *p)
 {
-    struct column_head *h = p->heads = xcalloc(p->csv->columns + 3 + PARTS, sizeof(*h));
+    struct column_head *h = p->heads = xcalloc(p->csv->columns + 4 + PARTS, sizeof(*h));
     for (size_t i = 0; i < p->csv->columns; i++) {
         size_t width = strlen(p->csv->header[i]);
         if (!is_shown(p, i))
@@ -158,6 +158,7 @@ static void find_heads(struct rows_printer *p)
         }
         *h++ = (struct column_head){p->csv->header[i], -(int)width};
     }
+    *h++ = (struct column_head){"regime", -10};
     *h++ = (struct column_head){"predicted_us", -14};
     *h++ = (struct column_head){"band", -7};
     *h++ = (struct column_head){"bound", p->parts ? -8 : 0};
@@ -182,8 +183,15 @@ static void rows_print_header(struct rows_printer *p)
     table_heads(&table);
 }
 
-static void print_json(struct rows_printer *p, size_t row, double time_us, double band,
-                       const char *bound, const double parts[PARTS])
+// What stands behind the list's columns.
+struct told {
+    const char *regime;
+    double time_us, band; // NaN: none
+    char bound[160];
+    double parts[PARTS];
+};
+
+static void print_json(struct rows_printer *p, size_t row, const struct told *told)
 {
     struct json *json = &p->json;
     json_newline(json);
@@ -198,32 +206,32 @@ static void print_json(struct rows_printer *p, size_t row, double time_us, doubl
         else
             json_text(json, name, text);
     }
-    json_number(json, "predicted_us", time_us);
-    json_number(json, "band", band);
-    json_text(json, "bound", bound);
+    json_text(json, "regime", told->regime);
+    json_number(json, "predicted_us", told->time_us);
+    json_number(json, "band", told->band);
+    json_text(json, "bound", told->bound);
     for (int i = 0; i < PARTS && p->parts; i++)
-        json_number(json, part_columns[i], parts[i]);
+        json_number(json, part_columns[i], told->parts[i]);
     json_end(json, '}');
 }
 
-static void print_csv(const struct rows_printer *p, size_t row, double time_us, double band,
-                      const char *bound, const double parts[PARTS])
+static void print_csv(const struct rows_printer *p, size_t row, const struct told *told)
 {
     struct csv_line line = {.out = p->out};
     for (size_t i = 0; i < p->csv->columns; i++) {
         if (is_shown(p, i))
             csv_text(&line, csv_plain(p->csv->rows[row].fields[i]));
     }
-    csv_real(&line, time_us);
-    csv_real(&line, band);
-    csv_text(&line, bound);
+    csv_text(&line, told->regime);
+    csv_real(&line, told->time_us);
+    csv_real(&line, told->band);
+    csv_text(&line, told->bound);
     for (int i = 0; i < PARTS && p->parts; i++)
-        csv_real(&line, parts[i]);
+        csv_real(&line, told->parts[i]);
     csv_end(&line, "\n");
 }
 
-static void print_line(const struct rows_printer *p, size_t row, double time_us, double band,
-                       const char *bound, const double parts[PARTS])
+static void print_line(const struct rows_printer *p, size_t row, const struct told *told)
 {
     const struct text_table table = {p->out, p->heads, p->heads_count};
     struct buffer cells = {0};
@@ -231,9 +239,10 @@ static void print_line(const struct rows_printer *p, size_t row, double time_us,
         if (is_shown(p, i))
             buffer_printf(&cells, "%s\t", p->csv->rows[row].fields[i]);
     }
-    buffer_printf(&cells, "%.4f\t%.3f\t%s", time_us, band, bound);
+    buffer_printf(&cells, "%s\t%.4f\t%.3f\t%s", told->regime, told->time_us, told->band,
+                  told->bound);
     for (int i = 0; i < PARTS && p->parts; i++)
-        buffer_printf(&cells, "\t%.4f", parts[i]);
+        buffer_printf(&cells, "\t%.4f", told->parts[i]);
     table_row(&table, "%s", cells.bytes);
     buffer_free(&cells);
 }
@@ -242,17 +251,19 @@ static void print_line(const struct rows_printer *p, size_t row, double time_us,
 static void rows_print_row(struct rows_printer *p, size_t row, const struct predict_input *in,
                            const struct prediction *prediction, double measured_us)
 {
-    double parts[PARTS], time_us = prediction->feasible ? prediction->time_ns / 1e3 : NAN;
-    double band = prediction->feasible && prediction->band > 0 ? prediction->band : NAN;
-    char bound[160];
-    bound_text(bound, prediction);
-    parts_of(parts, in, prediction, measured_us);
+    struct told told = {
+        .regime = regime_name(in->problem->regime),
+        .time_us = prediction->feasible ? prediction->time_ns / 1e3 : NAN,
+        .band = prediction->feasible && prediction->band > 0 ? prediction->band : NAN,
+    };
+    bound_text(told.bound, prediction);
+    parts_of(told.parts, in, prediction, measured_us);
     if (p->format == FORMAT_JSON)
-        print_json(p, row, time_us, band, bound, parts);
+        print_json(p, row, &told);
     else if (p->format == FORMAT_CSV)
-        print_csv(p, row, time_us, band, bound, parts);
+        print_csv(p, row, &told);
     else
-        print_line(p, row, time_us, band, bound, parts);
+        print_line(p, row, &told);
 }
 
 static void rows_print_end(struct rows_printer *p)
@@ -401,6 +412,8 @@ static int check(void *arguments, struct error *err)
         a->tiles = sides_usual_tiles;
     if (a->sweep && !a->clusters.count)
         a->clusters = sides_usual_clusters;
+    if (!a->defaults.regime_stated && !a->defaults.input.warm)
+        a->defaults.problem.regime = regime_usual("cuda"); // a gate's, where none is named
     if (a->type && !a->csv)
         return error_set(err, "--dtype is for the problems of --csv; others name their own");
     return !a->csv == !a->options.words.count
@@ -624,8 +637,8 @@ const struct command command_predict = {
     .words = "[PROBLEM...]",
     .words_most = WORDS_ANY,
     .json =
-        "predictions (the columns of the rows, then predicted_us, band and bound, and with --parts "
-        "those named above).",
+        "predictions (the columns of the rows, then regime, predicted_us, band and bound, and with "
+        "--parts those named above).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
@@ -635,8 +648,9 @@ const struct command command_predict = {
     .doc =
         "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file; "
         "other "
-        "columns are passed through. Adds the columns predicted_us, band (one sigma of "
-        "log(measured / predicted), where the model knows it) and bound, and with --parts "
+        "columns are passed through. Adds the columns regime (that of a gate, stream, where neither "
+        "a row nor --regime nor --warm says how launches meet the device), predicted_us, band (one "
+        "sigma of log(measured / predicted), where the model knows it) and bound, and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
         "(predicted over measured). Without --gpu the profile is that of the device which `plumb "
         "calibrate` measured last, as the repository's store or --store has it, else the H200's; a "

@@ -86,12 +86,25 @@ static int check(void *arguments, struct error *err)
                : error_set(err, "which problem? e.g. 4096x4096x4096 or 4096x4096x4096:bf16");
 }
 
+// A problem that says its own regime keeps it; where nothing does, it is what a gate measures on
+// such a device.
+static int read_problem(struct problem *out, const struct arguments *a, const char *text,
+                        struct error *err)
+{
+    if (problem_parse(out, text, err))
+        return -1;
+    if (!out->regime_named)
+        out->regime = a->regime_stated ? a->regime : a->warm ? REGIME_COLD : regime_usual(a->kind);
+    return 0;
+}
+
 // rank 0: it is the only one asked for.
 static void print_choice(const struct problem *p, const struct selection *s, size_t rank)
 {
     const struct traits *t = &s->traits;
     char shape[PROBLEM_TEXT];
-    problem_format(shape, p);
+    const struct problem shaped = problem_in(p, REGIME_COLD);
+    problem_format(shape, &shaped);
     printf("%s", shape); // with its type, which may be the one that goes without saying
     printf(" tile %dx%dx%d group %d stages %d threads %d", t->tile_m, t->tile_n, t->tile_k,
            t->raster_group, t->stages, t->threads);
@@ -101,7 +114,8 @@ static void print_choice(const struct problem *p, const struct selection *s, siz
         printf(" split-k %d", t->split_k);
     else if (t->split_k < 0)
         printf(" stream-k");
-    printf(" predicted_us %.4f bound %s", s->time_ns / 1e3, bound_name(s->bound));
+    printf(" regime %s predicted_us %.4f bound %s", regime_name(p->regime), s->time_ns / 1e3,
+           bound_name(s->bound));
     if (rank)
         printf(" #%zu", rank);
     printf(" of %d candidates\n", s->valid);
@@ -114,6 +128,7 @@ static void choice_json(struct json *row, const struct problem *p, const struct 
     const struct traits *t = &s->traits;
     problem_format(problem, p);
     json_clean(row, "problem", problem);
+    json_clean(row, "regime", regime_name(p->regime));
     json_int(row, "tile_m", t->tile_m);
     json_int(row, "tile_n", t->tile_n);
     json_int(row, "tile_k", t->tile_k);
@@ -150,10 +165,8 @@ static int choose(struct answer *answer, const struct arguments *a, const struct
 {
     struct problem p;
     size_t count;
-    if (problem_parse(&p, text, err))
+    if (read_problem(&p, a, text, err))
         return -1;
-    if (a->regime_stated && p.regime == REGIME_COLD)
-        p.regime = a->regime; // a problem that says its own keeps it
     const struct predict_input in = {
         .gpu = gpu, .problem = &p, .clock_hz = a->clock_hz, .warm = a->warm};
     const size_t most = a->all ? TOP_MOST : a->top;
@@ -196,8 +209,8 @@ static const char model_alone[] = ", the model alone ";
 
 // A note is the choice, and behind model_alone what a model would take without a trial, where that
 // is something else.
-static void print_trial(struct answer *answer, const char *problem, const char *kernel,
-                        const struct bench_outcome *opened, struct arena *arena)
+static void print_trial(struct answer *answer, const char *problem, enum regime regime,
+                        const char *kernel, const struct bench_outcome *opened, struct arena *arena)
 {
     const bool fine = opened->state == MEASURED_OK;
     const char *alone = strstr(opened->detail, model_alone);
@@ -207,7 +220,8 @@ static void print_trial(struct answer *answer, const char *problem, const char *
     alone = alone ? alone + strlen(model_alone) : choice;
     if (!answer) {
         if (fine)
-            printf("%s %s takes %s, the model alone %s\n", problem, kernel, choice, alone);
+            printf("%s %s takes %s in the regime %s, the model alone %s\n", problem, kernel, choice,
+                   regime_name(regime), alone);
         else
             printf("%s %s %s: %s\n", problem, kernel, measurement_state_name(opened->state),
                    opened->detail);
@@ -215,6 +229,7 @@ static void print_trial(struct answer *answer, const char *problem, const char *
     }
     struct json *row = answer_row(answer);
     json_clean(row, "problem", problem);
+    json_clean(row, "regime", regime_name(regime));
     json_clean(row, "kernel", kernel);
     json_clean(row, "state", measurement_state_name(opened->state));
     json_clean(row, "choice", fine ? choice : NULL);
@@ -222,14 +237,14 @@ static void print_trial(struct answer *answer, const char *problem, const char *
 }
 
 // A kernel that chooses nothing has no note, and no row.
-static int try_kernel(struct answer *answer, struct library_bench *bench, const char *kernel,
-                      const char *text, struct arena *arena, struct error *err)
+static int try_kernel(struct answer *answer, const struct arguments *a, struct library_bench *bench,
+                      const char *kernel, const char *text, struct arena *arena, struct error *err)
 {
     struct bench_outcome outcome, closed;
     struct bench_handle handle;
     struct problem problem;
     bool able = false;
-    if (problem_parse(&problem, text, err) ||
+    if (read_problem(&problem, a, text, err) ||
         bench_supports(&outcome, &able, bench->bench, bench->library, kernel, &problem, err))
         return -1;
     const struct bench_series series = {
@@ -239,7 +254,7 @@ static int try_kernel(struct answer *answer, struct library_bench *bench, const 
     if (outcome.state == MEASURED_OK && bench_open(&outcome, &handle, bench->bench, &series, err))
         return -1;
     if (outcome.detail[0])
-        print_trial(answer, text, kernel, &outcome, arena);
+        print_trial(answer, text, problem.regime, kernel, &outcome, arena);
     if (outcome.gone)
         return error_set(err, "%s on %s: %s", kernel, text, outcome.detail);
     return outcome.state == MEASURED_OK ? bench_close(&closed, bench->bench, &handle, err) : 0;
@@ -266,7 +281,7 @@ static int try_all(struct answer *answer, const struct arguments *a, struct aren
         for (size_t k = 0; k < kernels.count && status == 0; k++) {
             const char *kernel = kernels.items[k].name;
             if (!a->kernel || strcmp(a->kernel, kernel) == 0)
-                status = try_kernel(answer, &bench, kernel, problems->items[i], arena, err);
+                status = try_kernel(answer, a, &bench, kernel, problems->items[i], arena, err);
         }
     }
     library_bench_stop(&bench);
@@ -298,10 +313,10 @@ const struct command command_select = {
     .summary = "The tile and group a model chooses for a problem",
     .words = "MxNxK[:TYPE]...",
     .words_most = WORDS_ANY,
-    .json = "choices (problem, tile_m, tile_n, tile_k, group, stages, threads, cluster_m, "
+    .json = "choices (problem, regime, tile_m, tile_n, tile_k, group, stages, threads, cluster_m, "
             "cluster_n, split_k, stream_k, predicted_us, bound, candidates, with --top and --all "
-            "rank; or problem and why it is infeasible; with --trial problem, kernel, state, "
-            "choice, model_alone).",
+            "rank; or problem and why it is infeasible; with --trial problem, regime, kernel, "
+            "state, choice, model_alone).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
@@ -312,7 +327,11 @@ const struct command command_select = {
         "Prints the configuration a model chooses: tile, GROUP_SIZE_M, stages, cluster. A problem "
         "without a type is fp32, as everywhere. Without --gpu the profile is that of the device "
         "which `plumb calibrate` measured last, as the repository's store or --store has it, else "
-        "the H200's; a line on standard error says which. With --trial LIBRARY the kernels of a "
-        "library are prepared on the device as before they are timed, and each that chooses among "
-        "ways says which it takes, and which its model would take without having tried any.",
+        "the H200's; a line on standard error says which. Where neither the problem nor --regime "
+        "nor "
+        "--warm says how launches meet the device, it is as a gate measures them, in a stream. "
+        "With "
+        "--trial LIBRARY the kernels of a library are prepared on the device as before they are "
+        "timed in that regime, and each that chooses among ways says which it takes, and which its "
+        "model would take without having tried any.",
 };

@@ -77,6 +77,8 @@ static void put_row(struct buffer *text, const struct problem *p, const struct s
     csv_text(&line, layout_name(p->layout));
     csv_text(&line, epilogue_name(p->epilogue));
     csv_text(&line, problem);
+    // A text has no word for cold, so what named it says it here.
+    csv_text(&line, p->regime_named ? regime_name(p->regime) : "");
     csv_end(&line, "\n");
 }
 
@@ -88,7 +90,7 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
     struct buffer text = {0};
     buffer_puts(&text,
                 "m,n,k,in_dtype,out_dtype,cta_m,cta_n,cta_k,cluster_m,cluster_n,stages,batch,"
-                "layout,epilogue,problem\n");
+                "layout,epilogue,problem,regime\n");
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct problem p;

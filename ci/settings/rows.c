@@ -324,24 +324,28 @@ static int read_answer(bool *out, const struct field *f, const char *column)
     return text[0] && !yes && !no ? refuse(f, column, "yes or no") : 0;
 }
 
-// How the row was timed: a regime of its own, or of the problem's text, comes before `otherwise`.
-static int read_regime(struct row *row, const struct field *f, enum regime otherwise)
+// How the row was timed: a regime of its own, or of the problem's text, comes before that of
+// `defaults`, which is not asked of rows that say without a regime how they were timed: a sweep
+// times cold, between two events, bench says how many cold launches it timed together, and what is
+// warm lies between two events.
+static int read_regime(struct row *row, const struct field *f, const struct row *defaults)
 {
     const char *text = field_text(f, "regime");
-    const enum regime of_problem = row->problem.regime;
-    enum regime regime = of_problem != REGIME_COLD ? of_problem : otherwise;
+    const bool named = row->problem.regime_named;
+    const bool told = csv_column(f->csv, "in_type") >= 0 || field_text(f, "timed_together")[0] ||
+                      field_text(f, "warm")[0];
+    enum regime regime = row->problem.regime;
     bool launched = !row->without_launch;
+    if (!named)
+        regime = told && !defaults->regime_stated ? REGIME_COLD : defaults->problem.regime;
     if (text[0] && regime_parse(&regime, text))
         return refuse(f, "regime", "cold, stream, isolated, dirty, warm or activations");
-    if (text[0] && of_problem != REGIME_COLD && of_problem != regime)
+    if (text[0] && named && row->problem.regime != regime)
         return refuse(f, "regime", "what the problem's text says");
     if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch"))
         return -1;
     row->without_launch = !launched;
-    // A sweep times cold, between two events, and bench says how many launches it timed together.
-    row->regime_stated |= csv_column(f->csv, "in_type") >= 0 || text[0] ||
-                          field_text(f, "timed_together")[0] || of_problem != REGIME_COLD ||
-                          field_text(f, "warm")[0] || field_text(f, "launch")[0];
+    row->regime_stated |= told || named || text[0] || field_text(f, "launch")[0];
     row->problem.regime = regime;
     return 0;
 }
@@ -352,12 +356,13 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
     const struct field f = {csv, index, path, err};
     struct row row = *defaults;
     row.problem.regime = REGIME_COLD;
+    row.problem.regime_named = false;
     double rate = 0, clock_mhz = 0, clock_ghz = 0, together = 0;
     row.kernel = field_text(&f, "kernel");
     if (csv_column(csv, "cta_m") < 0)
         read_name(&row.traits, row.kernel);
     if (read_problem(&row.problem, &f) || read_traits(&row.traits, &f) ||
-        read_regime(&row, &f, defaults->problem.regime) ||
+        read_regime(&row, &f, defaults) ||
         row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
         row_number(&clock_mhz, csv, index, "clock_mhz", path, err) ||
         row_number(&clock_ghz, csv, index, "ghz", path, err) ||

@@ -20,7 +20,7 @@
     "measured_us"
 
 // Of the option --regime.
-#define REGIME_HELP  "How launches meet the device, where a row does not say [cold]"
+#define REGIME_HELP  "How launches meet the device, where a row does not say [stream]"
 #define REGIME_WORDS "is no regime: cold, stream, isolated, dirty, warm or activations"
 
 struct row {

@@ -445,7 +445,9 @@ static int draw_places(struct series *s, struct error *err)
 
 static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
 {
-    return buffers_open(out, s->ops, s->device, &s->spec.problem, &s->parts, known_seed(s),
+    // What is told to prepare() and launch() says the regime, for a kernel that tries in it.
+    const struct problem problem = problem_in(&s->spec.problem, s->spec.regime);
+    return buffers_open(out, s->ops, s->device, &problem, &s->parts, known_seed(s),
                         workspace_bytes(s), err);
 }
 

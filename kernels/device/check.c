@@ -190,5 +190,6 @@ struct plumb_problem check_abi_problem(const struct problem *p)
                                   .out_type = (int32_t)p->out,
                                   .layout = (int32_t)p->layout,
                                   .batch = p->batch,
-                                  .epilogue = (int32_t)p->epilogue};
+                                  .epilogue = (int32_t)p->epilogue,
+                                  .regime = (int32_t)p->regime};
 }

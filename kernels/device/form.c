@@ -13,6 +13,8 @@ _Static_assert((int)EPILOGUE_BIAS_SILU == PLUMB_BIAS_SILU && (int)EPILOGUE_RELU 
                "the ABI's epilogues are the vocabulary's");
 _Static_assert((int)SCALES_TILED == PLUMB_SCALES_TILED && (int)GROUPS_MASKED == PLUMB_MASKED,
                "the ABI's block scales and groups are the vocabulary's");
+_Static_assert((int)REGIME_ACTIVATIONS == PLUMB_ACTIVATIONS && (int)REGIME_DIRTY == PLUMB_DIRTY,
+               "the ABI's regimes are the vocabulary's");
 _Static_assert(PROBLEM_NUMBERS <= PLUMB_NUMBERS && PROBLEM_NUMBER_NAME <= PLUMB_NUMBER_NAME,
                "the ABI holds as many named integers");
 

@@ -8,7 +8,8 @@
 //   sweep list MODULE...                          their kernels, a line each; needs no device
 //   sweep check MODULE...                         correctness on awkward sizes
 //   sweep soak COUNT M N K MODULE...              COUNT launches, each compared with the first
-//   sweep time ROUNDS PROBLEMS MODULE...          CSV on stdout; PROBLEMS: file of "m n k" lines
+//   sweep time [REGIME] ROUNDS PROBLEMS MODULE... CSV on stdout; PROBLEMS: file of "m n k" lines;
+//                                                 REGIME: cold, stream or isolated
 //   sweep record COMMIT ROUNDS PROBLEMS MODULE... the same as rows for the store:
 //     sweep record $(git rev-parse HEAD) 9 dsv3.problems libspace_*.so | plumb import --format=csv
 //     -
@@ -21,7 +22,8 @@
 //
 // Timing: every arm three times, in random order, then as many rounds as asked, also in random
 // order, of cuBLASLt's three best and the fastest kernels alone, whose first samples are forgotten.
-// A sample is one cold launch, never a batch. All outputs are checked first. A kernel that hangs
+// A sample is one launch, cold or isolated, and never a batch; or as many launches of a stream as
+// bench times together, behind some that heat. All outputs are checked first. A kernel that hangs
 // ends the process with code 9 after 8 s; SWEEP_SKIP names a file of kernels to leave out.
 #include <math.h>
 #include <signal.h>
@@ -54,6 +56,7 @@ extern "C" {
 
 constexpr size_t behind_bytes = 4096; // of each matrix
 constexpr uint64_t seed = 1;          // of the inputs
+constexpr size_t sets_most = 32;      // of a stream
 
 struct field {
     const device_ops *ops;
@@ -66,6 +69,9 @@ struct field {
     problem at;                     // the problem whose inputs are in place
     reference *reference;           // its result, of a plain problem,
     form_reference *form_reference; // or of another form
+    std::vector<plumb_args> sets;   // of a stream: operands in turn; the first are a, b and c
+    uint32_t launches;              // of a stream, that are timed together; 0: not known yet
+    double launch_ns;               // that they are so many for
 };
 
 [[noreturn]] static void give_up(const error &err)
@@ -279,6 +285,37 @@ static int refer(field &f, error *err)
     return f.ops->form_reference(&f.form_reference, f.device, &f.at, &args, nullptr, err);
 }
 
+// Copies of the operands in place, of a stream, so many that twice the cache lies between two
+// launches on one. They are the arguments' a, b and c; the others are shared.
+static void copy_operands(field &f)
+{
+    const size_t bytes[] = {input_of(f.at, PART_A).bytes, input_of(f.at, PART_B).bytes,
+                            output_of(f.at).bytes};
+    const size_t each = bytes[0] + bytes[1] + bytes[2];
+    error err;
+    for (size_t i = 1; i < f.sets.size(); ++i)
+        for (const void *memory : {f.sets[i].a, f.sets[i].b, (const void *)f.sets[i].c})
+            f.ops->free(f.device, const_cast<void *>(memory));
+    f.sets = {args_of(f).args};
+    f.launches = 0;
+    if (f.at.regime != REGIME_STREAM)
+        return;
+    const size_t wanted = f.ops->flush_bytes(f.device) / each + 2;
+    while (f.sets.size() < std::min(wanted, sets_most)) {
+        plumb_args set = f.sets.front();
+        void *const copies[] = {allocate(f, bytes[0] + behind_bytes),
+                                allocate(f, bytes[1] + behind_bytes),
+                                allocate(f, bytes[2] + behind_bytes)};
+        if (f.ops->copy(f.device, copies[0], f.a, bytes[0] + behind_bytes, &err) ||
+            f.ops->copy(f.device, copies[1], f.b, bytes[1] + behind_bytes, &err))
+            give_up(err);
+        set.a = copies[0];
+        set.b = copies[1];
+        set.c = copies[2];
+        f.sets.push_back(set);
+    }
+}
+
 // Holds the outputs against it.
 static int compare(comparison *out, const field &f, error *err)
 {
@@ -316,6 +353,7 @@ static void place(field &f, const problem &p)
         f.ops->set(f.device, (char *)f.b + b, 0xff, behind_bytes, &err) ||
         (place_scales(f), place_groups(f), refer(f, &err)))
         give_up(err);
+    copy_operands(f);
 }
 
 // ---- one launch ----
@@ -391,11 +429,16 @@ static cublaslt_state library;
 struct launching {
     const arm *of;
     plumb_form_args args;
+    const std::vector<plumb_args> *sets;
 };
 
-static int launch_arm(void *self, uint32_t, void *stream)
+static int launch_arm(void *self, uint32_t set, void *stream)
 {
     launching *l = static_cast<launching *>(self);
+    const plumb_args &on = (*l->sets)[set % l->sets->size()];
+    l->args.args.a = on.a;
+    l->args.args.b = on.b;
+    l->args.args.c = on.c;
     if (l->of->kernel)
         return call_launch(l->of->kernel, &l->args, stream);
     l->args.args.workspace_bytes = cublaslt_workspace_bytes;
@@ -406,7 +449,7 @@ static int launch_arm(void *self, uint32_t, void *stream)
 // stream is held).
 static void settle(const field &f, const arm &of)
 {
-    launching self = {&of, args_of(f)};
+    launching self = {&of, args_of(f), &f.sets};
     error err = {};
     wait_for(f, of.name.c_str());
     const int code = launch_arm(&self, 0, f.ops->stream(f.device));
@@ -448,15 +491,35 @@ static void free_arms(std::vector<arm> &arms)
         free_choice(&arms.front().matmul);
 }
 
-// One cold launch on the stopwatch.
+// Launches of a stream, and what comes before them, as bench has them (kernels/bench/series.c).
+static void make_stream(batch *out, const field &f, launching *self)
+{
+    const uint32_t half = f.launches / 2, least = f.ops->runup_least;
+    out->stream = out->graphs = true;
+    out->sets = (uint32_t)f.sets.size();
+    out->launches = f.launches;
+    out->runup = std::min(std::max(half, least), 4u);
+    out->heat.launch = launch_arm;
+    out->heat.self = self;
+    out->heat.sets = 2;
+    out->heat.kernels = 1;
+    const double heats = ceil(f.ops->heat_ns / f.launch_ns);
+    out->heat.count = (uint32_t)fmin(fmax(heats, 3), 96);
+}
+
+// One launch on the stopwatch, or some of a stream.
 static void take(const field &f, arm &of, bool keep)
 {
-    launching self = {&of, args_of(f)};
+    launching self = {&of, args_of(f), &f.sets};
     batch one = {};
     one.launch = launch_arm;
     one.self = &self;
     one.sets = one.launches = 1;
     one.flush = FLUSH_READ;
+    if (f.launches)
+        make_stream(&one, f, &self);
+    one.each = one.quiet = f.at.regime == REGIME_ISOLATED;
+    one.rest_ns = one.quiet ? f.ops->still_ns : 0;
     struct sample s = {};
     findings found = {};
     int code = 0;
@@ -473,7 +536,21 @@ static void take(const field &f, arm &of, bool keep)
         of.ghz.push_back(s.clock_hz / 1e9);
 }
 
-// ---- cold times of all arms in random order, one problem after the other ----
+// How many launches of a stream are timed together: by one of these, alone.
+static void choose_launches(field &f, std::vector<arm> &arms)
+{
+    if (f.at.regime != REGIME_STREAM || f.launches || arms.empty())
+        return;
+    arm first = arms.front();
+    take(f, first, true);
+    const device_ops *ops = f.ops;
+    f.launch_ns = first.us.back() * 1e3;
+    const double wanted = fmax(ceil(ops->stream_ns / f.launch_ns),
+                               fmin(ops->stream_least, floor(ops->stream_most_ns / f.launch_ns)));
+    f.launches = (uint32_t)fmax(1, fmin(wanted, 64));
+}
+
+// ---- times of all arms in random order, one problem after the other ----
 
 static double median(std::vector<double> values)
 {
@@ -498,10 +575,12 @@ static void rounds(const field &f, std::vector<arm> &arms, int count, int warm)
     }
 }
 
-// The fastest `keep` of cuBLASLt's algorithms, timed cold; the first heuristic ("default") always.
-static std::vector<arm> best_blas(const field &f, bool fast, const char *name)
+// The fastest of cuBLASLt's algorithms in the problem's regime; the first heuristic ("default")
+// always.
+static std::vector<arm> best_blas(field &f, bool fast, const char *name)
 {
     std::vector<arm> all = blas_arms(f, fast, name);
+    choose_launches(f, all);
     rounds(f, all, 4, 1);
     std::vector<arm> kept;
     if (all.empty())
@@ -547,14 +626,16 @@ struct output {
     device_info device;
 };
 
-static output describe_output(const field &f, const char *commit)
+static output describe_output(const field &f, const char *commit, regime in)
 {
     output out = {commit, {}};
     error err;
     if (f.ops->info(&out.device, f.device, &err))
         give_up(err);
-    printf("%s\n", commit ? "commit,kernel,problem,time_ns,clock_hz,device,device_name,regime"
-                          : "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples");
+    printf("%s%s\n",
+           commit ? "commit,kernel,problem,time_ns,clock_hz,device,device_name,regime"
+                  : "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples",
+           in == REGIME_COLD ? "" : ",regime");
     return out;
 }
 
@@ -567,9 +648,11 @@ static void print_arm(const arm &a, const problem &p, double best, const output 
         printf("%s,%s,%s,%.0f,%.0f,%s,%s,cold\n", out.commit, a.name.c_str(), text, us * 1e3,
                ghz == ghz ? ghz * 1e9 : 0, out.device.uuid, out.device.name);
     else
-        printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu\n", (int)p.in, (long)p.m, (long)p.n,
-               (long)p.k, a.name.c_str(), us, 2e-6 * p.m * check_count_b(&p) / us, best / us, ghz,
-               *std::min_element(a.us.begin(), a.us.end()), a.us.size());
+        printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu%s%s\n", (int)p.in, (long)p.m,
+               (long)p.n, (long)p.k, a.name.c_str(), us, 2e-6 * p.m * check_count_b(&p) / us,
+               best / us, ghz, *std::min_element(a.us.begin(), a.us.end()), a.us.size(),
+               p.regime == REGIME_COLD ? "" : ",",
+               p.regime == REGIME_COLD ? "" : regime_name(p.regime));
 }
 
 // Leaves those of the arms that are worth more samples: all of cuBLASLt's, whatever prepares itself
@@ -633,6 +716,7 @@ static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels
     for (const plumb_form_kernel &kernel : kernels)
         if (takes(kernel, p) && prepared(f, kernel) && launch_checked(f, kernel, false))
             arms.push_back({kernel.kernel.name, &kernel, {}, false, {}, {}, 0});
+    choose_launches(f, arms);
     rounds(f, arms, 3, 0);
     std::vector<arm> last = finalists(arms, p, best_of(arms), out);
     rounds(f, last, std::max(5, std::min(count, (int)(30000 / guess))), 1);
@@ -713,14 +797,14 @@ read_problems(const char *path, const std::vector<plumb_form_kernel> &kernels, b
     return problems;
 }
 
-static int time_all(int count, const char *path, const std::vector<plumb_form_kernel> &kernels,
-                    const char *commit)
+static int time_all(regime in, int count, const char *path,
+                    const std::vector<plumb_form_kernel> &kernels, const char *commit)
 {
     const std::vector<problem> problems = read_problems(path, kernels, commit != nullptr);
     field f = open_field(problems, kernels, cublaslt_workspace_bytes);
-    const output out = describe_output(f, commit);
+    const output out = describe_output(f, commit, in);
     for (const problem &p : problems)
-        time_problem(f, kernels, p, count, out);
+        time_problem(f, kernels, problem_in(&p, in), count, out);
     return 0;
 }
 
@@ -940,10 +1024,14 @@ int main(int argc, char **argv)
             open_modules(argv + 3 + words, argc - 3 - words);
         return soak(atol(argv[2]), asked(kernels, argv + 3, words), kernels);
     }
-    if (verb == "time" && argc > 4)
-        return time_all(atoi(argv[2]), argv[3], open_modules(argv + 4, argc - 4), nullptr);
+    regime in = REGIME_COLD;
+    const int rounds_at = argc > 2 && regime_parse(&in, argv[2]) == 0 ? 3 : 2;
+    if (verb == "time" && argc > rounds_at + 2 && in <= REGIME_ISOLATED)
+        return time_all(in, atoi(argv[rounds_at]), argv[rounds_at + 1],
+                        open_modules(argv + rounds_at + 2, argc - rounds_at - 2), nullptr);
     if (verb == "record" && argc > 5)
-        return time_all(atoi(argv[3]), argv[4], open_modules(argv + 5, argc - 5), argv[2]);
+        return time_all(REGIME_COLD, atoi(argv[3]), argv[4], open_modules(argv + 5, argc - 5),
+                        argv[2]);
     if (verb == "run" && argc == 4 + words)
         return run_one(argv + 2, words, open_modules(argv + 2 + words, 1), argv[3 + words]);
     if (verb == "blas" && argc == 7)

@@ -41,8 +41,8 @@ static char *temporary(const char *text)
     return path;
 }
 
-// The contract: the same columns, then predicted_us, band and bound, good to 1e-9.
-static void csv_in_gives_csv_out_with_three_more_columns(void **state)
+// The contract: the same columns, then regime, predicted_us, band and bound, good to 1e-9.
+static void csv_in_gives_csv_out_with_four_more_columns(void **state)
 {
     char *file = temporary(""), *text;
     unlink(file); // a link: the data's own path may hold blanks, which `run` splits at
@@ -52,7 +52,7 @@ static void csv_in_gives_csv_out_with_three_more_columns(void **state)
     struct csv in = table_read("conformance_ws_persistent.csv"), out;
     struct error err;
     assert_int_equal(csv_parse(&out, text, strlen(text), "out", &err), 0);
-    assert_int_equal(out.columns, in.columns + 3);
+    assert_int_equal(out.columns, in.columns + 4);
     assert_int_equal(out.count, in.count);
     for (size_t row = 0; row < in.count; row++) {
         for (size_t c = 0; c < in.columns; c++)
@@ -60,6 +60,7 @@ static void csv_in_gives_csv_out_with_three_more_columns(void **state)
         assert_true(close_to(table_number(&out, row, "predicted_us"),
                              table_number(&in, row, "runtime_us_l2hit_0"), 1e-12));
         assert_true(table_has(&out, row, "bound"));
+        assert_string_equal(table_text(&out, row, "regime"), "stream"); // nobody says another
     }
     csv_free(&in);
     csv_free(&out);
@@ -103,8 +104,12 @@ static void a_regime_is_of_the_text_an_option_or_a_column(void **state)
 {
     const char *const shape = "256x7168x2048:bf16";
     char *option = xprintf("--regime dirty %s", shape), *text = xprintf("%s:dirty", shape);
-    double cold = predicted_us(shape), dirty = predicted_us(text);
-    assert_true(dirty > cold);
+    double usual = predicted_us(shape), dirty = predicted_us(text);
+    assert_true(usual == predicted_us("256x7168x2048:bf16:stream")); // as a gate measures
+    assert_true(usual < predicted_us("256x7168x2048:bf16:cold"));
+    assert_true(predicted_us("--warm 256x7168x2048:bf16") ==
+                predicted_us("--warm --regime cold 256x7168x2048:bf16"));
+    assert_true(dirty > usual);
     assert_true(predicted_us(option) == dirty);
     char *file = temporary("m,n,k,in_dtype,regime\n256,7168,2048,bf16,dirty\n");
     char *csv = xprintf("--regime warm --csv %s", file); // a row that says its own keeps it
@@ -122,7 +127,7 @@ static void a_launch_is_left_out_by_an_option_or_a_column(void **state)
     char *csv = xprintf("--csv %s", file);
     double without = predicted_us("--no-launch 256x7168x2048:bf16");
     assert_true(predicted_us(csv) == without);
-    double launch_us = predicted_us("256x7168x2048:bf16") - without;
+    double launch_us = predicted_us("256x7168x2048:bf16:cold") - without;
     assert_true(launch_us > 2.7 && launch_us < 2.8);
     unlink(file);
     free(file);
@@ -281,7 +286,7 @@ static void what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text(void 
     char *text;
     assert_int_equal(run(&command_predict, "predict --format=csv S=4096,H=128:bf16", &text),
                      CONCLUDE_OK);
-    assert_non_null(strstr(text, "\"H=128,S=4096:bf16-bf16\",,,infeasible: no model"));
+    assert_non_null(strstr(text, "\"H=128,S=4096:bf16-bf16\",stream,,,infeasible: no model"));
     free(text);
     char *file = temporary("problem\n8192x4096x7168:fp8:contiguous4/30\n\"S=1,H=2\"\n");
     char *line = xprintf("predict --model sol --csv %s", file);
@@ -300,7 +305,7 @@ static void an_infeasible_row_says_why_and_has_no_time(void **state)
         temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
     char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file), *text;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
-    assert_non_null(strstr(text, "64,64,64,fp16,4096,64,,,infeasible: "));
+    assert_non_null(strstr(text, "64,64,64,fp16,4096,64,stream,,,infeasible: "));
     free(text);
     free(line);
     unlink(file);
@@ -385,7 +390,7 @@ static void explanation_names_the_whole_problem(void **state)
                                            "8192x2048x2048:bf16-bf16:tn:contiguous32/zipf"};
     for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
         char *line = xprintf("predict --explain %s", problems[i]), *text;
-        char *expected = xprintf("\nPROBLEM %s\n", problems[i]);
+        char *expected = xprintf("\nPROBLEM %s:stream\n", problems[i]);
         assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
         assert_non_null(strstr(text, expected));
         free(text);
@@ -530,7 +535,7 @@ static void seed_4s_times_are_met_on_a_b200(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_in_gives_csv_out_with_three_more_columns),
+        cmocka_unit_test(csv_in_gives_csv_out_with_four_more_columns),
         cmocka_unit_test(every_word_of_a_prediction_is_in_help),
         cmocka_unit_test(seed_4s_times_are_met_on_a_b200),
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),

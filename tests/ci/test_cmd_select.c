@@ -27,12 +27,39 @@ static int tear_down(void **state)
 
 static void the_choice_and_the_models_are_both_said(void **state)
 {
-    PLUMB_EXPECT(&outcome, "/tmp", 0, "16x16x16:fp32 tries takes second, the model alone first\n",
+    PLUMB_EXPECT(&outcome, "/tmp", 0,
+                 "16x16x16:fp32 tries takes second in the regime cold, the model alone first\n",
                  "select", "--trial", library, "--device", "host", "--kernel", "tries",
                  "16x16x16:fp32");
     PLUMB_EXPECT(&outcome, "/tmp", 0, "\"choice\":\"second\",\"model_alone\":\"first\"", "select",
                  "--trial", library, "--device", "host", "--kernel", "tries", "--format", "json",
                  "16x16x16:fp32");
+}
+
+// The library is told in prepare() and in launch(), by an option or by the problem itself.
+static void what_is_tried_is_tried_in_the_regime_that_is_measured(void **state)
+{
+    PLUMB_EXPECT(&outcome, "/tmp", 0, "tries takes third in the regime warm, the model alone first",
+                 "select", "--trial", library, "--device", "host", "--kernel", "tries", "--regime",
+                 "warm", "16x16x16:fp32");
+    PLUMB_EXPECT(&outcome, "/tmp", 0,
+                 "\"regime\":\"warm\",\"kernel\":\"tries\",\"state\":\"ok\",\"choice\":\"third\"",
+                 "select", "--trial", library, "--device", "host", "--kernel", "tries", "--format",
+                 "json", "16x16x16:fp32:warm");
+}
+
+// Where nobody says the regime, it is the one that a gate measures in.
+static void a_choice_is_of_the_regime_that_a_gate_measures(void **state)
+{
+    PLUMB_EXPECT(&outcome, "/tmp", 0,
+                 "tile 128x256x64 group 16 stages 3 threads 384 cluster 2x1 "
+                 "regime stream predicted_us",
+                 "select", "--gpu", "h200-sxm", "--model", "hopper", "4096x4096x4096:bf16");
+    PLUMB_EXPECT(&outcome, "/tmp", 0, " regime cold predicted_us", "select", "--gpu", "h200-sxm",
+                 "--model", "hopper", "4096x4096x4096:bf16:cold");
+    PLUMB_EXPECT(&outcome, "/tmp", 0, "\"regime\":\"dirty\"", "select", "--gpu", "h200-sxm",
+                 "--model", "hopper", "--regime", "dirty", "--format", "json",
+                 "4096x4096x4096:bf16");
 }
 
 static void what_cannot_be_timed_says_why(void **state)
@@ -50,6 +77,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_choice_and_the_models_are_both_said),
+        cmocka_unit_test(what_is_tried_is_tried_in_the_regime_that_is_measured),
+        cmocka_unit_test(a_choice_is_of_the_regime_that_a_gate_measures),
         cmocka_unit_test(what_cannot_be_timed_says_why),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

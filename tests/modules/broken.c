@@ -212,15 +212,23 @@ static int prepare_counts(const struct plumb_args *args, void *stream, const cha
     return pin && strncmp(pin, "choice", 6) != 0;
 }
 
-// Another than a model would have, as a selector that tries.
+// Another than a model would have, and in each regime another, as a selector that tries.
+static int32_t tried_in;
 static int prepare_tries(const struct plumb_args *args, void *stream, const char *pin, char *note,
                          size_t note_size)
 {
-    (void)args;
     (void)stream;
     (void)pin;
-    snprintf(note, note_size, "second, the model alone first");
+    tried_in = args->problem.regime;
+    snprintf(note, note_size, "%s, the model alone first",
+             tried_in == PLUMB_WARM ? "third" : "second");
     return 0;
+}
+
+// Of the regime that was prepared for alone.
+static int launch_tried(const struct plumb_args *args, void *stream)
+{
+    return args->problem.regime == tried_in ? right(args, stream) : 7;
 }
 
 // Notes where its matrices are, and reproduces that only there.
@@ -252,7 +260,7 @@ static const struct plumb_kernel kernels[] = {
     {.name = "unprepared", .supports = any, .prepare = prepare_fails, .launch = right},
     {.name = "once", .supports = any, .prepare = prepare_once, .launch = right},
     {.name = "where", .supports = any, .prepare = prepare_where, .launch = right},
-    {.name = "tries", .supports = any, .prepare = prepare_tries, .launch = right},
+    {.name = "tries", .supports = any, .prepare = prepare_tries, .launch = launch_tried},
     {.name = "chooses", .supports = any, .prepare = prepare_counts, .launch = right},
 };
 

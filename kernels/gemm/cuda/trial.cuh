@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trial: ways to do one problem, timed in turn on the operands that are there. Each launch finds
-// L2 full of clean lines that are not the operands', as one that is timed cold does. Which of two
-// ways is faster depends on that for small problems: several of 20 % and more exchange places where
-// operands are warm. A round is queued whole while the stream is held, for the host queues a small
-// kernel more slowly than the device runs it, and such times would be the host's.
+// A trial: ways to do one problem, timed in turn on the operands that are there, in the regime that
+// the problem says. Which of two ways is faster depends on that for small problems: several of 20 %
+// and more exchange places where operands are warm, or where launches follow each other.
+//     cold, isolated   each launch finds L2 full of clean lines that are not the operands';
+//                      isolated, the device has rested, too
+//     dirty            full of lines to write back
+//     activations      full of other lines, and then A and C are read
+//     warm             the same launch came just before
+//     stream           launches without a pause, each on other copies of the operands, so many that
+//                      twice L2 lies between two launches on one; a few of a way are timed together
+// A round is queued whole while the stream is held, for the host queues a small kernel more slowly
+// than the device runs it, and such times would be the host's.
 //
 // A way that is clearly behind is not launched again, so that there are more rounds for those that
 // are near each other.
@@ -19,9 +26,15 @@
 #include <atomic>
 #include <chrono>
 
+#include "../../kernel.h"
+
 constexpr int tried_most = 32, trial_rounds = 12, rounds_of_all = 3;
 constexpr double sweep_us = 50, clearly_behind = 1.03;
 constexpr int sweep_blocks = 1056, sweep_threads = 256;
+constexpr double together_us = 100; // of a stream, that are timed together
+constexpr int together_most = 6, copies_most = 128;
+constexpr size_t copy_align = 256;
+constexpr uint64_t rest_ns = 15000;
 
 struct trial_terms {
     int count;          // of ways, at most tried_most
@@ -40,6 +53,15 @@ static __global__ void __launch_bounds__(sweep_threads) read_all(const uint4 *fr
         all ^= v.x ^ v.y ^ v.z ^ v.w;
     }
     asm volatile("" ::"r"(all)); // so that it is read
+}
+
+static __global__ void rest()
+{
+    uint64_t begun, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begun));
+    do
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    while (now - begun < rest_ns);
 }
 
 // The times of one way, in rising order. One that cannot be launched has none.
@@ -63,8 +85,12 @@ struct way_times {
 
 struct trial {
     cudaStream_t stream;
-    void *lines; // twice L2
+    const plumb_args *args;
+    size_t part[3]; // bytes of A, B and C
+    char *lines;    // twice L2; in a stream copies of the operands
     size_t bytes;
+    int copies, next; // that there are beside the operands, and which is met next
+    int together;     // launches of a way that are timed together
     cudaEvent_t from[tried_most], to[tried_most];
     way_times times[tried_most];
     std::atomic<bool> go;
@@ -91,6 +117,65 @@ static int close_trial(trial *t, int ways, int code)
     return code;
 }
 
+// Bytes of so many elements, which fill no half of one.
+static size_t bytes_of(int32_t type, int64_t count)
+{
+    const int bits = type == PLUMB_FP64                          ? 64
+                     : type <= PLUMB_TF32 || type == PLUMB_INT32 ? 32
+                     : type <= PLUMB_FP16                        ? 16
+                     : type == PLUMB_E2M1                        ? 4
+                                                                 : 8;
+    return (size_t)count * bits / 8;
+}
+
+static void measure_operands(trial *t)
+{
+    const plumb_problem &p = t->args->problem;
+    const int64_t weights = p.epilogue == PLUMB_DUAL_SILU ? 2 : 1;
+    t->part[0] = bytes_of(p.in_type, p.m * p.k * p.batch);
+    t->part[1] = bytes_of(p.in_type, p.n * p.k * p.batch * weights);
+    t->part[2] = bytes_of(p.out_type, p.m * p.n * p.batch);
+}
+
+// The operands of copy `which`; 0: those that are there.
+static plumb_args operands_of(const trial *t, int which)
+{
+    plumb_args args = *t->args;
+    char *at = t->lines;
+    char *places[3];
+    for (int copy = 1; copy <= which; ++copy)
+        for (int i = 0; i < 3; ++i) {
+            places[i] = at;
+            at += (t->part[i] + copy_align - 1) / copy_align * copy_align;
+        }
+    if (which > 0) {
+        args.a = places[0];
+        args.b = places[1];
+        args.c = places[2];
+    }
+    return args;
+}
+
+// As many copies as there is room for; none where the operands alone are as large.
+static int copy_operands(trial *t)
+{
+    size_t each = 0;
+    for (const size_t part : t->part)
+        each += (part + copy_align - 1) / copy_align * copy_align;
+    const size_t room = t->bytes / each;
+    t->copies = room < copies_most ? (int)room : copies_most;
+    int code = 0;
+    for (int copy = 1; copy <= t->copies && !code; ++copy) {
+        const plumb_args to = operands_of(t, copy);
+        code = cudaMemcpyAsync(const_cast<void *>(to.a), t->args->a, t->part[0],
+                               cudaMemcpyDeviceToDevice, t->stream);
+        if (!code)
+            code = cudaMemcpyAsync(const_cast<void *>(to.b), t->args->b, t->part[1],
+                                   cudaMemcpyDeviceToDevice, t->stream);
+    }
+    return code;
+}
+
 static int open_trial(trial *t, int ways)
 {
     int device = 0, l2 = 0, code = cudaGetDevice(&device);
@@ -104,7 +189,30 @@ static int open_trial(trial *t, int ways)
         if (!code)
             code = cudaEventCreate(&t->to[i]);
     }
-    return code ? code : cudaMemsetAsync(t->lines, 0, t->bytes, t->stream);
+    if (!code)
+        code = cudaMemsetAsync(t->lines, 0, t->bytes, t->stream);
+    measure_operands(t);
+    return code || t->args->problem.regime != PLUMB_STREAM ? code : copy_operands(t);
+}
+
+// Launches of a stream that are timed together where one takes so long; not known: one.
+static int together_at(double us)
+{
+    const double wanted = us > 0 ? ceil(together_us / us) : 1;
+    return wanted < together_most ? (int)wanted : together_most;
+}
+
+// Launches before those. Where only one is timed, another way's came before it.
+static int runup_of(const trial *t)
+{
+    return t->together > 1 ? 2 : 0;
+}
+
+// What a way takes in a round, where one launch takes so long.
+static double turn_us(const trial *t, double us)
+{
+    return us * (t->together + runup_of(t)) +
+           (t->args->problem.regime == PLUMB_STREAM ? 0 : sweep_us);
 }
 
 static int fastest_of(const way_times *times, int count)
@@ -116,33 +224,82 @@ static int fastest_of(const way_times *times, int count)
     return best;
 }
 
-// Queues the ways that are still in it, each behind a sweep of L2. launch(i) queues way i.
+static void sweep(const trial *t, const void *from, size_t bytes)
+{
+    read_all<<<sweep_blocks, sweep_threads, 0, t->stream>>>(static_cast<const uint4 *>(from),
+                                                            bytes / sizeof(uint4));
+}
+
+template <class launcher> static int queue_some(trial *t, int way, int count, launcher launch)
+{
+    int code = 0;
+    for (int i = 0; i < count && !code; ++i) {
+        const plumb_args on = operands_of(t, t->next++ % (t->copies + 1));
+        code = launch(way, &on);
+    }
+    return code;
+}
+
+// What comes before launches that are timed.
+template <class launcher> static int approach(trial *t, int way, launcher launch)
+{
+    const plumb_args *args = t->args;
+    switch (args->problem.regime) {
+    case PLUMB_STREAM:
+        return queue_some(t, way, runup_of(t), launch);
+    case PLUMB_WARM:
+        return launch(way, args);
+    case PLUMB_DIRTY:
+        return cudaMemsetAsync(t->lines, 1, t->bytes, t->stream);
+    case PLUMB_ACTIVATIONS:
+        sweep(t, t->lines, t->bytes);
+        sweep(t, args->a, t->part[0]);
+        sweep(t, args->c, t->part[2]);
+        return 0;
+    default:
+        sweep(t, t->lines, t->bytes);
+        if (args->problem.regime == PLUMB_ISOLATED)
+            rest<<<1, 1, 0, t->stream>>>();
+        return 0;
+    }
+}
+
+// Queues one way: what comes before, and what is timed. A way that cannot be launched is left out.
+template <class launcher> static int queue_way(trial *t, int i, launcher launch)
+{
+    way_times &times = t->times[i];
+    times.fails = approach(t, i, launch) != 0;
+    const int from = cudaEventRecord(t->from[i], t->stream);
+    if (!times.fails)
+        times.fails = queue_some(t, i, t->together, launch) != 0;
+    if (times.fails)
+        cudaGetLastError();
+    times.queued = !times.fails;
+    const int to = cudaEventRecord(t->to[i], t->stream);
+    return from ? from : to;
+}
+
+// Queues the ways that are still in it. launch(i, args) queues way i on the operands of args.
 template <class launcher> static int queue_round(trial *t, int round, int ways, launcher launch)
 {
     const double least = t->times[fastest_of(t->times, ways)].median();
     int code = 0;
     for (int turn = 0; turn < ways && !code; ++turn) {
         const int i = (round + turn) % ways;
-        way_times &times = t->times[i];
-        if (times.fails || (round >= rounds_of_all && times.median() > clearly_behind * least))
-            continue;
-        read_all<<<sweep_blocks, sweep_threads, 0, t->stream>>>(
-            static_cast<const uint4 *>(t->lines), t->bytes / sizeof(uint4));
-        code = cudaEventRecord(t->from[i], t->stream);
-        times.fails = launch(i) != 0;
-        if (times.fails)
-            cudaGetLastError();
-        if (!code)
-            code = cudaEventRecord(t->to[i], t->stream);
-        times.queued = !times.fails;
+        const way_times &times = t->times[i];
+        if (!times.fails && (round < rounds_of_all || times.median() <= clearly_behind * least))
+            code = queue_way(t, i, launch);
     }
     return code;
 }
 
-// One round. The first loads the ways' code, so it is neither held nor kept.
+// One round. The first loads the ways' code, so it is neither held nor kept nor counted. A stream's
+// second tells how many of its launches are timed together.
 template <class launcher>
 static int time_round(double *spent_us, trial *t, int round, int ways, launcher launch)
 {
+    const bool stream = t->args->problem.regime == PLUMB_STREAM, kept = round > (stream ? 1 : 0);
+    double least_us = INFINITY;
     t->go = round == 0;
     int code = cudaLaunchHostFunc(t->stream, hold_back, &t->go);
     if (!code)
@@ -155,29 +312,41 @@ static int time_round(double *spent_us, trial *t, int round, int ways, launcher 
             continue;
         t->times[i].queued = false;
         code = cudaEventElapsedTime(&ms, t->from[i], t->to[i]);
-        *spent_us += 1e3 * ms + sweep_us;
-        if (round > 0)
-            t->times[i].add(1e3 * ms);
+        const double us = 1e3 * ms / t->together;
+        least_us = us < least_us ? us : least_us;
+        *spent_us += round > 0 ? turn_us(t, us) : 0;
+        if (kept)
+            t->times[i].add(us);
     }
+    if (stream && round == 1)
+        t->together = together_at(least_us);
     return code ? code : ran;
 }
 
 // Sets *best to the fastest way: as many ways in as many rounds as there is time for. Nothing is
 // tried, and the first is the best, where there is no time for two ways in three rounds.
 template <class launcher>
-static int try_out(int *best, const trial_terms &terms, cudaStream_t stream, launcher launch)
+static int try_out(int *best, const trial_terms &terms, const plumb_args *args, cudaStream_t stream,
+                   launcher launch)
 {
-    const int turns = (int)(terms.limit_us / (terms.expected_us + sweep_us));
+    trial t = {};
+    t.stream = stream;
+    t.args = args;
+    t.together = args->problem.regime == PLUMB_STREAM ? together_at(terms.expected_us) : 1;
+    const int turns = (int)(terms.limit_us / turn_us(&t, terms.expected_us));
     const int most = turns / rounds_of_all, ways = most < terms.count ? most : terms.count;
-    double spent_us = 0;
+    double spent_us = 0, last_us = 0;
     *best = 0;
     if (ways < 2)
         return 0;
-    trial t = {};
-    t.stream = stream;
+    t.together = 1;
     int code = open_trial(&t, ways);
-    for (int round = 0; round < trial_rounds && spent_us < terms.limit_us && !code; ++round)
+    for (int round = 0; round < trial_rounds && spent_us + last_us <= terms.limit_us && !code;
+         ++round) {
+        const double before_us = spent_us;
         code = time_round(&spent_us, &t, round, ways, launch);
+        last_us = spent_us - before_us;
+    }
     const int fastest = fastest_of(t.times, ways);
     if (!code && t.times[fastest].fails)
         code = cudaErrorInvalidValue;

@@ -8,11 +8,11 @@
 // module: select_bf16_dual     -DTYPE=bf16 -DTABLE=bf16_dual -DNAME="select-bf16-dual"
 //
 // Selector kernels: one name, a table of configurations with their costs (rows.cuh), and a choice
-// for each problem. The cost model (cost.h) ranks the configurations. Where prepare() finds the
-// operands in the device's memory it tries the first of the ranking on them (../trial.cuh) and
-// keeps the fastest; where it may not, as in the process that records, the first of the ranking is
-// the choice. A pin decides without either, so that a record, a replay and a later run have the
-// code of the run that the note is of.
+// for each problem in each regime. The cost model (cost.h) ranks the configurations. Where
+// prepare() finds the operands in the device's memory it tries the first of the ranking on them, in
+// the regime of the problem (../trial.cuh), and keeps the fastest; where it may not, as in the
+// process that records, the first of the ranking is the choice. A pin decides without either, so
+// that a record, a replay and a later run have the code of the run that the note is of.
 //
 // A K that no configuration takes is padded first (odd_k/padding.cuh), or read as it is: at m = 1
 // (odd_k/gemv.cuh), where K is short (odd_k/short_k.cuh; odd_k/tiny_k.cuh, whatever K's multiple),
@@ -76,6 +76,11 @@ static const plumb_args *plain_of(const arguments *args)
 {
     return &args->args;
 }
+static arguments with(arguments args, const plumb_args &plain)
+{
+    args.args = plain;
+    return args;
+}
 #else
 using question = plumb_problem;
 using arguments = plumb_args;
@@ -94,6 +99,10 @@ static const plumb_kernel &kernel_of(const row_type &row)
 static const plumb_args *plain_of(const arguments *args)
 {
     return args;
+}
+static const arguments &with(const arguments &, const plumb_args &plain)
+{
+    return plain;
 }
 #endif
 
@@ -311,8 +320,10 @@ static int prepare(const arguments *args, void *stream, const char *pin, char *n
     } else if (known.count > 1 && is_in_memory(plain_of(args))) {
         int fastest = 0;
         code = try_out(&fastest, {known.count, known.all[known.count - 1].us, 20e3, 0.99},
-                       (cudaStream_t)stream,
-                       [&](int i) { return launch_way(known.all[i], args, stream); });
+                       plain_of(args), (cudaStream_t)stream, [&](int i, const plumb_args *on) {
+                           const arguments there = with(*args, *on);
+                           return launch_way(known.all[i], &there, stream);
+                       });
         best = known.all[fastest];
     }
     if (code)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuBLASLt as a kernel: the best of all algorithms that its heuristics return, found once per
-// problem by timing each cold, and then frozen. It is the reference to beat and a control.
+// problem and regime by timing each in that regime, and then frozen. It is the reference to beat
+// and a control.
 //
 // The note names the library's version and the algorithm, and holds the algorithm itself (64 opaque
 // bytes that the library documents as storable for one version), so that a pin reproduces it.
@@ -168,7 +169,8 @@ static struct choice *find_choice(struct cublaslt_state *s, const struct plumb_p
     return nullptr;
 }
 
-// Tries them all. Sets *best to the fastest's index, which is the choice.
+// Tries them all, in the regime of the problem. Sets *best to the fastest's index, which is the
+// choice.
 static int choose_of(int *best, const struct cublaslt_state *s, struct choice *c,
                      const cublasLtMatmulHeuristicResult_t *results, int count,
                      const struct plumb_args *args, cudaStream_t stream)
@@ -176,10 +178,11 @@ static int choose_of(int *best, const struct cublaslt_state *s, struct choice *c
     *best = 0;
     if (count == 0)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    const int code = try_out(best, {count, 0, trial_us, 1}, stream, [&](int i) {
-        c->algorithm = results[i].algo;
-        return run(s, c, args, stream);
-    });
+    const int code =
+        try_out(best, {count, 0, trial_us, 1}, args, stream, [&](int i, const plumb_args *on) {
+            c->algorithm = results[i].algo;
+            return run(s, c, on, stream);
+        });
     c->algorithm = results[*best].algo;
     return code;
 }
