@@ -648,7 +648,8 @@ const struct command command_predict = {
     .doc =
         "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file; "
         "other "
-        "columns are passed through. Adds the columns regime (that of a gate, stream, where neither "
+        "columns are passed through. Adds the columns regime (that of a gate, stream, where "
+        "neither "
         "a row nor --regime nor --warm says how launches meet the device), predicted_us, band (one "
         "sigma of log(measured / predicted), where the model knows it) and bound, and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
