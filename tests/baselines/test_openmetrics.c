@@ -65,8 +65,8 @@ static void an_export_is_read_by_prometheus_own_parser(void **state)
         "bbbbbbb,other.kernel,2x3x4:bf16,1e9,200,,d,\n";
     static const char *const wanted[] = {
         "plumb_time_seconds gauge seconds 2 True\n",
-        "  plumb_time_seconds 7e-09 {\"device\": \"a\\\"\\\\b\", \"device_name\": \"G{P}U, "
-        "of\\ntwo lines = \\u00e4\"",
+        ("  plumb_time_seconds 7e-09 {\"device\": \"a\\\"\\\\b\", \"device_name\": \"G{P}U, "
+         "of\\ntwo lines = \\u00e4\""),
         "  plumb_time_seconds 1.0 {\"device\": \"d\", ",
         "\"kernel\": \"other.kernel\", \"problem\": \"2x3x4:bf16-bf16:tn\"}\n",
         "plumb_predicted_time_seconds gauge seconds 0 True\n",

@@ -79,8 +79,8 @@ static void table_2_of_seed_1_is_one_command(void **state)
                                     A6000 "table2.csv", NULL},
               0);
     static const char *const lines[] = {
-        "256x256x256 tile 128x128x64 depth 3 ticks 8188 wait 6080 predicted_us 8.188 "
-        "measured_us 8.79698 error -6.92 %\n",
+        ("256x256x256 tile 128x128x64 depth 3 ticks 8188 wait 6080 predicted_us 8.188 "
+         "measured_us 8.79698 error -6.92 %\n"),
         "1024x1024x512 tile 128x64x64 depth 3 ticks 23736 ",
         "predicted_us 41.816 measured_us 41.8747",
         "\n36 measured rows: predicted times are 4.85 % off in the mean, 17.47 % at most\n"};

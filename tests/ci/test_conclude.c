@@ -179,8 +179,8 @@ static void a_headline_has_few_words_whatever_came_out(void **state)
 {
     static const char *const reasons[] = {"why",
                                           "a b c d e f g h i j k l m n o p q r s t u v w x y z",
-                                          "c 4096x7168x2048:bf16 slower: +7.18 % (95 % interval "
-                                          "6.9 to 7.4), 128 pairs in 2 processes"};
+                                          ("c 4096x7168x2048:bf16 slower: +7.18 % (95 % interval "
+                                           "6.9 to 7.4), 128 pairs in 2 processes")};
     static const char *const away[] = {"", "; nothing was measured on cuda",
                                        " (only kernels 'a b c', problems 'd e f g h')"};
     const struct policy_gate gate = {0};

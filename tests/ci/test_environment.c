@@ -101,8 +101,8 @@ static void few_descriptors_end_a_command_or_do_not_and_spoil_no_store(void **st
 {
     static const char *const commands[] = {
         "exec $PLUMB $GATE --store $STORE",
-        "exec $PLUMB run --quiet --policy $HERE/policy.cfg --bench $BENCH --sandbox off --cache "
-        "$HERE/cache --store $STORE $HEAD~1..$HEAD",
+        ("exec $PLUMB run --quiet --policy $HERE/policy.cfg --bench $BENCH --sandbox off --cache "
+         "$HERE/cache --store $STORE $HEAD~1..$HEAD"),
         "exec $PLUMB store merge --store $STORE $STORE.kept",
     };
     (void)state;

@@ -186,7 +186,7 @@ static void json_has_the_rows_of_the_table_and_members_that_help_names(void **st
         // What disturbs the machine, and so doctor's answer, may come and go.
         const bool alike = codes[0] == codes[1] || strcmp(cases[i].command, "doctor") == 0;
         if (!alike || rows->count != expected)
-            fail_msg("%s: exit %d and %d, %zu rows for the table's %zu:\n%s\n%s", cases[i].command,
+            fail_msg("%s: exit %d and %d, %u rows for the table's %zu:\n%s\n%s", cases[i].command,
                      codes[0], codes[1], rows->count, expected, texts[0], texts[1]);
         documented(answer, texts[2], cases[i].command, cases[i].foreign ? 0 : 8);
         for (size_t k = 0; k < ARRAY_COUNT(texts); k++)

@@ -41,8 +41,8 @@ static void settled_links_are_not_read_again(void **state)
 static void what_is_damaged_or_of_another_maker_is_made_anew(void **state)
 {
     static const char *const damages[] = {
-        "UPDATE settled_links SET maker = 'other'; " // and what it says is no more so
-        "UPDATE links SET log_evidence = -log_evidence WHERE link_key < 2000",
+        ("UPDATE settled_links SET maker = 'other'; " // and what it says is no more so
+         "UPDATE links SET log_evidence = -log_evidence WHERE link_key < 2000"),
         "UPDATE settled_links SET settled = substr(settled, 1, 4000)",
         "UPDATE settled_links SET settled = x''",
         "DELETE FROM settled_stretches WHERE stretch = 0",

@@ -100,8 +100,8 @@ static void test_other_names_are_no_rows(void **state)
                                         "int8-128x256-w2x1-c2x1-s4-e2-m16-coop",
                                         "bf16-128x256x2-w2x1-c2x1-s4-e2-m16-coop",
                                         "bf16-128x256-w2x1-c2x1-s4-e2-m16-amodethatistoolong",
-                                        "bf16-128x256-w2x1-c2x1-s4-e2-m16-coop-and-a-name-that-is-"
-                                        "longer-than-any-row-can-be"};
+                                        ("bf16-128x256-w2x1-c2x1-s4-e2-m16-coop-and-a-name-that-is-"
+                                         "longer-than-any-row-can-be")};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct sweep_row row;
         assert_false(sweep_row_parse(&row, names[i]));

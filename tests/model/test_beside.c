@@ -54,8 +54,8 @@ static void what_is_no_such_text_has_no_looks(void **state)
         "stream <b>",
         "stream ok 0 0 0 8,",
         "stream wrong, isolated ok 0 0 0",
-        "stream wrong, stream wrong, stream wrong, stream wrong, stream wrong, stream wrong, "
-        "stream wrong",
+        ("stream wrong, stream wrong, stream wrong, stream wrong, stream wrong, stream wrong, "
+         "stream wrong"),
     };
     struct beside back[REGIMES];
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++)

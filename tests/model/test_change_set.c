@@ -76,9 +76,9 @@ static void sets_and_sizes_hold_the_truth(void **state)
     print_message("of %zu sets %zu hold the step, %zu sizes; of %zu single ones %zu\n", found, held,
                   sized, one, right);
     assert_true(found > DRAWS);
-    assert_true(held >= 0.95 * (double)found);
-    assert_true(sized >= 0.93 * (double)found);
-    assert_true(right >= 0.9 * (double)one);
+    assert_true((double)held >= 0.95 * (double)found);
+    assert_true((double)sized >= 0.93 * (double)found);
+    assert_true((double)right >= 0.9 * (double)one);
 }
 
 static void more_past_hides_no_step_among_the_newest(void **state)
