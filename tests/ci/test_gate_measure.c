@@ -156,12 +156,15 @@ static void a_library_that_does_not_build_takes_no_other_with_it(void **state)
 
 static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 {
-    char head[OBJECT_ID_TEXT];
+    char head[OBJECT_ID_TEXT], *at = xprintf("%s.journal", fake.bench.program);
     write_policy("\tself-test = 0\n");
     commit(head, "killed", base, names, 3);
     // hang-close hangs when it has decided, after the three before it. An alarm is raised sooner
     // than "same" is said, but none of them is confirmed by then.
-    gate(head, 4);
+    plumb_mark = (struct plumb_mark){at, "close hang-close"};
+    gate(head, 1);
+    plumb_mark = (struct plumb_mark){0};
+    free(at);
     assert_int_equal(fake.outcome.code, -1);
     assert_int_equal(times("close good-"), 3);
     assert_int_equal(times("close hang-close"), 1);

@@ -2,9 +2,11 @@
 //
 // Runs the built program as a user would, and keeps what it said.
 #include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 uint64_t plumb_file_limit;
+struct plumb_mark plumb_mark;
 
 static double now_s(void)
 {
@@ -54,6 +57,14 @@ static void read_end(struct plumb_outcome *out, const char *log)
     fclose(file);
 }
 
+static bool is_marked(void)
+{
+    char *text = helper_read(plumb_mark.path, NULL);
+    const bool marked = strstr(text, plumb_mark.text);
+    free(text);
+    return marked;
+}
+
 void plumb_run(struct plumb_outcome *out, const char *directory, const char *const *argv,
                double kill_after_s)
 {
@@ -62,17 +73,20 @@ void plumb_run(struct plumb_outcome *out, const char *directory, const char *con
     if (fd < 0)
         abort();
     close(fd);
-    double start = now_s();
+    const double start = now_s();
     pid_t pid = fork();
     if (pid < 0)
         abort();
     if (pid == 0)
         become(directory, argv, log);
     bool killed = false;
+    double since = plumb_mark.path ? INFINITY : start;
     while (waitpid(pid, &status, kill_after_s > 0 ? WNOHANG : 0) == 0) {
         const struct timespec pause = {.tv_nsec = 1000000};
         nanosleep(&pause, NULL);
-        if (!killed && now_s() - start > kill_after_s) {
+        if (isinf(since) && is_marked())
+            since = now_s();
+        if (!killed && now_s() - since > kill_after_s) {
             kill(pid, SIGKILL);
             killed = true;
         }

@@ -17,6 +17,11 @@ struct plumb_outcome {
 // Limits of the next plumb_run: the largest file it may write (a full disk), 0 = none.
 extern uint64_t plumb_file_limit;
 
+// The time before plumb_run's kill begins when the file has this text; path NULL: at the start.
+extern struct plumb_mark {
+    const char *path, *text;
+} plumb_mark;
+
 // argv[0] is the command ("gate"); ends with NULL. kill_after_s > 0: SIGKILL to plumb alone (not
 // its children) after that time, as `kill -9` would.
 void plumb_run(struct plumb_outcome *out, const char *directory, const char *const *argv,
