@@ -118,13 +118,6 @@ int content_series(int64_t *key, struct store *store, const struct series *serie
                             CELLS(INT(kernel), INT(problem), KEY(device)));
 }
 
-int content_model(int64_t *key, struct store *store, const char *name, const char *version,
-                  struct error *err)
-{
-    return statement_key_of(key, store, err, SQL_FIND_MODEL, 2, SQL_ADD_MODEL,
-                            CELLS(TEXT(name), TEXT(version)));
-}
-
 int content_find_series(int64_t *key, struct store *store, const struct series *series,
                         struct error *err)
 {

@@ -19,8 +19,6 @@ int content_code(int64_t *key, struct store *store, int64_t kernel, const char *
                  const struct traits *traits, struct error *err);
 int content_series(int64_t *key, struct store *store, const struct series *series, int64_t kernel,
                    struct error *err); // the device must be known
-int content_model(int64_t *key, struct store *store, const char *name, const char *version,
-                  struct error *err);
 
 // Key 0: unknown to this store.
 int content_find_series(int64_t *key, struct store *store, const struct series *series,

@@ -532,6 +532,13 @@ static char *parts_json(const struct prediction *p)
     return text.bytes;
 }
 
+static int model_key(int64_t *key, struct store *store, const char *name, const char *version,
+                     struct error *err)
+{
+    return statement_key_of(key, store, err, SQL_FIND_MODEL, 2, SQL_ADD_MODEL,
+                            CELLS(TEXT(name), TEXT(version)));
+}
+
 // Most results of most runs reuse an earlier measurement. Its prediction was stored when it was
 // measured, and is stored again only where the model has changed since.
 static int save_prediction(struct store *store, struct place *place, const struct prediction *p,
@@ -540,7 +547,7 @@ static int save_prediction(struct store *store, struct place *place, const struc
     int64_t model, known = 0;
     if (!p->model)
         return 0;
-    if (content_model(&model, store, p->model, p->version, err))
+    if (model_key(&model, store, p->model, p->version, err))
         return -1;
     char *parts = parts_json(p);
     struct cell cells[FIELD_CELLS] = {INT(place->series), INT(place->run), INT(model), TEXT(parts)};
@@ -562,7 +569,7 @@ static int save_verdict(struct store *store, const struct place *place, const st
     int64_t model;
     if (!v->sentence)
         return 0;
-    if (content_model(&model, store, v->model, v->version, err))
+    if (model_key(&model, store, v->model, v->version, err))
         return -1;
     struct cell cells[FIELD_CELLS] = {INT(place->series), INT(place->run), INT(model),
                                       INT(time(NULL))};

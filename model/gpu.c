@@ -82,20 +82,3 @@ double gpu_flops_clk(const struct gpu *gpu, enum dtype in)
     }
     return 0;
 }
-
-double gpu_mma_sync_flops_clk(const struct gpu *gpu, enum dtype in)
-{
-    switch (in) {
-    case DTYPE_TF32:
-        return gpu->mma_sync_flops_clk_tf32.value;
-    case DTYPE_BF16:
-    case DTYPE_FP16:
-    case DTYPE_E2M1: // decoded
-        return gpu->mma_sync_flops_clk_fp16.value;
-    case DTYPE_E4M3:
-    case DTYPE_E5M2:
-        return gpu->mma_sync_flops_clk_fp8.value;
-    default:
-        return 0;
-    }
-}

@@ -95,7 +95,5 @@ void gpu_overlay(struct gpu *base, const struct gpu *over);
 
 // Dense FLOP per SM and clock for products of this element type; 0 if unknown.
 double gpu_flops_clk(const struct gpu *gpu, enum dtype in);
-// The same by mma.sync, which wgmma outruns; 0 if it is not known to differ.
-double gpu_mma_sync_flops_clk(const struct gpu *gpu, enum dtype in);
 
 #endif

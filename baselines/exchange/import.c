@@ -130,14 +130,6 @@ struct sample import_sample(double time_ns, double clock_hz, uint32_t pair)
                            .power_mw = -1};
 }
 
-void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz)
-{
-    m->samples = arena_alloc(arena, sizeof(*m->samples));
-    m->samples[0] = import_sample(time_ns, clock_hz, 0);
-    m->count = 1;
-    m->state = MEASURED_OK;
-}
-
 bool import_is_object_id(const char *text)
 {
     size_t length = strlen(text);

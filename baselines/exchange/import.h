@@ -90,8 +90,6 @@ void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count
 
 // A sample of which only the time is known, and the clock (0: not that either).
 struct sample import_sample(double time_ns, double clock_hz, uint32_t pair);
-// The one sample that stands for a measurement whose samples are not there.
-void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz);
 
 bool import_is_object_id(const char *text); // 7 to 64 lower-case hexadecimal digits
 bool import_is_code(const char *text);      // one word of at most 64 bytes; none is fine

@@ -205,6 +205,15 @@ static int begin_run(struct import *in, const struct table *table, size_t from, 
     return import_begin(in, uid, err);
 }
 
+// The one sample that stands for a measurement whose samples are not there.
+static void stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz)
+{
+    m->samples = arena_alloc(arena, sizeof(*m->samples));
+    m->samples[0] = import_sample(time_ns, clock_hz, 0);
+    m->count = 1;
+    m->state = MEASURED_OK;
+}
+
 static int read_measurement(struct measurement *out, struct import *in, const struct table *table,
                             size_t row, struct error *err)
 {
@@ -223,7 +232,7 @@ static int read_measurement(struct measurement *out, struct import *in, const st
         return refuse(in, COLUMN_clock_hz, "Hz, a number", err);
     m.regime = field(table, row, COLUMN_regime);
     if (m.state == MEASURED_OK)
-        import_stand_in(&m, &in->run.arena, time_ns, clock_hz);
+        stand_in(&m, &in->run.arena, time_ns, clock_hz);
     *out = m;
     return 0;
 }

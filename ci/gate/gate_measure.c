@@ -69,11 +69,18 @@ static size_t add_compared(struct task **order, struct task *const *compared, si
     return added;
 }
 
+// Both builds have it, here, and not as the same code: it is measured side by side, as pairs.
+static bool is_paired(const struct task *task)
+{
+    return task->base && task->head && !task->device->away &&
+           strcmp(task->base->code, task->head->code) != 0;
+}
+
 // A verdict hangs on pairs of this device.
 static bool has_pairs(const struct task_list *tasks, const struct context_device *device)
 {
     for (size_t i = 0; i < tasks->count; i++) {
-        if (tasks->items[i].device->policy == device->policy && task_is_paired(&tasks->items[i]))
+        if (tasks->items[i].device->policy == device->policy && is_paired(&tasks->items[i]))
             return true;
     }
     return false;
@@ -94,7 +101,7 @@ static int by_cost(const void *left, const void *right)
 {
     const struct task *a = *(const struct task *const *)left;
     const struct task *b = *(const struct task *const *)right;
-    const bool paired[] = {task_is_paired(a), task_is_paired(b)};
+    const bool paired[] = {is_paired(a), is_paired(b)};
     const double costs[] = {cost(a), cost(b)};
     if (paired[0] != paired[1])
         return paired[0] - paired[1];
@@ -864,7 +871,7 @@ static int gate_task(bool *wanted, struct task *task, struct measuring *measurin
         return 0;
     if (find_same_away(task, measuring, err))
         return -1;
-    if (!task_is_paired(task))
+    if (!is_paired(task))
         return gate_unpaired(task, measuring, err);
     if (gate_failing(&failing, task, measuring, err))
         return -1;

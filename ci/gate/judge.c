@@ -592,6 +592,31 @@ static bool is_news(const struct run *run, const struct result *r, const struct 
             strcmp(r->history.newest_code, r->head_code) != 0);
 }
 
+// The last link of a result of a plain run: its code beside the one before it, or beside the one of
+// its history where that has to be confirmed. Lives in the arena.
+static int last_link(struct link *out, bool *found, const struct run *run, const struct result *r,
+                     struct context *context, struct arena *arena, struct error *err)
+{
+    struct link *links;
+    size_t count = 0;
+    const char *newest = r->history.newest_code;
+    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
+    *found = false;
+    if (store_links(&links, &count, context->store, &series, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const bool asked = links[i].back == 1 || linking_confirms(run, r, context);
+        const bool before = newest[0]
+                                ? asked && !strcmp(links[i].base_code, newest)
+                                : links[i].back == 1 && !strcmp(links[i].head.id, run->head.id);
+        if (before && !strcmp(links[i].head_code, r->head_code)) {
+            *out = links[i];
+            *found = true;
+        }
+    }
+    return 0;
+}
+
 static int judge_alone(struct run *run, const struct task *task, struct context *context,
                        struct error *err)
 {
@@ -600,7 +625,7 @@ static int judge_alone(struct run *run, const struct task *task, struct context 
     struct link link;
     bool linked = false;
     if (r->head.state == MEASURED_OK && r->head_code[0] &&
-        linking_find(&link, &linked, run, r, context, &run->arena, err))
+        last_link(&link, &linked, run, r, context, &run->arena, err))
         return -1;
     if (recording_refused(&r->head)) {
         refused(run, task);

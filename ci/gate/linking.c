@@ -283,29 +283,6 @@ int linking_plan(struct linking *out, struct run *run, bool within, struct conte
     return 0;
 }
 
-int linking_find(struct link *out, bool *found, const struct run *run, const struct result *r,
-                 struct context *context, struct arena *arena, struct error *err)
-{
-    struct link *links;
-    size_t count = 0;
-    const char *newest = r->history.newest_code;
-    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
-    *found = false;
-    if (store_links(&links, &count, context->store, &series, arena, err))
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        const bool asked = links[i].back == 1 || linking_confirms(run, r, context);
-        const bool before = newest[0]
-                                ? asked && !strcmp(links[i].base_code, newest)
-                                : links[i].back == 1 && !strcmp(links[i].head.id, run->head.id);
-        if (before && !strcmp(links[i].head_code, r->head_code)) {
-            *out = links[i];
-            *found = true;
-        }
-    }
-    return 0;
-}
-
 // What can be a link: two codes that were paired. What the change itself accepts was judged too.
 static bool judged(const struct result *r)
 {

@@ -38,10 +38,6 @@ bool linking_alarms(const struct run *run, const struct result *r, const struct 
 // whole is judged.
 int linking_plan(struct linking *out, struct run *run, bool within, struct context *context,
                  struct error *err);
-// The last link of a result of a plain run: its code beside the one before it, or beside the one of
-// its history where that has to be confirmed. Lives in the arena.
-int linking_find(struct link *out, bool *found, const struct run *run, const struct result *r,
-                 struct context *context, struct arena *arena, struct error *err);
 // Keeps what a run says that ended as links: of a comparison of `what`, or of a gate (NULL). What
 // has no pairs, or one code, gives none; nor does what a toolchain other than the default has
 // built, whose codes are no steps of the history.

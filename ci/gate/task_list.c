@@ -18,12 +18,6 @@
 // What the store knows of a task: its results in a run that was interrupted, measurements of the
 // same code, and codes that crash or hang.
 
-bool task_is_paired(const struct task *task)
-{
-    return task->base && task->head && !task->device->away &&
-           strcmp(task->base->code, task->head->code) != 0;
-}
-
 void task_show(const struct task *task, struct context *context)
 {
     char problem[PROBLEM_TEXT];

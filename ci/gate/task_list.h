@@ -18,9 +18,6 @@ struct task {
     enum gate_use use;                      // of its pairs
 };
 
-// Both builds have it, here, and not as the same code: it is measured side by side, as pairs.
-bool task_is_paired(const struct task *task);
-
 // Says which series is being done.
 void task_show(const struct task *task, struct context *context);
 

@@ -422,13 +422,6 @@ static void history_remember(struct series_history *s)
         s->recent[s->recent_count++] = (float)s->stored.points[i].time_ns;
 }
 
-void history_forget(struct series_history *stored)
-{
-    stored->stored.points = NULL;
-    stored->values = NULL;
-    stored->newest.model = stored->newest.driver = stored->newest.runtime = NULL;
-}
-
 // ---- whose a change is that several series share ----
 
 struct place {

@@ -89,9 +89,6 @@ struct history_now {
 
 struct history_now history_now(const struct series_history *series);
 
-// Forgets what lives in `scratch`.
-void history_forget(struct series_history *stored);
-
 // ---- the steps of a judgement, in this order (history_kept_judge() goes through them) ----
 
 // out->stored may hold all points of the series or a stretch of them; indices count from its first.

@@ -918,6 +918,14 @@ static int load_links(struct series_history *s, struct loader *l, const struct s
     return status;
 }
 
+// Forgets what lives in `scratch`.
+static void forget(struct series_history *stored)
+{
+    stored->stored.points = NULL;
+    stored->values = NULL;
+    stored->newest.model = stored->newest.driver = stored->newest.runtime = NULL;
+}
+
 static int load_one(struct loader *l, size_t index, struct error *err)
 {
     struct history_set *set = l->all->set;
@@ -945,7 +953,7 @@ static int load_one(struct loader *l, size_t index, struct error *err)
     if (status == 0) {
         if (wanted->accuracy && history_selects(wanted, entry))
             accuracy_history_add(wanted->accuracy, s->series, &s->stored);
-        history_forget(s);
+        forget(s);
         if (set->judgements)
             set->judgements[index] = kept.judgement;
     }

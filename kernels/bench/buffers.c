@@ -633,6 +633,15 @@ static int guards_of(struct guard out[GUARDS], const struct buffers *b, uint32_t
     return count;
 }
 
+// "A"; in messages
+static const char *part_name(const struct part *part)
+{
+    static const char *const names[] = {"A",           "B",        "scales of A",
+                                        "scales of B", "bias",     "first rows",
+                                        "group rows",  "an input", "C"};
+    return names[part->use];
+}
+
 static void say_guard(char what[64], const struct guard *guard, const struct buffers *b,
                       ptrdiff_t at)
 {

@@ -10,14 +10,6 @@
 
 static const int64_t part_bytes_max = (int64_t)1 << 40;
 
-const char *part_name(const struct part *part)
-{
-    static const char *const names[] = {"A",           "B",        "scales of A",
-                                        "scales of B", "bias",     "first rows",
-                                        "group rows",  "an input", "C"};
-    return names[part->use];
-}
-
 // Two elements of e2m1 in a byte.
 static size_t bytes_of(enum dtype type, uint64_t count)
 {

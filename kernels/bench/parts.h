@@ -30,7 +30,6 @@ struct part {
     int contents; // enum inputs_contents
     float scale;  // of the contents
 };
-const char *part_name(const struct part *part); // "A"; in messages
 
 enum { PARTS_MOST = PLUMB_INPUTS };
 struct parts {

@@ -229,6 +229,32 @@ static void report_steps(struct changepoints *out, const struct segmentation *s,
     free(log_mass);
 }
 
+// Takes away those of `count` jumps that the walk and the others explain, weakest first, and
+// returns how many are left: a jump was the strongest when it was found, and others came or went
+// since.
+static size_t prune_jumps(unsigned char *starts, const double *values, size_t n, double threshold,
+                          size_t count)
+{
+    double *scores = xcalloc(n, sizeof(*scores));
+    for (bool dropped = count > 0; dropped; count -= dropped) {
+        size_t weakest = 0;
+        double least = threshold * threshold;
+        for (size_t t = 1; t < n; t++) {
+            if (!starts[t])
+                continue;
+            starts[t] = 0;
+            local_level_scores(scores, values, starts, n);
+            starts[t] = 1;
+            if (scores[t] < least)
+                least = scores[t], weakest = t;
+        }
+        dropped = weakest > 0;
+        starts[weakest] = 0;
+    }
+    free(scores);
+    return count;
+}
+
 // Starts of a level that lasts: what stands out of the wandering but is no visit.
 static size_t find_jumps(unsigned char *starts, const struct segmentation *s, const double *clean)
 {
@@ -249,7 +275,7 @@ static size_t find_jumps(unsigned char *starts, const struct segmentation *s, co
     for (j = 1; j < count; j++)
         starts[segments[j].first] = 1;
     free(segments);
-    return local_level_prune(starts, clean, s->n, jump_reach(s->n), count - 1);
+    return prune_jumps(starts, clean, s->n, jump_reach(s->n), count - 1);
 }
 
 static void report_jumps(struct changepoints *out, const struct segmentation *s,

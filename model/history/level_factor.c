@@ -73,17 +73,6 @@ double *level_at(const struct level_factor *f, double *values, size_t row, size_
            row % BLOCK;
 }
 
-void level_put_in_order(struct levels *levels)
-{
-    struct level_factor *f = levels->factor;
-    size_t plain = 0, last = levels->codes - f->hubs;
-    for (size_t code = 0; code < levels->codes; code++) {
-        const size_t at = f->hub[code] ? last++ : plain++;
-        f->at[code] = at;
-        f->code[at] = code;
-    }
-}
-
 // The link's other end if it is an unknown that comes before position p; else p.
 static size_t column_of(const struct levels *levels, size_t end, size_t p)
 {

@@ -49,9 +49,6 @@ double level_weight(const struct levels *levels, size_t link);
 // Element of the factor or of the inverse: positions, the column in the row's envelope.
 double *level_at(const struct level_factor *factor, double *values, size_t row, size_t column);
 
-// The order of the equations: hubs last.
-void level_put_in_order(struct levels *levels);
-
 // Makes room for the rows of blocks from one on. -1: they are too many.
 int level_lay_out(struct levels *levels, size_t from, struct error *err);
 

@@ -181,6 +181,18 @@ static void level_marks(struct levels *levels)
         levels->mark[i] = f->root_mark[root_of(f, i)];
 }
 
+// The order of the equations: hubs last.
+static void put_in_order(struct levels *levels)
+{
+    struct level_factor *f = levels->factor;
+    size_t plain = 0, last = levels->codes - f->hubs;
+    for (size_t code = 0; code < levels->codes; code++) {
+        const size_t at = f->hub[code] ? last++ : plain++;
+        f->at[code] = at;
+        f->code[at] = code;
+    }
+}
+
 int levels_solve(struct levels *levels, struct error *err)
 {
     struct level_factor *f = levels->factor;
@@ -188,7 +200,7 @@ int levels_solve(struct levels *levels, struct error *err)
     if (levels->codes == 0)
         return 0;
     if (f->dirty == 0)
-        level_put_in_order(levels);
+        put_in_order(levels);
     level_marks(levels);
     const size_t from = f->dirty / BLOCK;
     if (level_lay_out(levels, from, err))
@@ -819,7 +831,7 @@ int levels_settle(struct levels_settled *out, const struct levels *levels, size_
     for (size_t i = 0; i < part->codes; i++)
         f->hub[i] = keep[i];
     f->hubs = part->codes - gone;
-    level_put_in_order(part);
+    put_in_order(part);
     const int status = f->hubs > KEPT_MOST ? -1 : level_lay_out(part, 0, &tangled);
     if (status == 0) {
         struct levels_settled settled = {.gone = levels->factor->settled.gone + gone,

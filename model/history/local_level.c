@@ -183,26 +183,3 @@ size_t local_level_jumps(unsigned char *starts, const double *values, size_t n, 
     free(f.innovation);
     return found;
 }
-
-size_t local_level_prune(unsigned char *starts, const double *values, size_t n, double threshold,
-                         size_t count)
-{
-    double *scores = xcalloc(n, sizeof(*scores));
-    for (bool dropped = count > 0; dropped; count -= dropped) {
-        size_t weakest = 0;
-        double least = threshold * threshold;
-        for (size_t t = 1; t < n; t++) {
-            if (!starts[t])
-                continue;
-            starts[t] = 0;
-            local_level_scores(scores, values, starts, n);
-            starts[t] = 1;
-            if (scores[t] < least)
-                least = scores[t], weakest = t;
-        }
-        dropped = weakest > 0;
-        starts[weakest] = 0;
-    }
-    free(scores);
-    return count;
-}

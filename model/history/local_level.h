@@ -28,10 +28,4 @@ void local_level_scores(double *scores, const double *values, const unsigned cha
 size_t local_level_jumps(unsigned char *starts, const double *values, size_t n, double threshold,
                          size_t most);
 
-// Takes away those of `count` jumps that the walk and the others explain, weakest first, and
-// returns how many are left: a jump was the strongest when it was found, and others came or went
-// since.
-size_t local_level_prune(unsigned char *starts, const double *values, size_t n, double threshold,
-                         size_t count);
-
 #endif

@@ -1071,6 +1071,18 @@ static bool library_has(const struct predict_input *in, const struct traits *t)
     return (m & (m - 1)) == 0 && (n & (n - 1)) == 0 && n > 32 && t->split_k > 0;
 }
 
+// `stated` where it says something, `otherwise` in the rest.
+static struct traits overlaid(const struct traits *stated, const struct traits *otherwise)
+{
+    struct traits out = *otherwise;
+#define X(name)                                                                                    \
+    if (stated->name != 0)                                                                         \
+        out.name = stated->name;
+    TRAITS(X)
+#undef X
+    return out;
+}
+
 // A library's best configuration, of select's candidates; as hopper().
 static const char *hopper_library(struct hopper_breakdown *out, const struct predict_input *in)
 {
@@ -1083,14 +1095,14 @@ static const char *hopper_library(struct hopper_breakdown *out, const struct pre
         struct traits traits;
         if (!candidate_mma(&traits, in->gpu, in->problem, i))
             continue;
-        traits = candidate_overlaid(in->traits, &traits);
+        traits = overlaid(in->traits, &traits);
         consider(out, &found, in, &traits, false, factor);
     }
     for (size_t i = 0; i < candidate_count(in->gpu, in->problem); i++) {
         struct traits traits;
         if (!candidate(&traits, in->gpu, in->problem, i) || !library_has(in, &traits))
             continue;
-        traits = candidate_overlaid(in->traits, &traits);
+        traits = overlaid(in->traits, &traits);
         const char *refused = consider(out, &found, in, &traits, false, factor);
         if (refused && !found)
             why = refused;

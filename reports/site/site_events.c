@@ -165,23 +165,6 @@ static void table(struct site_page *p, const struct site_event *const *events, s
     page_table_end(p->m);
 }
 
-void site_event_link(struct site_page *p, size_t series)
-{
-    const struct site_map *map = p->map;
-    const size_t count = map->event_counts[series];
-    if (count == 0) {
-        markup_text(p->m, "-");
-        return;
-    }
-    const struct site_event *event = &map->site->events[map->event_of[series]];
-    markup_start(p->m, "a");
-    markup_attrf(p->m, "href", "%sevents.html#e-%s", p->root, event->slug);
-    markup_text(p->m, event->event->name);
-    markup_end(p->m);
-    if (count > 1)
-        markup_elementf(p->m, "span", "muted small", " and %zu more", count - 1);
-}
-
 // The open ones of the overview.
 void site_open_events(struct site_page *p)
 {

@@ -55,6 +55,24 @@ static size_t collect(const struct site *site, const size_t *series, size_t coun
     return groups;
 }
 
+// To the newest open event that touches the series; "-" where none does.
+static void event_link(struct site_page *p, size_t series)
+{
+    const struct site_map *map = p->map;
+    const size_t count = map->event_counts[series];
+    if (count == 0) {
+        markup_text(p->m, "-");
+        return;
+    }
+    const struct site_event *event = &map->site->events[map->event_of[series]];
+    markup_start(p->m, "a");
+    markup_attrf(p->m, "href", "%sevents.html#e-%s", p->root, event->slug);
+    markup_text(p->m, event->event->name);
+    markup_end(p->m);
+    if (count > 1)
+        markup_elementf(p->m, "span", "muted small", " and %zu more", count - 1);
+}
+
 static void write_finding(struct site_page *p, const struct finding *f)
 {
     struct markup *m = p->m;
@@ -81,7 +99,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
     site_step(p, s);
     markup_end(m);
     page_cell(m, "event", "wrap", NAN, false);
-    site_event_link(p, f->worst);
+    event_link(p, f->worst);
     markup_end(m);
     page_cell(m, "why", "wrap", NAN, false);
     // A step of the kernel's own says all by its size and commit, which stand beside.

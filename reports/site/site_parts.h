@@ -95,8 +95,6 @@ size_t site_event_slower(const struct event *event); // how many of its changes 
 void site_event_state(struct markup *m, const struct event *event);
 void site_event_size(struct markup *m, const struct event *event);
 void site_open_events(struct site_page *p);
-// To the newest open event that touches the series; "-" where none does.
-void site_event_link(struct site_page *p, size_t series);
 void site_accuracy_table(struct site_page *p, bool newest_only);
 // Metrics of one kernel, or all (NULL), with their JSON array "metrics"; nothing where there are
 // none.

@@ -668,6 +668,18 @@ static void close_work(struct work *work)
     arena_free(&work->arena);
 }
 
+// Whether it sets the variable NAME.
+static bool sets_variable(const struct toolchain *toolchain, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < toolchain->setting_count; i++) {
+        const char *setting = toolchain->settings[i];
+        if (strncmp(setting, name, length) == 0 && setting[length] == '=')
+            return true;
+    }
+    return false;
+}
+
 static const char *const *environment(struct work *work)
 {
     bool inside = work->builder->sandbox->active;
@@ -693,7 +705,7 @@ static const char *const *environment(struct work *work)
     env[used++] = "SOURCE_DATE_EPOCH=0"; // __DATE__ must not make equal sources differ
     for (size_t i = 0; i < recipe->environment_count; i++) {
         const char *value = getenv(recipe->environment[i]);
-        if (value && !toolchain_sets(toolchain, recipe->environment[i]))
+        if (value && !sets_variable(toolchain, recipe->environment[i]))
             env[used++] = arena_printf(&work->arena, "%s=%s", recipe->environment[i], value);
     }
     if (toolchain->name)

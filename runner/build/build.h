@@ -113,8 +113,6 @@ int toolchain_detect(struct toolchain *toolchain, const struct sandbox *sandbox,
 void toolchain_free(struct toolchain *toolchain); // the text
 // The PATH that it gives to builds. In the arena.
 const char *toolchain_path(const struct toolchain *toolchain, struct arena *arena);
-// Whether it sets the variable NAME.
-bool toolchain_sets(const struct toolchain *toolchain, const char *name);
 
 // ---- containers
 //

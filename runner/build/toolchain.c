@@ -158,17 +158,6 @@ const char *toolchain_path(const struct toolchain *toolchain, struct arena *aren
     return toolchain->prefix ? arena_printf(arena, "%s/bin:%s", toolchain->prefix, path) : path;
 }
 
-bool toolchain_sets(const struct toolchain *toolchain, const char *name)
-{
-    const size_t length = strlen(name);
-    for (size_t i = 0; i < toolchain->setting_count; i++) {
-        const char *setting = toolchain->settings[i];
-        if (strncmp(setting, name, length) == 0 && setting[length] == '=')
-            return true;
-    }
-    return false;
-}
-
 // What was given, a line each; nothing of what PATH finds.
 static char *given(const struct toolchain *t)
 {

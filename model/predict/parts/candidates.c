@@ -122,14 +122,3 @@ bool candidate_mma(struct traits *out, const struct gpu *gpu, const struct probl
     out->multiply = MULTIPLY_MMA;
     return threads_candidate(out, gpu, p);
 }
-
-struct traits candidate_overlaid(const struct traits *stated, const struct traits *otherwise)
-{
-    struct traits out = *otherwise;
-#define X(name)                                                                                    \
-    if (stated->name != 0)                                                                         \
-        out.name = stated->name;
-    TRAITS(X)
-#undef X
-    return out;
-}

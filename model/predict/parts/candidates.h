@@ -16,7 +16,5 @@ bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *
 size_t candidate_mma_count(void);
 bool candidate_mma(struct traits *out, const struct gpu *gpu, const struct problem *problem,
                    size_t index);
-// `stated` where it says something, `otherwise` in the rest.
-struct traits candidate_overlaid(const struct traits *stated, const struct traits *otherwise);
 
 #endif

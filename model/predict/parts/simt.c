@@ -81,12 +81,30 @@ bool simt_applies(const struct predict_input *in)
            by_mma(in);
 }
 
+// The same by mma.sync, which wgmma outruns; 0 if it is not known to differ.
+static double mma_sync_flops_clk(const struct gpu *gpu, enum dtype in)
+{
+    switch (in) {
+    case DTYPE_TF32:
+        return gpu->mma_sync_flops_clk_tf32.value;
+    case DTYPE_BF16:
+    case DTYPE_FP16:
+    case DTYPE_E2M1: // decoded
+        return gpu->mma_sync_flops_clk_fp16.value;
+    case DTYPE_E4M3:
+    case DTYPE_E5M2:
+        return gpu->mma_sync_flops_clk_fp8.value;
+    default:
+        return 0;
+    }
+}
+
 double simt_flops_clk(const struct predict_input *in)
 {
     const struct gpu *gpu = in->gpu;
     if (!by_mma(in))
         return gpu_flops_clk(gpu, in->problem->in == DTYPE_FP64 ? DTYPE_FP64 : DTYPE_FP32);
-    double rate = gpu_mma_sync_flops_clk(gpu, in->problem->in);
+    double rate = mma_sync_flops_clk(gpu, in->problem->in);
     return rate > 0 ? rate : gpu_flops_clk(gpu, in->problem->in);
 }
 
