@@ -507,8 +507,9 @@ static size_t comparable(struct accuracy_row *out, const struct measured_rows *d
     for (size_t i = 0; i < data->count; i++) {
         const struct measured *m = &data->rows[i];
         if (m->library == library && j->predictions[i].feasible && j->predictions[i].time_ns > 0)
-            out[count++] = (struct accuracy_row){m->problem, j->predictions[i].time_ns, m->time_ns,
-                                                 m->kernel, j->predictions[i].band};
+            out[count++] = (struct accuracy_row){
+                m->problem, j->predictions[i].time_ns, m->time_ns,
+                m->kernel,  j->predictions[i].band,    j->predictions[i].band_95};
     }
     return count;
 }
@@ -829,7 +830,9 @@ const struct command command_accuracy = {
         "The columns: rows predicted, rows refused; MAPE, median, p90 and p99 of |predicted / "
         "measured - 1|, in percent; bias, 100 times the mean of log(predicted / measured); ratio, "
         "the mean of predicted / measured; in10%, the percent of rows within 10 %; 1sigma and "
-        "2sigma, the percent within one and two bands of the prediction; tau, Kendall's, of the "
+        "2sigma, the percent within the columns band and band_95 that `plumb predict` writes, "
+        "which "
+        "mean to hold 68 and 95 %; tau, Kendall's, of the "
         "configurations of each problem; A/BF, the time of the best configuration over that of the "
         "one the model picks, in the mean, and of the worst problem. --problems tells tau and A/BF "
         "of "

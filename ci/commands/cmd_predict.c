@@ -114,7 +114,8 @@ static void parts_of(double values[PARTS], const struct predict_input *in,
 static bool is_result(const char *column)
 {
     return strcmp(column, "predicted_us") == 0 || strcmp(column, "band") == 0 ||
-           strcmp(column, "bound") == 0 || strcmp(column, "regime") == 0;
+           strcmp(column, "band_95") == 0 || strcmp(column, "bound") == 0 ||
+           strcmp(column, "regime") == 0;
 }
 
 static bool is_shown(const struct rows_printer *p, size_t column)
@@ -138,7 +139,7 @@ static void csv_header(const struct rows_printer *p)
         if (is_shown(p, i))
             csv_text(&line, csv_plain(p->csv->header[i])); // it may be from a table of ours
     }
-    csv_raw(&line, "regime,predicted_us,band,bound");
+    csv_raw(&line, "regime,predicted_us,band,band_95,bound");
     for (int i = 0; i < PARTS && p->parts; i++)
         csv_text(&line, part_columns[i]);
     csv_end(&line, "\n");
@@ -147,7 +148,7 @@ static void csv_header(const struct rows_printer *p)
 // The list's columns that are shown, each as wide as its widest cell, then what was predicted.
 static void find_heads(struct rows_printer *p)
 {
-    struct column_head *h = p->heads = xcalloc(p->csv->columns + 4 + PARTS, sizeof(*h));
+    struct column_head *h = p->heads = xcalloc(p->csv->columns + 5 + PARTS, sizeof(*h));
     for (size_t i = 0; i < p->csv->columns; i++) {
         size_t width = strlen(p->csv->header[i]);
         if (!is_shown(p, i))
@@ -161,6 +162,7 @@ static void find_heads(struct rows_printer *p)
     *h++ = (struct column_head){"regime", -10};
     *h++ = (struct column_head){"predicted_us", -14};
     *h++ = (struct column_head){"band", -7};
+    *h++ = (struct column_head){"band_95", -7};
     *h++ = (struct column_head){"bound", p->parts ? -8 : 0};
     for (int i = 0; i < PARTS && p->parts; i++)
         *h++ = (struct column_head){part_columns[i], -13};
@@ -186,7 +188,7 @@ static void rows_print_header(struct rows_printer *p)
 // What stands behind the list's columns.
 struct told {
     const char *regime;
-    double time_us, band; // NaN: none
+    double time_us, band, band_95; // NaN: none
     char bound[160];
     double parts[PARTS];
 };
@@ -209,6 +211,7 @@ static void print_json(struct rows_printer *p, size_t row, const struct told *to
     json_text(json, "regime", told->regime);
     json_number(json, "predicted_us", told->time_us);
     json_number(json, "band", told->band);
+    json_number(json, "band_95", told->band_95);
     json_text(json, "bound", told->bound);
     for (int i = 0; i < PARTS && p->parts; i++)
         json_number(json, part_columns[i], told->parts[i]);
@@ -225,6 +228,7 @@ static void print_csv(const struct rows_printer *p, size_t row, const struct tol
     csv_text(&line, told->regime);
     csv_real(&line, told->time_us);
     csv_real(&line, told->band);
+    csv_real(&line, told->band_95);
     csv_text(&line, told->bound);
     for (int i = 0; i < PARTS && p->parts; i++)
         csv_real(&line, told->parts[i]);
@@ -239,8 +243,8 @@ static void print_line(const struct rows_printer *p, size_t row, const struct to
         if (is_shown(p, i))
             buffer_printf(&cells, "%s\t", p->csv->rows[row].fields[i]);
     }
-    buffer_printf(&cells, "%s\t%.4f\t%.3f\t%s", told->regime, told->time_us, told->band,
-                  told->bound);
+    buffer_printf(&cells, "%s\t%.4f\t%.3f\t%.3f\t%s", told->regime, told->time_us, told->band,
+                  told->band_95, told->bound);
     for (int i = 0; i < PARTS && p->parts; i++)
         buffer_printf(&cells, "\t%.4f", told->parts[i]);
     table_row(&table, "%s", cells.bytes);
@@ -256,6 +260,7 @@ static void rows_print_row(struct rows_printer *p, size_t row, const struct pred
         .time_us = prediction->feasible ? prediction->time_ns / 1e3 : NAN,
         .band = prediction->feasible && prediction->band > 0 ? prediction->band : NAN,
     };
+    told.band_95 = prediction->band_95 > 0 ? prediction->band_95 : 2 * told.band;
     bound_text(told.bound, prediction);
     parts_of(told.parts, in, prediction, measured_us);
     if (p->format == FORMAT_JSON)
@@ -636,9 +641,9 @@ const struct command command_predict = {
     .summary = "What a model says of problems or of the rows of a CSV file",
     .words = "[PROBLEM...]",
     .words_most = WORDS_ANY,
-    .json =
-        "predictions (the columns of the rows, then regime, predicted_us, band and bound, and with "
-        "--parts those named above).",
+    .json = "predictions (the columns of the rows, then regime, predicted_us, band, band_95 and "
+            "bound, and with "
+            "--parts those named above).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
@@ -650,8 +655,9 @@ const struct command command_predict = {
         "other "
         "columns are passed through. Adds the columns regime (that of a gate, stream, where "
         "neither "
-        "a row nor --regime nor --warm says how launches meet the device), predicted_us, band (one "
-        "sigma of log(measured / predicted), where the model knows it) and bound, and with --parts "
+        "a row nor --regime nor --warm says how launches meet the device), predicted_us, band and "
+        "band_95 (what 68 and 95 of 100 of log(measured / predicted) lie within, where the model "
+        "knows it) and bound, and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
         "(predicted over measured). Without --gpu the profile is that of the device which `plumb "
         "calibrate` measured last, as the repository's store or --store has it, else the H200's; a "

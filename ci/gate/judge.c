@@ -305,15 +305,15 @@ static const char *against_model(struct run *run, const struct result *r)
     double time_ns = measurement_time_ns(&r->head);
     if (!r->prediction.feasible || !(r->prediction.time_ns > 0) || !(time_ns > 0))
         return "";
-    const double ratio = time_ns / r->prediction.time_ns, two_sigma = 2 * r->prediction.band;
+    const struct prediction *p = &r->prediction;
+    const double ratio = time_ns / p->time_ns, wide = p->band_95 > 0 ? p->band_95 : 2 * p->band;
     const char *said = arena_printf(&run->arena, "; %.2f x the time model %s predicts", ratio,
                                     r->prediction.model);
-    if (!(two_sigma > 0))
+    if (!(wide > 0))
         return said;
     // Of 100 correct kernels 95 lie within.
     return arena_printf(&run->arena, "%s, %s its band of %.2f to %.2f", said,
-                        fabs(log(ratio)) <= two_sigma ? "within" : "OUTSIDE", exp(-two_sigma),
-                        exp(two_sigma));
+                        fabs(log(ratio)) <= wide ? "within" : "OUTSIDE", exp(-wide), exp(wide));
 }
 
 static struct verdict without_ratio(enum verdict_kind kind, enum cause cause)

@@ -740,14 +740,15 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     return refuse_resources(b, t);
 }
 
-// How far measured times lie from predictions of this class of kernel and problem: half of q68 +
-// q95 / 2 of |log(predicted / measured)|. Cold launches between two events: over
+// How far measured times lie from predictions of this class of kernel and problem: 68 and 95 of 100
+// of |log(predicted / measured)|. Cold launches between two events: half of q68 + q95 / 2 over
 // baselines/recorded/h200/ladder/fit.* and accuracy/aligned.*, odd.*, each half of the problems
 // predicted by what the other half gave (tests/measure/fit_hopper.c --folds), libraries over the
-// same. Other regimes: over 2,100 times on two H100s (baselines/recorded/h100/regimes: times.csv
-// but for its streams and cold launches, and later.csv), which gave the regimes' launches alone.
+// same. Other regimes have heavier tails: q68 and q95, each problem as heavy as the next, of
+// later.csv and selectors.csv's 6,947 rows in a stream, on two H100s (baselines/recorded/h100),
+// which gave the regimes' launches alone or nothing.
 static const double regime_band[REGIMES] = {
-    [REGIME_COLD] = 1,    [REGIME_STREAM] = 1, [REGIME_ISOLATED] = 0.8,
+    [REGIME_COLD] = 1,    [REGIME_STREAM] = 1, [REGIME_ISOLATED] = 0.9,
     [REGIME_DIRTY] = 1.3, [REGIME_WARM] = 1,   [REGIME_ACTIVATIONS] = 1};
 
 // Not as the times were taken that the constants are fitted to.
@@ -768,28 +769,47 @@ static double library_band(const struct predict_input *in, bool whole)
     return in->problem->in == DTYPE_TF32 ? 0.13 : 0.11;
 }
 
-static double band_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
+struct spread {
+    double band, band_95;
+};
+
+static struct spread twice(double band)
+{
+    return (struct spread){band, 2 * band};
+}
+
+// Of a kernel of ours on a GPU with tensor cores of warpgroups, not as the constants were fitted.
+static struct spread spread_otherwise(const struct hopper_terms *t, bool alone)
+{
+    static const struct spread streams = {0.138, 0.345}, splits = {0.120, 0.250},
+                               single = {0.113, 0.234}, one = {0.076, 0.190}, two = {0.062, 0.138},
+                               four = {0.072, 0.150};
+    const double factor = regime_band[regime_of(t->in)];
+    const struct spread s = t->in->traits->split_k == SPLIT_STREAM ? streams
+                            : t->split > 1                         ? splits
+                            : alone                                ? single
+                            : t->bytes_in == 4                     ? four
+                            : t->bytes_in == 2                     ? two
+                                                                   : one;
+    return (struct spread){factor * s.band, factor * s.band_95};
+}
+
+static struct spread spread_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     // Each first of two: rows that begin where L2 and bulk stores like them.
     static const double wide[] = {0.043, 0.067}, narrow[] = {0.110, 0.090};
     static const double split[] = {0.079, 0.075}, stream[] = {0.112, 0.107};
     const struct traits *traits = t->in->traits;
     if (t->simt || !t->tensor)
-        return traits->multiply == MULTIPLY_MMA ? 0.12 : 0.068;
+        return twice(traits->multiply == MULTIPLY_MMA ? 0.12 : 0.068);
     if (t->blackwell) // of shapes left out of the fit
-        return t->bytes_in < 1 ? 0.15 : 0.08;
+        return twice(t->bytes_in < 1 ? 0.15 : 0.08);
     const bool streams = traits->split_k == SPLIT_STREAM, splits = t->split > 1;
     const bool alone =
         (t->together == 1 && traits->overlap != OVERLAP_PINGPONG) || b->blocks_per_sm > 1;
     if (timed_otherwise(t->in))
-        return (streams            ? 0.132
-                : splits           ? 0.113
-                : alone            ? 0.09
-                : t->bytes_in == 1 ? 0.088
-                : t->bytes_in == 4 ? 0.079
-                                   : 0.066) *
-               regime_band[regime_of(t->in)];
-    return (streams ? stream : splits ? split : alone ? narrow : wide)[!b->even];
+        return spread_otherwise(t, alone);
+    return twice((streams ? stream : splits ? split : alone ? narrow : wide)[!b->even]);
 }
 
 // The whole main loop, from the busiest SM and the chip.
@@ -913,7 +933,9 @@ static const char *hopper_one(struct hopper_breakdown *out, const struct predict
     add_main(&b, &t);
     add_ends(&b, &t);
     b.even = t.line <= 1 && fmod((double)in->problem->n * t.bytes_out, STORE_BYTES) == 0;
-    b.band = band_of(&b, &t);
+    const struct spread spread = spread_of(&b, &t);
+    b.band = spread.band;
+    b.band_95 = spread.band_95;
     *out = b;
     return NULL;
 }
@@ -1111,7 +1133,7 @@ static const char *hopper_library(struct hopper_breakdown *out, const struct pre
     bool whole = fmod((double)p->k * dtype_bytes(p->in), STORE_BYTES) == 0 &&
                  fmod((double)p->n * dtype_bytes(p->out), STORE_BYTES) == 0;
     if (found)
-        out->band = library_band(in, whole);
+        out->band_95 = 2 * (out->band = library_band(in, whole));
     return found ? NULL : why;
 }
 
@@ -1133,8 +1155,9 @@ static const char *hopper_halves(struct hopper_breakdown *out, const struct pred
     halves.persistent = 0;
     const char *why = consider(out, &found, in, &whole, true, 1);
     consider(out, &found, in, &halves, true, 1);
-    if (found) // of cuBLASLt's times in ladder/scaled-fit, as band_of() has it
+    if (found) // of cuBLASLt's times in ladder/scaled-fit, as spread_of() has it
         out->band = timed_otherwise(in) ? 0.146 * regime_band[regime_of(in)] : 0.075;
+    out->band_95 = 2 * out->band;
     return found ? NULL : why;
 }
 
@@ -1169,7 +1192,9 @@ static struct prediction predict(const struct predict_input *in)
     out.clock_hz = b.clock_hz;
     out.clock_exponent = -b.clocked_ns / b.time_ns;
     // On GPUs that nothing was held to, figures are from data sheets.
-    out.band = in->gpu->judged || in->gpu->registers.value <= 0 ? b.band : unjudged * b.band;
+    const double doubt = in->gpu->judged || in->gpu->registers.value <= 0 ? 1 : unjudged;
+    out.band = doubt * b.band;
+    out.band_95 = doubt * b.band_95;
     out.bound = bound_of(&b);
     const struct prediction_part parts[] = {
         {"launch", b.launch_ns},          {"fill", b.fill_ns},        {"mainloop", b.main_ns},

@@ -149,6 +149,7 @@ struct hopper_breakdown {
     double time_ns, clock_hz;
     double clocked_ns; // what of time_ns goes with 1 / clock
     double band;       // one sigma of log(measured / predicted) for kernels without a bias
+    double band_95;    // that 95 of 100 lie in
     bool even;         // rows of operands and of C begin where L2 and bulk stores like them
 };
 

@@ -41,8 +41,8 @@ static char *temporary(const char *text)
     return path;
 }
 
-// The contract: the same columns, then regime, predicted_us, band and bound, good to 1e-9.
-static void csv_in_gives_csv_out_with_four_more_columns(void **state)
+// The contract: the same columns, then regime, predicted_us, band, band_95 and bound, good to 1e-9.
+static void csv_in_gives_csv_out_with_five_more_columns(void **state)
 {
     char *file = temporary(""), *text;
     unlink(file); // a link: the data's own path may hold blanks, which `run` splits at
@@ -52,7 +52,7 @@ static void csv_in_gives_csv_out_with_four_more_columns(void **state)
     struct csv in = table_read("conformance_ws_persistent.csv"), out;
     struct error err;
     assert_int_equal(csv_parse(&out, text, strlen(text), "out", &err), 0);
-    assert_int_equal(out.columns, in.columns + 4);
+    assert_int_equal(out.columns, in.columns + 5);
     assert_int_equal(out.count, in.count);
     for (size_t row = 0; row < in.count; row++) {
         for (size_t c = 0; c < in.columns; c++)
@@ -286,7 +286,7 @@ static void what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text(void 
     char *text;
     assert_int_equal(run(&command_predict, "predict --format=csv S=4096,H=128:bf16", &text),
                      CONCLUDE_OK);
-    assert_non_null(strstr(text, "\"H=128,S=4096:bf16-bf16\",stream,,,infeasible: no model"));
+    assert_non_null(strstr(text, "\"H=128,S=4096:bf16-bf16\",stream,,,,infeasible: no model"));
     free(text);
     char *file = temporary("problem\n8192x4096x7168:fp8:contiguous4/30\n\"S=1,H=2\"\n");
     char *line = xprintf("predict --model sol --csv %s", file);
@@ -305,7 +305,7 @@ static void an_infeasible_row_says_why_and_has_no_time(void **state)
         temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
     char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file), *text;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
-    assert_non_null(strstr(text, "64,64,64,fp16,4096,64,stream,,,infeasible: "));
+    assert_non_null(strstr(text, "64,64,64,fp16,4096,64,stream,,,,infeasible: "));
     free(text);
     free(line);
     unlink(file);
@@ -535,7 +535,7 @@ static void seed_4s_times_are_met_on_a_b200(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_in_gives_csv_out_with_four_more_columns),
+        cmocka_unit_test(csv_in_gives_csv_out_with_five_more_columns),
         cmocka_unit_test(every_word_of_a_prediction_is_in_help),
         cmocka_unit_test(seed_4s_times_are_met_on_a_b200),
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),

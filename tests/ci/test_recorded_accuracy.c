@@ -190,7 +190,7 @@ static struct coverage cover(struct recorded *rows, size_t count, const struct b
             bias_apply(&p, biases, rows[i].kernel, &rows[i].row.problem);
         double off = fabs(log(rows[i].time_ns / p.time_ns));
         c.one += off <= p.band;
-        c.two += off <= 2 * p.band;
+        c.two += off <= p.band_95;
         c.error += fmin(off, 1); // a disturbed sample says nothing of the model
         c.band += p.band;
     }

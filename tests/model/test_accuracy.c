@@ -17,11 +17,11 @@ static bool near(double actual, double expected)
 
 static void metrics_equal_a_case_worked_by_hand(void **state)
 {
-    const struct accuracy_row rows[] = {{"a", 110, 100, NULL, 0},
-                                        {"a", 90, 100, NULL, 0},
-                                        {"a", 300, 200, NULL, 0},
-                                        {"b", 100, 100, NULL, 0},
-                                        {"b", 80, 100, NULL, 0}};
+    const struct accuracy_row rows[] = {{"a", 110, 100, NULL, 0, 0},
+                                        {"a", 90, 100, NULL, 0, 0},
+                                        {"a", 300, 200, NULL, 0, 0},
+                                        {"b", 100, 100, NULL, 0, 0},
+                                        {"b", 80, 100, NULL, 0, 0}};
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.mape, (0.1 + 0.1 + 0.5 + 0 + 0.2) / 5));
     assert_true(near(a.median, 0.1));
@@ -40,10 +40,10 @@ static void metrics_equal_a_case_worked_by_hand(void **state)
 
 static void picking_a_slow_configuration_costs_its_share(void **state)
 {
-    const struct accuracy_row rows[] = {{"a", 10, 200, NULL, 0},
-                                        {"a", 20, 100, NULL, 0},
-                                        {"b", 5, 50, NULL, 0},
-                                        {"b", 6, 60, NULL, 0}};
+    const struct accuracy_row rows[] = {{"a", 10, 200, NULL, 0, 0},
+                                        {"a", 20, 100, NULL, 0, 0},
+                                        {"b", 5, 50, NULL, 0, 0},
+                                        {"b", 6, 60, NULL, 0, 0}};
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.picked, 0.75) && near(a.picked_worst, 0.5));
     assert_true(near(a.tau, 0)); // -1 and +1
@@ -61,13 +61,18 @@ static void picking_a_slow_configuration_costs_its_share(void **state)
 
 static void bands_are_held_to_what_was_measured(void **state)
 {
-    const struct accuracy_row rows[] = {{"a", 100, 100 * exp(0.05), NULL, 0.1},
-                                        {"b", 100, 100 * exp(-0.15), NULL, 0.1},
-                                        {"c", 100, 100 * exp(0.3), NULL, 0.1},
-                                        {"d", 100, 100 * exp(0.19), NULL, 0.2},
-                                        {"e", 100, 100, NULL, 0}}; // none: not counted
+    const struct accuracy_row rows[] = {{"a", 100, 100 * exp(0.05), NULL, 0.1, 0},
+                                        {"b", 100, 100 * exp(-0.15), NULL, 0.1, 0},
+                                        {"c", 100, 100 * exp(0.3), NULL, 0.1, 0},
+                                        {"d", 100, 100 * exp(0.19), NULL, 0.2, 0},
+                                        {"e", 100, 100, NULL, 0, 0}}; // none: not counted
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.within_sigma, 0.5) && near(a.within_2_sigma, 0.75));
+    // A heavy tail has a second band of its own.
+    const struct accuracy_row tails[] = {{"a", 100, 100 * exp(0.3), NULL, 0.1, 0.31},
+                                         {"b", 100, 100 * exp(0.19), NULL, 0.1, 0.18}};
+    a = accuracy_of(tails, ARRAY_COUNT(tails));
+    assert_true(near(a.within_sigma, 0) && near(a.within_2_sigma, 0.5));
     assert_true(isnan(accuracy_of(&rows[4], 1).within_sigma));
 }
 
@@ -75,7 +80,7 @@ static void nothing_to_judge_gives_no_figures(void **state)
 {
     struct accuracy a = accuracy_of(NULL, 0);
     assert_true(a.rows == 0 && isnan(a.tau) && isnan(a.picked));
-    const struct accuracy_row one[] = {{"a", 2, 1, NULL, 0}};
+    const struct accuracy_row one[] = {{"a", 2, 1, NULL, 0, 0}};
     a = accuracy_of(one, 1);
     assert_true(near(a.mape, 1) && near(a.p99, 1) && isnan(a.tau) && isnan(a.picked));
 }
@@ -112,7 +117,7 @@ static void best_utilisation_beats_every_other(void **state)
 static void scurve_is_sorted_and_well_formed(void **state)
 {
     const struct accuracy_row rows[] = {
-        {"x,1", 30, 10, NULL, 0}, {"y", 10, 10, NULL, 0}, {"z", 5, 10, NULL, 0}};
+        {"x,1", 30, 10, NULL, 0, 0}, {"y", 10, 10, NULL, 0, 0}, {"z", 5, 10, NULL, 0, 0}};
     struct buffer text = {0};
     accuracy_scurve_csv(&text, rows, 3);
     struct csv csv;
@@ -265,8 +270,9 @@ static void types_have_biases_of_their_own(void **state)
 
 static double band_of_row(const struct bias_table *table, double time_ns, double own)
 {
-    struct prediction p = {.feasible = true, .time_ns = time_ns, .band = own};
+    struct prediction p = {.feasible = true, .time_ns = time_ns, .band = own, .band_95 = 2.5 * own};
     bias_apply(&p, table, "a", &cold);
+    assert_true(near(p.band_95, 2.5 * p.band)); // its tail stays what it was
     return p.band;
 }
 
@@ -305,7 +311,7 @@ static size_t count_of(const char *text, const char *word)
 static void bars_rise_from_0_in_order(void **state)
 {
     const struct accuracy_row rows[] = {
-        {"x", 30, 10, NULL, 0}, {"y", 10, 10, NULL, 0}, {"z", 5, 10, NULL, 0}};
+        {"x", 30, 10, NULL, 0, 0}, {"y", 10, 10, NULL, 0, 0}, {"z", 5, 10, NULL, 0, 0}};
     struct buffer text = {0};
     accuracy_bars_svg(&text, rows, 3, "<model>");
     assert_int_equal(count_of(text.bytes, "z "), 3); // closed outlines
@@ -319,7 +325,7 @@ static void bars_rise_from_0_in_order(void **state)
     free(text.bytes);
     struct accuracy_row *many = xcalloc(5000, sizeof(*many));
     for (size_t i = 0; i < 5000; i++)
-        many[i] = (struct accuracy_row){"p", 1 + (double)i, 5000, NULL, 0};
+        many[i] = (struct accuracy_row){"p", 1 + (double)i, 5000, NULL, 0, 0};
     text = (struct buffer){0};
     accuracy_bars_svg(&text, many, 5000, "many"); // as many as have room, the last among them
     assert_int_equal(count_of(text.bytes, "z "), 640);

@@ -63,7 +63,7 @@ static void recorded_times_are_met(void **state)
             traits.stages = (int32_t)table_number(&t, i, "stages");
         struct hopper_breakdown b = at(&p, &traits, table_number(&t, i, "clock_mhz") * 1e6);
         rows[i] = (struct accuracy_row){"all", b.time_ns, table_number(&t, i, "measured_us") * 1e3,
-                                        NULL, 0};
+                                        NULL,  0,         0};
     }
     struct accuracy a = accuracy_of(rows, t.count);
     assert_true(a.mape < 0.09 && a.median < 0.05 && a.p90 < 0.23);

@@ -69,7 +69,7 @@ static void assert_met(const char *name, const struct traits *traits, double med
     for (size_t i = 0; i < t.count; i++) {
         const double ns = time_ns(table_text(&t, i, "problem"), traits);
         const double measured_ns = table_number(&t, i, "measured_us") * 1e3;
-        rows[i] = (struct accuracy_row){"all", ns, measured_ns, NULL, 0};
+        rows[i] = (struct accuracy_row){"all", ns, measured_ns, NULL, 0, 0};
         assert_true(fabs(log(ns / measured_ns)) < worst);
     }
     assert_true(accuracy_of(rows, t.count).median < median);

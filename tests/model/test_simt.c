@@ -106,7 +106,7 @@ static void recorded_times_are_met(void **state)
             predict_on(gpu_find("h200-sxm"), &p, &traits, table_number(&t, i, "clock_mhz") * 1e6)
                 .time_ns;
         rows[k][counts[k]++] = (struct accuracy_row){
-            "all", predicted, table_number(&t, i, "measured_us") * 1e3, NULL, 0};
+            "all", predicted, table_number(&t, i, "measured_us") * 1e3, NULL, 0, 0};
     }
     for (size_t k = 0; k < 3; k++) {
         assert_int_equal(counts[k], 10);
@@ -151,8 +151,12 @@ static void a_published_ladder_of_another_device_is_met(void **state)
                                       .raster = RASTER_N,
                                       .raster_group = 1,
                                       .split_k = 1};
-        rows[i] = (struct accuracy_row){"all", predict_on(&a6000, &p, &traits, 0).time_ns,
-                                        problem_flops(&p) / table_number(&t, i, "gflops"), NULL, 0};
+        rows[i] = (struct accuracy_row){"all",
+                                        predict_on(&a6000, &p, &traits, 0).time_ns,
+                                        problem_flops(&p) / table_number(&t, i, "gflops"),
+                                        NULL,
+                                        0,
+                                        0};
     }
     struct accuracy a = accuracy_of(rows, t.count);
     assert_true(a.mape < 0.12 && a.worst < 0.30 && a.tau > 0.95);

@@ -116,9 +116,9 @@ static void measure_errors(struct accuracy *out, const struct accuracy_row *rows
         out->mean_ratio += ratios[i] / n;
         out->within_10 += errors[i] <= 0.1 ? 1 / n : 0;
         banded += rows[i].band > 0;
-        const double off = rows[i].band > 0 ? fabs(log(ratios[i])) / rows[i].band : INFINITY;
-        out->within_sigma += off <= 1;
-        out->within_2_sigma += off <= 2;
+        const double off = fabs(log(ratios[i])), one = rows[i].band;
+        out->within_sigma += one > 0 && off <= one;
+        out->within_2_sigma += one > 0 && off <= (rows[i].band_95 > 0 ? rows[i].band_95 : 2 * one);
     }
     out->within_sigma /= banded; // 0 / 0 is NaN
     out->within_2_sigma /= banded;

@@ -297,9 +297,11 @@ void bias_apply(struct prediction *p, const struct bias_table *table, const char
     p->time_ns = biased;
     if (fabs(offset) > 1e-9 * biased && p->part_count < PREDICTION_PARTS)
         p->parts[p->part_count++] = (struct prediction_part){"offset", offset};
+    const double tail = own > 0 ? p->band_95 / own : 0;
     p->band = bias->band;
     if (own > 0 && bias->spread > 0)
         p->band = sqrt(own * own * bias->spread * bias->spread + bias->factor_sd * bias->factor_sd +
                        from * from * bias->slope_sd * bias->slope_sd +
                        bias->offset_sd_ns * bias->offset_sd_ns / (biased * biased));
+    p->band_95 = tail * p->band;
 }

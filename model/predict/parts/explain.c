@@ -64,7 +64,8 @@ static void explain_parts(struct buffer *out, const struct prediction *p)
     buffer_printf(out, "BOUND %s\nCLOCK %.0f MHz, time goes as clock^%.3f\n", bound_name(p->bound),
                   p->clock_hz / 1e6, p->clock_exponent);
     if (p->band > 0)
-        buffer_printf(out, "BAND +-%.1f %% (one sigma)\n", 100 * p->band);
+        buffer_printf(out, "BAND +-%.1f %% (one sigma), +-%.1f %% (95 of 100)\n", 100 * p->band,
+                      100 * (p->band_95 > 0 ? p->band_95 : 2 * p->band));
     buffer_puts(out, "PARTS\n");
     for (size_t i = 0; i < p->part_count; i++)
         buffer_printf(out, "    %-16s %12.4f us %6.1f %%\n", p->parts[i].name,
