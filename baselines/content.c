@@ -196,7 +196,8 @@ char *content_json_list(size_t count, const char *(*get)(const void *list, size_
     return text.bytes;
 }
 
-// Which pair a sample belongs to: numbers may start again in each process or block.
+// The pair that a sample belongs to. Its number alone does not say it: numbers may start again in
+// each process or block.
 struct paired {
     uint32_t pair;
     uint16_t block, process;

@@ -302,7 +302,7 @@ static bool is_one_line(const char *text)
     return true;
 }
 
-// Who, why and when, as the last lines of a block.
+// The last lines of an epoch's block: who accepted it, why and when.
 static int format_word(char **out, const char *reason, const char *who, int64_t when_s,
                        struct arena *arena, struct error *err)
 {

@@ -27,8 +27,9 @@
 #define FIELD_PICK_SHARED(value, key) key
 
 #define FIELD_COLUMN(column, type) #column FIELD_PICK_##type("", "_key")
-// Pieces of SQL for a list of fields, each with a comma before it: the columns, as many parameters,
-// their renewal where the row is there, and what is loaded or merged of the row `x`.
+// Pieces of SQL for a list of fields, each with a comma before it. FIELD_COLUMNS: the columns.
+// FIELD_MARKS: as many parameters. FIELD_RENEWS: what is set where the row is there already.
+// FIELD_LOADS and FIELD_MERGES: what is loaded or merged from the row `x`.
 #define FIELD_COLUMNS(column, name, type, ...) ", " FIELD_COLUMN(column, type)
 #define FIELD_MARKS(...)                       ", ?"
 #define FIELD_RENEWS(column, name, type, ...)                                                      \

@@ -36,8 +36,9 @@ struct node {
 int node_parse(const struct node **out, const char *text, size_t length, const char *where,
                struct arena *arena, struct error *err);
 
-// Which elements of a long list are needed: of the member `list` of the outermost object, or of a
-// file that is one list. Others are read and let go, and the list is as if they were not there.
+// Says which elements of a long list are needed: of the member `list` of the outermost object, or
+// of a file that is one list. Others are read and let go, and the list is as if they were not
+// there.
 struct node_sieve {
     const char *list;
     bool (*needs)(const struct node *element);

@@ -82,7 +82,7 @@ int store_finish_run(struct store *store, const struct run *run, struct error *e
 // Everything of one run; results in kernel, problem, device order. The caller run_free()s it.
 int store_load_run(struct run *out, struct store *store, int64_t run_id, struct error *err);
 
-// One result of a run, without its history.
+// Names a series. store_find_result() reads its result in a run, without its history.
 struct series {
     const char *kernel;
     const struct problem *problem;

@@ -531,7 +531,7 @@ static int hold_mark(struct store *store, const char *where, struct error *err)
     return -1;
 }
 
-// Who is the last of this machine's takes it away.
+// The last process of this machine takes the mark away.
 static void release_mark(struct store *store)
 {
     if (store->mark_file > 0 && flock(store->mark_file, LOCK_EX | LOCK_NB) == 0 &&

@@ -7,11 +7,11 @@
 
 #include "baselines/statement.h"
 
-// Whose an unfinished run is. A run that was interrupted is anybody's to go on with; one that is
-// being measured belongs to its process, or two would write verdicts beside each other's samples.
-// A process holds its runs by locks on STORE-runs, an empty file beside the store, at the byte of
-// the run's number: the kernel lets go of them when the process ends, however it ends. Where a file
-// system knows no locks, every unfinished run counts as interrupted.
+// The process that an unfinished run belongs to. A run that was interrupted is anybody's to go on
+// with; one that is being measured belongs to its process, or two would write verdicts beside each
+// other's samples. A process holds its runs by locks on STORE-runs, an empty file beside the store,
+// at the byte of the run's number: the kernel lets go of them when the process ends, however it
+// ends. Where a file system knows no locks, every unfinished run counts as interrupted.
 
 // True when the run is this handle's now, until store_close(); false when it is another's.
 bool run_lock_claim(struct store *store, int64_t run_id);

@@ -258,7 +258,8 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
     return status;
 }
 
-// Those that count elsewhere are few, and newest points are asked for often: so many more are read.
+// Points that count elsewhere are few, and the newest points are asked for often. So some more
+// points are read than were asked for.
 static int read_placed(struct reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
 {

@@ -110,8 +110,8 @@ char *command_doc(const struct command *command);
 // argv[0] is the command's name. Returns the exit code.
 int command_call(const struct command *command, int argc, char **argv);
 
-// Which of several names a mistyped one stands for: the best so far, to be filled with one name
-// after the other.
+// Finds the name that a mistyped one stands for. It holds the best name so far; spelling_try() is
+// called with one candidate after the other.
 struct spelling {
     const char *name;    // as it was typed
     const char *closest; // of those tried; NULL: none is near

@@ -21,7 +21,7 @@ void buffer_printf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2
 void buffer_free(struct buffer *buffer);              // leaves it empty
 void buffer_print(struct buffer *buffer, FILE *file); // and frees
 
-// The shortest text that reads back to the same double (model/text.h).
+// The shortest text that reads back to the same double.
 void buffer_number(struct buffer *buffer, double value);
 // One CSV field, quoted as RFC 4180 says when it must be. A text that a spreadsheet would take for
 // a formula gets an apostrophe in front (OWASP, "CSV Injection"); csv_plain() takes it off again.

@@ -364,7 +364,7 @@ bool run_names_toolchain(const struct run *run);
 // Such a line behind its beginning, cut to the room there is; false: there is none, and `out` is
 // "".
 bool run_overlay(char *out, size_t size, const struct run *run);
-// Whose policy judged, where it is not one commit's alone.
+// Says whose policy judged, where it is not one commit's alone.
 bool run_policy(char *out, size_t size, const struct run *run);
 bool run_part(char *out, size_t size, const struct run *run);
 // What builds and kernels lacked, worst first; every report says it. Without a sandbox there is no

@@ -544,7 +544,7 @@ static bool is_time(double time_ns)
     return time_ns > 0 && time_ns <= SAMPLE_TIME_NS;
 }
 
-// Those of the times that are one.
+// Copies the times that a launch can have taken, and returns how many they are.
 static size_t sound_times(double *out, const double *times_ns, size_t count)
 {
     size_t sound = 0;

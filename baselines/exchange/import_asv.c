@@ -60,7 +60,7 @@ static void list_parameters(struct parameters *out, const struct node *params, s
     }
 }
 
-// Those of result number `index`. Texts have quotes of Python.
+// Reads the parameters of result number `index`. Texts stand in Python's quotes.
 static int read_parameters(struct foreign *f, const struct parameters *params, size_t index,
                            struct arena *arena)
 {

@@ -176,7 +176,8 @@ static bool is_fit(const struct entry *e)
     return strcmp(e->aggregate, "BigO") == 0 || strcmp(e->aggregate, "RMS") == 0;
 }
 
-// Which of the aggregates stands for the benchmark: the median, else the mean; NULL: none can.
+// The aggregate that stands for the benchmark: the median, or else the mean. NULL: there is
+// neither.
 static const struct entry *best_aggregate(const struct entry *entries, size_t count)
 {
     static const char *const names[] = {"median", "mean"};

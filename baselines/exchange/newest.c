@@ -103,8 +103,9 @@ static bool same_metric(const struct newest_metric *a, const struct metric_value
            strcmp(a->uuid, b->device) == 0;
 }
 
-// Values of one metric stand together, in the order of the runs; the newest commit counts, and of
-// two looks at one commit the later.
+// Keeps the newest value of each metric. The store hands out the values of one metric together, in
+// the order of their runs. The newest commit counts; where one commit was looked at twice, the
+// later look does.
 static int collect_metrics(struct newest_list *list, struct store *store,
                            const struct export_filter *filter, struct error *err)
 {
@@ -241,7 +242,7 @@ static void put_series(FILE *file, const struct newest_list *list, size_t index,
     free(name);
 }
 
-// Those of one subject in one object, at its first.
+// Writes the metrics of one subject as one object, when it meets the first of them.
 static void put_subject(FILE *file, const struct newest_list *list, size_t first, size_t before,
                         bool *placed)
 {

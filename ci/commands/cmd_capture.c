@@ -59,7 +59,8 @@ static int check(void *arguments, struct error *err)
     if (a->kernel && a->range)
         return error_set(err, "--kernel or --range: one of both");
     if (a->output && !a->kernel && !a->range)
-        return error_set(err, "--output keeps what --kernel or --range names");
+        return error_set(err,
+                         "--output needs --kernel or --range: they say which launches are kept");
     return 0;
 }
 

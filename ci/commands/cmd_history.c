@@ -204,7 +204,8 @@ static void table_series(const struct series_history *s)
     free(device);
 }
 
-// Neither a comparison with the code before it nor enough times to tell a change by.
+// Whether a series has neither a comparison with the code before it nor enough times to tell a
+// change by.
 static bool is_too_short(const struct series_history *s)
 {
     return !s->linked.neighbours && s->change_count == 0 &&

@@ -63,7 +63,8 @@ enum part {
 static const char *const part_columns[PARTS] = {"fixed_us",    "first_load_us", "main_loop_us",
                                                 "epilogue_us", "waves",         "ratio"};
 
-// Which column a model's own part belongs to; what is not named is the main loop's.
+// The column that a part of a model's prediction belongs to. A part without a column of its own
+// counts to the main loop.
 static enum part part_of(const char *name)
 {
     static const struct {

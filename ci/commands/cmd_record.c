@@ -134,5 +134,5 @@ const struct command command_record = {
         "A record holds device code and a list of launches. The stopwatch replays it without "
         "any host code of the library. Making one runs the library's host code in a process "
         "of its own, in the sandbox where there is one, and nothing on the device. A library in a "
-        "checkout that may be a stranger's is not run without.",
+        "checkout that may be a stranger's is not run without the sandbox.",
 };

@@ -52,9 +52,9 @@ static void keep_open(struct report_events *out, const struct event_list *list,
     out->items = items;
 }
 
-// Those that are new or confirmed, newest first, by the context's store and the repository's epochs
-// file. What was judged for it is kept if `keeps`: the store is open for writing then. In the
-// context's arena.
+// Reads the events that are new or confirmed, newest first, from the context's store and the
+// repository's epochs file. With `keeps` the store is open for writing, and judgements made on the
+// way are kept in it. The result lives in the context's arena.
 static int open_events_read(struct report_events *out, struct context *context, bool keeps,
                             struct error *err)
 {

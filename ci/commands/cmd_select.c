@@ -324,14 +324,12 @@ const struct command command_select = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
-        "Prints the configuration a model chooses: tile, GROUP_SIZE_M, stages, cluster. A problem "
-        "without a type is fp32, as everywhere. Without --gpu the profile is that of the device "
-        "which `plumb calibrate` measured last, as the repository's store or --store has it, else "
-        "the H200's; a line on standard error says which. Where neither the problem nor --regime "
-        "nor "
-        "--warm says how launches meet the device, it is as a gate measures them, in a stream. "
-        "With "
-        "--trial LIBRARY the kernels of a library are prepared on the device as before they are "
-        "timed in that regime, and each that chooses among ways says which it takes, and which its "
-        "model would take without having tried any.",
+        "Prints the configuration that a model chooses: tile, GROUP_SIZE_M, stages, cluster. A "
+        "problem without a type is fp32, as everywhere. Without --gpu the profile is that of the "
+        "device that `plumb calibrate` measured last, by --store or the repository's store; where "
+        "there is none, it is the H200's. A line on standard error says which. Launches are taken "
+        "to come in a stream, as a gate measures them, unless the problem, --regime or --warm says "
+        "something else. With --trial LIBRARY the kernels of a library are prepared on the device "
+        "as they are before they are timed in that regime. Each kernel that chooses among ways "
+        "says which one it takes, and which one its model would take untried.",
 };

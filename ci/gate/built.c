@@ -325,8 +325,8 @@ static void refuse_twins(struct built *built, struct arena *arena)
     }
 }
 
-// Those that the policy does not leave out. The others are files that any library may load, by a
-// name that it puts together: they count for all.
+// The libraries that the policy does not leave out. The other shared objects are files that any
+// library may load, by a name that it puts together: they count for all.
 static size_t libraries_listed(const char **out, const struct context *context,
                                const struct build *build)
 {

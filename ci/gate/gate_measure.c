@@ -252,7 +252,7 @@ struct session {
     struct pace look[REGIMES]; // what one took so far
 };
 
-// Which task a duet belongs to: those of the work come first, then the self tests.
+// The task that a duet belongs to. Duets of the work come first, then those of the self tests.
 struct place {
     struct task *task;
     double size;          // pace_size()
@@ -517,7 +517,8 @@ static void place_task(struct duet *d, struct place *place, const struct session
                        .owner = place};
 }
 
-// Those that have played say what they still take; the others are as their sizes are to these.
+// Duets that have played say how long they will still take. The time of the others is estimated
+// from their size beside these.
 static double left_s(const struct duets *duets)
 {
     struct pace pace = {0};

@@ -45,7 +45,8 @@ int compare_measure(const struct task_list *lists, size_t count, struct measurin
 size_t self_tests_order(struct task **order, const struct task_list *tasks,
                         struct task *const *compared, size_t compared_count, size_t wanted);
 
-// Which build of the task meets itself: the base, which is known to work more often.
+// The build that meets itself in the task's self test: the base, because it is known to work more
+// often.
 enum sample_role self_tests_role(const struct task *task);
 
 #endif

@@ -362,7 +362,8 @@ static void stand(struct run *run, const struct task *task, const struct standin
                      (int)(length < 300 ? length : 300), detail ? detail : "");
 }
 
-// Who computed a verdict has signed it; what needs no computing is this program's.
+// Names the judge of each verdict. A judge that computed one has signed it already; a verdict that
+// needs no computing is signed by this program.
 static void sign(struct run *run)
 {
     for (size_t i = 0; i < run->count; i++) {

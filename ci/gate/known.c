@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Those of the set that --problem leaves in, each in each of its regimes.
+// The problems of the set that --problem leaves in, each once for each of its regimes.
 static size_t wanted_problems(struct problem *out, const struct context *context, const char *kind,
                               const struct policy_kernel *rule, const struct policy_set *set)
 {

@@ -20,11 +20,11 @@ int run_known(bool *known, struct context *context, const struct to_build *head,
 int run_known_newest(bool *known, struct context *context, const struct to_build *head,
                      bool any_driver, struct error *err);
 
-// What is measured even when it is known. ANEW_CONTROLS: the controls, which show what the machine
-// did where nothing is new.
+// Says which series are measured again although the store knows them: none, the controls alone
+// (they show what the machine did where nothing is new), or all.
 enum anew { ANEW_NOTHING, ANEW_CONTROLS, ANEW_ALL };
-// Whether this result of the run is. A device with fewer than CONTROLS_FEWEST of them, as the
-// policy says, has no other controls than all of its series.
+// Whether this result of the run is measured again. A device with fewer than CONTROLS_FEWEST of
+// them, as the policy says, has no other controls than all of its series.
 bool anew_wanted(enum anew anew, const struct run *run, const struct result *result);
 
 #endif

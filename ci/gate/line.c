@@ -249,8 +249,8 @@ static bool is_ours(const struct past *p)
     return ours;
 }
 
-// Those that count, in their order. The head's own only where the code before is its own, too, or
-// not known.
+// Keeps the points that count, in their order. The head's own points count only where the code
+// before it is its own, too, or is not known.
 static void settle(struct line_past *out, struct past *p, size_t limit)
 {
     const size_t head = p->line->count - 1;

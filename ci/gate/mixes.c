@@ -266,7 +266,7 @@ static bool is_part(const struct policy_mix *mix, const struct result *r)
     return false;
 }
 
-// That nobody does it is told, once.
+// Nobody has the problem: that is told, once.
 static void add_unknown(struct run *run, const struct policy_mix *mix)
 {
     struct mix_result m = {.name = arena_strdup(&run->arena, mix->name),

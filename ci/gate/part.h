@@ -75,11 +75,11 @@ int pieces_read(struct pieces *out, const char *path, const struct pieces_wanted
 
 void pieces_free(struct pieces *pieces);
 
-// The numbers of those that are missing, "3, 5".
+// The numbers of the parts that are missing: "3, 5".
 const char *pieces_missing(const struct pieces *pieces, struct arena *arena);
 
-// The policy and the notes of the whole: those of its parts, the sandbox's absence if one says so,
-// and of which runs it was made.
+// The text of the joined run's policy: the policy and notes of its parts, a note that there was no
+// sandbox where one part says so, and the ids of the runs that were joined.
 const char *pieces_policy(const struct pieces *pieces, struct arena *arena);
 
 // Whether `store` has the whole already: *run_id is not 0. Its parts may be joined any number of

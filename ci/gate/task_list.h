@@ -37,8 +37,9 @@ int task_reuse(bool *found, const struct task *task, struct context *context, st
 // it was right in another regime; where its results were wrong result->head is filled.
 int task_launched(bool *found, const struct task *task, struct context *context, struct error *err);
 
-// Which sides' code the store knows to crash or to hang by its own fault; those
-// measurements are filled. What is known to be wrong is measured again: that costs little.
+// Says for each side whether the store knows its code to crash or to hang by its own fault. The
+// measurements of such sides are filled in without a launch. Code that is known to be wrong is
+// measured again: that costs little.
 struct task_failure {
     bool base, head;
 };

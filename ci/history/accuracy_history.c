@@ -302,7 +302,7 @@ static int by_series(const void *left, const void *right)
     return order ? order : (a->run_id > b->run_id) - (a->run_id < b->run_id);
 }
 
-// Those of the store and those that it did not take, in one order.
+// The rows that the store keeps and those that it did not take, in one order.
 static struct kept_accuracy *all_rows(size_t *count, const struct learning *l,
                                       struct kept_accuracy *stored)
 {

@@ -476,8 +476,9 @@ static void judge(struct settled_change *s, const struct facts *f, const struct 
     s->mark = link_number(f, levels->mark[from]);
 }
 
-// Those that are called slower or faster, not settled and before `end`, behind out[0..*count - 1],
-// with room for all; *lacking: what lies within one was not read. `levels` NULL: each link alone.
+// Adds the links that are called slower or faster, are not settled and lie before `end`, behind
+// out[0..*count - 1], which has room for all. *lacking: one of them spans links that were not read.
+// `levels` NULL: each link alone.
 static void links_take_changes(struct settled_change *out, size_t *count, bool *lacking,
                                const struct facts *f, const struct levels *levels, size_t end)
 {
@@ -511,8 +512,8 @@ static size_t times_of(const struct facts *f, int64_t from, int64_t to, size_t e
     return times;
 }
 
-// Those before `end`, likewise; `seen`: how far the links are levelled. Misfits that were out[] and
-// have been measured again by then are gone.
+// Adds the misfits before `end` in the same way; `seen` says how far the links are levelled. A
+// misfit in out[] that has been measured again by then is taken out.
 static void links_take_misfits(struct settled_misfit *out, size_t *count, const struct facts *f,
                                const struct levels *levels, size_t end, size_t seen)
 {
@@ -867,7 +868,7 @@ static void take_misfits(struct look *look, struct arena *arena)
 
 // ---- levels ----
 
-// Those of all codes that are not gone.
+// Takes the levels of all codes that are still there.
 static void take_levels(struct linked_part *out, const struct look *look)
 {
     const struct facts *f = &look->f;

@@ -529,7 +529,7 @@ static void go_on(struct stays *s, struct met *m, int64_t code, size_t at)
     s->items[s->count++] = (struct stay){code, 0, at, SIZE_MAX, at};
 }
 
-// Which code each kernel has at the commits of the line, as far as their builds are known.
+// Reads the code that each kernel has at the commits of the line, as far as their builds are known.
 static int read_stays(struct line *line, struct store *store, struct arena *keep, struct error *err)
 {
     struct stays s = {0};

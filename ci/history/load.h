@@ -22,8 +22,8 @@ struct history_wanted {
     // (full, or busy for long) is complained of on standard error and does not stop it.
     bool keeps;
     bool levels; // the level of every code too
-    // Whose line of first parents accepted changes are placed on (ci/settings/epochs.h); NULL:
-    // they count from the commits that they name.
+    // The repository on whose line of first parents accepted changes are placed
+    // (ci/settings/epochs.h). NULL: they count from the commits that they name.
     const struct repository *repository;
     // NULL, or collects how accurate the models were on the points that were read; not with keeps.
     struct accuracy_history *accuracy;

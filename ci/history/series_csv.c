@@ -287,7 +287,7 @@ static const struct {
              {"W", 0},      {"GFLOPS", 0}, {"TFLOPS", 0},      {"GFLOP/s", 0},     {"TFLOP/s", 0},
              {"cycles", 0}};
 
-// Which of them, with or without brackets; -1: none.
+// The index of the unit that the text is, with or without brackets; -1: it is none.
 static int find_unit(const char *text)
 {
     size_t length;

@@ -326,8 +326,8 @@ static bool is_accepted(const struct context *context, const char *commit,
     return accepted;
 }
 
-// Whose tip would say what is trusted? Nothing is built or judged by what may be a change's own
-// word.
+// No main branch is known whose tip could say what is trusted. Nothing is built or judged by what
+// may be the change's own word.
 static int say_nobodys(const struct context *context, struct error *err)
 {
     return error_set(err,
@@ -903,7 +903,7 @@ static int profile_resolve(struct context_device *device, struct context *contex
 
 // ---- devices ----
 
-// Which of the policy's devices are here, and which stand for those that are not. A bench is
+// Finds which of the policy's devices are here, and which stand for those that are not. A bench is
 // started on each once, only to ask.
 
 // The toolchain's line says "nvcc: -" where there is none.
@@ -1030,8 +1030,8 @@ static int ask_out(const char **text, const char **why, struct context *context,
     return 0;
 }
 
-// Those of a device that are here, one after the other; out: why the last was taken out, if any
-// was.
+// The units of a device that are here, one after the other. `out` says why the last one was taken
+// out, if one was.
 struct units {
     struct context_device *first;
     const char *out_text, *out_why;
@@ -1060,7 +1060,7 @@ static int add_unit(struct units *all, struct context *context, const struct sta
     const size_t units = all->first->units;
     *device = s->device;
     device->unit = copy_unit(seen, &context->arena);
-    // Who only lists needs no figures, and waits for none.
+    // A command that only lists needs no figures, and does not wait for any.
     if (context->options->static_use != STATIC_LIST &&
         profile_resolve(device, context, s->bench, err))
         return -1;

@@ -22,7 +22,7 @@ enum static_use {
     STATIC_LIST   // kernels are only listed: a CUDA device that would be missed need not be here
 };
 
-// Which options a command shares with others: those that it uses, and no other.
+// The options that a command shares with others. A command names those that it uses, and no other.
 enum shared_options {
     SHARED_NONE = 0,
     SHARED_STORE = 1 << 0,  // --repo and --store

@@ -19,7 +19,8 @@ int epochs_read(struct epoch_list *out, char **text, const char *path, struct ar
 int epochs_add(const char *path, const char *before, const char *added, struct error *err);
 // PATH, or the repository's file; in the context's arena.
 const char *epochs_path(struct context *context, const char *path);
-// Who decides: `given`, or whom git's configuration names; in the context's arena.
+// The name of the person who decides: `given`, or the user of git's configuration. In the context's
+// arena.
 int epochs_who(const char **out, const char *given, struct context *context, struct error *err);
 
 // Changes the commit of the epochs that name none of the line of `head` (a revision), but whose

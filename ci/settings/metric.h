@@ -8,7 +8,7 @@
 #include "baselines/epoch.h"
 #include "runner/code/code_id.h"
 
-// Whose figure it is, and where it comes from.
+// What the figure is of (a kernel, a library, a build), and where it comes from.
 enum metric_of {
     METRIC_OF_BUILD,   // what building takes: of builds from nothing, made for this alone
     METRIC_OF_LIBRARY, // the file of each library, as it is kept: without symbols

@@ -196,7 +196,8 @@ double metric_margin(const struct policy_metric *metric)
 
 double metric_least(const struct policy_metric *metric)
 {
-    // Who names a margin alone means that margin, where the figure is the same at every look.
+    // A policy that names a margin alone means that margin, where the figure is the same at every
+    // look.
     const bool steady =
         metric->metric->of == METRIC_OF_LIBRARY || metric->metric->of == METRIC_OF_CODE;
     return metric->least >= 0              ? metric->least
@@ -1224,7 +1225,7 @@ static int join(struct policy *policy, const struct policy *trusted, struct erro
 int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
                    struct error *err)
 {
-    // Who says auto says that a stranger's pull request needs none where there is none.
+    // "auto" says that a stranger's pull request needs no sandbox where there is none.
     static const int strictness[] = {
         [SANDBOX_OFF] = 0, [SANDBOX_AUTO] = 1, [SANDBOX_UNSAID] = 2, [SANDBOX_REQUIRE] = 3};
     const enum sandbox_mode least = trusted ? trusted->sandbox : SANDBOX_UNSAID;

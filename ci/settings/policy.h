@@ -236,7 +236,7 @@ int policy_confine(bool *changed, struct policy *policy, const struct policy *tr
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
                                         const struct policy_device *device);
 
-// Who looks after this kernel, as its section says; NULL: it does not.
+// The owner of this kernel that its section names; NULL: it names none.
 const char *policy_kernel_owner(const struct policy *policy, const char *kernel);
 
 // The policy leaves this kernel out on purpose.

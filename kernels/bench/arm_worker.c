@@ -130,11 +130,13 @@ static const int refused[] = {
     SYS_clock_adjtime,
     SYS_adjtimex};
 
-// What has the system signal a process when a file is read, written, closed or opened by whomever.
+// Calls of fcntl() and ioctl() that make the system signal a process when somebody reads, writes,
+// closes or opens a file.
 static const int file_signals[] = {F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY};
 static const int device_signals[] = {FIOASYNC, FIOSETOWN, SIOCSPGRP};
 
-// What stops a process, and what people, schedulers and a machine without memory end one with.
+// Signals that stop a process, and those by which people, schedulers and a machine without memory
+// end one.
 static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
                                    SIGTERM, SIGINT,  SIGHUP,  SIGQUIT};
 
@@ -142,7 +144,7 @@ static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
 // name.
 enum { OTHER_NUMBERS = 0x40000000 };
 
-// What madvise() may say.
+// Advice that madvise() may give.
 static const int advice[] = {
     MADV_NORMAL,     MADV_RANDOM,     MADV_SEQUENTIAL,    MADV_WILLNEED,
     MADV_DONTNEED,   MADV_FREE,       MADV_DONTFORK,      MADV_DOFORK,

@@ -87,7 +87,8 @@ static bool read_shared(struct stated *s, const char *path)
     return taken;
 }
 
-// Who reads it meanwhile finds none, or all of it. What cannot be kept is computed again.
+// A process that reads the file meanwhile finds none, or all of it. A reference that cannot be kept
+// is computed again.
 static void write_shared(const struct stated *s, const char *path)
 {
     char *own = xprintf("%s.%d", path, (int)getpid());

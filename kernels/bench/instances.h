@@ -36,7 +36,7 @@ void instances_close(struct instances *instances); // a zeroed one does nothing
 // nothing of a load waits for a sample. more: those that are there stay, and count.
 int instances_draw(struct instances *const *sides, uint32_t count, uint32_t each, uint64_t key,
                    bool more, struct error *err);
-// Which one runs until the next choice; each side has its own.
+// Chooses the copy that runs until the next choice. Each side has copies of its own.
 void instances_choose(struct instances *side, uint64_t key);
 // Queues one launch. Returns 0 or the driver's code.
 int instances_launch(struct instances *side, uint32_t set);

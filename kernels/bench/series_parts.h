@@ -23,7 +23,7 @@
 
 struct exact;
 
-// Who says it. `arm` is asked for problems of named integers alone.
+// Where a reference can come from. `arm` is asked for problems of named integers alone.
 struct exact_source {
     const struct device_ops *ops;
     struct device_base *device;

@@ -29,7 +29,8 @@ int untouched_keep(struct untouched *out, struct buffers *buffers, struct error 
 // *row of an output is that of the first change; -1: there is none. Frees what was kept.
 int untouched_hold(int64_t *row, struct untouched *kept, struct buffers *buffers,
                    struct error *err);
-// Which rows are held of a problem of so many sets, by this seed; the caller frees the chunks.
+// Chooses by this seed the rows that are held, of a problem with so many sets. The caller frees the
+// chunks.
 size_t untouched_choose(struct untouched_chunk **out, const struct problem *problem, int64_t rows,
                         size_t pitch_bytes, uint32_t sets, uint64_t seed);
 

@@ -265,7 +265,7 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
     case CUPTI_DRIVER_TRACE_CBID_##name:                                                           \
     case CUPTI_DRIVER_TRACE_CBID_##name##_##thread
 
-// Which streams wait for which events.
+// Notes which streams wait for which events.
 static void order_begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     switch (id) {

@@ -44,8 +44,8 @@ static struct known {
 } * known;
 static size_t known_count, known_room;
 
-// Which entry a call's launch was counted in, by CUPTI's number of the call, for its time. Times
-// come long before a number's place is another's.
+// The entry in which the launch of a call was counted, by CUPTI's number of the call, so that its
+// time can be added. A time comes long before another call takes the number's place.
 enum { CALLS = 1 << 20 };
 static struct call {
     uint32_t correlation, entry; // from 1; 0: none
@@ -156,7 +156,8 @@ static struct entry *new_entry(const struct seen *seen, uint64_t key)
     return e;
 }
 
-// That of the launch; where its function has too many, of its grid; where all have, none.
+// The entry of the launch. A function with too many entries has one for each grid; where there are
+// too many in all, there is none.
 static struct entry *entry_of(const struct seen *seen, struct name *name, uint64_t key,
                               uint64_t touched)
 {

@@ -448,7 +448,8 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-// Which held allocation that is; held from now on. -1: it cannot be.
+// The number of the held allocation at this place, which is held from now on. -1: it cannot be
+// held.
 static int hold(CUdeviceptr base, size_t bytes)
 {
     const size_t count = taking.record.content_count;

@@ -41,10 +41,10 @@ enum inputs_contents {
     INPUTS_PLAIN    // normal, and fp8 is not scaled
 };
 
-// Which numbers a matrix is filled with. Signs: every line of the operand (a row of A, a column of
-// B) is taken with a sign of its own, so that known inputs become others whose product is known,
-// but for signs of its rows and columns. Of dual-silu only the second weights have signs, whose
-// product is linear in them.
+// The recipe for the numbers that a matrix is filled with. Signs: every line of the operand (a row
+// of A, a column of B) is taken with a sign of its own, so that known inputs become others whose
+// product is known, but for signs of its rows and columns. Of dual-silu only the second weights
+// have signs, whose product is linear in them.
 struct inputs_recipe {
     int type; // enum plumb_dtype
     int which;

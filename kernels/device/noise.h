@@ -70,7 +70,7 @@ INPUTS_INLINE uint64_t noise_segments(uint64_t bytes, uint32_t one_in, uint32_t 
     return (bytes + segment - 1) / segment;
 }
 
-// Which vector of a line that was written is looked at, to see whether it is as it was.
+// The vector that is looked at, of a line that was written, to see whether the line is as it was.
 INPUTS_INLINE uint64_t noise_spot(uint64_t spots, uint64_t line, uint32_t vectors)
 {
     return line * vectors + (inputs_mix(spots + line) & (vectors - 1));
@@ -82,7 +82,7 @@ INPUTS_INLINE uint64_t digest_signs(uint64_t key, uint64_t first)
     return inputs_mix(key + (first / 64 + 1) * 0x9e3779b97f4a7c15u);
 }
 
-// Which chunk is digested of the `one_in` ones from chunk segment * one_in on.
+// The chunk that is digested, of the `one_in` chunks from number segment * one_in on.
 INPUTS_INLINE uint64_t digest_chunk(uint64_t key, uint64_t segment, uint32_t one_in)
 {
     return segment * one_in + (inputs_mix(~key + segment) & (one_in - 1));

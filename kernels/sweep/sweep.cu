@@ -124,7 +124,7 @@ static void is_done(int failed, const error &err)
 
 // ---- memory ----
 
-// The input of a problem with this use.
+// The input of the problem that is used in this way: as A, B, or scales.
 static part input_of(const problem &p, part_use use)
 {
     parts all;

@@ -193,8 +193,8 @@ uint32_t gate_confirmation_pairs(const struct gate_series *series, const struct 
 // margin, or its processes contradict each other, that more pairs would not decide it soon.
 double gate_missing_pairs(const struct gate_series *series, const struct gate_decision *now);
 
-// Which of the series at work gets the next block: round robin until each has its min_pairs, then
-// the one that promises most verdicts per second. SIZE_MAX when none has next == GATE_MORE.
+// Chooses the series that gets the next block: round robin until each has its min_pairs, then the
+// one that promises most verdicts per second. SIZE_MAX when none has next == GATE_MORE.
 struct gate_turn {
     enum gate_next next;
     uint32_t pairs, min_pairs; // of the process at work
@@ -204,7 +204,7 @@ struct gate_turn {
 
 size_t gate_next_series(const struct gate_turn *turns, size_t count);
 
-// Which alarms of a gate stand, by e-BH: kernels first (e-value of a kernel = mean over its
+// Decides which alarms of a gate stand, by e-BH: kernels first (e-value of a kernel = mean over its
 // series), then the series of each released kernel. kernel[i] numbers the kernel of series i,
 // 0-based. Pass every series that was tested, alarm or not. Returns how many were released.
 size_t gate_release(bool *released, const double *log_evidence, const size_t *kernel, size_t count,

@@ -70,7 +70,7 @@ static void keep(struct changepoints *now, const struct change *earlier, size_t 
     }
 }
 
-// Which values lie beside a change: up to the nearest of others, or to an end.
+// The values beside a change: up to the next change on either side, or to an end of the series.
 struct stretch {
     size_t first, end;
 };

@@ -93,7 +93,7 @@ static bool together(const struct tally *tally, double size)
     return old > 0 && same >= FEWEST && (double)same >= most * (double)tally->count;
 }
 
-// Who shares what with one series.
+// How the series moved that share something with one series: its device, what bounds it, its model.
 struct company {
     struct tally device, class, others, model;
 };

@@ -138,10 +138,10 @@ static double focus_threshold_least(const struct focus_options *options)
     return 1.5 * options->bound * options->bound;
 }
 
-// What the statistic of a stream like z[0..n) (n > 0; residuals in units of the noise, clipped at
-// options->bound) exceeds once in 1 / (options->false_alarms * share) values. `inflation`, >= 1: by
-// how much correlation inflates the variance of their means; `share`, in (0, 1]: what is left of
-// the rate for errors of level and scale.
+// The threshold that the statistic exceeds once in 1 / (options->false_alarms * share) values, in a
+// stream like z[0..n) (n > 0; residuals in units of the noise, clipped at options->bound).
+// `inflation`, >= 1: by how much correlation inflates the variance of their means; `share`, in (0,
+// 1]: what is left of the rate for errors of level and scale.
 static double focus_threshold(const double *z, size_t n, double inflation, double share,
                               const struct focus_options *options)
 {
@@ -179,7 +179,8 @@ static double clip(double value, double bound)
     return fmax(-bound, fmin(bound, value));
 }
 
-// Clipped residuals of the segments that were found, in units of the noise. The caller frees.
+// The residuals of the values from their segments' levels, in units of the noise, clipped. The
+// caller frees.
 static double *residuals_of(const double *values, size_t n, const struct changepoints *found,
                             double level, double bound)
 {

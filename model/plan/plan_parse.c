@@ -540,7 +540,7 @@ static int read_names(struct plan_reader *r, const struct config *config)
             return &(list)[i];                                                                     \
     }
 
-// Which of the things made by new_section() the entry is about.
+// The thing that the entry is about, one of those made by new_section().
 static void *object_of(struct launch_plan *plan, const struct config_entry *entry)
 {
     if (strcmp(entry->section, "scratch") == 0) {

@@ -663,7 +663,7 @@ static struct record_launch *new_launch(struct record *record, struct arena *are
     return &record->launches[record->launch_count];
 }
 
-// Which stream it is on, and what it waits for there.
+// Reads the stream of a launch, and what the launch waits for there.
 static int take_order(struct record_launch *launch, const struct record *record,
                       const struct wire_record *line, struct arena *arena, struct error *err)
 {

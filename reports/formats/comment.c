@@ -53,7 +53,7 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
     }
 }
 
-// Those that moved; the worst of them fail the gate.
+// The metrics that moved; the worst of them fail the gate.
 static void put_metrics(struct buffer *out, const struct run *run)
 {
     size_t shown = 0, more = 0;

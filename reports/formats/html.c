@@ -92,7 +92,8 @@ static void write_void(const struct html *html)
     markup_end(html->m);
 }
 
-// Who reads the verdict must know that a build could have reached this machine, or filled it.
+// Where there was no sandbox or no limit, a reader of the verdict must know that a build could have
+// reached this machine, or filled it.
 static void write_lacks(const struct html *html)
 {
     char reason[VIEW_TEXT * 4];

@@ -145,7 +145,7 @@ static void put_metric(struct buffer *out, const struct metric_result *m)
     buffer_printf(out, " | %s | %s | %s |\n", values[ROLE_BASE], values[ROLE_HEAD], margin);
 }
 
-// Those that moved come first, and are enough where there are many.
+// Metrics that moved come first. Where there are many, only these are shown.
 static void put_metrics(struct buffer *out, const struct run *run)
 {
     size_t shown = 0;

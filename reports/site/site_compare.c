@@ -205,8 +205,8 @@ static void figure_cell(struct markup *m, const char *label, double value, const
     markup_end(m);
 }
 
-// Which of two runs have a time of a series. In this order the table has them, and page.js sorts
-// so.
+// Which of two runs have a time of a series. The table stands in this order, and page.js sorts by
+// it.
 enum share { IN_BOTH, ONLY_FIRST, ONLY_SECOND, IN_NEITHER, SHARES };
 
 static const char *const share_words[SHARES] = {"in both", "only in the first",

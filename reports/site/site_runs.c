@@ -185,8 +185,8 @@ static void list_page(struct buffer *html, struct buffer *json, const struct sit
 
 // ---- what a run decided -------------------------------------------------------------------------
 
-// Those of a gate, and those of any run that did not end well. Plain runs are many, and what they
-// say of levels is what pages of kernels show.
+// Verdicts are shown of gates, and of any run that did not end well. Plain runs are many, and the
+// pages of kernels show what they say of levels.
 static bool run_has_verdicts(const struct site_run *run)
 {
     return run->finished_s && (run->kind == RUN_GATE || run->conclusion != CONCLUDE_OK);

@@ -325,7 +325,7 @@ static bool watch_wanted(const struct watch *watch)
     return limits->processes || limits->together_bytes || limits->disk_bytes || watch->aside;
 }
 
-// When to look again after a look that began at `from_s`.
+// The time of the next look, after one that began at `from_s`.
 static double next(double from_s, double least_s)
 {
     const double to_s = now_s(), pause_s = share * (to_s - from_s);
@@ -858,7 +858,7 @@ static short wait_events(struct process *process, int fd, short events, double u
     return polled[0].revents;
 }
 
-// Until the keeper reports, at most until_s. True when it did.
+// Waits until the keeper reports, at most until `until_s`. True when it did.
 static bool wait_report(struct process *process, double until_s)
 {
     while (process->status >= 0 && now_s() < until_s)

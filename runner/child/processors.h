@@ -15,7 +15,7 @@
 
 enum { PROCESSORS_TEXT = 64 };
 
-// Whose processors; a zeroed one is this program's own on this machine.
+// The place whose processors are meant. A zeroed one is this program's own, on this machine.
 struct processors_site {
     const char *root;      // before /sys; NULL: ""
     const char *scope;     // of the names; NULL: the one that all share
@@ -44,8 +44,8 @@ void processors_text(char out[PROCESSORS_TEXT], const struct processors *process
 // now.
 size_t processors_cores(size_t *taken, const struct processors_site *site);
 
-// Those that nobody here measures on, for what only computes. False: somebody measures on each of
-// ours, or nobody anywhere; *out then has all of ours.
+// The processors on which nobody here measures, for work that only computes. False: somebody
+// measures on each of ours, or nobody anywhere; *out then has all of ours.
 bool processors_aside(cpu_set_t *out, const struct processors_site *site);
 
 // ---- which processors of this machine are one core, and which lie near a device

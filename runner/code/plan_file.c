@@ -216,7 +216,7 @@ static void put_entry(struct buffer *out, const struct plan_file *f, const struc
         return;
     }
     buffer_printf(out, "%s ", e->key);
-    // Which of the cubins it is, not what its file is called.
+    // The number of the cubin counts, and not the name of its file.
     if (strcmp(e->key, "cubin") == 0 && e->value) {
         size_t i = 0;
         while (i < f->cubin_count && strcmp(f->cubins[i].name, e->value) != 0)

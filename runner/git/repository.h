@@ -30,7 +30,7 @@ const char *repository_name(const struct repository *repository);
 // where there is none, or none of a forge whose addresses are known. In the arena.
 const char *repository_commit_url(const struct repository *repository, struct arena *arena);
 
-// Whose word counts in a checkout that may hold a stranger's pull request. The checkout is the
+// Says whose word counts in a checkout that may hold a stranger's pull request. The checkout is the
 // user's own where there is no remote that it could have come from, or where git's configuration
 // says plumb.trustCheckout = true; no commit can say either. Else the remote's branch counts: HEAD,
 // main or master of upstream or origin; or HEAD of a bare clone, which has no branches of remotes.
@@ -61,8 +61,8 @@ int repository_refuse_brought(const char *path, enum brought what, struct error 
 // stranger's: what lies there may have been built of it. NULL: it lies in none. Caller frees.
 int repository_strangers(char **root, const char *path, struct error *err);
 
-// Who git's configuration says the user is, with all of its files, includes and worktrees; in the
-// arena. The error says how to set it.
+// The user's name and address as git's configuration says them, with all of its files, includes and
+// worktrees; in the arena. The error says how to set it.
 int repository_user(char **name, char **mail, const struct repository *repository,
                     struct arena *arena, struct error *err);
 
@@ -84,9 +84,9 @@ int repository_merge_base(struct commit *out, const struct repository *repositor
 bool repository_descends(const struct repository *repository, const char *commit,
                          const char *ancestor);
 
-// Which commits. range: "A..B" (in B but not in A), "A..", one revision (that commit alone), "ALL"
-// (all that any branch, tag or HEAD reaches), "TAGS" (tagged commits), "LINE" (HEAD and its first
-// parents).
+// Selects commits. range: "A..B" (in B but not in A), "A..", one revision (that commit alone),
+// "ALL" (all that any branch, tag or HEAD reaches), "TAGS" (tagged commits), "LINE" (HEAD and its
+// first parents).
 struct commit_selection {
     const char *range;
     size_t steps;      // > 0: at most so many, evenly spaced, the first and last always among them

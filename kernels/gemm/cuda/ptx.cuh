@@ -322,7 +322,8 @@ DEVICE void cluster_arrive()
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 
-// Orders no memory: for barriers that were just set up their own fence does.
+// The same without ordering memory. It suffices after barriers were set up, which have a fence of
+// their own.
 DEVICE void cluster_arrive_relaxed()
 {
     asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");

@@ -12,7 +12,7 @@ size_t candidate_count(const struct gpu *gpu, const struct problem *problem);
 // The index-th; false when this profile has no room for it.
 bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *problem,
                size_t index);
-// Those that mma.sync feeds, on GPUs that have wgmma too.
+// Configurations that multiply by mma.sync, on GPUs that have wgmma too.
 size_t candidate_mma_count(void);
 bool candidate_mma(struct traits *out, const struct gpu *gpu, const struct problem *problem,
                    size_t index);
