@@ -110,7 +110,8 @@ static char *put_utf8(char *to, uint32_t c)
     return to;
 }
 
-// What a string cannot hold: '?' in its place where it may cost no more.
+// Puts '?' in the place of a character that a string cannot hold, where the file may be read with
+// faults.
 static int spoil(struct reader *r, char **to, const char *what)
 {
     if (!r->lenient)

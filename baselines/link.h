@@ -66,7 +66,7 @@ struct link {
     }
 extern const struct stored_fields link_fields;
 
-// What can be stored, and is ever handed out.
+// Whether a link can be stored. A link that cannot is never handed out.
 bool link_sound(const struct link *link);
 // The series' device must be known to the store. A link of this run and series is left as it is.
 int store_save_link(struct store *store, const struct series *series, const struct link *link,
@@ -79,7 +79,7 @@ int store_links(struct link **out, size_t *count, struct store *store, const str
 int store_links_beyond(struct link **out, size_t *count, struct store *store, int64_t after,
                        struct arena *arena, struct error *err);
 
-// What levelling takes of a link. Codes and commits are keys of this file.
+// The part of a link that levelling needs. Codes and commits are keys of this file.
 struct link_fact {
     int64_t key; // of the link; they only grow
     int64_t base_code, head_code, base, head, made_s;
@@ -92,7 +92,7 @@ int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
                      const struct series *series, int64_t from, struct arena *arena,
                      struct error *err);
 
-// What a page of pairs takes of a link; keys of this file.
+// The part of a link that a page of pairs needs; keys of this file.
 struct link_pair {
     int64_t series, key, base_code, head_code;
     enum verdict_kind kind;

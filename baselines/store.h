@@ -97,8 +97,8 @@ int store_last_run(int64_t *run_id, struct store *store, int kind, struct error 
 int store_commit_run(int64_t *run_id, struct store *store, const char *commit,
                      const char *toolchain, struct error *err);
 
-// What a metric of the policy was at a commit, by the default toolchain; by name, subject and
-// device, each in the order of the runs that found it. In the arena.
+// The value of a metric of the policy at a commit, built by the default toolchain. Values come by
+// name, subject and device, each in the order of the runs that found them. In the arena.
 struct metric_value {
     const char *name, *subject, *device, *what, *unit;
     char commit[OBJECT_ID_TEXT];
@@ -178,7 +178,7 @@ int store_find_measurement(struct measurement *out, bool *found, struct store *s
 int store_ever_right(bool *right, struct store *store, const struct series *series,
                      struct error *err);
 
-// What a plain run of one commit on one device would have to measure.
+// The measurements that a plain run of one commit on one device would have to take.
 struct demand {
     const char *recipe;
     const char *device_uuid;
@@ -377,7 +377,7 @@ int store_export_openmetrics(struct store *store, const struct export_filter *fi
                              struct error *err);
 // The forms that are read, by name: whether there is one of that name.
 bool store_import_knows(const char *format);
-// What the files of other tools do not say is asked of the caller.
+// The caller says what the files of other tools leave out.
 struct import_source {
     const char *name;   // shown in errors, with the line
     const char *format; // by name; NULL: by the content
@@ -398,8 +398,8 @@ struct import_source {
     const char *beside;  // the folder where files lie that this one names; NULL: nowhere
     bool strict;         // what cannot be read refuses the file; else it is left out
 };
-// What became of another tool's file, or of a table: rows = samples + failures + unwanted + left.
-// A row is a time, or a benchmark that says why it has none (a failure).
+// The outcome of importing another tool's file, or a table: rows = samples + failures + unwanted +
+// left. A row is a time, or a benchmark that says why it has none (a failure).
 struct import_report {
     size_t rows, samples, failures;
     size_t unwanted;     // by name

@@ -87,7 +87,7 @@ static int64_t *counter_of(struct store_counts *counts, const char *step)
     return NULL;
 }
 
-// What must not be after a merge: EXISTS says that it is.
+// Conditions that must not hold after a merge. A query says by EXISTS that one does.
 static const struct {
     const char *sql, *what;
 } refusals[] = {

@@ -70,8 +70,8 @@ int migration_count(void)
     return files > fields ? files : fields;
 }
 
-// What makes that version of the one before: its file, or the columns of the fields that are since
-// then. NULL: nothing does. The caller frees.
+// The SQL that makes this version of the one before: a migration's file, or columns for the fields
+// that are since then. NULL: there is no such version. The caller frees.
 static char *migration_sql(int version)
 {
     for (size_t i = 0; i < ARRAY_COUNT(migrations); i++) {
@@ -316,7 +316,7 @@ static int connect_file(struct store *store, const char *options, struct error *
     return 0;
 }
 
-// What a file says of itself, before anything of it is used.
+// The marks by which a file says what it is. They are read before anything else of it is used.
 struct identity {
     int64_t application, version, tables;
 };
@@ -543,7 +543,7 @@ static void release_mark(struct store *store)
     free(store->mark);
 }
 
-// What its header says: it was last written with a log.
+// Whether the file's header says that it was last written with a log.
 static bool has_log(const char *path)
 {
     unsigned char header[20];

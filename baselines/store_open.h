@@ -22,8 +22,8 @@ bool run_lock_claim(struct store *store, int64_t run_id);
 
 int migration_count(void);
 
-// What store_open() asks of a file before it is read: is it a store, of this version, with our
-// tables. Nothing is prepared for reading it, which takes four fifths of opening one.
+// Checks a file as store_open() does before it reads one: is it a store, of this version, with our
+// tables? Nothing is prepared for reading it, which takes four fifths of opening one.
 int store_verify(const char *path, struct error *err);
 
 // One pragma's integer value.

@@ -369,7 +369,7 @@ int store_begin_run(struct store *store, struct run *run, struct error *err)
     return 0;
 }
 
-// What the rows of one result share.
+// The keys that the rows of one result share.
 struct place {
     int64_t run, series, kernel;
     const char *driver; // of the device, in this run

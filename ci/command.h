@@ -71,7 +71,7 @@ struct command_option {
         .kind = OPTION_IS_FORMAT, .member = OPTION_MEMBER(of)                                      \
     }
 
-// What none of these is: `taker` reads the text, and `needs` says what it must be.
+// An option of any other kind: `taker` reads the text, and `needs` says what it must be.
 #define OPTION_OWN(long_name, short_name, shown, text, taker, needs)                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \

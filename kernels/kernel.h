@@ -243,7 +243,8 @@ struct plumb_form {
     struct plumb_number numbers[PLUMB_NUMBERS]; // by name
 };
 
-// What launch() of a form gets. E2M1 lies two in a byte, the first in its lower half; k is even.
+// The arguments of a form's launch(). E2M1 lies two in a byte, the first in its lower half; k is
+// even.
 struct plumb_form_args {
     // Version 1's, but for problem, which is form.problem. scale_a and scale_b: of FP8 without
     // block scales, and of E2M1 with them, where each tensor has an FP32 scale besides.

@@ -80,7 +80,7 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length);
 
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 
-// What `from` owns is owned by `arena` from now on; `from` is empty.
+// Moves all that `from` owns to `arena`; `from` is empty then.
 void arena_adopt(struct arena *arena, struct arena *from);
 
 // Frees everything at once and leaves the arena empty.
@@ -138,7 +138,7 @@ extern const struct interval interval_none;
 
 struct interval interval_about(double value, double half_width);
 
-// What a log ratio and its interval are as relative change: exp(x) - 1 of each.
+// A log ratio and its interval as a relative change: exp(x) - 1 of each.
 struct interval interval_relative(struct interval log_ratio);
 
 #endif

@@ -99,8 +99,8 @@ static void put_field(struct buffer *buffer, const char *text)
     buffer_puts(buffer, "\"");
 }
 
-// What a spreadsheet would take for a formula; a number is none. An apostrophe at the beginning is
-// guarded too, so that it is there when the guard is taken off.
+// Whether a spreadsheet would take the text for a formula; a number is none. An apostrophe at the
+// beginning is guarded too, so that it is there when the guard is taken off.
 static bool is_formula(const char *text)
 {
     double ignored;

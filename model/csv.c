@@ -497,8 +497,8 @@ static bool is_grouped(const char *text, const char *end, char mark)
     return true;
 }
 
-// What a number shows of its decimal mark: '.' or ','; '?': a point or a comma that may be either,
-// as in 1,201; 0: nothing, or it is no such number.
+// The decimal mark that a number shows: '.' or ','; '?': a point or a comma that may be either, as
+// in 1,201; 0: nothing, or it is no such number.
 static char csv_mark(const char *cell)
 {
     char digits[NUMBER_MOST], *text = digits;
@@ -565,7 +565,7 @@ static char column_mark(const struct csv *csv, size_t column, size_t *at)
     return mark ? mark : doubt == ',' ? '?' : doubt ? ':' : 0;
 }
 
-// What the columns show, where all that do agree; 0: nothing.
+// The decimal mark that the columns show, where all that show one agree; 0: there is none.
 static char file_mark(const struct csv *csv)
 {
     char mark = 0;

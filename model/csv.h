@@ -79,7 +79,8 @@ const char *csv_plain(const char *field);
 // width and apostrophes. NaN: it is no such number.
 double csv_number(const char *text, char mark);
 
-// What of a table's numbers nothing decides: the first such column, from 1; 0: there is none.
+// Columns of a table whose decimal mark nothing decides: the first such column, from 1; 0: there is
+// none.
 struct csv_doubt {
     size_t unsaid; // its commas may be thousands or decimals
     size_t odd;    // some of its numbers have a decimal point, others a decimal comma

@@ -89,8 +89,8 @@ const char *regime_name(enum regime regime);
 int regime_parse(enum regime *out, const char *name); // any case; -1: unknown
 // Where a sentence has it: "in a stream", "alone" ...; "" of cold.
 const char *regime_words(enum regime regime);
-// What is measured on a device of this kind where nobody names a regime: on a GPU a stream, as a
-// model launches its kernels; on a host cold. To change it is an epoch of every series.
+// The regime that is measured on a device of this kind where nobody names one: on a GPU a stream,
+// as a model launches its kernels; on a host cold. To change it is an epoch of every series.
 enum regime regime_usual(const char *device_kind);
 
 enum epilogue {

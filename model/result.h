@@ -20,7 +20,7 @@ enum { KERNEL_NAME_TEXT = 201 };
 #define OLDEST_TIME_S (-62135596800)
 #define LATEST_TIME_S 253402300799
 
-// What a build that names no toolchain is called: the policy's [build] alone.
+// The name of a build that names no toolchain: the policy's [build] alone.
 #define TOOLCHAIN_DEFAULT "default"
 enum { TOOLCHAIN_NAME_TEXT = 40 };
 
@@ -103,8 +103,8 @@ struct measurement {
     const char *detail; // why it is not ok, or the kernel's note (algorithm id); untrusted text
     const char *regime; // e.g. "cold, read flush, back to back"
     uint64_t seed;      // of the inputs
-    // What it takes at most beside its operands: the workspace that it wants, and on the host the
-    // memory of the process that holds the library alone. 0: not known.
+    // The memory that the kernel takes at most beside its operands: the workspace that it wants,
+    // and on the host the memory of the process that holds the library alone. 0: not known.
     double memory_bytes;
     // What the pair of builds that it is of showed in other regimes (model/gate/beside.h); NULL: it
     // was not looked at there.
@@ -123,7 +123,7 @@ struct prediction_part {
     double time_ns;
 };
 
-// What a model says. `feasible` false: `why` says why not, and there is no time.
+// The prediction of a model. `feasible` false: `why` says why not, and there is no time.
 struct prediction {
     const char *model;   // static
     const char *version; // of the model: its code's version, raised when its numbers change
@@ -168,7 +168,7 @@ enum cause {
 };
 const char *cause_name(enum cause cause);
 
-// What ended a series that is undecided, and so what would decide it.
+// The limit that ended an undecided series, and so what would decide it.
 enum verdict_limit {
     LIMIT_NONE,    // it is decided, or nothing is known
     LIMIT_SECONDS, // the time of the gate
@@ -200,7 +200,7 @@ struct verdict {
     const char *version;      // raised when the same measurements give another verdict
 };
 
-// What earlier runs say of a series, newest last. Owned by the run's arena.
+// Points of a series from earlier runs, newest last. Owned by the run's arena.
 struct history_point {
     char commit[OBJECT_ID_TEXT];
     int64_t time_s;
@@ -298,9 +298,9 @@ struct metric_result {
 // "worse", "better", or the verdict's own word.
 const char *metric_word(enum verdict_kind kind);
 
-// What a study found of one series: gates of a build with itself (every alarm is false), or of two
-// that differ by work put in on purpose, one of them taken as the base. Means are over the gates
-// that had a time; NaN when none had.
+// The result of a study for one series: gates of a build with itself (every alarm is false), or of
+// two that differ by work put in on purpose, one of them taken as the base. Means are over the
+// gates that had a time; NaN when none had.
 enum study_kind { STUDY_AA, STUDY_SLOWER, STUDY_FASTER, STUDY_KINDS };
 const char *study_kind_name(enum study_kind kind); // "aa", ...
 int study_kind_parse(enum study_kind *out, const char *name);
@@ -367,8 +367,8 @@ bool run_overlay(char *out, size_t size, const struct run *run);
 // Says whose policy judged, where it is not one commit's alone.
 bool run_policy(char *out, size_t size, const struct run *run);
 bool run_part(char *out, size_t size, const struct run *run);
-// What builds and kernels lacked, worst first; every report says it. Without a sandbox there is no
-// control group either, and the first alone is said.
+// Protections that builds and kernels lacked, worst first; every report names them. Without a
+// sandbox there is no control group either, and the first alone is said.
 enum run_lack { LACKS_SANDBOX, LACKS_GROUP, RUN_LACKS };
 struct run_lack_words {
     const char *name;  // as a key: "unconfined"
@@ -378,8 +378,8 @@ struct run_lack_words {
 const struct run_lack_words *run_lack_words(enum run_lack lack);
 bool run_lacks(char *out, size_t size, const struct run *run, enum run_lack lack);
 
-// What the stopwatch ran: "device code" alone (a record's), the whole "library" with its host code
-// beside the stopwatch, or "" where nothing was timed here.
+// Names what the stopwatch ran: "device code" alone (a record's), the whole "library" with its host
+// code beside the stopwatch, or "" where nothing was timed here.
 #define REGIME_DEVICE_CODE "device code alone"
 const char *result_timed(const struct result *result);
 // What could get through where the whole library was timed, to be put behind that word; "" where

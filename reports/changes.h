@@ -13,15 +13,16 @@ struct change {
     size_t series;
 };
 
-// What is not simply the same; `out` has room for `count` of them. Views come worst first.
+// Finds the series that are not simply the same; `out` has room for `count` of them. Views come
+// worst first.
 size_t changes_find(struct change *out, const struct view *views, size_t count);
 // At most 20 rows.
 void changes_table(struct buffer *out, const struct change *lines, size_t count);
 // A folded list of commands, for a gate.
 void changes_next(struct buffer *out, const struct run *run, const struct change *lines,
                   size_t count);
-// What the run had to do without, a paragraph each behind `before`; of a reason at most `limit`
-// bytes.
+// Writes what the run had to do without, a paragraph each behind `before`, and at most `limit`
+// bytes of a reason.
 void changes_lacks(struct buffer *out, const struct run *run, const char *before, size_t limit);
 // "base..head", linked to the forge's comparison where context->commit_url ends in "/commit/%s".
 void changes_range(struct buffer *out, const struct run *run, const struct report_context *context);

@@ -20,7 +20,7 @@ struct report_change {
     double log_evidence;
 };
 
-// What is known of one series beyond this run. All optional.
+// Facts of one series from beyond this run. All optional.
 struct report_series {
     double false_alarm_rate; // achieved on A/A pairs of this series, 0..1; NaN = not known
     const struct report_change *changes; // by index, ascending
@@ -51,7 +51,8 @@ struct report_events {
     size_t count;
 };
 
-// What a report may know beyond the run; NULL or zeroes say "nothing". Borrowed during the call.
+// Facts from beyond the run that a report may use; NULL or zeroes say "nothing". Borrowed during
+// the call.
 struct report_context {
     const struct report_series *series;  // one per run->results, or NULL
     const struct report_record *records; // one per run->devices, or NULL

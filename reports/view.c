@@ -69,7 +69,7 @@ static double measured_ns(const struct measurement *m)
     return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
 }
 
-// What the trimmed ratio does not say: launches that are slow now and then.
+// Finds what the trimmed ratio does not say: launches that are slow now and then.
 static void slow_ratios(struct view *view)
 {
     struct arena arena = {0};

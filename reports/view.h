@@ -50,9 +50,9 @@ void view_reason(struct buffer *out, const struct view *view);
 // The same without the size and the odds, for places that show these too: what else is known of
 // why.
 void view_why(struct buffer *out, const struct view *view);
-// What to type next, of a gate, for its worst series that moved (NULL: none did): repeat it, find
-// the commit that did it, accept it; those that do not apply stay empty. To be copied into a shell:
-// text of a stranger's file is one word there.
+// Commands to type next after a gate, for its worst series that moved (NULL: none did): repeat it,
+// find the commit that did it, accept it; those that do not apply stay empty. To be copied into a
+// shell: text of a stranger's file is one word there.
 struct view_commands {
     struct buffer again, bisect, accept;
 };

@@ -28,7 +28,7 @@ static void append(struct foreign *f, char c)
     f->length++;
 }
 
-// What is no letter or digit is one '-', and none at the ends of a part.
+// Characters that are no letter or digit become one '-', and none at the ends of a part.
 static void append_text(struct foreign *f, const char *text, size_t length)
 {
     bool gap = false, begun = false;
@@ -277,7 +277,7 @@ int foreign_table(struct csv *out, struct import *in, const char *first,
                   const struct import_file *file, struct error *err)
 {
     const size_t length = file->length;
-    // What stands before the table becomes comments, so that lines keep their numbers.
+    // Lines before the table become comments, so that the others keep their numbers.
     char *copy = xrealloc(NULL, length + 1, 1);
     size_t at = 0;
     memcpy(copy, file->text, length);
@@ -771,7 +771,7 @@ static int save_series(struct import *in, struct foreign_times *times, size_t co
     return import_result(in, &r, err);
 }
 
-// What a run is known by that is not a whole file: its rows.
+// A hash of its rows, by which a run is known that is not a whole file.
 static uint64_t hash_times(const struct import *in)
 {
     uint64_t hash = HASH_START;

@@ -16,8 +16,8 @@
 // Longer names than this have always been cut, and a series' name never changes.
 enum { FOREIGN_NAME_TEXT = 64, FOREIGN_LABELS = 32 };
 
-// What was the same in most files, and tells rows apart in some: a grid, a swizzle. Where it
-// differs within a series, it becomes a part of the kernel's name.
+// A label that is the same in all rows of most files, and tells rows apart in some: a grid, a
+// swizzle. Where it differs within a series, it becomes a part of the kernel's name.
 struct foreign_label {
     const char *name, *value;
 };
@@ -93,7 +93,8 @@ bool foreign_has_heads(const struct import_file *file, const char *first);
 int foreign_table(struct csv *out, struct import *in, const char *first,
                   const struct import_file *file, struct error *err);
 const char *foreign_field(const struct csv *csv, size_t row, const char *column); // "" if missing
-// What one unit of time (ns, us, ms, s, and ncu's nsecond ...) has in nanoseconds; 0: unknown.
+// The nanoseconds of one unit of time (ns, us, ms, s, and ncu's nsecond ...); 0: the unit is not
+// known.
 double foreign_unit_ns(const char *unit);
 
 #endif

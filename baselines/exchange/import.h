@@ -41,8 +41,8 @@ struct import {
     bool spoken;        // its numbers are in the language of a machine, so 1.234 may be 1234
 };
 
-// What one file may hold, so that a stranger's of 64 MiB takes 256 MiB and 5 s at most. Our own
-// exports as JSON are read line by line, and are not counted.
+// Limits of one file, so that a stranger's of 64 MiB takes 256 MiB and 5 s at most. Our own exports
+// as JSON are read line by line, and are not counted.
 enum {
     IMPORT_RESULTS = 100000, // runs and results together
     IMPORT_TIMES = 500000,

@@ -39,7 +39,7 @@ static int read_operand(enum dtype *type, bool *by_column, const char *text)
     return foreign_type(type, name) || (!*by_column && strcmp(colon + 1, "row") != 0) ? -1 : 0;
 }
 
-// What is empty is `missing`.
+// An empty text is read as `missing`.
 static int read_factor(float *out, const char *text, float missing)
 {
     double value = missing;

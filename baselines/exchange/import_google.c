@@ -100,7 +100,7 @@ static int read_benchmark(struct import *in, const struct entry *entry, size_t d
     return foreign_add(in, &f, &time_ns, f.state == MEASURED_OK, err);
 }
 
-// What an aggregate's name ends in, and so which it is; NULL: it is none.
+// The ending of an aggregate's name, which says which aggregate it is; NULL: it is none.
 static const char *aggregate_ending(const char *name)
 {
     static const char *const endings[] = {"_mean", "_median", "_stddev", "_cv", "_min", "_max"};
@@ -170,7 +170,7 @@ static struct entry *list_entries(const struct node *list, struct arena *arena)
     return entries;
 }
 
-// What a family of benchmarks grows with, fitted over all of it: no time of one.
+// Whether the entry is a fit of how a family of benchmarks grows, and so no time of one of them.
 static bool is_fit(const struct entry *e)
 {
     return strcmp(e->aggregate, "BigO") == 0 || strcmp(e->aggregate, "RMS") == 0;

@@ -289,7 +289,8 @@ static const char *text_at(sqlite3_stmt *s, int column)
     return text ? text : "";
 }
 
-// What plumb calls a GPU of that UUID, which nsys writes with or without its first word.
+// The name that plumb has for a GPU of that UUID. nsys writes the UUID with or without its first
+// word.
 static const char *device_at(sqlite3_stmt *s, struct arena *arena)
 {
     const char *uuid = text_at(s, 5), *name = text_at(s, 6);

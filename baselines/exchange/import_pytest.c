@@ -16,7 +16,7 @@ static bool is_plain(const struct node *value)
     return value->type == NODE_TEXT || value->type == NODE_NUMBER;
 }
 
-// What parametrize() names; false: it names nothing.
+// Reads the parameters that parametrize() names; false: it names none.
 static bool read_params(struct foreign *f, int *status, const struct node *params)
 {
     if (!params || params->type != NODE_OBJECT || !params->count)

@@ -639,7 +639,7 @@ static int read_change(struct stored_event_change *out, bool *sound, struct stor
                : 0;
 }
 
-// What the tool itself says; nothing else is kept in a store.
+// Reads an entry that the tool itself made; a store keeps no other.
 static bool read_entry(struct event_entry *out, const struct node *node)
 {
     *out = (struct event_entry){.when_s = node_int(node, "when_s", 0),
@@ -728,7 +728,7 @@ int store_export_json(struct store *store, const struct export_filter *filter, F
 
 // ---- builds, profiles, epochs and studies, read ----
 
-// What is missing is 0 or fp32; what is out of range is left as it was.
+// A trait that is missing becomes 0 or fp32; one that is out of range stays as it was.
 static void import_traits(struct traits *out, const struct node *node)
 {
     dtype_parse(&out->in, node_text(node, "in", "fp32"));

@@ -197,7 +197,7 @@ static int leave_row(struct import *in, const char *column, const char *is, stru
     return import_leave(in, 1, err);
 }
 
-// What is said of a cell that is none.
+// What a cell of this field has to be, for the message when it is not.
 static const char *figure_is(const struct stored_field *field)
 {
     return field->type == FIELD_TIME    ? "seconds since 1970"

@@ -60,7 +60,8 @@ static int read_all(char **out, size_t *length, FILE *file, const char *name, st
 
 // ---- bytes into text ----
 
-// What people have beside texts, by how it begins, and what makes a text of it.
+// Refuses a file that is no text. Its first bytes say which kind of file it is, and the message
+// says what makes a text of it.
 static int refuse_binary(const char *text, size_t length, const char *name, struct error *err)
 {
     static const struct {
@@ -124,7 +125,8 @@ static int find_utf16(bool *big, const unsigned char *bytes, size_t length)
                : -1;
 }
 
-// What Windows writes: UTF-16, or UTF-8 behind a byte order mark. The text becomes UTF-8 without.
+// Text as Windows writes it (UTF-16, or UTF-8 behind a byte order mark) becomes UTF-8 without a
+// mark.
 static int make_plain(char **text, size_t *length, const char *name, struct error *err)
 {
     const unsigned char *bytes = (const unsigned char *)*text;

@@ -44,7 +44,7 @@ static int read_event(void *item, const struct row_list *list, struct error *err
     return 0;
 }
 
-// What belongs to one event.
+// Reads the commits, series and entries that belong to one event.
 static int read_rest(struct stored_event *e, struct store *store, struct arena *arena,
                      struct error *err)
 {

@@ -32,7 +32,7 @@ struct history_change {
     bool shared;      // by so many series that it is the device's or the model's; not kept
 };
 
-// What a series does besides changing its level.
+// Movements of a series that are no change of level: a creep, a pattern.
 struct told {
     bool creeps;
     struct interval creep; // log ratio of its last point to its first

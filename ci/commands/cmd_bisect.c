@@ -114,14 +114,15 @@ static const char *toolchain_name(const struct search *s, size_t i)
     return name ? name : TOOLCHAIN_DEFAULT;
 }
 
-// What people call step i: the commit's short id, or the toolchain's name. In the context's arena.
+// The name of step i for people: the commit's short id, or the toolchain's name. In the context's
+// arena.
 static const char *bisection_name(const struct search *s, size_t i)
 {
     return s->toolchains ? toolchain_name(s, i)
                          : arena_printf(&s->context->arena, "%.10s", s->commits[i].id);
 }
 
-// What step i builds.
+// The commit and toolchain that step i builds.
 static struct to_build bisection_step(const struct search *s, size_t i)
 {
     return (struct to_build){.commit = &s->commits[i],
@@ -649,7 +650,7 @@ static void tell_again(const struct run *run)
     }
 }
 
-// What was measured before stays beside it.
+// Measures once more. Earlier measurements stay beside the new one.
 static int measure_again(struct searches *s, struct error *err)
 {
     struct context *context = s->context;
@@ -712,7 +713,7 @@ static const struct event_change *best_of(const struct searches *s, const struct
     return best;
 }
 
-// What came out, as an entry of the event; a culprit confirms it.
+// Adds the outcome of a search as an entry of the event. A culprit confirms the event.
 static int tell(struct searches *s, const struct event *e, const char *culprit, const char *why,
                 struct error *err)
 {

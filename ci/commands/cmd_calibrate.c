@@ -74,7 +74,7 @@ static void print_reading(struct answer *answer, const struct context_device *de
 
 enum { ILPS = 8, LADDER_SAMPLES = 5 };
 
-// What the document has, on an H100 SXM5 at 1.98 GHz: clocks an instruction of one warp.
+// The document's figures of an H100 SXM5 at 1.98 GHz: clocks per instruction of one warp.
 static const struct {
     const char *key, *name;
     double document[ILPS];

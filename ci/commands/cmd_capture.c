@@ -66,7 +66,7 @@ static int check(void *arguments, struct error *err)
 
 // ---- the program ----
 
-// What is said while it runs, and for whom.
+// What the progress line says while the program runs.
 struct telling {
     struct progress *progress;
     const char *folder;
@@ -573,7 +573,7 @@ static FILE *open_beside(const char *record, const char *name)
     return file;
 }
 
-// What is wrong with the file of a content; "" where nothing is.
+// Says what is wrong with the file of a content; "" where nothing is.
 static const char *fault_of(const char *record, const char *name, uint64_t bytes)
 {
     FILE *file = name ? open_beside(record, name) : NULL;

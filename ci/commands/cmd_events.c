@@ -476,7 +476,7 @@ static int format_epochs(char **out, const struct event *e, const struct history
     return 0;
 }
 
-// What a metric became is accepted from its commit on.
+// Writes that a metric's new value is accepted from its commit on.
 static int format_metrics(char **out, const struct metric_event *e, const struct metric_history *h,
                           const struct epoch_list *known, const struct epoch_decision *decision,
                           struct arena *arena, struct error *err)

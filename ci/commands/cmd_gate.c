@@ -83,7 +83,8 @@ static const char *reports_of(const struct arguments *a)
     return a->options.out || a->part.count ? a->options.out : "plumb-report";
 }
 
-// What the base has and the head lacks counts as the head's doing, with the sign turned.
+// Notes that the base has commits that the head lacks. Such commits count as the head's doing, with
+// the sign turned.
 static void tell_base_aside(struct context *context, const struct arguments *a,
                             const struct commit *base, const struct commit *head)
 {

@@ -121,7 +121,7 @@ static void table_now(const struct series_history *s)
     free(reason);
 }
 
-// What it does besides changing its level.
+// Prints the movements of a series that are no change of level.
 static void table_told(const struct told *t)
 {
     if (t->creeps)
@@ -144,7 +144,8 @@ static void table_break(const struct history_break *b)
     free(what);
 }
 
-// What is known of it: absolute times, or links alone (imported, or of gates and bisections).
+// Prints what is known of a series: absolute times, or links alone (imported, or of gates and
+// bisections).
 static void table_known(const struct series_history *s)
 {
     const struct linked_history *l = &s->linked;
@@ -244,7 +245,7 @@ static void csv_size(struct csv_line *line, struct interval size)
     csv_real(line, size.high);
 }
 
-// What a row is about; time_s 0: not known.
+// Cells of the kind of a row, its commit and the commit's time; time_s 0: not known.
 static void csv_start(struct csv_line *line, const char *kind, const char *commit, int64_t time_s)
 {
     csv_text(line, kind);
@@ -272,7 +273,7 @@ static void csv_span(struct csv_line *line, const char *earliest, const char *la
     csv_int(line, (int64_t)commits);
 }
 
-// What ends a row; evidence NaN: none.
+// The last cells of a row; evidence NaN: there is none.
 static void csv_rest(struct csv_line *line, struct interval size, double evidence,
                      const char *cause, const char *what)
 {
@@ -695,7 +696,8 @@ static void print_share(const char *before, double size, double level, const cha
         printf("%s%+.2f %%%s", before, 100 * size / fabs(level), after);
 }
 
-// What is no change of level, unless the level moves with it.
+// Prints changes of the noise and of the modes, which are no change of level unless the level moves
+// with them.
 static void print_shape(const struct series_view *view, double first)
 {
     const struct shape *s = &view->shape;

@@ -135,7 +135,7 @@ static int find_commit(struct commit *out, const char *named, void *context, str
     return repository_commit(out, c->repository, a->commit ? a->commit : "HEAD", &c->arena, err);
 }
 
-// What was left out goes where warnings go; the rest behind what was added.
+// Tells which rows were left out on standard error, and the rest behind what was added.
 static void tell_rows(const char *path, const struct import_report *r, const char *problem)
 {
     for (char *line = r->said.bytes, *next; line && *line; line = next) {
@@ -235,7 +235,7 @@ struct folder_counts {
 static int import_folder(struct folder_counts *counts, struct asked *asked, int depth,
                          struct error *err);
 
-// What cannot be read of many files is told, and does not cost the others.
+// A file that cannot be read, of many, is told and does not keep the others from being imported.
 static int import_entry(struct folder_counts *counts, struct asked *asked, int depth,
                         struct error *err)
 {

@@ -183,8 +183,8 @@ static bool holds(const char *path, const char *bytes, size_t size)
     return file && c == EOF && at == size;
 }
 
-// What is there stays as it is, for it may have been edited since: init again writes what is
-// missing.
+// A file that is there stays as it is, for it may have been edited. A second init writes the files
+// that are missing.
 static int write_file(const struct init *init, const char *folder, const char *name,
                       const char *bytes, size_t size, struct error *err)
 {
@@ -223,7 +223,7 @@ static bool is_off(const struct candidate *c)
     return c->check == CHECK_WRONG || c->check == CHECK_UNBUILT;
 }
 
-// What is not right lies beside, under a name that no build takes, for who mends it.
+// A shim that is not right is written under a name that no build takes, for somebody to mend it.
 static int write_shim(struct init *init, const struct candidate *c, struct error *err)
 {
     struct buffer text = {0};
@@ -740,7 +740,8 @@ static void tell_check(const struct init *init)
     arena_free(&arena);
 }
 
-// What keeps it from being tried is no error: then all are written as they were before.
+// Tries the shims. Where they cannot be tried, that is no error: all of them are written as they
+// are.
 static void check_candidates(struct init *init)
 {
     const struct arguments *a = init->arguments;

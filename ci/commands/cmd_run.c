@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What came of all commits, beside their runs.
+// Counts over all commits, beside their runs.
 struct run_tally {
     struct answer *answer; // NULL: it is printed
     size_t known, left;    // commits
@@ -178,7 +178,7 @@ struct stored_runs {
     bool read;
 };
 
-// What is stored of a commit that is known.
+// Loads what the store has of a commit that is known.
 static int load_known(struct run *last, struct stored_runs *runs, struct context *context,
                       const struct to_build *what, struct error *err)
 {

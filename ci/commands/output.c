@@ -239,7 +239,7 @@ void output_headline(const struct run *run)
     print_coloured(ours ? colours[run->conclusion] : PLAIN, "", text, ours ? label : 0);
 }
 
-// What the build's tools said first, and where all of it is.
+// Prints the first lines that the build's tools said, and where all of them are.
 static void print_unbuilt(const struct run *run)
 {
     for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
@@ -265,7 +265,7 @@ static enum colour colour_of(enum verdict_kind kind)
                                                                        : PLAIN;
 }
 
-// What a change accepts comes first: whoever reviews it must see that.
+// Prints the verdicts. Those that the change accepts come first, because a reviewer must see them.
 static void print_verdicts(const struct run *run, bool accepted)
 {
     for (size_t i = 0; i < run->count; i++) {

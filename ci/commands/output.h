@@ -11,11 +11,11 @@
 #include "reports/report.h"
 #include "reports/text/clean.h"
 
-// What a command answers with --format json: one object, whose first member is the list of the rows
-// that its table has, named for what they are; members of the whole come after it. Names end in
-// units (time_ns), shares and changes are fractions (0.01 is 1 %), null is not known. Which members
-// there are stands in each command's `json` (ci/command.h), and so in its --help. Members are
-// added, never renamed.
+// The answer of a command with --format json: one object, whose first member is the list of the
+// rows that its table has, named for what they are; members of the whole come after it. Names end
+// in units (time_ns), shares and changes are fractions (0.01 is 1 %), null is not known. Which
+// members there are stands in each command's `json` (ci/command.h), and so in its --help. Members
+// are added, never renamed.
 struct answer {
     struct buffer text;
     struct json json;
@@ -44,9 +44,9 @@ int answer_leave(struct answer *answer, int status);
 
 // ---- what a command leaves behind ----
 
-// What the context's store (if any), its policy (addresses) and the run's own pairs say beyond the
-// run, for its reports: false alarms of identical code on its devices, the smallest change each
-// series could show. Lives in the arena.
+// Collects for a run's reports what the context's store (if there is one), its policy (addresses)
+// and the run's own pairs say beyond the run: false alarms of identical code on its devices, the
+// smallest change each series could show. Lives in the arena.
 int output_context(struct report_context *out, const struct run *run, const struct context *context,
                    struct arena *arena, struct error *err);
 
@@ -76,12 +76,12 @@ void output_line(const char *text);
 int output_measured(struct answer *answer, const struct run *run, int measured,
                     const struct context *context, const char *directory, struct error *err);
 
-// What a dry run would build and measure, printed or as rows of `answer`. `compared`: of what is
-// reused (struct measured), NULL for a gate.
+// Prints what a dry run would build and measure, or adds it as rows of `answer`. `compared`: of
+// what is reused (struct measured), NULL for a gate.
 void output_plan(struct answer *answer, const struct run *run, const bool *compared,
                  const struct context *context);
 
-// What `answer` has of it, for a command's --help.
+// The members that `answer` gets, for a command's --help.
 #define OUTPUT_JSON                                                                                \
     "runs (each as `plumb report --format json` has it); of a dry run series (commit, kernel, "    \
     "problem, device, action: identical, known, compare or measure)"

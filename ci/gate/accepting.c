@@ -99,7 +99,8 @@ static const char *name_of(struct run *run, const struct result *r)
     return arena_printf(&run->arena, "%s %s ", r->kernel, problem);
 }
 
-// What is accepted and by whom comes first, then what the verdict was.
+// Makes the sentence of an accepted result: first what is accepted and by whom, then what the
+// verdict was.
 static void accept(struct run *run, struct result *r, const struct epoch *e)
 {
     const char *name = name_of(run, r), *was = r->verdict.sentence;

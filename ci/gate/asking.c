@@ -23,7 +23,7 @@ static const struct key keys[] = {
      "the commit's id, ten hexadecimal digits at least"},
 };
 
-// What git takes for a revision and no program for an option.
+// Whether git would take the text for a revision, and no program for an option.
 static bool is_revision(const char *text)
 {
     return text[0] != '-' && text[0] != '.' && text[0] != '/' && text[0] != '~' && text[0] != '^' &&

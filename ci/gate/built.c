@@ -71,7 +71,7 @@ static void put_setting(struct buffer *out, const char *name, const char *value)
     put_quoted(out, value);
 }
 
-// What the series is besides stands in a comment, for the text is part of the build's key.
+// Writes the rest of what a series is as a comment, because the text is part of the build's key.
 static void put_capture(struct buffer *out, const struct policy_capture *capture,
                         const char *library, const struct context_device *device)
 {
@@ -203,7 +203,7 @@ static int add_library(struct built *built, struct bench **bench, struct context
     return 0;
 }
 
-// What only the machine code says: registers of the first launch.
+// Fills the traits that only the machine code says: registers of the first launch.
 static void fill_traits(struct traits *traits, const struct launch_plan *plan, const char *path,
                         struct arena *arena)
 {
@@ -248,7 +248,7 @@ static int add_plan(struct built *built, const char *path, struct arena *arena, 
     return status;
 }
 
-// What a capture of no named problem turned out to be of stands in its set from then on.
+// Adds the problem that a capture turned out to have to its set, where the policy named none.
 static void learn_problem(struct policy *policy, const struct policy_capture *capture,
                           const struct problem *problem)
 {
@@ -611,8 +611,8 @@ int built_make(struct built *out, struct context *context, const struct to_build
         built.state = MEASURED_UNBUILDABLE;
     if (built.state != MEASURED_OK)
         fill_failure(&built, &build, arena);
-    // What a build made and cannot be listed is no fact of the build: another machine, or a policy
-    // that leaves a library out, can list it.
+    // That the libraries of a build cannot be listed is no fact of the build: another machine, or a
+    // policy that leaves a library out, can list them.
     const bool fact = built.state == MEASURED_OK || build.state == BUILD_FAILED;
     if (!dry && fact && record(&built, build.key, context, arena, err))
         return -1;

@@ -12,7 +12,7 @@
 // what nothing here could run.
 const char *built_recipe(struct context *context, const struct toolchain *toolchain);
 
-// What is built, and by what.
+// A commit to build, and the toolchain that builds it.
 struct to_build {
     const struct commit *commit;
     const struct commit *base;         // what a gate trusts, when `commit` is its head
@@ -58,16 +58,16 @@ int built_make(struct built *out, struct context *context, const struct to_build
 int built_kept(bool *found, struct context *context, const struct to_build *what,
                struct error *err);
 
-// What a build reads and is made by, as a key that equal builds share; and unless `seconds` is NULL
-// the commit is built from nothing, for its time alone, and nothing of it is kept: processor time
-// of all its processes, NaN where it does not build now.
+// A hash of what a build reads and what makes it: a key that equal builds share; and unless
+// `seconds` is NULL the commit is built from nothing, for its time alone, and nothing of it is
+// kept: processor time of all its processes, NaN where it does not build now.
 int built_timed(double *seconds, char key[OBJECT_ID_TEXT], struct context *context,
                 const struct to_build *what, struct error *err);
 
 // Puts the toolchain of each build into the run; `base` may be NULL.
 void built_tell(struct run *run, const struct built *base, const struct built *head);
 
-// What is wrong with a commit that does not build, in one line: the first error that its tools
+// Says in one line what is wrong with a commit that does not build: the first error that its tools
 // name, or else the reason.
 const char *built_first_error(const struct build_failure *failure, struct arena *arena);
 

@@ -27,7 +27,8 @@ static const struct result *worst(const struct run *run, enum verdict_kind kind,
     const struct result *found = NULL;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        // What the environment leaves open of unchanged code is no question about the kernel.
+        // An undecided series whose code did not change is a matter of the environment, and no
+        // question about the kernel.
         const bool outside = kind == VERDICT_UNDECIDED && r->verdict.cause == CAUSE_ENVIRONMENT;
         if (r->verdict.kind != kind || outside || (fails && !cause_fails(&r->verdict)))
             continue;
@@ -70,7 +71,7 @@ static const char *words_end(const char *text, size_t most)
     return text;
 }
 
-// What a person reads at a glance; the series' own lines say the rest.
+// Shortens a text to what a person reads at a glance; the series' own lines say the rest.
 static const char *within_words(struct run *run, const char *text)
 {
     const char *end = words_end(text, HEADLINE_WORDS);
@@ -212,7 +213,7 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
 void conclude_unbuilt(struct run *run, const char *detail)
 {
     const char *too = "";
-    // What the base does not either is not the change's doing.
+    // Where the base does not build either, that is not the change's doing.
     const bool both = run->unbuilt[ROLE_BASE].reason != NULL;
     if (both)
         too = arena_printf(&run->arena, ", nor does its base %.12s", run->base.id);
@@ -345,8 +346,8 @@ static const char *toolchain_text(struct run *run)
                         run->count);
 }
 
-// What built it, and what the run left out: by request, and for the devices that the policy names
-// and that are not here.
+// Names the toolchain, and what the run left out: by request, and for devices of the policy that
+// are not here.
 static const char *away_text(struct run *run, const struct context *context)
 {
     const char *text = context_selection(context, &run->arena);

@@ -76,7 +76,7 @@ static int player_failed(struct player *p, struct duet *d, const struct bench_ou
                          struct error *err);
 static void part_all(struct player *p);
 
-// What a duet costs to be opened in a process.
+// The seconds that it takes to open a duet in a process.
 static double open_s(const struct duet *d)
 {
     return (d->wall_s - d->play_s) / d->gate.processes;
@@ -245,7 +245,7 @@ static void player_end_all(struct player *p)
     end_leaving(p);
 }
 
-// What references took is not the gate's time.
+// Time that references took does not count as the gate's.
 static void give_time(struct player *p, struct duet *d, const struct bench_outcome *outcome,
                       double elapsed_s)
 {
@@ -424,7 +424,7 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     return 0;
 }
 
-// What is wanted of one whose gate is over.
+// The wish for a duet whose gate is over.
 static enum duet_wish wish_of(const struct player *p, const struct duet *d)
 {
     if (!p->all->wish || !d->judged || duet_is_void(d) ||
@@ -472,7 +472,7 @@ static int take_look(struct beside *look, bool *refused, struct bench_outcome *o
     return status;
 }
 
-// What is over is looked at in other regimes, while its process lives. It is nobody else's
+// Looks at a duet that is over in other regimes, while its process lives. Nobody else has the duet
 // meanwhile.
 static int look_beside(struct player *p, struct duet *d, struct error *err)
 {

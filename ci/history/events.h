@@ -55,7 +55,7 @@ struct events {
     struct stored_event **stored; // of each event; key 0 when it is not kept
 };
 
-// What the newest plain run's policy says that a build reads. In the arena.
+// The files that a build reads, as the newest plain run's policy says. In the arena.
 int events_sources(struct timeline_sources *out, struct store *store,
                    const struct repository *repository, struct arena *arena, struct error *err);
 

@@ -264,7 +264,7 @@ static void add_change(struct series_history *s, const struct change *change, st
     attribute_alone(c, s);
 }
 
-// What the values do besides, of all points.
+// Finds the movements of all points that are no change of level.
 static void tell(struct series_history *s, const struct changepoints *found)
 {
     struct shape shape;
@@ -287,7 +287,8 @@ static void tell_joined(struct series_history *s, struct pattern newest)
     changepoints_free(&found);
 }
 
-// What the segmentation found and, last, an alarm of online detection about the newest points.
+// Takes the changes that the segmentation found and, last, an alarm of online detection about the
+// newest points.
 static void take_changes(struct series_history *s, struct changepoints *found, bool ends_now,
                          struct arena *keep)
 {
@@ -657,7 +658,7 @@ int history_kept_chart(struct chart_point **out, size_t *count, struct store *st
 // Raised when this file would conclude something else from the same points.
 enum { HISTORY_KEPT_VERSION = 9 };
 
-// What the judgements are made by: settings, the accepted epoch of the series, and which of its
+// Names what judgements are made by: settings, the accepted epoch of the series, and which of its
 // points count elsewhere.
 static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct history_options *options,
                      const struct epoch *epoch, int64_t series)
@@ -871,7 +872,7 @@ static size_t place_now(const struct series_history *s, const struct history_cha
     return at < s->stored.count ? at : SIZE_MAX;
 }
 
-// What was found before among the points from `base` on, and is still there.
+// The changes that were found before among the points from `base` on, and are still there.
 static size_t found_before(struct change *out, const struct series_history *s,
                            const struct judgement *j, size_t base)
 {

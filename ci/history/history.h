@@ -25,9 +25,9 @@
 #include "model/history/event.h"
 #include "model/history/shape.h"
 
-// What the controls of one device did, run by run. Of CONTROLS_FEWEST and more the median over the
-// controls of log(value / the control's own median) is taken off, in runs that have as many. Fewer
-// have noise of their own: of that a share is taken off (model/history/control.h).
+// The movements of the controls of one device, run by run. Of CONTROLS_FEWEST and more the median
+// over the controls of log(value / the control's own median) is taken off, in runs that have as
+// many. Fewer have noise of their own: of that a share is taken off (model/history/control.h).
 struct common_mode {
     const char *device_uuid;
     size_t controls;                // used

@@ -953,8 +953,8 @@ static bool changed_since(const struct look *look, size_t first, double size)
     return changed;
 }
 
-// What changed was judged by the gate; what crept, however many steps it took, was by nobody, for
-// each of them may be too small to be one.
+// Whether a level has crept. A change was judged by the gate. A creep was judged by nobody, because
+// each of its steps may be too small to be a change.
 static bool has_moved(const struct look *look, size_t first, double size, double error)
 {
     const bool changed = changed_since(look, first, size);
@@ -1011,7 +1011,8 @@ static bool names_gone(const struct facts *f, size_t number)
     return number < f->settled.codes && !link_kept_code(f, number);
 }
 
-// What was settled does not do: a code that is gone is asked for, or they are too tangled.
+// Whether the settled links do not suffice: a code that is gone is asked for, or the links are too
+// tangled.
 static bool asks_for_more(const struct look *look)
 {
     const struct facts *f = &look->f;
@@ -1196,7 +1197,8 @@ bool history_is_linked(const struct linked_history *linked, const struct history
 // Raised when the same links would say something else, or say it in other bytes.
 enum { LINKS_KEPT_VERSION = 16 };
 
-// What they say depends on the newest code, too, which may have come without a link.
+// Names what kept links depend on. Their judgement depends on the newest code, too, which may have
+// come without a link.
 static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,
                     const struct commit_places *places, const struct series *series,
                     const char *accepted, struct error *err)
@@ -1211,7 +1213,7 @@ static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,
     return 0;
 }
 
-// What is settled follows from the links alone.
+// Names what settled links depend on: the links alone.
 static void settled_maker(char out[KEPT_LINKS_MAKER])
 {
     snprintf(out, KEPT_LINKS_MAKER, "%d/%d/%d/%d", LINKS_KEPT_VERSION, STRETCH, LAG, LATE_AFTER);

@@ -98,7 +98,7 @@ int history_linked_levels(struct linked_levels *out, const struct linked_history
                           const struct series *series, const char *accepted, struct arena *arena,
                           struct error *err);
 
-// What one link says that is no step of a history: but for its commits.
+// The change that one link says, which is no step of a history; without its commits.
 struct linked_change history_alarm(const struct link_fact *link);
 
 // A change point that was found side by side too, and is said there.

@@ -21,7 +21,7 @@ int settled_unpack(struct settled_links *out, const void *bytes, size_t size, st
 
 // ---- figures ----
 
-// What is read is 0 or "" from the first thing on that cannot have been written.
+// Reads packed values. From the first value on that cannot have been written, all are 0 or "".
 struct reader {
     const unsigned char *at, *end;
     struct arena *arena;

@@ -257,7 +257,7 @@ enum {
     WORTH_A_THREAD = 16 // series
 };
 
-// What threads share is touched by one at a time, who has the lock.
+// Things that threads share. The thread that has the lock touches them, one at a time.
 struct sharing {
     struct loading *all;
     pthread_mutex_t lock;
@@ -468,8 +468,8 @@ static bool is_in_repository(struct loading *l, const char *id, struct arena *sc
     return repository_commit(&found, l->wanted->repository, id, scratch, &none) == 0;
 }
 
-// What a series has now is what a run of the line found. A store without any has another
-// repository's, and all count.
+// Keeps the runs of the line: a series has now what a run of the line found. A store without such
+// runs has another repository's runs, and all of them count.
 static void keep_line_runs(struct commit_places *places, const struct line *line)
 {
     size_t kept = 0;

@@ -170,7 +170,7 @@ static int find_only(size_t *out, const char **why, const struct csv *csv, const
     // alone is the values after all.
     if (found == 0 && csv->columns > 2)
         return error_set(err, "%s: no column of numbers; --column names one to read", file);
-    // What only counts up is no measurement, and none that can be read is beside it.
+    // The only column of numbers counts up: it is an index and no measurement.
     const size_t last = csv->columns - 1;
     const bool counter = is_numeric(csv, 0, first) && !has_number(csv, last, first);
     if (found == 0 && aside && counter)

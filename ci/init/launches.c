@@ -175,7 +175,7 @@ static struct value read_span(struct reading *r, struct span expression, const c
     return c.at < c.end ? bad(r) : value;
 }
 
-// What `name` is given nearest before `before`: behind "NAME =", or in the brackets of
+// The value that `name` is given nearest before `before`: behind "NAME =", or in the brackets of
 // "TYPE NAME(...)", where `list` says so.
 struct initial {
     struct span value;

@@ -341,7 +341,7 @@ static const char *const cutlass_arguments[] = {
         "            {{1.0f, 0.0f}, (plumb_gemm::ElementC *)c, stride_c, c, stride_d}};\n",
 };
 
-// What one kernel of a shim is; `which` tells several apart.
+// Writes the table's entry of one kernel of a shim; `which` tells several apart.
 static void add_kernel(struct buffer *out, const struct signature *s, const struct call *call,
                        const char *kernel, const char *which)
 {

@@ -203,8 +203,8 @@ static enum argument argument_of(const struct parameter *p)
     return ARGUMENT_KINDS;
 }
 
-// What a source calls its types: names of macros and of types, and what each stands for. Those of
-// a template come first, so that they hide others.
+// Names that a source has for its types: macros and aliases, and what each stands for. Those of a
+// template come first, so that they hide others.
 enum { ALIASES_MOST = 64, ALIAS_DEPTH = 4 };
 
 struct aliases {
@@ -256,7 +256,7 @@ static void aliases_find(struct aliases *out, const char *text, const char *plai
     }
 }
 
-// What the name stands for in the end.
+// The type or text that the name stands for in the end.
 static const char *type_of(const struct aliases *aliases, const char *name)
 {
     for (int depth = 0; depth < ALIAS_DEPTH; depth++) {
@@ -392,7 +392,7 @@ static struct span parameter_name(struct span parameter)
     return name;
 }
 
-// What may stand in a shim as it is: names, numbers and commas.
+// Whether a list may stand in a shim as it is: names, numbers and commas alone.
 static bool is_plain_list(struct span list)
 {
     enum { LIST_MOST = 100 };
@@ -628,8 +628,8 @@ static bool has_kernel(const struct signature_list *list, const struct signature
     return false;
 }
 
-// What a launcher launches needs no shim of its own; where only another source defines it, that is
-// compiled with the launcher's.
+// A kernel that a launcher launches needs no shim of its own. Where only another source defines it,
+// that source is compiled with the launcher's.
 static void join_launchers(struct signature_list *list, const struct launch_list *launches,
                            const struct source_text *sources, size_t count)
 {
@@ -956,7 +956,7 @@ void cutlass_find(struct signature_list *list, const char *file, const char *tex
 
 enum { SOURCES_MAX = 2000, SOURCE_BYTES = 32 << 20, LIBRARIES = 5 };
 
-// What a source that names one of these headers is linked with.
+// The libraries that a source is linked with when it names one of these headers.
 static const struct {
     const char *header, *word;
 } libraries[LIBRARIES] = {{"<cublas_v2.h>", " -lcublas"},

@@ -25,7 +25,8 @@ enum callee {
 // The device kernels of CUTLASS, each with arguments of its own.
 enum cutlass_device { CUTLASS_NONE, CUTLASS_GEMM, CUTLASS_UNIVERSAL, CUTLASS_ADAPTER };
 
-// What a parameter is given. M to LDC, A to C are those of the function, before any swap.
+// The argument that a shim gives a parameter. M to LDC and A to C are the function's own, before
+// any swap.
 enum argument {
     ARG_M,
     ARG_N,

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a bias with a slope has besides; a file may lack these columns.
+// Further columns of a bias with a slope; a file may lack them.
 static const struct {
     const char *name;
     size_t at;

@@ -45,8 +45,8 @@ static int needs_sandbox(const struct context *context, const char *commit, stru
 
 enum { TOOLCHAINS_MOST = 32 };
 
-// What a sandbox shows of the system anyway: a committed policy may name these, as it may name no
-// other folder of this machine.
+// Whether a sandbox shows this folder of the system anyway. A committed policy may name such a
+// folder, and no other of this machine.
 static bool is_system(const char *folder)
 {
     static const char *const roots[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
@@ -339,8 +339,8 @@ static int say_nobodys(const struct context *context, struct error *err)
                      context->policy.label);
 }
 
-// What the policy of a checkout or of a commit may decide, where a change may have chosen it: it
-// may be a stranger's own, or one of all those that the trusted branch ever had.
+// Confines what the policy of a checkout or of a commit may decide, where a change may have chosen
+// it: it may be a stranger's own, or one of all those that the trusted branch ever had.
 static int confine(struct context *context, const char *commit, struct error *err)
 {
     struct repository_trust trust;
@@ -604,7 +604,7 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
     // Each unit's has a log of its own.
     const int unit = device->index - device->policy->index;
     char *log = unit ? xprintf("%s.%d", context->bench_log, unit) : xstrdup(context->bench_log);
-    // What a toolchain built may load libraries of its prefix.
+    // A program that a toolchain built may load libraries of its prefix.
     const char **shown = xcalloc(directory_count + context->toolchain_count + 1, sizeof(*shown));
     size_t shown_count = directory_count;
     if (directory_count)

@@ -35,13 +35,13 @@ enum shared_options {
     SHARED_MEASURE = SHARED_STORE | SHARED_POLICY | SHARED_BUILD | SHARED_DRY | SHARED_QUIET
 };
 
-// What stands beside the options, in order.
+// The words that stand beside the options, in order.
 struct words {
     char **items;
     size_t count;
 };
 
-// What every command is asked with (ci/command.c parses it).
+// The options that commands share (ci/command.c parses them).
 struct options {
     struct words words;
     const char *repository; // directory; default "."
@@ -220,7 +220,7 @@ void context_end_leaving(struct context *context);
 // The first two of these, for the device of this bench, on top of a zeroed `out`.
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
 
-// What to say where a device's calibrated profile predicts the newest run's GEMMs on it worse than
+// The advice where a device's calibrated profile predicts the newest run's GEMMs on it worse than
 // the shipped one does, so that the shipped one is to be taken; the caller frees it. NULL: it does
 // not. Micro-benchmarks draw less power than a product does, so their clocks may mislead.
 int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *shipped,

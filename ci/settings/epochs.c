@@ -131,7 +131,7 @@ static int file_at(struct epoch_list *out, const struct line *l, const char *com
     return 0;
 }
 
-// What the file of this commit has and that of its parent ("": none) has not.
+// Finds the epochs that the file of this commit has and the file of its parent ("": none) has not.
 static int find_brought(struct line *l, const char *commit, const char *parent, struct error *err)
 {
     char now[OBJECT_ID_TEXT], before[OBJECT_ID_TEXT] = "";

@@ -116,7 +116,7 @@ enum verdict_kind metric_standing(double base, double head, double margin, doubl
         return VERDICT_NOT_MEASURED;
     if (!isfinite(base))
         return VERDICT_NEW;
-    // What is exactly at the margin is within it, whatever the last digit says.
+    // A value exactly at the margin is within it, whatever the last digit says.
     const double most = fmax(margin * fabs(base), least) + 1e-9 * fabs(base);
     const double worse = higher ? base - head : head - base;
     return worse > most ? VERDICT_SLOWER : -worse > most ? VERDICT_FASTER : VERDICT_SAME;

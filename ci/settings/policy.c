@@ -104,7 +104,7 @@ static const char *toolchain_name_fault(const char *name)
 
 // ---- sections with a name: found, or appended ----
 
-// What a section is about, and where its keys' values go.
+// The thing that a section is about, to which the values of its keys go.
 enum owner {
     OWN_POLICY,
     OWN_TOOLCHAIN,
@@ -776,7 +776,7 @@ static int check_toolchains(const struct policy *p, struct error *err)
     return 0;
 }
 
-// What each metric is, by its words.
+// Finds the kind of each metric by its words.
 static int find_metrics(struct policy *p, struct error *err)
 {
     for (size_t i = 0; i < p->metric_count; i++) {
@@ -1174,7 +1174,7 @@ static void join_metrics(struct policy *policy, const struct policy *trusted)
     }
 }
 
-// What is captured of a program that both name: as `trusted` has it.
+// A program that both policies capture is captured as `trusted` says.
 static void join_captures(struct policy *policy, const struct policy *trusted)
 {
     for (size_t i = 0; i < policy->capture_count; i++) {

@@ -152,7 +152,7 @@ struct policy_library {
     bool skip;           // built, but neither listed nor loaded
 };
 
-// What sbatch is told for ci/fleet; NULL: nothing.
+// Options of sbatch for ci/fleet; NULL: none.
 struct policy_fleet {
     uint32_t tasks; // parts
     const char *partition, *gres, *time, *account;
@@ -220,15 +220,15 @@ int policy_load(struct policy *out, const char *path, struct error *err);
 
 void policy_free(struct policy *policy);
 
-// What a change may not choose, by going back to an older policy or by bringing its own: of this
-// policy and of `trusted`, the trusted branch's newest, the stricter one counts. Sandbox, accept,
-// undecided, removed and static: as either says. Variables and containers: as `trusted` has them.
-// Problems, devices, kernels, mixes and metrics: those of both; a kernel or library is left out
-// where both leave it out; device code alone is trusted where either says so. Margins: those of
-// `trusted`, or smaller ones. Seconds, pairs, processes and self-tests: the most. How to build
-// stays as it is. `trusted` NULL, for there is none: no variable, no container, and a sandbox
-// unless it says nothing of one. *changed: something of this policy no longer counts as it stands.
-// `trusted` has to live as long. -1: there are too many sections.
+// Joins the keys that a change may not choose, by going back to an older policy or by bringing its
+// own: of this policy and of `trusted`, the trusted branch's newest, the stricter one counts.
+// Sandbox, accept, undecided, removed and static: as either says. Variables and containers: as
+// `trusted` has them. Problems, devices, kernels, mixes and metrics: those of both; a kernel or
+// library is left out where both leave it out; device code alone is trusted where either says so.
+// Margins: those of `trusted`, or smaller ones. Seconds, pairs, processes and self-tests: the most.
+// How to build stays as it is. `trusted` NULL, for there is none: no variable, no container, and a
+// sandbox unless it says nothing of one. *changed: something of this policy no longer counts as it
+// stands. `trusted` has to live as long. -1: there are too many sections.
 int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
                    struct error *err);
 

@@ -79,7 +79,7 @@ int rows_refuse_misspelt(const struct csv *csv, const char *path, struct error *
     return 0;
 }
 
-// What reading a field needs to know of where it is.
+// The place of a field, for reading it and for messages.
 struct field {
     const struct csv *csv;
     size_t index;
@@ -185,7 +185,8 @@ static int read_epilogue(struct problem *p, const struct field *f)
 static const struct block_scales swept_scales = {
     .vector = 128, .rows_a = 1, .rows_b = 128, .type = DTYPE_FP32, .layout = SCALES_COLUMNS};
 
-// What the control with these says of itself (kernels/gemm/cuda/controls/cublaslt_scaled.cu).
+// The traits that the control with block scales states
+// (kernels/gemm/cuda/controls/cublaslt_scaled.cu).
 static const struct traits swept_control = {
     .tile_m = 128, .tile_n = 128, .tile_k = 128, .promote_k = 128};
 
@@ -390,7 +391,7 @@ const struct predict_input *row_input(struct row *row)
     return &row->input;
 }
 
-// What a timer inside the kernel would see.
+// Leaves out the launch, which a timer inside the kernel would not see.
 static void leave_launch_out(struct prediction *p)
 {
     for (size_t i = 0; i < p->part_count; i++) {

@@ -43,7 +43,7 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
              const struct row *defaults, struct error *err);
 // The input of a row, its pointers set.
 const struct predict_input *row_input(struct row *row);
-// What the model says of a row.
+// The model's prediction for a row.
 struct prediction row_predict(struct row *row, const struct model *model);
 // A positive number of an optional column; 0 when empty or absent; -1 refused.
 int row_number(double *out, const struct csv *csv, size_t index, const char *column,

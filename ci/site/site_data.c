@@ -210,7 +210,8 @@ static int site_run_whole(struct run *out, size_t run, void *context, struct err
     return store_load_run(out, reading->store, reading->data->site.runs[run].id, err);
 }
 
-// What is broken, and what is slower or faster while the history is too short to say so.
+// Whether a verdict says more than the history: the series is broken, or it is slower or faster and
+// its history is too short to say so.
 static bool says_more(const struct verdict *v, const struct site_series *s)
 {
     const bool moved = v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER;
@@ -289,7 +290,8 @@ static void fill_run(struct site_run *out, const struct site_data *data, const s
     memcpy(out->head, e->head, sizeof(out->head));
 }
 
-// What only a whole run says: the devices as they are now, and what is broken.
+// Reads from the newest run what only a whole run says: the devices as they are now, and the series
+// that are broken.
 static int read_run(struct site_data *data, struct device *devices, struct site_series *series,
                     const struct run_entry *e, bool *newest, struct error *err)
 {
@@ -442,7 +444,7 @@ static int read_points(struct chart_point **out, size_t *count, const struct sit
 
 // ---- changes ------------------------------------------------------------------------------------
 
-// What the cause alone does not say.
+// The reason of a change, where its cause alone does not say it.
 static const char *why(const struct history_change *c)
 {
     const char *name = attribution_name(c->attribution);
@@ -646,8 +648,8 @@ static void fill_pipeline(struct site_detail *out, const struct series_history *
     pipeline_events_free(&events);
 }
 
-// What a chart of this many points leaves out is served by site_settled_points(). The settled
-// points of a judgement stay; without one any point may be another the next time.
+// Fills the points that a chart of this many leaves out; site_settled_points() serves them. The
+// settled points of a judgement stay; without one any point may be another the next time.
 static void fill_settled(struct site_detail *out, const struct site_data *data, size_t index)
 {
     if (out->history.count >= out->total)
@@ -841,7 +843,7 @@ static enum verdict_kind kind_of(const struct series_history *s)
     return size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 }
 
-// What it does besides, behind what is said; NULL where neither is.
+// Adds to a sentence the movements that are no change of level; NULL where there is neither.
 static const char *with_told(const char *sentence, const struct told *t, struct arena *arena)
 {
     const char *before = sentence ? sentence : "", *gap = sentence ? "; " : "";

@@ -81,7 +81,8 @@ static bool is_broken(const struct duet *d)
     return d->outcome.state != MEASURED_OK && d->outcome.state != MEASURED_NOT_TAKEN;
 }
 
-// What there was no time for is as undecided as what there was too little for.
+// Counts a verdict. A duet that there was no time for is as undecided as one that there was too
+// little time for.
 static void count_verdict(struct study_result *s, const struct duet *d)
 {
     const bool broken = is_broken(d);

@@ -69,7 +69,7 @@ int study_run(struct study *study, struct error *err);
 // lie apart, and how far their own pairs would scatter them.
 void study_print_summary(const struct study *study, FILE *out);
 
-// What was found of a series, with means instead of sums.
+// The result of a series, with means instead of sums.
 struct study_result study_found(const struct study *study, const struct study_series *series);
 
 // ---- sources ----

@@ -38,7 +38,7 @@ int series_refuse(struct series_state *state, enum sample_role role, enum measur
                   const char *format, ...) PRINTF_LIKE(4, 5);
 
 struct captured;
-// What a record holds; the arm is one.
+// The contents of the record that the arm is.
 const struct record *arm_record(const struct arm *arm);
 
 // Loads the library or the record of `role` (a library as a private copy when `copy`) and finds the
@@ -50,8 +50,8 @@ int arm_load(struct arm *arm, enum sample_role role, bool copy, const struct ser
 void arm_release(struct arm *arm);
 // Bytes of workspace that the kernel wants; 0 for an arm that is not used.
 size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form);
-// What the kernel's own reference says of the inputs of a set, one number for each element of the
-// output. -1: it cannot say.
+// The output that the kernel's own reference gives for the inputs of a set, one number for each
+// element of the output. -1: it cannot say.
 int arm_reference(double *out, struct arm *arm, const struct buffers *buffers, uint32_t set,
                   struct error *err);
 // Lets the kernel prepare itself for the buffers, held to `pin` when that is not NULL. Returns 0, 1
@@ -67,7 +67,7 @@ struct instances *arm_instances(struct arm *arm);
 int arm_launch(void *arm, uint32_t set, void *stream);
 // Kernels and memsets that a launch queues: a record says it; a library is taken for one.
 uint32_t arm_kernels(const struct arm *arm);
-// What an empty turn takes, ns; 0 without a process.
+// The time of an empty turn, ns; 0 without a process.
 double arm_baton_ns(const struct arm *arm);
 // Whether its process, if it has one, stood still between its turns; else nothing is said.
 struct arm_rest arm_rest(const struct arm *arm);

@@ -405,7 +405,7 @@ static int make_page(struct arm_process *p, struct error *err)
     return segment;
 }
 
-// What the process wrote, ended and of one line.
+// The text that the process wrote, cut at its end, as one line.
 static void take_text(char out[ARM_TEXT], const struct arm_page *page)
 {
     memcpy(out, page->text, ARM_TEXT);

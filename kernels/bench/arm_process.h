@@ -16,13 +16,14 @@
 #include "kernels/bench/arm_page.h"
 #include "kernels/device/host_memory.h"
 
-// What libraries say of known inputs (exact.c) is kept in the folder that this variable of the
-// environment names, for other processes of one gate; none: it is not. No library sees that folder.
+// The references that libraries give for known inputs (exact.c) are kept in the folder that this
+// variable of the environment names, for other processes of one gate; none: it is not. No library
+// sees that folder.
 #define REFERENCES_FOLDER "PLUMB_REFERENCES"
 
 struct arm_process;
 
-// What a library is asked for.
+// What a library's process is asked to prepare.
 struct arm_wanted {
     const char *path, *kernel, *kind;
     const struct plumb_form *form;
@@ -60,7 +61,7 @@ void arm_process_sets(struct arm_process *process, const struct plumb_form_args 
 int arm_process_launch(struct arm_process *process, uint32_t first, uint32_t sets,
                        uint32_t launches, double *time_ns);
 
-// What it did between its turns, when it should stand still.
+// What the process did between its turns, when it should stand still.
 struct arm_rest {
     uint32_t turns, strays; // turns so far, and before how many of them, or since, it worked
     double longest_ns;      // that it worked then

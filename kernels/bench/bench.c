@@ -291,7 +291,7 @@ static int time_series(struct bench *bench, struct collected *c, const struct se
     return code;
 }
 
-// What --regime says, or the problem; --warm and --flush are of cold.
+// The regime that --regime or the problem says; --warm and --flush belong to cold.
 static enum regime regime_of(const struct time_options *o, const struct problem *problem,
                              const char *device_kind)
 {

@@ -211,7 +211,7 @@ static int buffers_open_pools(struct buffers *b, struct error *err)
 
 // ---- known ----
 
-// What lies in set `from` is filled; a copy that several sets share is filled once.
+// Fills the buffers of a set. A copy that several sets share is filled once.
 static int fill_set(struct buffers *b, uint32_t set, const struct buffers_content *content,
                     struct error *err)
 {
@@ -296,7 +296,7 @@ static struct noise fresh_operand(const struct buffers *b, int i, const struct r
     return noise;
 }
 
-// What is wholly written by each launch, so that a part shows whether it was.
+// Whether each launch writes the whole output, so that a part of it shows whether it was written.
 static bool is_product(const struct buffers *b)
 {
     return !b->problem.number_count && !b->parts.restored;
@@ -314,7 +314,7 @@ static struct noise disguise_of(const struct buffers *b, const struct renewal *r
     return noise;
 }
 
-// What of a noise for all places is written for the sets of a renewal.
+// The part of a noise for all places that is written for the sets of a renewal.
 static struct noise part_of(const struct noise *all, const struct renewal *renewal)
 {
     struct noise part = *all;

@@ -81,7 +81,7 @@ struct record_places buffers_places(const struct buffers *buffers, uint32_t set)
 // are. Those of a form are as they are.
 int buffers_known(struct buffers *buffers, uint64_t key, struct error *err);
 
-// What is written before a sample.
+// The inputs that are written before a sample.
 struct renewal {
     uint64_t inputs;  // key of other numbers in A and B: no product stays what it was; 0: they stay
     uint64_t outputs; // key of what might be a product, in all outputs; 0: they stay
@@ -99,7 +99,7 @@ struct inputs_signs buffers_signs(const struct buffers *buffers, uint32_t set);
 // Fills the workspace with noise.
 int buffers_soil(struct buffers *buffers, uint64_t key, struct error *err);
 
-// What the output of a set held before its launch, in memory of its own; NULL where it was no
+// The content of a set's output before its launch, in memory of its own; NULL where it was no
 // input. Good until it is asked for another set.
 int buffers_given(const void **out, struct buffers *buffers, uint32_t set, struct error *err);
 

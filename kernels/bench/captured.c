@@ -357,7 +357,7 @@ static int find_changes(struct captured *c, struct error *err)
     return 0;
 }
 
-// What the first set has where launches change the content.
+// Keeps the first set's buffers where launches change their content.
 static int keep(void **out, struct captured *c, size_t which, struct error *err)
 {
     const struct content *content = &c->contents[which];
@@ -421,7 +421,7 @@ static const char *grouped(char out[32], uint64_t value)
     return out;
 }
 
-// What all contents of a set show together.
+// The findings over all contents of a set.
 struct found {
     uint64_t count, of;
     double most;
@@ -490,8 +490,8 @@ static int launch(struct captured *c, enum sample_role role, struct series_state
     return c->ops->sync(c->device, err);
 }
 
-// What the program left must be what the replay leaves: else something that launches read is not
-// among their buffers.
+// Compares what the program left with what the replay leaves. Where they differ, launches read
+// something that is not among their buffers.
 static int hold_program(struct captured *c, enum sample_role says, struct series_state *state,
                         struct error *err)
 {
@@ -509,7 +509,8 @@ static int hold_program(struct captured *c, enum sample_role says, struct series
     return wrong;
 }
 
-// What a launch has written over zeros, as it was before: no input is, for an input stays zero.
+// Finds what a launch has written over zeros, as it was before. No input is found, because an input
+// stays zero.
 static int find_rewritten(struct captured *c, struct content *content, const char *from,
                           struct error *err)
 {
@@ -616,8 +617,8 @@ static int find_repeats(struct captured *c, enum sample_role says, struct series
     return stop < 0 ? -1 : 0;
 }
 
-// What is within the tolerance once is held to itself from then on, unless it wanders: a second
-// launch shows that.
+// An output that is within the tolerance once is held to itself from then on, unless it wanders. A
+// second launch shows whether it does.
 static int keep_own(struct captured *c, struct series_state *state, struct error *err)
 {
     int32_t beside;

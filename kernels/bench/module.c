@@ -62,7 +62,7 @@ static struct plumb_form_kernel form_kernel(const struct module *module, uint32_
 {
     struct plumb_form_kernel kernel = {0};
     const struct plumb_library *library = module->library;
-    // What a library of version 1 has behind its kernels is its own.
+    // Bytes behind the kernels of a library of version 1 are its own.
     const size_t most =
         library->abi_version == PLUMB_ABI_FORMS ? sizeof(kernel) : sizeof(kernel.kernel);
     memcpy(&kernel, (const char *)library->kernels + (size_t)index * library->kernel_size,

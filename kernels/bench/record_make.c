@@ -105,7 +105,7 @@ static void take_launch(struct record_launch *out, const struct stand_in_launch 
     out->bytes = arena_copy(arena, from->bytes, from->size + 1);
 }
 
-// What a library leaves unset in its parameters is what lay on the stack before.
+// Clears the stack below. Parameters that a library leaves unset have what lay on the stack before.
 static void __attribute__((noinline)) clear_stack(void)
 {
     char room[256 << 10];

@@ -87,7 +87,7 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// What the output must be, from the first set. What a library cannot say is its business.
+// Finds what the output must be, from the first set.
 static int series_find_reference(struct series *s, const uint64_t *seed, struct series_state *state,
                                  struct error *err)
 {
@@ -354,7 +354,7 @@ static uint32_t wanted_heats(const struct series *s, double least_ns)
     const bool flushed = s->manner.flush == FLUSH_WRITE;
     const double flush_ns = 110e3;
     const double heat_ns = fmax((flushed ? ROUNDS : 1) * s->ops->heat_ns - s->runup * least_ns, 0);
-    // What is captured and changes where it runs has nowhere else to run.
+    // A captured launch that changes what it reads has nowhere else to run.
     if (!s->manner.heated || (s->captured && !captured_repeats(s->captured)))
         return 0;
     // Fewer than three are one round each time, and could be told from those that are looked at.
@@ -445,7 +445,8 @@ static int draw_places(struct series *s, struct error *err)
 
 static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
 {
-    // What is told to prepare() and launch() says the regime, for a kernel that tries in it.
+    // The problem that prepare() and launch() get says the regime, for a kernel that tries its ways
+    // in it.
     const struct problem problem = problem_in(&s->spec.problem, s->spec.regime);
     return buffers_open(out, s->ops, s->device, &problem, &s->parts, known_seed(s),
                         workspace_bytes(s), err);
@@ -542,7 +543,7 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
            (double)parts.output.count * sizeof(double);
 }
 
-// What a side takes at most beside its operands; 0: not known.
+// The memory that a side takes at most beside its operands; 0: not known.
 static double arm_memory_bytes(const struct arm *arm, const struct plumb_form *form)
 {
     const double own = arm->process ? arm_process_memory_bytes(arm->process) : 0;
@@ -645,7 +646,7 @@ static void send_turn(const struct sample *samples, size_t count, uint32_t pair,
     }
 }
 
-// What an earlier launch has left must be of no use.
+// Begins a block with new contents, so that what an earlier launch has left is of no use.
 static int begin_block(struct series *s, struct error *err)
 {
     const uint64_t key = inputs_word(s->spec.seed, SOIL_STREAM, s->turns);

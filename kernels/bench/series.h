@@ -81,7 +81,7 @@ void series_free(struct series *series); // NULL does nothing
 // Whether the launches of a stream are queued one by one, though the device has graphs.
 bool series_is_singly(const struct series *series);
 
-// What the device waited for us between flush and launch of the last sample, ns.
+// The time that the device waited for us between flush and launch of the last sample, ns.
 double series_waited_ns(const struct series *series);
 
 #endif

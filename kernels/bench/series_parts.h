@@ -50,7 +50,7 @@ double exact_allowed(const struct exact *exact, double tolerance);
 
 // ---- a turn ----
 
-// What a regime asks of each sample.
+// How a regime wants each sample to be taken.
 struct manner {
     enum flush flush;
     bool each;    // every launch alone, behind a flush of its own

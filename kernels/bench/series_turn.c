@@ -187,7 +187,7 @@ static int blame(struct series *s, enum sample_role role, uint32_t sets, struct 
                          series_role_names[role]);
 }
 
-// What was found of a turn whose last sample `role` has taken.
+// Judges what was found of a turn whose last sample `role` has taken.
 static int judge(struct series *s, enum sample_role role, uint32_t sets,
                  const struct findings *found, struct error *err)
 {
@@ -320,7 +320,7 @@ static struct heat heat_of(struct series *s, struct arm *arm, uint32_t first)
                          .between_self = s};
 }
 
-// What is captured stays as it is between two launches on a warm set.
+// Contents of a capture stay as they are between two launches on a warm set.
 static int keep_between(void *self, uint32_t set, struct error *err)
 {
     (void)self;

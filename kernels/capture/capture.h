@@ -67,7 +67,7 @@ const char *driver_error(const struct driver *of, CUresult code);
 
 // ---- the wish ----
 
-// What plumb asks for, from the environment.
+// The wishes of plumb, read from the environment.
 struct wish {
     const char *folder; // PLUMB_CAPTURE
     const char *kernel; // PLUMB_CAPTURE_KERNEL: a glob of device functions; NULL: none is taken
@@ -147,7 +147,7 @@ enum { STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
 void taking_refuse(const char *format, ...) PRINTF_LIKE(1, 2);
 // After the last of them was queued: waits, compares and writes.
 void taking_end(void);
-// What came of it: a file's name, or "" and a reason; NULL where nothing was begun.
+// The outcome of the take: a file's name, or "" and a reason; NULL where none was begun.
 const char *taken_file(void);
 const char *taken_refused(void);
 

@@ -374,7 +374,8 @@ static void settle_order(struct record_launch *launch, uint64_t key)
     s->last = (int32_t)(launch - taking.record.launches);
 }
 
-// What allocation `which` held before or after the launches of a take.
+// The name of the file with the content of allocation `which` before or after the launches of a
+// take.
 static const char *content_name(uint32_t take, size_t which, const char *when, struct arena *arena)
 {
     return arena_printf(arena, "%d.%u.%zu.%s", (int)getpid(), take, which, when);
@@ -434,7 +435,7 @@ static const char *why_not(CUdeviceptr base)
     return managed ? "managed memory" : type != CU_MEMORYTYPE_DEVICE ? "memory of the host" : NULL;
 }
 
-// What the records of other shapes hold.
+// The bytes of the records of other shapes.
 static uint64_t kept_bytes(void)
 {
     uint64_t sum = 0;
@@ -640,7 +641,7 @@ static void name_record(char *out, size_t size)
         snprintf(out, size, "record.%d.%zu", (int)getpid(), nth);
 }
 
-// What was kept of this shape before goes.
+// Writes the record. An earlier record of this shape goes.
 static void write_record(void)
 {
     struct buffer text = {0};

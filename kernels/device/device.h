@@ -42,8 +42,8 @@ enum flush {
     FLUSH_NONE
 };
 
-// What is done otherwise, to see what it is worth: `bench time --variant`, by hand. Nothing that
-// judges sets any of them, and some of them let cheats through.
+// Ways to do something otherwise, to see what it is worth: `bench time --variant`, by hand. Nothing
+// that judges sets any of them, and some of them let cheats through.
 enum variant {
     VARIANT_WHOLE = 1 << 0,   // all of the operands is written anew, not a part
     VARIANT_WIDE = 1 << 1,    // the part is of lines of 128 bytes instead of 64
@@ -77,9 +77,9 @@ struct noise {
     uint64_t key;
 };
 
-// What is looked at after a sample: digests of `count` outputs of `elements` each, one after the
-// other in `store`; and whether the inputs are what they were, in spots that `key` draws. Of
-// `one_in` chunks of an output, a power of two, one is digested, which `key` draws too.
+// The things that are looked at after a sample: digests of `count` outputs of `elements` each, one
+// after the other in `store`; and whether the inputs are what they were, in spots that `key` draws.
+// Of `one_in` chunks of an output, a power of two, one is digested, which `key` draws too.
 struct look {
     void *const *from;
     uint32_t count;
@@ -96,12 +96,12 @@ struct look {
 struct findings {
     double worst;     // largest difference of a digest from the store's; infinite: a NaN
     uint64_t changed; // spots of the inputs, by this look and by the first one
-    // What the device has waited for us between flush and launch, ns: not found by a look, but told
-    // with what it found.
+    // The time that the device has waited for us between flush and launch, ns: not found by a look,
+    // but told with what it found.
     double waited_ns;
 };
 
-// What is to be in the cache before a launch: places of A and of C, one for each set.
+// The data that is to be in the cache before a launch: places of A and of C, one for each set.
 struct touched {
     void *const *places[2];
     size_t bytes[2];

@@ -111,7 +111,8 @@ static void uuid_text(char out[96], const cudaDeviceProp *properties)
              b[14], b[15]);
 }
 
-// What is known without a context, which takes as long to make, and one process after another.
+// Reads what is known without a context. A context takes as long again to make, in one process
+// after another.
 static int open_known(struct cuda *cuda, struct error *err)
 {
     cudaDeviceProp properties;

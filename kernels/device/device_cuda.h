@@ -86,7 +86,7 @@ static inline unsigned cuda_at_once(const struct cuda *cuda)
 int cuda_load_inputs(struct cuda *cuda, struct error *err); // the kernels of inputs_cuda.cu
 int cuda_load_noise(struct cuda *cuda, struct error *err);  // those of noise_cuda.cu
 int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *err);
-// What a look found lies behind the stamps and comes to the host with them.
+// The findings of a look lie behind the stamps and come to the host with them.
 static __host__ __device__ inline struct findings *cuda_findings(struct stamp *stamps)
 {
     return (struct findings *)(stamps + 2 * STAMPS_MAX);

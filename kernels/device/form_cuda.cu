@@ -324,7 +324,7 @@ static __global__ void compare_elements(struct wrong_elements *out, const double
     }
 }
 
-// What the first wrong element is and should be.
+// Reads what the first wrong element is and what it should be.
 static int read_first(struct comparison *out, struct cuda *cuda, const struct form_reference *r,
                       const void *c, uint64_t at, struct error *err)
 {

@@ -338,7 +338,8 @@ int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t c
     return 0;
 }
 
-// What each warp and thread finds something to do with, up to all that are at work at once.
+// The number of blocks with which each warp and thread has something to do, up to those that work
+// at once.
 static unsigned blocks_to_look(const struct cuda *cuda, const struct look *look, uint64_t spots)
 {
     const uint64_t chunks = look->count * (digest_count(look->elements) / look->one_in + 1);

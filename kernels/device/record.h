@@ -27,7 +27,7 @@ struct record_places record_args_places(const struct plumb_form_args *args,
 int cuda_record(struct record *out, struct device_base *device, const struct record_request *what,
                 struct arena *arena, struct error *err);
 
-// What one capture of launch() has queued.
+// The work that one capture of launch() has queued.
 struct record_capture {
     struct record_launch *launches;
     size_t count;

@@ -329,7 +329,7 @@ static CUresult fork_streams(const struct replay *r)
     return code;
 }
 
-// What comes after all of them waits for the last of each stream.
+// Joins the streams: work that comes after waits for the last launch of each.
 static CUresult join_streams(const struct replay *r)
 {
     bool joined[RECORD_STREAMS_MAX] = {true};

@@ -292,7 +292,7 @@ int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
     return 0;
 }
 
-// What comes before launch `i` alone, up to its event.
+// Queues what comes before launch `i` alone, up to its event.
 static int approach(struct cuda *cuda, uint32_t i, int *code, struct error *err)
 {
     const struct batch *b = cuda->batch;

@@ -484,7 +484,8 @@ static std::vector<arm> blas_arms(const field &f, bool fast, const char *name)
     return arms;
 }
 
-// What such arms share. Arms may be copies: to be called once for all of a blas_arms().
+// Frees what the arms of one blas_arms() share. Arms may be copies, so it is called once for all of
+// them.
 static void free_arms(std::vector<arm> &arms)
 {
     if (!arms.empty())
@@ -614,7 +615,7 @@ static bool takes(const plumb_form_kernel &kernel, const problem &p)
            supports(kernel, p);
 }
 
-// What stands for the library: its kernels of a dual GEMM.
+// Whether a kernel stands for the library: it is one of its kernels of a dual GEMM.
 static bool is_control(const plumb_form_kernel &kernel)
 {
     return prepares(kernel) && !strncmp(kernel.kernel.name, "cublaslt", 8);
@@ -738,8 +739,8 @@ static problem scaled(problem p)
     return p;
 }
 
-// What these kernels do of size m x n x k: every type and layout, once each. A kernel is asked for
-// layout TN, or for NN, a dual GEMM or block scales when it does that alone.
+// The problems of size m x n x k that these kernels do: every type and layout, once each. A kernel
+// is asked for layout TN, or for NN, a dual GEMM or block scales when it does that alone.
 static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &kernels, long m,
                                         long n, long k, bool typed)
 {
@@ -903,7 +904,8 @@ static int check(const std::vector<plumb_form_kernel> &kernels)
     return wrong ? 3 : 0;
 }
 
-// What these kernels do of a size: three words M N K, or one that is a problem with groups.
+// The problems of a size that these kernels do. The size is three words M N K, or one that is a
+// problem with groups.
 static std::vector<problem> asked(const std::vector<plumb_form_kernel> &kernels, char **size,
                                   int words)
 {

@@ -35,8 +35,8 @@ size_t beside_parse(struct beside out[REGIMES], const char *text);
 // "alone -6.80 % (-7.10 to -6.50), wrong on warm operands"; "" where there are none.
 const char *beside_say(const struct beside *looks, size_t count, struct arena *arena);
 
-// What says the opposite of a result's verdict, beyond its margin, and most of it: a look, or the
-// same series in another regime that the run has judged, too. False: nothing does.
+// Finds what says most clearly the opposite of a result's verdict, beyond its margin: a look, or
+// the same series in another regime that the run has judged, too. False: nothing does.
 bool beside_opposed(struct beside *out, const struct run *run, const struct result *result);
 
 #endif

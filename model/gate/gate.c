@@ -237,7 +237,8 @@ static double next_scale(const struct gate_series *s)
     return fmax(moderate_sd(history, sd, recent), least_scale);
 }
 
-// What is large hangs on more pairs: of 16 the SD is now and then half of what it is.
+// The scale beyond which a difference is large. It takes more pairs to know: the SD of 16 is now
+// and then half of what it is.
 static double next_tail_scale(const struct gate_series *s)
 {
     const uint32_t recent = s->pairs < tail_pairs ? s->pairs : tail_pairs;
@@ -343,7 +344,7 @@ static double log_sum(double a, double b)
     return log_mean_exp((double[]){a, b}, 2) + M_LN2;
 }
 
-// What all processes say together, and whether they contradict each other.
+// The evidence of all processes together, and whether they contradict each other.
 struct evidence {
     double slower, faster, below, above;
     double slow_head, slow_base; // launches that are slow now and then
@@ -633,7 +634,7 @@ static double growth(double z)
     return M_LN2 * -expm1(-0.5 * z * z / M_LN2);
 }
 
-// What the estimate of a series says of the pairs to come.
+// The outlook of a series: what its estimate says of the pairs to come.
 struct outlook {
     const struct gate_policy *policy;
     double mean, sd, pairs;     // so far
@@ -755,7 +756,8 @@ static double confirming_pairs(const struct gate_policy *policy, double d, doubl
     return block * ceil(fmin(fmax(needed, policy->min_pairs), most) / block);
 }
 
-// What the process at work does not decide is asked in further ones, each with a budget of its own.
+// Estimates what is left. A question that the process at work does not decide is asked in further
+// processes, each with a budget of its own.
 struct gate_left gate_left(const struct gate_series *s, const struct gate_decision *now)
 {
     const struct gate_policy *policy = &s->policy;

@@ -58,8 +58,8 @@ struct gate_policy {
 double gate_size_ns(const struct sample *base, size_t count, const struct problem *problem,
                     const struct gpu *gpu);
 
-// What every default has in common: all but margin, floor and scale, which gate_policy_default()
-// sets. Here and nowhere else.
+// The settings that every default has in common: all but margin, floor and scale, which
+// gate_policy_default() sets. Here and nowhere else.
 extern const struct gate_policy gate_defaults;
 
 // Defaults by the size of the kernel, ns (gate_size_ns()): margin 0.003 above 100 us, 0.005 below,
@@ -175,8 +175,9 @@ struct interval gate_series_interval(const struct gate_series *series);
 // before. `now` is what gate_series_decide() said.
 double gate_outlook(const struct gate_series *series, const struct gate_decision *now);
 
-// What a series still takes until it is over, decided or not: pairs in this process and in all
-// further ones, and how many of those start. The mean over what its pairs so far let one expect.
+// The work that a series still takes until it is over, decided or not: pairs in this process and in
+// all further ones, and how many of those start. The mean over what its pairs so far let one
+// expect.
 struct gate_left {
     double pairs, processes;
 };

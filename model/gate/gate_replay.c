@@ -217,7 +217,7 @@ bool gate_slow_ratios(double *mean, double *p95, const struct measurement *base,
     return isfinite(*mean) && isfinite(*p95);
 }
 
-// What the clock did, if it did anything: time decides, cycles stand beside it.
+// Says what the clock did, if it did anything: time decides, cycles stand beside it.
 static const char *clock_text(const struct clock_effect *clock, struct arena *arena)
 {
     if (!clock->known || fabs(clock->log_clock) < 5e-4)
@@ -271,8 +271,8 @@ static const char *sentence(const struct verdict *v, enum regime regime, const c
     }
 }
 
-// What such a gate finds with 90 % power: within its budget, or within what it had where it ended
-// open.
+// The change that such a gate finds with 90 % power: within its budget, or within what it had where
+// it ended open.
 static double detectable_by(const struct verdict *v, const struct gate_policy *policy,
                             const struct gate_pair *pairs, size_t count, struct arena *arena)
 {
@@ -288,7 +288,7 @@ static double detectable_by(const struct verdict *v, const struct gate_policy *p
     return isfinite(found) ? found : NAN;
 }
 
-// What ended it, and what would decide it.
+// Finds what ended an undecided series, and what would decide it.
 static void find_limit(struct verdict *out, const struct gate_series *series,
                        const struct gate_decision *d)
 {

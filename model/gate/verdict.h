@@ -47,7 +47,8 @@ const char *standing_words(const struct standing *standing, const struct standin
 // Why a series moved: its code, its environment, the model it is held against, or its addresses
 // (pure functions).
 
-// What all controls have in common. They cannot have changed, so the environment moved them.
+// The movement that all controls have in common. They cannot have changed, so the environment moved
+// them.
 struct common_mode {
     double shift;   // median of their log ratios; 0 without controls
     uint32_t count; // controls with a finite ratio

@@ -21,7 +21,7 @@ static double dram_bytes(const struct problem *p)
     return bytes - (ceil(blocks) - blocks) * p->batch * rows * dtype_bytes(s->type);
 }
 
-// What the regime lets a launch find in L2, where there is room.
+// The bytes that a launch finds in L2 in this regime, where there is room.
 static double found_bytes(const struct predict_input *in)
 {
     const struct problem *p = in->problem;

@@ -27,7 +27,7 @@ static int32_t or_default(int32_t value, int32_t otherwise)
     return value ? value : otherwise;
 }
 
-// What every wave shares, in the seed's own terms.
+// The terms that every wave shares, named as in the seed.
 struct terms {
     const struct predict_input *in;
     double tile_m, tile_n, cluster_m, cluster_n;

@@ -809,7 +809,7 @@ static bool within_parameter(const struct record_launch *launch, uint32_t at, ui
     return false;
 }
 
-// What the record's version has no word for cannot stand in it.
+// Refuses a buffer for which the record's version has no word.
 static int known_buffer(const struct record *record, enum record_buffer buffer, struct error *err)
 {
     if (buffer >= RECORD_CAPTURED) {

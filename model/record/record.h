@@ -24,7 +24,7 @@ enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5, RECORD_CAPTURED_MAX = 32 };
 
 enum { RECORD_STREAMS_MAX = 16 };
 
-// What a launch may be given the address of. Those behind the workspace are of forms alone
+// Buffers whose address a launch may be given. Those behind the workspace are of forms alone
 // (kernels/kernel.h), and plans know none of them.
 enum record_buffer {
     RECORD_A,
@@ -103,7 +103,7 @@ struct record_image {
     size_t size;
 };
 
-// What a captured buffer held, in files beside the record's own.
+// The content of a captured buffer, in files beside the record's own.
 struct record_content {
     uint64_t bytes;
     const char *before, *after; // names of files; `after` is NULL where no launch changed a byte

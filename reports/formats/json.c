@@ -54,7 +54,7 @@ static void put_measurement(struct json *j, const char *name, const struct measu
     json_end(j, '}');
 }
 
-// What other regimes showed of a change.
+// Writes what other regimes showed of a change.
 static void put_beside(struct json *j, const struct result *r)
 {
     struct beside looks[REGIMES];
@@ -97,7 +97,7 @@ static void put_prediction(struct json *j, const struct prediction *p)
     json_end(j, '}');
 }
 
-// What stands here in another form: as a relative change, or with the view's words.
+// Fields that stand here in another form: as a relative change, or with the view's words.
 static const char *const placed[] = {"log_ratio", "lower", "upper", "sentence", "detectable"};
 
 static void put_verdict(struct json *j, const struct view *view)

@@ -135,7 +135,7 @@ static double spent_s(const struct measurement *m)
     return isfinite(sum_ns) && sum_ns > 0 ? sum_ns / 1e9 : 0;
 }
 
-// What was measured in another run took this one no time.
+// The time of a case. A measurement of another run took this run no time.
 static double case_time_s(const struct view *view)
 {
     if (view->result->reused)
@@ -269,7 +269,7 @@ static void write_suite(struct markup *m, const struct view *views, size_t count
     markup_end(m);
 }
 
-// What the run has to say beside its series: cases that are of none, suite by suite.
+// Statements of the run beside its series: cases that are of none, suite by suite.
 struct aside {
     const char *suite, *name;
     const char *element; // "error", "failure", "skipped"; where it passes "system-out"

@@ -340,7 +340,7 @@ static void put_changed(struct buffer *out, const struct view *views, size_t cou
     buffer_puts(out, "</details>\n\n");
 }
 
-// What runs the machine code of the base needs no row.
+// Counts the series that run the machine code of the base, which need no row.
 static void put_same(struct buffer *out, struct view *views, size_t count)
 {
     size_t measured = 0;

@@ -164,7 +164,7 @@ struct site_accuracy {
     } changes[SITE_ACCURACY_FIGURES];
 };
 
-// What pairs of two codes of a series said.
+// The comparison of two codes of a series by pairs.
 struct site_pair {
     size_t series;
     int64_t key;        // the larger, the newer

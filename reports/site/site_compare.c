@@ -228,7 +228,7 @@ static enum share share_at(const struct two_runs *two, size_t index)
     return share_of(two->times_ns[0][index], two->times_ns[1][index]);
 }
 
-// What is said of one series, and what it rests on.
+// What the statement about one series rests on.
 enum basis { BY_NOTHING, BY_CODE, BY_PAIRS, BY_TIMES };
 struct compared {
     enum basis basis;
@@ -421,7 +421,7 @@ static const char *why_missing(enum run_kind kind)
     }
 }
 
-// What page.js offers before anything is loaded.
+// Writes the choice of runs that page.js offers before anything is loaded.
 static void write_choice(struct markup *m, const struct site *site, const struct site_run *first,
                          const struct site_run *second)
 {

@@ -26,8 +26,8 @@ size_t site_event_slower(const struct event *e)
     return slower;
 }
 
-// What is open and made something slower has the colour of that; what only made things faster has
-// not.
+// Writes an event's state. An open event that made something slower is coloured; one that only made
+// things faster is not.
 void site_event_state(struct markup *m, const struct event *e)
 {
     static const struct {

@@ -20,7 +20,7 @@ int site_put(struct site_target *target, const char *folder, const char *name, c
 // The page, then the same figures as JSON, which has the stamp.
 int site_put_both(struct site_target *target, const char *folder, const char *name,
                   const char *ending, struct buffer *html, struct buffer *json, struct error *err);
-// What the file has; nothing when there is none.
+// Reads the file; nothing when there is none.
 void site_read(struct buffer *out, const struct site_target *target, const char *folder,
                const char *name, const char *ending);
 // Are both there, made of what the stamp says?

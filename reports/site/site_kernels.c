@@ -399,7 +399,7 @@ static void write_level_fact(struct markup *m, const struct site_levels *l)
     fact(m, "level", more);
 }
 
-// What the series' change is held against.
+// The reference that the series' change is held against.
 static const char *reference_of(const struct site_detail *d)
 {
     return d->epoch_count ? "the last accepted state" : "the beginning";

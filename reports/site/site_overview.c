@@ -295,7 +295,7 @@ static size_t slower_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
     return shown;
 }
 
-// What made it faster and is still there; a change whose gain is gone by what links say is not.
+// Counts the changes that made a series faster and whose gain is still there, as links say.
 static void count_gains(struct answer *a)
 {
     const struct event *e = a->event->event;

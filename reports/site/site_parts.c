@@ -170,7 +170,7 @@ void site_step(struct site_page *p, const struct site_series *s)
     markup_end(p->m);
 }
 
-// What the columns of change and last step hold, below a table of series.
+// Explains below a table of series what its columns of change and last step hold.
 static void change_hint(struct markup *m, bool steps)
 {
     markup_elementf(m, "p", "hint told",

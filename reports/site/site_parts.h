@@ -76,7 +76,7 @@ void site_heading(struct markup *m, const char *text);
 // The id of a series' part of its kernel's page: the same whenever it is made.
 enum { SITE_ANCHOR = 24 };
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series);
-// What a series is called in every file that pages load.
+// The name of a series in every file that pages load.
 void site_series_name(char out[SITE_ANCHOR], const struct site *site, size_t series);
 // Link to a series on its kernel's page.
 void site_series_link(struct site_page *p, size_t series, const char *text);

@@ -601,7 +601,7 @@ static void write_event(struct site_page *p, const struct site_event *event)
     markup_end(p->m);
 }
 
-// What its runs concluded other than that all is well; false: nothing.
+// Writes the conclusions of a commit's runs other than that all is well; false: there are none.
 static bool write_conclusions(struct site_page *p, const struct site_commit *c)
 {
     bool any = false;

@@ -15,7 +15,7 @@ typedef int (*bench_handler)(void *context, const struct wire_record *record, st
 int bench_exchange(struct bench_outcome *out, struct bench *bench, struct wire_line *line,
                    double limit_s, bench_handler handler, void *context, struct error *err);
 
-// What a handler says of a record that does not belong to the answer: -1.
+// The error of a handler for a record that does not belong to the answer: -1.
 int bench_unexpected(const struct wire_record *record, struct error *err);
 
 // Foreign text for people: control bytes become spaces, and it ends where `size` ends.

@@ -25,7 +25,7 @@ enum { NAMES_SHOWN = 6, PROCESSES_MAX = 4096 };
 
 // ---- the program ----
 
-// What the program is told, as NAME=value.
+// The settings that the program is told, as NAME=value.
 static const char **settings_of(const struct capture_program *p, size_t *count, struct arena *arena)
 {
     enum { SETTINGS = 8 };
@@ -46,7 +46,8 @@ static const char **settings_of(const struct capture_program *p, size_t *count, 
     return out;
 }
 
-// What a program needs to be found and to find its libraries; nothing else of the user's.
+// The environment that a program needs to be found and to find its libraries; nothing else of the
+// user's.
 static const char *const *inner_environment(const char *const *settings, size_t count,
                                             struct arena *arena)
 {
@@ -411,7 +412,7 @@ static double tolerance_of(enum dtype type)
                                                     : 0x1p-16;
 }
 
-// What the record is of: its range's problem, or the series'. 1: none of both.
+// Finds the problem of the record: its range's, or the series'. 1: there is neither.
 static int settle_problem(struct record *record, const struct capture_series *series, size_t shapes,
                           struct error *err)
 {

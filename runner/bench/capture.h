@@ -26,7 +26,7 @@ struct capture_program {
     void (*tick)(void *context);  // while it runs, twenty times a second
     void *tick_context;
 };
-// What it prints goes to standard error. *status is as waitpid() gives it.
+// Runs the program. Its output goes to standard error. *status is as waitpid() gives it.
 int capture_run(int *status, const struct capture_program *program, struct error *err);
 // "exit code 2", "killed by signal 11".
 void capture_describe(char *out, size_t size, int status);

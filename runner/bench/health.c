@@ -86,7 +86,7 @@ static void read_host(struct health *out, const char *root, struct arena *arena)
     out->cores = processors_cores(&out->cores_measured, &(struct processors_site){.root = root});
 }
 
-// What nvidia-smi prints for a query; NULL, and why in `err`, when it does not.
+// The text that nvidia-smi prints for a query; NULL, and why in `err`, when it does not.
 static char *ask_smi(const char *query, struct error *err)
 {
     const char *const argv[] = {"nvidia-smi", query, "--format=csv,noheader,nounits", NULL};

@@ -35,7 +35,8 @@ struct bench {
 
 enum { PROCESSES_MAX = 4096, BENCH_LOG_BYTES = 1 << 20 };
 
-// What a child may need to find its device and to keep its threads as the user wants them.
+// Variables that a child may need to find its device and to keep its threads as the user wants
+// them.
 static const char *const passed[] = {
     "CUDA_VISIBLE_DEVICES",   "CUDA_DEVICE_ORDER", "CUDA_HOME",     "LD_LIBRARY_PATH",
     "OMP_NUM_THREADS",        "OMP_PROC_BIND",     "OMP_PLACES",    "OPENBLAS_NUM_THREADS",

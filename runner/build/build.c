@@ -75,7 +75,8 @@ static bool read_number(uint64_t *out, const char *root, const char *folder, con
     return found;
 }
 
-// What one group leaves. What lies in its memory of files makes room when it is wanted.
+// The memory that one group leaves free. Memory that holds files counts as free: it makes room when
+// it is wanted.
 static uint64_t left_by(const char *root, const char *group)
 {
     static const char *const yields[] = {"inactive_file ", "active_file ", "slab_reclaimable "};
@@ -209,8 +210,8 @@ static void build_key_of_head(char key[OBJECT_ID_TEXT])
     free(text);
 }
 
-// What .gitmodules says: a submodule that it does not name is an empty folder. Nothing is added of
-// a commit without one.
+// Adds .gitmodules to the key: a submodule that it does not name is an empty folder. A commit
+// without one adds nothing.
 static int build_key_submodules(FILE *to, const struct repository *repository, const char *commit,
                                 struct error *err)
 {
@@ -765,7 +766,7 @@ static const char *const *command_line(struct work *work, const char *const *env
     const char **argv = arena_alloc(&work->arena, 4 * sizeof(*argv));
     argv[0] = "sh";
     argv[1] = "-c";
-    // What is still there afterwards: the command was never begun.
+    // The file that is still there afterwards says that the command was never begun.
     argv[2] = arena_printf(&work->arena, "rm -f \"$PLUMB_BUILD/%s\"; %s", waiting, recipe->command);
     return sandbox_argv(work->builder->sandbox, &view, argv, &work->arena);
 }
@@ -800,8 +801,9 @@ static int run_command(struct process_result *result, struct work *work, struct 
     return status;
 }
 
-// What bubblewrap itself dies of comes from outside of it. systemd ends a scope by SIGTERM when one
-// of its processes had to go for the scope's memory.
+// Whether the build was ended from outside. A signal that bubblewrap itself dies of comes from
+// outside of it. systemd ends a scope by SIGTERM when one of its processes had to go for the
+// scope's memory.
 static bool ended_from_outside(const struct process_result *result)
 {
     return result->end == PROCESS_SIGNALLED && (result->code == SIGKILL || result->code == SIGTERM);
@@ -886,8 +888,8 @@ static int make_directories(const struct work *work, struct error *err)
     return 0;
 }
 
-// What the nearest build of the trusted history has that is the same here: that build may be one of
-// the base itself, or of the commit's own past where the commit is trusted.
+// Offers the libraries of the nearest build of the trusted history that are the same here: that
+// build may be one of the base itself, or of the commit's own past where the commit is trusted.
 static void offer_libraries(const struct work *work)
 {
     const struct builder *builder = work->builder;
@@ -933,8 +935,8 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
     return 0;
 }
 
-// What the command left becomes what is kept. More than anyone may leave is a build that failed,
-// of which nothing is.
+// Keeps what the command left. A build that left more than it may has failed, and nothing of it is
+// kept.
 static int settle(struct build *build, const struct work *work, struct arena *arena,
                   struct error *err)
 {

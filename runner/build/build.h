@@ -95,7 +95,7 @@ struct recipe {
     uint32_t processes;    // with their threads; 0: 512, or 32 per processor
 };
 
-// What compiles. Its text is part of every key.
+// The compilers. Their text is part of every key.
 struct toolchain {
     const char *name;            // NULL: what PATH finds here, with no settings
     const char *const *settings; // NAME=VALUE: the environment of builds, as they are written
@@ -189,8 +189,9 @@ struct prune_result {
 };
 int build_prune(struct prune_result *out, const char *cache, double max_age_s, uint64_t max_bytes,
                 struct error *err);
-// What the program does by itself: removes what killed builders left, and once a day what was not
-// used for half a year, or the longest unused beyond 16 GiB. What cannot be removed stays.
+// Tidies the cache, as the program does by itself: removes what killed builders left, and once a
+// day what was not used for half a year, or the longest unused beyond 16 GiB. A file that cannot be
+// removed stays.
 void build_tidy(const char *cache);
 
 // ---- what went wrong

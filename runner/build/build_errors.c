@@ -233,7 +233,7 @@ static enum rank cmake(struct found *out, const char *line, char message[LINE_MO
     return RANK_CAUSE;
 }
 
-// What says that something failed, and not why.
+// Lines that say that something failed, and not why.
 static enum rank builder(struct found *out, const char *line)
 {
     static const char *const effects[] = {"ninja: ",
@@ -321,7 +321,8 @@ static void list_add(struct list *list, const struct found *found)
     list->items[list->count++] = error;
 }
 
-// What a failed command of ninja said: behind its name and its text, before ninja goes on.
+// Adds what a failed command of ninja said: it stands behind the command's name and text, before
+// ninja goes on.
 static void add_said_behind(struct list *list, const char *rest)
 {
     static const char *const ends[] = {"[", "ninja: ", "FAILED: "};

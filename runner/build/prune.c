@@ -104,8 +104,9 @@ static int remove_kept(const char *cache, const struct kept *kept, struct error 
     return code;
 }
 
-// What builds show to their libraries are other names of the same files: it is made again when it
-// is asked for, and goes with builds, unless a run that goes on may have it open.
+// Removes the folders that builds show to their libraries. They hold other names of the same files.
+// A folder is made again when it is asked for, and goes with builds, unless a run that goes on may
+// have it open.
 static int remove_shown(const char *cache, time_t now, struct error *err)
 {
     char *kept = xprintf("%s/" BUILD_KEPT, cache);

@@ -158,7 +158,7 @@ const char *toolchain_path(const struct toolchain *toolchain, struct arena *aren
     return toolchain->prefix ? arena_printf(arena, "%s/bin:%s", toolchain->prefix, path) : path;
 }
 
-// What was given, a line each; nothing of what PATH finds.
+// The settings that were given, a line each; without what PATH finds.
 static char *given(const struct toolchain *t)
 {
     char *text = xstrdup("");
@@ -191,7 +191,7 @@ static const char *const *environment(const struct toolchain *t, struct arena *a
 
 int toolchain_detect(struct toolchain *toolchain, const struct sandbox *sandbox, struct error *err)
 {
-    // What stands in CC may have arguments: it is split into words, and the first is looked for.
+    // CC may hold arguments: it is split into words, and the first is looked for.
 #define ASK                                                                                        \
     "say() { what=$1; shift; if command -v \"$1\" >/dev/null 2>&1\n"                               \
     "  then echo $what: $(\"$@\" --version </dev/null); else echo $what: -; fi; }\n"               \

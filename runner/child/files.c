@@ -53,7 +53,8 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-// What is too deep to be entered is moved up to the top, and is looked at from there.
+// Removal of a tree. A folder that is too deep to be entered is moved up to the top, and is entered
+// from there.
 struct removal {
     int top; // descriptor of the outermost folder; -1: not in it yet
     size_t moved;

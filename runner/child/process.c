@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What the keeper writes into its status pipe when the child has ended.
+// The report that the keeper writes into its status pipe when the child has ended.
 struct keeper_report {
     int status; // as waitpid() gives it
     enum process_excess excess;
@@ -36,7 +36,7 @@ struct keeper_report {
     uint64_t memory_bytes;
 };
 
-// What the child could not do before its exec, with errno; written into the start pipe.
+// The step that the child could not do before its exec, with errno; written into the start pipe.
 struct keeper_failure {
     int code;
     char step[24];

@@ -23,7 +23,8 @@ struct process_limits {
     // only watched.
     uint32_t processes;
     uint64_t file_bytes; // largest file it may write; 0: none
-    // What the kernel has no limit for is watched, and ends the child when it is exceeded.
+    // Limits that the kernel does not have. They are watched, and the child is ended when it
+    // exceeds one.
     uint64_t together_bytes; // memory of all its processes that no file has; 0: none
     uint64_t disk_bytes;     // of what lies in `folders`, as blocks; 0: none
     const char *folders[4];  // up to the first NULL

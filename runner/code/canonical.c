@@ -110,7 +110,8 @@ static void blank(unsigned char *bytes, size_t size, uint64_t offset, uint64_t l
         memset(bytes + offset, 0, (size_t)length);
 }
 
-// What no launch needs. A library could read it there.
+// Whether the section holds debug information, which no launch needs. A library could read it
+// there.
 static bool is_debug(const struct elf_section *section)
 {
     static const char *const names[] = {".debug",      ".nv_debug",     ".rel.debug",
@@ -339,7 +340,7 @@ void code_blank(unsigned char *bytes, const struct elf_image *image)
 
 // ---- libraries
 
-// What is no part of a segment, cleared, up to where the last one ends.
+// Clears what is no part of a segment, up to where the last one ends.
 static size_t clear_between(unsigned char *bytes, const struct elf_image *image)
 {
     uint64_t end = 0;

@@ -201,7 +201,8 @@ static uint64_t ordinal(const struct cubin *cubin, uint64_t section)
     return section < cubin->image.section_count ? cubin->ordinals[section] : UINT64_MAX;
 }
 
-// What a symbol stands for: a place in code or data; only a symbol from elsewhere has a name.
+// Hashes what a symbol stands for: a place in code or data. Only a symbol from elsewhere has a
+// name.
 static void put_symbol(struct code_hash *hash, const struct cubin *cubin, uint64_t index)
 {
     struct elf_symbol symbol;
@@ -362,7 +363,7 @@ enum { ID_VERSION = 2, NAMES_MAX = 64 << 20 };
 
 // ---- host code
 
-// What is not mapped, and is no debug information.
+// Hashes what is not mapped and is no debug information.
 static void hash_unmapped(FILE *to, const struct elf_image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
@@ -551,7 +552,7 @@ static int read_library(struct set *set, size_t library, struct error *err)
     return 0;
 }
 
-// What is loaded by what is loaded: Warshall's algorithm.
+// Adds the libraries that loaded libraries load in turn: Warshall's algorithm.
 static void close_over(struct set *set)
 {
     const size_t n = set->count;

@@ -63,7 +63,7 @@ struct code_limits {
 int code_settle(const char *from, const char *to, const char *statements,
                 const struct code_limits *limits, struct error *err);
 
-// What one device function needs, read from the cubin: the static gate's facts.
+// The needs of one device function, read from the cubin: the static gate's facts.
 struct code_function {
     const char *name;        // mangled, as in the cubin
     char architecture[16];   // "sm_90"

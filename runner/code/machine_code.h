@@ -29,7 +29,7 @@ void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, siz
 // count; nor of Blackwell, whose drivers make code of other sections (.nv.merc).
 void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
                            size_t count);
-// What its device functions need; -1: it is no library.
+// The needs of its device functions; -1: it is no library.
 struct code_function_list;
 int code_resources_of(struct code_function_list *out, const struct code_file *file,
                       struct arena *arena, struct error *err);

@@ -119,7 +119,7 @@ static void export_see(struct export_seen *seen, const struct export_job *job, c
         *at = iscntrl((unsigned char)*at) ? '?' : *at; // it becomes a part of one line
 }
 
-// What Git LFS commits in place of a file.
+// Whether a blob is what Git LFS commits in place of a file.
 static bool is_pointer(const git_blob *blob)
 {
     static const char begin[] = "version https://git-lfs.github.com/spec/v1\n";
@@ -269,7 +269,8 @@ static int export_submodule(struct export_job *job, int at, const git_oid *commi
     return result;
 }
 
-// What is in a folder that was made for it. folder: where the entry is, with a final '/', or "".
+// Exports the entries below a folder that was made for them. folder: where the entry is, with a
+// final '/', or "".
 static int export_below(struct export_job *job, int at, const struct git_root *root,
                         const git_tree_entry *entry, const char *folder, int depth)
 {

@@ -149,7 +149,7 @@ struct export_terms {
     const char *const *without; // paths of submodules that stay empty folders
     size_t without_count;
 };
-// What the export holds otherwise than a person may expect.
+// Entries that the export holds otherwise than a person may expect.
 struct export_seen {
     size_t count;
     char first[256]; // its path

@@ -384,7 +384,7 @@ static bool is_plain(const char *text)
     return *text != '-' && text[strspn(text, plain)] == '\0';
 }
 
-// What to type. `out` has a home where there is a repository of it, without the commit.
+// The command to type. `out` has a home where there is a repository of it, without the commit.
 static char *advice(const struct submodule_level *out, const struct submodule_level *level,
                     const char *name, const char *id)
 {

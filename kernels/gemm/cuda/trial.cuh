@@ -208,7 +208,7 @@ static int runup_of(const trial *t)
     return t->together > 1 ? 2 : 0;
 }
 
-// What a way takes in a round, where one launch takes so long.
+// The time that a way takes in a round, where one launch takes so long.
 static double turn_us(const trial *t, double us)
 {
     return us * (t->together + runup_of(t)) +
@@ -240,7 +240,7 @@ template <class launcher> static int queue_some(trial *t, int way, int count, la
     return code;
 }
 
-// What comes before launches that are timed.
+// Queues what comes before launches that are timed.
 template <class launcher> static int approach(trial *t, int way, launcher launch)
 {
     const plumb_args *args = t->args;

@@ -42,7 +42,7 @@ struct pipeline_time {
 
 struct pipeline_time pipeline_time(const struct pipeline *pipeline); // the closed form
 
-// What the simulator returns: every event's start. The arrays hold `stages` times each.
+// The simulator's result: every event's start. The arrays hold `stages` times each.
 struct pipeline_events {
     double *start_a, *start_b, *start_math;
     int64_t stages;

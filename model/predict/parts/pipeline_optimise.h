@@ -69,8 +69,8 @@ int pipeline_optimise_z3(struct pipeline_choice *out, const struct pipeline_mach
                          const int64_t mnk[3], enum pipeline_goal goal, unsigned timeout_ms,
                          struct error *err);
 
-// What both search: the tilings that divide the problem and fit, each at its deepest buffer. The
-// caller frees them.
+// The tilings that both optimisers search: those that divide the problem and fit, each at its
+// deepest buffer. The caller frees them.
 struct pipeline_tilings {
     struct pipeline_choice *items;
     size_t count;

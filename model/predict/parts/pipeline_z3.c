@@ -97,7 +97,7 @@ static void state_stage(struct question *q, int64_t i)
         at_least_sum(q, m, q->start_math[i - 1], q->math);
 }
 
-// What holds when this tiling is the one: its costs, its depth, and the least total.
+// States what holds when this tiling is the chosen one: its costs, its depth, and the least total.
 static void state_tiling(struct question *q, size_t index, enum pipeline_goal goal)
 {
     const struct pipeline_choice *c = &q->tilings->items[index];

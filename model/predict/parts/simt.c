@@ -108,7 +108,7 @@ double simt_flops_clk(const struct predict_input *in)
     return rate > 0 ? rate : gpu_flops_clk(gpu, in->problem->in);
 }
 
-// What a block is, per step of one in K unless the name says otherwise.
+// The costs of a block, per step of one in K unless the name says otherwise.
 struct block {
     double warps, math, issue, pipe, chain;
     bool streams; // no slab, no barrier

@@ -274,7 +274,7 @@ static bool is_in_memory(const plumb_args *args)
     return true;
 }
 
-// What prepare() chose, the newest in the place of the oldest.
+// The choices of prepare(); a new one takes the place of the oldest.
 struct choice {
     question asked;
     way_to way;
@@ -367,7 +367,7 @@ static int supports(const plumb_problem *problem)
     return supports_tn < TYPE, is_dual ? (int)PLUMB_DUAL_SILU : (int)PLUMB_NO_EPILOGUE > (&p);
 }
 
-// What the candidate that needs most of it needs, since any may be pinned.
+// The workspace of the candidate that needs most, since any may be pinned.
 static size_t workspace(const plumb_problem *problem)
 {
     if (takes_ragged_row<TYPE>(*problem))

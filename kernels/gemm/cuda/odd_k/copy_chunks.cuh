@@ -94,7 +94,7 @@ template <int tile_rows, int warps> struct shifted_rows {
     }
 
   private:
-    // What the matrix has of a chunk.
+    // Copies the part of a chunk that the matrix has.
     DEVICE void copy_last(uint32_t shared, const uint8_t *at) const
     {
         const int64_t left = end - at;

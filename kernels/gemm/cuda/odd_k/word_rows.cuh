@@ -11,8 +11,8 @@
 #include "../element.cuh"
 #include "copies.h"
 
-// What lies there, or zeros where !valid. Without a branch: behind one, each load would wait for
-// the one before.
+// The value that lies there, or zeros where !valid. It is loaded without a branch: behind one, each
+// load would wait for the one before.
 DEVICE uint32_t load_valid(const float *from, bool valid)
 {
     uint32_t word;
