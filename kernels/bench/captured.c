@@ -490,6 +490,28 @@ static int launch(struct captured *c, enum sample_role role, struct series_state
     return c->ops->sync(c->device, err);
 }
 
+// Tells, where a replay fails, whether contents may hold addresses, as arrays of operands do. The
+// memory that an address points to is no buffer of the launches, and does not lie there any more.
+static void tell_addresses(char *text, size_t size, const struct captured *c)
+{
+    enum { WORD = 8, ALIGNED = 16, DRIVERS = 7, DRIVERS_AT = 44 }; // 0x7...........: where it maps
+    for (size_t i = 0; i < c->count; i++) {
+        uint64_t word, found = 0;
+        for (uint64_t at = 0; at + WORD <= c->contents[i].bytes; at += WORD) {
+            memcpy(&word, c->contents[i].before + at, sizeof(word));
+            found += word >> DRIVERS_AT == DRIVERS && word % ALIGNED == 0;
+        }
+        const size_t used = strlen(text);
+        if (found && used < size) {
+            snprintf(text + used, size - used,
+                     "; buffer %zu holds %llu %s that may be addresses, and what launches find by "
+                     "pointers in memory is not captured",
+                     i, (unsigned long long)found, found == 1 ? "word" : "words");
+            return;
+        }
+    }
+}
+
 // Compares what the program left with what the replay leaves. Where they differ, launches read
 // something that is not among their buffers.
 static int hold_program(struct captured *c, enum sample_role says, struct series_state *state,
@@ -504,8 +526,10 @@ static int hold_program(struct captured *c, enum sample_role says, struct series
             return -1;
     }
     const int wrong = captured_hold(c, says, 0, "replayed, ", state, err);
-    if (wrong > 0)
+    if (wrong > 0) {
         state->state = MEASURED_UNSUPPORTED;
+        tell_addresses(state->note, sizeof(state->note), c);
+    }
     return wrong;
 }
 
@@ -581,12 +605,17 @@ static int find_wanted(struct captured *c, enum sample_role says, struct series_
                        struct error *err)
 {
     int stop = launch(c, says, state, err);
+    if (stop < 0)
+        tell_addresses(err->text, sizeof(err->text), c);
     if (stop || (stop = find_changes(c, err)) ||
         (!changes(c) && (stop = clear_outputs(c, says, state, err))))
         return stop;
-    if (!changes(c))
-        return series_refuse(state, says, MEASURED_UNSUPPORTED,
-                             "its launches change nothing of what they are given");
+    if (!changes(c)) {
+        series_refuse(state, says, MEASURED_UNSUPPORTED,
+                      "its launches change nothing of what they are given");
+        tell_addresses(state->note, sizeof(state->note), c);
+        return 1;
+    }
     return keep_right(c, err) ? -1 : hold_program(c, says, state, err);
 }
 

@@ -370,6 +370,25 @@ static void map_ended(const cuTensorMapEncodeTiled_params *p)
     map_made(p->tensorMap, &map, (uintptr_t)p->globalAddress);
 }
 
+// Handles of memory that another process has exported; what is mapped of one is its memory.
+static CUmemGenericAllocationHandle *imported;
+static size_t imported_count, imported_room;
+
+static void handle_imported(CUmemGenericAllocationHandle handle)
+{
+    imported = xgrow(imported, imported_count, &imported_room, sizeof(*imported));
+    imported[imported_count++] = handle;
+}
+
+static bool is_imported(CUmemGenericAllocationHandle handle)
+{
+    for (size_t i = 0; i < imported_count; i++) {
+        if (imported[i] == handle)
+            return true;
+    }
+    return false;
+}
+
 // What the host has waited for, all that it queues since comes behind.
 static void order_ends(CUpti_CallbackId id, const CUpti_CallbackData *data, bool done)
 {
@@ -434,6 +453,28 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
             foreign_made(*((const cuIpcOpenMemHandle_v2_params *)data->functionParams)->pdptr,
                          "memory of another process");
         break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolImportPointer:
+        if (done)
+            foreign_made(*((const cuMemPoolImportPointer_params *)data->functionParams)->ptr_out,
+                         "memory of another process");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuExternalMemoryGetMappedBuffer:
+        if (done)
+            foreign_made(
+                *((const cuExternalMemoryGetMappedBuffer_params *)data->functionParams)->devPtr,
+                "memory of another interface");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemImportFromShareableHandle:
+        if (done)
+            handle_imported(
+                *((const cuMemImportFromShareableHandle_params *)data->functionParams)->handle);
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
+        const cuMemMap_params *p = data->functionParams;
+        if (done && is_imported(p->handle))
+            foreign_made(p->ptr, "memory of another process");
+        break;
+    }
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled:
         if (done)
             map_ended(data->functionParams);
@@ -602,6 +643,10 @@ static bool watch(void)
         ONE(cuTexObjectCreate),
         ONE(cuSurfObjectCreate),
         ONE(cuIpcOpenMemHandle_v2),
+        ONE(cuMemPoolImportPointer),
+        ONE(cuExternalMemoryGetMappedBuffer),
+        ONE(cuMemImportFromShareableHandle),
+        ONE(cuMemMap),
         ONE(cuModuleLoad),
         ONE(cuModuleLoadData),
         ONE(cuModuleLoadDataEx),

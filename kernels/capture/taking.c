@@ -426,13 +426,23 @@ static void copy_out(void *to, CUdeviceptr from, size_t bytes)
 }
 
 // Why an allocation's bytes cannot stand in a record; NULL: they can.
-static const char *why_not(CUdeviceptr base)
+static const char *why_not(CUdeviceptr base, size_t bytes)
 {
-    int managed = 0;
+    int managed = 0, ordinal = -1;
+    CUdevice here;
     CUmemorytype type = CU_MEMORYTYPE_DEVICE;
+    for (size_t i = 0; i < foreign_count; i++) {
+        if (foreigners[i].word - base < bytes)
+            return foreigners[i].what;
+    }
     driver->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, base);
     driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base);
-    return managed ? "managed memory" : type != CU_MEMORYTYPE_DEVICE ? "memory of the host" : NULL;
+    driver->cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, base);
+    if (managed || type != CU_MEMORYTYPE_DEVICE)
+        return managed ? "managed memory" : "memory of the host";
+    return ordinal >= 0 && driver->cuCtxGetDevice(&here) == CUDA_SUCCESS && here != ordinal
+               ? "memory of another device"
+               : NULL;
 }
 
 // The bytes of the records of other shapes.
@@ -458,8 +468,7 @@ static int hold(CUdeviceptr base, size_t bytes)
         if (taking.held[i].base == base)
             return (int)i;
     }
-    const char *why = foreign_of(base);
-    why = why ? why : why_not(base);
+    const char *why = why_not(base, bytes);
     if (why)
         taking_refuse("a parameter points into %s", why);
     else if (count == RECORD_CAPTURED_MAX)

@@ -127,6 +127,7 @@ struct wish {
     double tolerance;
     bool again; // an earlier launch has left in the second buffer what this one writes
     bool other; // the program had other numbers in the first buffer
+    bool table; // it holds addresses
 };
 
 static char *write_record(const char *name, const struct wish *wish)
@@ -136,6 +137,8 @@ static char *write_record(const char *name, const struct wish *wish)
                                          "1.1.before", wish->after ? wish->after : "1.1.after"}};
     if (wish->other)
         contents[0].before = "1.1.before";
+    if (wish->table)
+        contents[0].before = "table.before";
     if (wish->again)
         contents[1] = (struct record_content){COUNT * sizeof(float), "1.1.after", NULL};
     unsigned char bytes[16] = {0};
@@ -439,6 +442,22 @@ static void a_replay_computes_what_the_program_did(void **state)
     found(MEASURED_UNSUPPORTED, ROLE_BASE, "replayed, results differ");
 }
 
+// An array of operands' addresses: they are of the program's process, and of no buffer here.
+static void contents_that_may_be_addresses_are_told(void **state)
+{
+    const struct wish table = {.function = "twice", .table = true},
+                      nothing = {.function = "nothing", .table = true};
+    uint64_t words[COUNT / 2] = {0x7f3c5a000000, 0x7f3c5a800000, 0x7f3c5a000008};
+    char *path = xprintf("%s/table.before", folder);
+    helper_write(path, words, sizeof(words));
+    measure(&table, &table);
+    found(MEASURED_UNSUPPORTED, ROLE_BASE, "buffer 0 holds 2 words that may be addresses");
+    assert_non_null(strstr(state_found.note, "replayed, results differ"));
+    measure(&nothing, &nothing);
+    found(MEASURED_UNSUPPORTED, ROLE_BASE, "buffer 0 holds 2 words that may be addresses");
+    free(path);
+}
+
 static void results_that_wander_need_a_tolerance(void **state)
 {
     const struct wish wanders = {.function = "wanders", .tolerance = 1e-3};
@@ -571,6 +590,7 @@ int main(void)
         cmocka_unit_test(launches_that_change_nothing_are_refused),
         cmocka_unit_test(buffers_of_other_sizes_do_not_correspond),
         cmocka_unit_test(a_replay_computes_what_the_program_did),
+        cmocka_unit_test(contents_that_may_be_addresses_are_told),
         cmocka_unit_test(results_that_wander_need_a_tolerance),
         cmocka_unit_test(results_that_shake_within_a_tolerance_are_timed),
         cmocka_unit_test(a_device_that_fails_is_told_wherever_it_fails),

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <cuda.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,43 @@ static int owner(void)
     return (int)read(0, &end, 1);
 }
 
+// Memory that is exported and imported again, as another process would: mapped, and its pointer in
+// a pool.
+static void *entry(const char *name)
+{
+    static void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    void *found = driver ? dlsym(driver, name) : NULL;
+    if (!found)
+        exit(1);
+    return found;
+}
+#define DRIVER(name) ((decltype(&name))entry(#name))
+
+static void import_mapped(float *out)
+{
+    CUmemAllocationProp what = {};
+    CUmemAccessDesc access = {};
+    CUmemGenericAllocationHandle mine, theirs;
+    CUdeviceptr at;
+    size_t grain;
+    int file;
+    what.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    what.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    what.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    access.location = what.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (DRIVER(cuMemGetAllocationGranularity)(&grain, &what, CU_MEM_ALLOC_GRANULARITY_MINIMUM) ||
+        DRIVER(cuMemCreate)(&mine, grain, &what, 0) ||
+        DRIVER(cuMemExportToShareableHandle)(&file, mine, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                             0) ||
+        DRIVER(cuMemImportFromShareableHandle)(&theirs, (void *)(uintptr_t)file,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) ||
+        DRIVER(cuMemAddressReserve)(&at, grain, 0, 0, 0) ||
+        DRIVER(cuMemMap)(at, grain, 0, theirs, 0) || DRIVER(cuMemSetAccess)(at, grain, &access, 1))
+        exit(1);
+    plain(out, (const float *)at);
+}
+
 static void window(float *out, const float *in)
 {
     cudaLaunchConfig_t config = {};
@@ -157,6 +195,8 @@ int main(int argc, char **argv)
         surface(out);
     } else if (strcmp(what, "ipc") == 0) {
         ipc(out, argv[0]);
+    } else if (strcmp(what, "mapped") == 0) {
+        import_mapped(out);
     } else if (strcmp(what, "window") == 0) {
         window(out, in);
     } else if (strcmp(what, "callback") == 0) {
