@@ -37,7 +37,8 @@ void buffer_puts(struct buffer *buffer, const char *text)
     buffer_add(buffer, text, strlen(text));
 }
 
-static void add_formatted(struct buffer *buffer, const char *format, va_list values)
+static void PRINTF_LIKE(2, 0)
+    add_formatted(struct buffer *buffer, const char *format, va_list values)
 {
     va_list again;
     char text[512]; // most of it is short, and is written once

@@ -158,7 +158,8 @@ static int find_files(const char ***out, size_t *count, const char *folder, cons
         return 0; // what a build leaves empty is not kept
     if (!open)
         return error_set(err, "%s: %s", folder, strerror(errno));
-    const char **names = arena_alloc(arena, PROCESSES_MAX * sizeof(*names));
+    const char **names = NULL;
+    size_t room = 0;
     while ((entry = readdir(open)) && *count < PROCESSES_MAX) {
         const char *number = entry->d_name + length;
         struct stat status;
@@ -166,13 +167,17 @@ static int find_files(const char ***out, size_t *count, const char *folder, cons
             strspn(number, "0123456789.") != strlen(number))
             continue;
         const char *path = arena_printf(arena, "%s/%s", folder, entry->d_name);
-        if (lstat(path, &status) == 0 && S_ISREG(status.st_mode))
-            names[(*count)++] = path;
+        if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
+            continue;
+        names = xgrow(names, *count, &room, sizeof(*names));
+        names[(*count)++] = path;
     }
     closedir(open);
-    if (*count)
+    if (*count) {
         qsort(names, *count, sizeof(*names), by_text);
-    *out = names;
+        *out = arena_copy(arena, names, *count * sizeof(*names));
+    }
+    free(names);
     return 0;
 }
 
