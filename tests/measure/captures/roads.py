@@ -3,7 +3,7 @@
 """One change by three roads to the stopwatch: a shim, a plan and a capture of a program.
 
     roads.py PLUMB BASE HEAD [--seconds N] [--regimes stream,isolated] [--sizes 2048,512] [--kinds AA,AB]
-             [--processes N] [--blocks N]
+             [--kernels simt,tensor] [--processes N] [--blocks N]
 
 BASE and HEAD are folders that roads/build.sh made. Where code and data lie in a process is worth some
 tenths of a percent of some kernels, whichever the road. So each of several processes of `bench` times
@@ -78,6 +78,9 @@ def play(bench, base, head, road, size, regime, problem, blocks):
         ratios.extend(more[0])
         times.extend(more[1])
     bench.close()
+    if size == 2048:  # each pair is one phase later (kernels/device/phases.h)
+        print(f"# {road}, us and percent by phase: " + ", ".join(
+            f"{trimmed(times[i::8])[0]:.1f} {100 * trimmed(ratios[i::8])[0]:+.2f}" for i in range(8)))
     return trimmed(ratios), trimmed(times)[0]
 
 
@@ -119,7 +122,7 @@ def main():
     made = {}
     print("kernel,size,regime,kind,launches,shim_us,plan_us,capture_us,shim_pct,shim_se,plan_pct,plan_se,"
           "capture_pct,capture_se,plan_off,plan_off_se,capture_off,capture_off_se,agrees,capture_over_own_pct")
-    for kernel in TYPES:
+    for kernel in option(options, "--kernels", ",".join(TYPES)).split(","):
         own = itself(base, kernel, sizes)
         for side, folder in (("base", base), ("head", head)):
             (work / side).mkdir(exist_ok=True)

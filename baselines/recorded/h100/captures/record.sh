@@ -13,7 +13,7 @@
 #   torch     a comment beside a PyTorch layer; the layer with another order of heads
 #   programs  public programs as they are: gates of a change to each
 #   own       these programs and Triton: what they say of their own kernels, and what captures take
-#   study     identical captures of twelve shapes, beside themselves, for --rounds N [42]
+#   study     identical captures of twelve shapes beside themselves: seven gates of each in each of --rounds N [6]
 # KINDS=AB in the environment leaves identical builds out of `roads`. --seconds N [600] ends all of it after so long. OUT gets machine.txt, log.txt, steps.csv (step, exit code, what it
 # should be, seconds, last line), roads.csv, own.csv, gates.jsonl and the gates' summaries.
 # Exit: 0, 1 when a step did not end as it should, 4 when nothing could be done.
@@ -23,7 +23,7 @@ if [ "${1:-}" = --do ]; then # one step's function, so that it can be ended by i
 	set -- --seconds 0 "$out" "$folder" "$@"
 	inner=yes
 fi
-whole=600 rounds=42
+whole=600 rounds=6
 while [ $# -gt 1 ]; do
 	case $1 in
 	--seconds) whole=$2 ;;
@@ -38,7 +38,7 @@ mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) || exit 4
 shift 2
 steps=${*:-refused cost roads streams first build triton torch programs own study}
-plumb=$folder/bin/plumb here=$folder/scripts
+plumb=$folder/bin/plumb here=$folder/scripts me=$(cd "$(dirname "$0")" && pwd)/record.sh
 [ -x "$plumb" ] && [ -d "$here/roads" ] || { echo "record.sh: $folder is not what prepare.sh makes"; exit 4; }
 nvidia-smi >/dev/null 2>&1 || { echo "record.sh: no GPU here"; exit 4; }
 if [ -z "${inner:-}" ]; then
@@ -146,13 +146,17 @@ triton_repository() {
 }
 torch_repository() {
 	begin "$work/torch" || return 1
-	cp "$here/layer.py" .
+	cp "$here/layer.py" "$here/rows.py" .
 	printf '%s[capture "layer"]\n\tcommand = python3 layer.py\n\trange = layer\n' "$common" >ci/plumb.cfg
 	printf '\tproblem = tokens=2048,width=1024:bf16\n' >>ci/plumb.cfg
 	git add -A && git commit -qm "A layer"
 	change comment "A comment" '$a# Another comment.' layer.py
 	change causal "Attention looks at all tokens" 's/is_causal=True/is_causal=False/' layer.py
 	{ cat ci/plumb.cfg; printf '\ttolerance = 1%%\n'; } >../layer.cfg
+	change slower "A pass more over what attention computed" 's/is_causal=True)/&.mul_(1.0)/' layer.py
+	printf '%s[capture "rows"]\n\tcommand = python3 rows.py\n\trange = rows\n' "$common" >../rows.cfg
+	printf '\tproblem = rows=8192,cols=4096:fp32\n\ttolerance = 0.1%%\n' >>../rows.cfg
+	change exponent "Softmax as the exponent of its logarithm" 's/torch.softmax(x, 1)/torch.log_softmax(x, 1).exp_()/' rows.py
 	change flash "Attention by another library" 's/^    for i in/    torch.backends.cuda.enable_cudnn_sdp(False)\n&/' layer.py
 	git checkout -q main
 }
@@ -202,7 +206,7 @@ refused() {
 	$nvcc_plain -rdc=true -DDEVICE_LAUNCH -o "$work/refused_device" "$here/refused.cu" -lcudadevrt &
 	$nvcc_plain -o "$work/refused_plain" "$here/refused.cu"
 	wait
-	for what in nothing managed host texture surface ipc window callback copy device; do
+	for what in nothing managed host texture surface ipc mapped window callback copy device; do
 		program=refused_plain how="--kernel *double_*"
 		[ $what != device ] || program=refused_device
 		case $what in callback | copy) how="--range range" ;; esac
@@ -268,13 +272,14 @@ own() {
 		(cd "$public/${each%% *}" && sh -c "$(echo "${each#* }" | tr -d '\\')" >/dev/null 2>&1) &
 	done
 	wait
-	cat >"$work/rows" <<-END
+	grep -E "${OWN:-.}" >"$work/rows" <<-END
 		sgemm 4096|$PLUMB_OUT/sgemm 6|*sgemmVectorize*|256|stream|sAverage elapsed time: .([\d.]+)
 		matrixMul 2048|$PLUMB_OUT/multiply -wA=2048 -hA=2048 -wB=2048 -hB=2048|*MatrixMulCUDA*|1|stream|mTime= ([\d.]+) msec
 		layernorm 8192x768|$PLUMB_OUT/layernorm 5|*layernorm_forward_kernel5*|6|dirty|mtime ([\d.]+) ms
 		CuTe 4096|$PLUMB_OUT/cute 4096 4096 4096 T N|*gemm_device*|1|stream|m\(([\d.]+)\)ms
 		CuTe 4096 unchecked|$PLUMB_OUT/cute_unchecked 4096 4096 4096 T N|*gemm_device*|1|stream|m\(([\d.]+)\)ms
-		Triton softmax 32768x4000|python3 $here/own_bench.py|softmax_kernel|1|dirty|mdo_bench ([\d.]+) ms
+		Triton matmul 4096 for 20 ms;Triton matmul 4096 for .1 s;Triton matmul 4096 for 2 s|python3 $here/own_bench.py matmul 20 100 2000|matmul_kernel|1|dirty|m 20 ms: ([\d.]+);m 100 ms: ([\d.]+);m 2000 ms: ([\d.]+)
+		Triton softmax 32768x4000|python3 $here/own_bench.py softmax 100|softmax_kernel|1|dirty|m 100 ms: ([\d.]+)
 	END
 	python3 "$here/own.py" "$plumb" "$work/rows" >"$out/own.csv"
 	code=$?
@@ -285,7 +290,7 @@ build() { # for the steps that are asked for
 	cd "$work" || return 1
 	for each in triton:main triton:tile triton:stage triton:main:attn triton:wrong:attn triton:main:softmax triton:softmax:softmax \
 		triton:main:matmul triton:range:matmul triton:range~3:matmul triton:range~4:matmul triton:range~5:matmul \
-		torch:main torch:comment torch:causal torch:main:layer torch:flash:layer shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
+		torch:main torch:comment torch:causal torch:slower torch:main:rows torch:exponent:rows torch:main:layer torch:flash:layer shapes:main sgemm:main sgemm:slower multiply:main multiply:slower \
 		layernorm:main layernorm:slower cute:main cute:slower; do
 		case ${each%%:*} in triton | torch) step=${each%%:*} ;; shapes) step=study ;; *) step=programs ;; esac
 		case " $asked " in *" $step "*) ;; *) continue ;; esac
@@ -295,8 +300,8 @@ build() { # for the steps that are asked for
 }
 one() { # STEP
 	case $1 in
-	refused | cost | streams | build) step "$1" 90 0 sh "$0" --do "$1" ;;
-	roads | own) step "$1" 150 0 sh "$0" --do "$1" ;;
+	refused | cost | streams | build) step "$1" 90 0 sh "$me" --do "$1" ;;
+	roads | own) step "$1" 150 0 sh "$me" --do "$1" ;;
 	first)
 		step first 100 0 sh -c "git clone -q '$work/triton' '$work/clone' && cd '$work/clone' &&
 			git fetch -q origin comment:comment && '$plumb' gate -q --base main --head comment"
@@ -313,7 +318,9 @@ one() { # STEP
 	torch)
 		cd "$work/torch" || return
 		gate torch-comment 0 main comment
-		gate torch-causal - main causal
+		gate torch-causal 3 main causal
+		gate torch-slower 1 main slower
+		gate torch-exponent 1 main exponent -p ../rows.cfg
 		gate torch-flash - main flash -p ../layer.cfg
 		;;
 	programs)
@@ -323,8 +330,8 @@ one() { # STEP
 		;;
 	study)
 		cd "$work/shapes" || return
-		step study "${STUDY_SECONDS:-200}" 0 "$plumb" study --base main --rounds "$rounds" \
-			--seconds "$((${STUDY_SECONDS:-200} - 25))" --sandbox auto
+		step study "${STUDY_SECONDS:-240}" 0 "$plumb" study --base main --rounds "$rounds" --gates 7 --side-by-side 16 \
+			--seconds "$((${STUDY_SECONDS:-240} - 25))" --sandbox auto --csv "$out/study.csv"
 		;;
 	*) say "$1: no such step"; bad=1 ;;
 	esac
