@@ -13,22 +13,39 @@ enum { NODES_MAX = 65536 };
 static struct graph *graphs;
 static size_t graph_count, graph_room;
 
-const struct graph *graph_of(CUgraphExec exec)
+static struct graph *find(CUgraphExec exec)
 {
-    for (size_t i = graph_count; i-- > 0;) {
+    for (size_t i = 0; i < graph_count; i++) {
         if (graphs[i].exec == exec)
             return &graphs[i];
     }
     return NULL;
 }
 
+const struct graph *graph_of(CUgraphExec exec)
+{
+    return find(exec);
+}
+
 void graph_changed(CUgraphExec exec)
 {
-    for (size_t i = 0; i < graph_count; i++) {
-        if (graphs[i].exec == exec)
-            snprintf(graphs[i].refused, sizeof(graphs[i].refused),
-                     "its graph was changed after it was made executable");
+    struct graph *graph = find(exec);
+    if (graph)
+        snprintf(graph->refused, sizeof(graph->refused),
+                 "its graph was changed after it was made executable");
+}
+
+// A handle is used again, and a graph may be updated as a whole for each of its launches.
+static struct graph *forgotten(CUgraphExec exec)
+{
+    struct graph *graph = find(exec);
+    for (size_t i = 0; graph && i < graph->count; i++) {
+        free(graph->steps[i].seen);
+        free(graph->steps[i].after);
     }
+    if (graph)
+        free(graph->steps);
+    return graph;
 }
 
 static void add_attributes(struct seen *seen, CUgraphNode node)
@@ -218,6 +235,10 @@ void graph_made(CUgraphExec exec, CUgraph from)
     free(edges.from);
     free(edges.to);
     free(edges.data);
-    graphs = xgrow(graphs, graph_count, &graph_room, sizeof(*graphs));
-    graphs[graph_count++] = graph;
+    struct graph *before = forgotten(exec);
+    if (!before) {
+        graphs = xgrow(graphs, graph_count, &graph_room, sizeof(*graphs));
+        before = &graphs[graph_count++];
+    }
+    *before = graph;
 }

@@ -265,6 +265,47 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
     case CUPTI_DRIVER_TRACE_CBID_##name:                                                           \
     case CUPTI_DRIVER_TRACE_CBID_##name##_##thread
 
+// Calls that no record can hold between launches. A copy to the host that is waited for only reads.
+#define AMONG(X)                                                                                   \
+    X(cuLaunchHostFunc, ptsz)                                                                      \
+    X(cuMemcpy, ptds)                                                                              \
+    X(cuMemcpyAsync, ptsz)                                                                         \
+    X(cuMemcpyPeer, ptds)                                                                          \
+    X(cuMemcpyPeerAsync, ptsz)                                                                     \
+    X(cuMemcpyHtoD_v2, ptds)                                                                       \
+    X(cuMemcpyHtoDAsync_v2, ptsz)                                                                  \
+    X(cuMemcpyDtoD_v2, ptds)                                                                       \
+    X(cuMemcpyDtoDAsync_v2, ptsz)                                                                  \
+    X(cuMemcpyDtoHAsync_v2, ptsz)                                                                  \
+    X(cuMemcpyAtoD_v2, ptds)                                                                       \
+    X(cuMemcpy2D_v2, ptds)                                                                         \
+    X(cuMemcpy2DUnaligned_v2, ptds)                                                                \
+    X(cuMemcpy2DAsync_v2, ptsz)                                                                    \
+    X(cuMemcpy3D_v2, ptds)                                                                         \
+    X(cuMemcpy3DAsync_v2, ptsz)                                                                    \
+    X(cuMemcpy3DPeer, ptds)                                                                        \
+    X(cuMemcpy3DPeerAsync, ptsz)                                                                   \
+    X(cuMemsetD2D8_v2, ptds)                                                                       \
+    X(cuMemsetD2D16_v2, ptds)                                                                      \
+    X(cuMemsetD2D32_v2, ptds)                                                                      \
+    X(cuStreamWaitValue32_v2, ptsz)                                                                \
+    X(cuStreamWaitValue64_v2, ptsz)                                                                \
+    X(cuStreamWriteValue32_v2, ptsz)                                                               \
+    X(cuStreamWriteValue64_v2, ptsz)                                                               \
+    X(cuStreamBatchMemOp_v2, ptsz)
+#define CASE_BOTH(name, thread) BOTH(name, thread) :
+// After these an executable graph is not what its nodes were. All begin with it.
+#define GRAPH_CHANGES(X)                                                                           \
+    X(cuGraphExecKernelNodeSetParams)                                                              \
+    X(cuGraphExecKernelNodeSetParams_v2)                                                           \
+    X(cuGraphExecMemsetNodeSetParams)                                                              \
+    X(cuGraphExecMemcpyNodeSetParams)                                                              \
+    X(cuGraphExecHostNodeSetParams)                                                                \
+    X(cuGraphExecChildGraphNodeSetParams)                                                          \
+    X(cuGraphExecNodeSetParams)                                                                    \
+    X(cuGraphNodeSetEnabled)
+#define CASE_OF(name) case CUPTI_DRIVER_TRACE_CBID_##name:
+
 // Notes which streams wait for which events.
 static void order_begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
@@ -326,15 +367,9 @@ static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
                   cuMemsetD2D32Async_ptsz) case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice
             : survey_note("a launch over several devices was not counted");
         __attribute__((fallthrough));
-        BOTH(cuLaunchHostFunc, ptsz)
-            : BOTH(cuMemcpyAsync, ptsz)
-            : BOTH(cuMemcpyDtoDAsync_v2, ptsz)
-            : BOTH(cuMemcpyHtoDAsync_v2, ptsz)
-            : BOTH(cuMemcpyDtoHAsync_v2, ptsz)
-            : BOTH(cuMemcpyHtoD_v2, ptds)
-            : BOTH(cuMemcpyDtoD_v2, ptds)
-            : if (taking_now())
-                  taking_refuse("%s was called among its launches", data->functionName);
+        AMONG(CASE_BOTH)
+        if (taking_now())
+            taking_refuse("%s was called among its launches", data->functionName);
         break;
     default:
         order_begins(id, data);
@@ -414,6 +449,47 @@ static void order_ends(CUpti_CallbackId id, const CUpti_CallbackData *data, bool
     }
 }
 
+// A call that succeeded has made a word that no record can hold. Whether it is such a call.
+static bool foreign_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+    switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate:
+        foreign_made(*((const cuTexObjectCreate_params *)data->functionParams)->pTexObject,
+                     "a texture");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectCreate:
+        foreign_made(*((const cuSurfObjectCreate_params *)data->functionParams)->pSurfObject,
+                     "a surface");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2:
+        foreign_made(*((const cuIpcOpenMemHandle_v2_params *)data->functionParams)->pdptr,
+                     "memory of another process");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolImportPointer:
+        foreign_made(*((const cuMemPoolImportPointer_params *)data->functionParams)->ptr_out,
+                     "memory of another process");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuExternalMemoryGetMappedBuffer:
+        foreign_made(
+            *((const cuExternalMemoryGetMappedBuffer_params *)data->functionParams)->devPtr,
+            "memory of another interface");
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemImportFromShareableHandle:
+        handle_imported(
+            *((const cuMemImportFromShareableHandle_params *)data->functionParams)->handle);
+        break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
+        const cuMemMap_params *p = data->functionParams;
+        if (is_imported(p->handle))
+            foreign_made(p->ptr, "memory of another process");
+        break;
+    }
+    default:
+        return false;
+    }
+    return true;
+}
+
 static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     const CUresult *code = data->functionReturnValue;
@@ -438,43 +514,6 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
             image_is_of(((const cuModuleGetFunction_params *)data->functionParams)->hmod,
                         loaded_before);
         break;
-    case CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate:
-        if (done)
-            foreign_made(*((const cuTexObjectCreate_params *)data->functionParams)->pTexObject,
-                         "a texture");
-        break;
-    case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectCreate:
-        if (done)
-            foreign_made(*((const cuSurfObjectCreate_params *)data->functionParams)->pSurfObject,
-                         "a surface");
-        break;
-    case CUPTI_DRIVER_TRACE_CBID_cuIpcOpenMemHandle_v2:
-        if (done)
-            foreign_made(*((const cuIpcOpenMemHandle_v2_params *)data->functionParams)->pdptr,
-                         "memory of another process");
-        break;
-    case CUPTI_DRIVER_TRACE_CBID_cuMemPoolImportPointer:
-        if (done)
-            foreign_made(*((const cuMemPoolImportPointer_params *)data->functionParams)->ptr_out,
-                         "memory of another process");
-        break;
-    case CUPTI_DRIVER_TRACE_CBID_cuExternalMemoryGetMappedBuffer:
-        if (done)
-            foreign_made(
-                *((const cuExternalMemoryGetMappedBuffer_params *)data->functionParams)->devPtr,
-                "memory of another interface");
-        break;
-    case CUPTI_DRIVER_TRACE_CBID_cuMemImportFromShareableHandle:
-        if (done)
-            handle_imported(
-                *((const cuMemImportFromShareableHandle_params *)data->functionParams)->handle);
-        break;
-    case CUPTI_DRIVER_TRACE_CBID_cuMemMap: {
-        const cuMemMap_params *p = data->functionParams;
-        if (done && is_imported(p->handle))
-            foreign_made(p->ptr, "memory of another process");
-        break;
-    }
     case CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled:
         if (done)
             map_ended(data->functionParams);
@@ -488,13 +527,19 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
                 graph_made(*p->phGraphExec, p->hGraph);
             break;
         }
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
+        if (done) { // its nodes are that graph's from now on
+            const cuGraphExecUpdate_v2_params *p = data->functionParams;
+            graph_made(p->hGraphExec, p->hGraph);
+        }
+        break;
+        GRAPH_CHANGES(CASE_OF)
         graph_changed(*(const CUgraphExec *)data->functionParams);
         break;
     default:
-        order_ends(id, data, done);
+        if (!done || !foreign_ends(id, data))
+            order_ends(id, data, done);
         break;
     }
 }
@@ -612,63 +657,61 @@ static bool watch_calls(CUpti_SubscriberHandle subscriber, const CUpti_CallbackI
     return true;
 }
 
-static bool watch(void)
-{
-    static const CUpti_CallbackId calls[] = {
+static const CUpti_CallbackId calls[] = {
 #define ONE(name)             CUPTI_DRIVER_TRACE_CBID_##name
 #define BOTH_OF(name, thread) ONE(name), ONE(name##_##thread)
-        BOTH_OF(cuLaunchKernel, ptsz),
-        BOTH_OF(cuLaunchKernelEx, ptsz),
-        BOTH_OF(cuLaunchCooperativeKernel, ptsz),
-        BOTH_OF(cuGraphLaunch, ptsz),
-        BOTH_OF(cuMemsetD8_v2, ptds),
-        BOTH_OF(cuMemsetD16_v2, ptds),
-        BOTH_OF(cuMemsetD32_v2, ptds),
-        BOTH_OF(cuMemsetD8Async, ptsz),
-        BOTH_OF(cuMemsetD16Async, ptsz),
-        BOTH_OF(cuMemsetD32Async, ptsz),
-        BOTH_OF(cuMemsetD2D8Async, ptsz),
-        BOTH_OF(cuMemsetD2D16Async, ptsz),
-        BOTH_OF(cuMemsetD2D32Async, ptsz),
-        BOTH_OF(cuLaunchHostFunc, ptsz),
-        BOTH_OF(cuMemcpyAsync, ptsz),
-        BOTH_OF(cuMemcpyDtoDAsync_v2, ptsz),
-        BOTH_OF(cuMemcpyHtoDAsync_v2, ptsz),
-        BOTH_OF(cuMemcpyDtoHAsync_v2, ptsz),
-        BOTH_OF(cuMemcpyHtoD_v2, ptds),
-        BOTH_OF(cuMemcpyDtoD_v2, ptds),
-        BOTH_OF(cuGraphInstantiateWithParams, ptsz),
-        ONE(cuLaunchCooperativeKernelMultiDevice),
-        ONE(cuTensorMapEncodeTiled),
-        ONE(cuTexObjectCreate),
-        ONE(cuSurfObjectCreate),
-        ONE(cuIpcOpenMemHandle_v2),
-        ONE(cuMemPoolImportPointer),
-        ONE(cuExternalMemoryGetMappedBuffer),
-        ONE(cuMemImportFromShareableHandle),
-        ONE(cuMemMap),
-        ONE(cuModuleLoad),
-        ONE(cuModuleLoadData),
-        ONE(cuModuleLoadDataEx),
-        ONE(cuModuleLoadFatBinary),
-        ONE(cuModuleGetFunction),
-        ONE(cuLibraryLoadData),
-        ONE(cuLibraryLoadFromFile),
-        ONE(cuGraphInstantiate_v2),
-        ONE(cuGraphInstantiateWithFlags),
-        ONE(cuGraphExecUpdate_v2),
-        ONE(cuGraphExecKernelNodeSetParams_v2),
-        ONE(cuGraphExecNodeSetParams),
-    };
-    // Needed where a range of launches is recorded.
-    static const CUpti_CallbackId orders[] = {
-        BOTH_OF(cuEventRecord, ptsz),     BOTH_OF(cuEventRecordWithFlags, ptsz),
-        BOTH_OF(cuStreamWaitEvent, ptsz), BOTH_OF(cuStreamSynchronize, ptsz),
-        BOTH_OF(cuStreamQuery, ptsz),     ONE(cuCtxSynchronize),
-        ONE(cuEventSynchronize),          ONE(cuEventQuery),
-    };
+    BOTH_OF(cuLaunchKernel, ptsz),
+    BOTH_OF(cuLaunchKernelEx, ptsz),
+    BOTH_OF(cuLaunchCooperativeKernel, ptsz),
+    BOTH_OF(cuGraphLaunch, ptsz),
+    BOTH_OF(cuMemsetD8_v2, ptds),
+    BOTH_OF(cuMemsetD16_v2, ptds),
+    BOTH_OF(cuMemsetD32_v2, ptds),
+    BOTH_OF(cuMemsetD8Async, ptsz),
+    BOTH_OF(cuMemsetD16Async, ptsz),
+    BOTH_OF(cuMemsetD32Async, ptsz),
+    BOTH_OF(cuMemsetD2D8Async, ptsz),
+    BOTH_OF(cuMemsetD2D16Async, ptsz),
+    BOTH_OF(cuMemsetD2D32Async, ptsz),
+    BOTH_OF(cuGraphInstantiateWithParams, ptsz),
+    ONE(cuLaunchCooperativeKernelMultiDevice),
+    ONE(cuTensorMapEncodeTiled),
+    ONE(cuTexObjectCreate),
+    ONE(cuSurfObjectCreate),
+    ONE(cuIpcOpenMemHandle_v2),
+    ONE(cuMemPoolImportPointer),
+    ONE(cuExternalMemoryGetMappedBuffer),
+    ONE(cuMemImportFromShareableHandle),
+    ONE(cuMemMap),
+    ONE(cuModuleLoad),
+    ONE(cuModuleLoadData),
+    ONE(cuModuleLoadDataEx),
+    ONE(cuModuleLoadFatBinary),
+    ONE(cuModuleGetFunction),
+    ONE(cuLibraryLoadData),
+    ONE(cuLibraryLoadFromFile),
+    ONE(cuGraphInstantiate_v2),
+    ONE(cuGraphInstantiateWithFlags),
+    ONE(cuGraphExecUpdate),
+    ONE(cuGraphExecUpdate_v2),
+#define LISTED(name)           ONE(name),
+#define LISTED_BOTH(name, way) BOTH_OF(name, way),
+    AMONG(LISTED_BOTH) GRAPH_CHANGES(LISTED)
+#undef LISTED
+#undef LISTED_BOTH
+};
+// Needed where a range of launches is recorded.
+static const CUpti_CallbackId orders[] = {
+    BOTH_OF(cuEventRecord, ptsz),     BOTH_OF(cuEventRecordWithFlags, ptsz),
+    BOTH_OF(cuStreamWaitEvent, ptsz), BOTH_OF(cuStreamSynchronize, ptsz),
+    BOTH_OF(cuStreamQuery, ptsz),     ONE(cuCtxSynchronize),
+    ONE(cuEventSynchronize),          ONE(cuEventQuery),
+};
 #undef BOTH_OF
 #undef ONE
+
+static bool watch(void)
+{
     CUpti_SubscriberHandle subscriber;
     if (!cupti_ok(cupti.cuptiSubscribe(&subscriber, told, NULL), "subscribing") ||
         !cupti_ok(cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,

@@ -5,6 +5,7 @@
 //   serial    one after the other
 //   streams   the two on streams of their own
 //   graph     the same as a CUDA graph
+//   updated   a graph whose kernels take half as long, which was updated as a whole to that one
 //   dependent the second may start before the first has ended (PDL), and waits for it at its end
 #include <algorithm>
 #include <cstdio>
@@ -53,15 +54,15 @@ static cudaEvent_t forked, joined;
 static cudaGraphExec_t graph;
 enum { ROUNDS = 40000 };
 
-static void fork_and_join(bool two)
+static void fork_and_join(bool two, int rounds = ROUNDS)
 {
     const cudaStream_t other = two ? second : first;
     if (two) {
         check(cudaEventRecord(forked, first));
         check(cudaStreamWaitEvent(second, forked, 0));
     }
-    work<<<COUNT / 256, 256, 0, first>>>(a, in, ROUNDS);
-    work<<<COUNT / 256, 256, 0, other>>>(b, in, ROUNDS);
+    work<<<COUNT / 256, 256, 0, first>>>(a, in, rounds);
+    work<<<COUNT / 256, 256, 0, other>>>(b, in, rounds);
     if (two) {
         check(cudaEventRecord(joined, second));
         check(cudaStreamWaitEvent(first, joined, 0));
@@ -87,12 +88,19 @@ static void dependent()
 
 static void run(const char *what)
 {
-    if (strcmp(what, "graph") == 0)
+    if (strcmp(what, "graph") == 0 || strcmp(what, "updated") == 0)
         check(cudaGraphLaunch(graph, first));
     else if (strcmp(what, "dependent") == 0)
         dependent();
     else
         fork_and_join(strcmp(what, "streams") == 0);
+}
+
+static void make(cudaGraph_t *made, int rounds)
+{
+    check(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
+    fork_and_join(true, rounds);
+    check(cudaStreamEndCapture(first, made));
 }
 
 int main(int argc, char **argv)
@@ -111,10 +119,14 @@ int main(int argc, char **argv)
         check(cudaEventCreateWithFlags(each, cudaEventDisableTiming));
     check(cudaEventCreate(&begin));
     check(cudaEventCreate(&end));
-    check(cudaStreamBeginCapture(first, cudaStreamCaptureModeGlobal));
-    fork_and_join(true);
-    check(cudaStreamEndCapture(first, &made));
+    const bool updated = strcmp(what, "updated") == 0;
+    make(&made, updated ? ROUNDS / 2 : ROUNDS);
     check(cudaGraphInstantiate(&graph, made, 0));
+    if (updated) {
+        cudaGraphExecUpdateResultInfo how;
+        make(&made, ROUNDS);
+        check(cudaGraphExecUpdate(graph, made, &how));
+    }
     for (int i = 0; i < TIMES; i++) {
         check(cudaDeviceSynchronize());
         nvtxRangePushA("work");
