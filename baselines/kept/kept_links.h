@@ -1,52 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the links of a series said when they were looked at last. The store knows how far that went,
-// not what it says.
+// What the links of a series said when they were looked at last.
 #ifndef PLUMB_KEPT_LINKS_H
 #define PLUMB_KEPT_LINKS_H
 
+#include "baselines/kept/judgement.h"
 #include "baselines/link.h"
 #include "baselines/store.h"
 
-enum { KEPT_LINKS_MAKER = 33 };
+// ---- what they said of the series ----
 
-// What a look goes on from.
-struct kept_settled {
-    char maker[KEPT_LINKS_MAKER]; // "": there is nothing
-    const void *settled;
-    size_t size;
+// A code that the gate's rule calls slower or faster than the one before it.
+struct linked_change {
+    struct history_commit at, base; // the commit with the new code, and the one it was held against
+    struct interval size;           // log ratio by all links, with its 95 % interval
+    double evidence;                // of the link itself, nats
+    int64_t link;                   // its key
+    bool misfit;                    // the link does not fit the others: it should be measured again
+    bool sure;                      // its 99.99 % interval, with what pairs cannot see, has no 0
+    bool back;                      // to a code that the series had before: an exact revert
+    double left;                    // of it, in the newest code; log ratio, NaN: no link says
+    const char *was; // the commit that it was measured at, where `at` has got its code since; NULL
+    bool aside;      // of a branch that the line of HEAD does not have
+    bool alarm;      // of times alone, which pairs confirmed
+    bool tried;      // in a gate or a bisection only: an alarm where a plain run met its codes
+    bool filled;     // links within it lead from one code to the other: a change only where a line
+                     // has these two and none between, as after a merge
 };
-// Levels of a stretch of codes that is settled.
-struct kept_stretch {
-    size_t number; // from 0
-    const void *levels;
-    size_t size;
+
+// A link that does not fit its loops, and was not measured again yet.
+struct linked_misfit {
+    struct history_commit at, base;
+    uint32_t back; // codes
 };
+
+struct linked_history {
+    struct linked_change *changes; // in order of their commits
+    size_t change_count;
+    struct linked_misfit *misfits;
+    size_t misfit_count;
+    size_t level_count; // of its linked_levels
+    size_t newest; // index of the level of the newest code: of the newest commit, or newest link
+    struct interval now;         // that level ...
+    struct history_commit since; // ... against the code that came with this commit
+    struct interval accepted; // log time of the newest code against the accepted one; NaN: no link
+    bool moved;               // that one, or without an accepted code `now`, is no chance
+    size_t links, loops;
+    int64_t newest_link; // the largest key of a link that was looked at
+    size_t neighbours;   // links of a code with the one before it; 0: nothing is followed by links
+    const char *trouble; // why there are no levels and each link counts alone; NULL: there are
+    double misclosure;   // SD of what a link's pairs cannot see, log ratio
+};
+
+enum { KEPT_LINKS_MAKER = 33 };
 struct kept_links {
     char maker[KEPT_LINKS_MAKER]; // "": there are none
-    int64_t newest_link;          // no link beyond it was looked at
-    const void *found, *levels;   // what every look asks for, and the levels behind all stretches
-    size_t size, levels_size;     // bytes
-    struct kept_settled settled;  // to be saved, unless its size is 0
-    const struct kept_stretch *stretches; // to be saved
-    size_t stretch_count;
+    struct linked_history history;
 };
 
 // The largest key of a link of the series; 0: it has none. Keys only grow: links are never removed.
 int store_newest_link(int64_t *out, struct store *store, const struct series *series,
                       struct error *err);
-// What every look asks for.
 int store_load_kept_links(struct kept_links *out, struct store *store, const struct series *series,
                           struct arena *arena, struct error *err);
-// The levels behind all stretches, and nothing else that was found.
-int store_load_kept_levels(struct kept_links *out, struct store *store, const struct series *series,
-                           struct arena *arena, struct error *err);
-// What is settled; and the levels of all stretches, in their order.
-int store_load_settled(struct kept_settled *out, struct store *store, const struct series *series,
-                       struct arena *arena, struct error *err);
-int store_load_stretches(struct kept_stretch **out, size_t *count, struct store *store,
-                         const struct series *series, struct arena *arena, struct error *err);
-// Replaces them, and adds the stretches, in one transaction. The series must be known to the store.
+// Replaces them, in one transaction. The series must be known to the store.
 int store_save_kept_links(struct store *store, const struct series *series,
                           const struct kept_links *kept, struct error *err);
 

@@ -332,6 +332,18 @@ static void keep(struct loader *l, const struct history_kept *kept,
         save(l);
 }
 
+// Likewise: what the line of HEAD makes of them is told, and not kept.
+static void keep_links(struct loader *l, const struct kept_links *kept,
+                       const struct series_entry *entry)
+{
+    struct linked_history *h = &l->links[l->links_count].history;
+    l->links[l->links_count] = *kept;
+    h->changes = arena_copy(&l->arena, h->changes, h->change_count * sizeof(*h->changes));
+    l->links_for[l->links_count++] = entry;
+    if (l->links_count == SAVED_AT_ONCE)
+        save(l);
+}
+
 // ---- what all need ----
 
 // The device's controls are read once for all of its series. The lock is the caller's.
@@ -882,7 +894,9 @@ static int read_links(struct series_history *s, struct loader *l, const struct s
     const char *accepted = s->epoch ? s->epoch->commit : NULL;
     const struct commit_places *places = &l->all->set->places;
     struct linked_levels levels;
+    struct kept_links kept;
     int64_t newest;
+    bool fresh;
     if (store_newest_link(&newest, l->store, &series, err))
         return -1;
     if (newest == 0)
@@ -892,15 +906,11 @@ static int read_links(struct series_history *s, struct loader *l, const struct s
     if (!l->all->wanted->keeps)
         return history_links(&s->linked, &levels, l->store, places, &series, accepted, &l->found,
                              scratch, err);
-    struct kept_links *fresh = &l->links[l->links_count];
-    if (history_links_kept(&s->linked, fresh, l->store, places, &series, accepted, &l->found,
-                           &l->arena, err))
+    if (history_links_kept(&kept, &fresh, l->store, places, &series, accepted, &l->found, err))
         return -1;
-    if (fresh->size == 0)
-        return 0;
-    l->links_for[l->links_count++] = entry;
-    if (l->links_count == SAVED_AT_ONCE)
-        save(l);
+    s->linked = kept.history;
+    if (fresh)
+        keep_links(l, &kept, entry);
     return 0;
 }
 
@@ -1032,8 +1042,11 @@ int history_levels(struct linked_levels *out, const struct history_set *set, siz
     const struct series_history *s = &set->series[index];
     const struct series_entry *e = s->series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
-    return history_linked_levels(out, &s->linked, store, &set->places, &series,
-                                 s->epoch ? s->epoch->commit : NULL, arena, err);
+    struct linked_history linked;
+    *out = (struct linked_levels){0};
+    return s->linked.level_count == 0
+               ? 0
+               : history_links(&linked, out, store, &set->places, &series, NULL, arena, arena, err);
 }
 
 // ---- all ----

@@ -793,7 +793,7 @@ static uint64_t revision_of(const struct series_history *s, const struct point_p
     hash = site_mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
     for (size_t i = 0; i < s->change_count; i++)
         hash = site_mix(site_mix(hash, s->changes[i].change.index), s->changes[i].attribution);
-    hash = site_mix(site_mix(hash, s->linked.links), s->linked.step_count);
+    hash = site_mix(site_mix(hash, s->linked.links), s->linked.newest);
     for (size_t i = 0; i < s->break_count && s->breaks[i].device; i++) { // may come and go
         uint64_t size;
         memcpy(&size, &s->breaks[i].size.value, sizeof(size));

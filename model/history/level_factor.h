@@ -32,9 +32,6 @@ struct level_factor {
     // whole.
     double *inverse;
     bool inverted; // it is that of the factor as it is
-    // What earlier links say of the first codes (levels_begin). Its arrays are the caller's.
-    struct levels_settled settled;
-    bool afloat; // marks are unknowns like all others
 };
 
 #define LEVEL_NO_LINK SIZE_MAX
@@ -46,16 +43,11 @@ double level_change(const struct level_link *link);
 
 double level_weight(const struct levels *levels, size_t link);
 
-// Element of the factor or of the inverse: positions, the column in the row's envelope.
-double *level_at(const struct level_factor *factor, double *values, size_t row, size_t column);
-
 // Makes room for the rows of blocks from one on. -1: they are too many.
 int level_lay_out(struct levels *levels, size_t from, struct error *err);
 
-// Fills and factors the rows of blocks from one on, and the right hand side with them. Those from
-// `end` on are only reduced: what is left there of A and of the right hand side, where what stands
-// before them is eliminated.
-void level_factor_rows(struct levels *levels, size_t from, size_t end);
+// Fills and factors the rows of blocks from one on, and the right hand side with them.
+void level_factor_rows(struct levels *levels, size_t from);
 
 // Sets all levels from the factor and the right hand side.
 void level_substitute_back(struct levels *levels);

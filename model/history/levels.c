@@ -162,15 +162,6 @@ void levels_add(struct levels *levels, const struct level_link *link)
     dirty_from(f, f->at[newer]);
 }
 
-void levels_begin(struct levels *levels, const struct levels_settled *settled)
-{
-    assert(levels->codes == 0);
-    levels->factor->settled = *settled;
-    add_codes(levels, settled->codes);
-    for (size_t i = 0; i < settled->codes; i++)
-        join(levels, settled->mark[i], i);
-}
-
 // ---- solving ----
 
 // Sets the mark of every code.
@@ -196,7 +187,7 @@ static void put_in_order(struct levels *levels)
 int levels_solve(struct levels *levels, struct error *err)
 {
     struct level_factor *f = levels->factor;
-    size_t used = f->settled.links;
+    size_t used = 0;
     if (levels->codes == 0)
         return 0;
     if (f->dirty == 0)
@@ -205,13 +196,13 @@ int levels_solve(struct levels *levels, struct error *err)
     const size_t from = f->dirty / BLOCK;
     if (level_lay_out(levels, from, err))
         return -1;
-    level_factor_rows(levels, from, f->blocks);
+    level_factor_rows(levels, from);
     f->inverted &= f->dirty >= levels->codes;
     f->dirty = levels->codes;
     level_substitute_back(levels);
     for (size_t i = 0; i < levels->links; i++)
         used += levels->fit[i] != LINK_ASIDE;
-    levels->loops = used + levels->components - levels->codes - f->settled.gone;
+    levels->loops = used + levels->components - levels->codes;
     return 0;
 }
 
@@ -271,9 +262,6 @@ double levels_fit_chance(const struct levels *levels, size_t link)
 }
 
 // ---- what is told ----
-//
-// What each link tells, and what settled ones told, summed up: those that are about as sure and as
-// unlike count as one later, so that what is estimated can still weigh them by what it finds.
 
 // What a link in a loop tells of the variances of such links.
 struct told {
@@ -318,50 +306,6 @@ static bool level_tell(struct told *out, double *weight, double *residual,
     return true;
 }
 
-// By octaves of s, from 2^-17 on, and of d, from 2^-8 on.
-static struct settled_told *kind_of(struct settled_sums *sums, const struct told *t)
-{
-    const int sure = ilogb(t->pairs) / 2 + 17;
-    const int unlike = t->change > 0 ? ilogb(t->change) / 2 + 8 : 0;
-    return &sums->told[sure < 0 ? 0
-                       : sure < SETTLED_ERRORS
-                           ? sure
-                           : SETTLED_ERRORS - 1][unlike < 0                 ? 0
-                                                 : unlike < SETTLED_CHANGES ? unlike
-                                                                            : SETTLED_CHANGES - 1];
-}
-
-// The sums that the first `links` links add to those of the settled ones before them. The loops are
-// closed.
-static void level_settle_sums(struct levels_settled *out, const struct levels *levels, size_t links)
-{
-    const struct unseen at = level_weighed_with(levels);
-    struct told t;
-    double w, r;
-    out->sums = levels->factor->settled.sums;
-    out->misclosure = levels->misclosure;
-    out->unlike = levels->unlike;
-    level_invert(levels);
-    for (size_t i = 0; i < links; i++) {
-        struct settled_sums *s = &out->sums;
-        if (!level_tell(&t, &w, &r, levels, i))
-            continue;
-        const double share = t.redundancy / told_variance(&t, at);
-        struct settled_told *kind = kind_of(s, &t);
-        s->count++;
-        s->square += w * r * r;
-        s->loops += t.redundancy;
-        s->pairs += share * t.pairs;
-        s->any += share;
-        s->change += share * t.change;
-        s->redundancy += t.redundancy;
-        kind->redundancy += t.redundancy;
-        kind->pairs += t.redundancy * t.pairs;
-        kind->change += t.redundancy * t.change;
-        kind->square += t.redundancy * t.square;
-    }
-}
-
 // ---- closing the loops ----
 //
 // How well the loops of links close, and what that says of the levels' errors.
@@ -397,7 +341,8 @@ static void level_settle_sums(struct levels_settled *out, const struct levels *l
 // loops, each counted for (t^2 / v)^2 of one, which is how far it tells of t.
 // A link that does not fit. Its residual over its own standard deviation, sqrt((1 - h) / w), is
 // held against those of all others (externally studentised, so that neither a wrong link nor a
-// wrong t hides it; Baarda 1968 had the idea for levelling nets). It is set aside, one at a time.
+// wrong t hides it; Baarda 1968 had the idea for levelling nets). The worst within 128 codes is set
+// aside, and then the next.
 // One wrong link cannot hide behind its own square, but several can behind each other's: with 5 in
 // 100 off by 3 %, t came out at 0.18 %, u at 17 %, 17 in 100 of them were found, and intervals of
 // 95 % held 91.6 %. So while misfits are looked for, no link counts for more than 1.5 standard
@@ -439,16 +384,16 @@ static const double unlike_most = 0.2;
 // ---- misclosure ----
 
 struct closing {
-    struct told *told;    // of the links that are in a loop
-    size_t count, tested; // tested: those that are settled among them
-    struct told settled[SETTLED_ERRORS * SETTLED_CHANGES]; // these, those of a kind as one
-    size_t settled_count;
+    struct told *told; // of the links that are in a loop
+    size_t count;
     double square, loops; // sum w r^2, and of redundancy
     double bounded;       // sum of redundancy r^2 / v, as bounded()
     bool wary;            // misfits may be among them: what each can add is bounded
-    size_t worst, aside;
-    double score, part; // of the worst; its redundancy
-    double *scores;     // of each link
+    size_t aside;
+    double *scores, *parts; // of each link; part: its redundancy
+    size_t *worst;          // links with a score, the worst first
+    size_t worst_count;
+    bool *met; // of each code: a worse link is near
 };
 
 // The square of a link with that variance, for an estimate that misfits shall not move far.
@@ -459,13 +404,10 @@ static double bounded(double square, double variance)
 
 static void look(struct closing *c, const struct levels *levels)
 {
-    const struct settled_sums *settled = &levels->factor->settled.sums;
     double w, r;
     level_invert(levels);
-    c->square = settled->square;
-    c->loops = settled->loops;
-    c->score = 0;
-    c->count = c->worst = 0;
+    c->square = c->loops = 0;
+    c->count = c->worst_count = 0;
     for (size_t i = 0; i < levels->links; i++) {
         struct told *t = &c->told[c->count];
         c->scores[i] = 0;
@@ -476,28 +418,25 @@ static void look(struct closing *c, const struct levels *levels)
         c->square += w * r * r;
         c->loops += t->redundancy;
         c->scores[i] = fabs(r) > own_errors * error ? fabs(r) * sqrt(w / t->redundancy) : 0;
-        if (c->scores[i] > c->score) {
-            c->score = c->scores[i];
-            c->part = t->redundancy;
-            c->worst = i;
-        }
+        c->parts[i] = t->redundancy;
+        if (c->scores[i] > 0)
+            c->worst[c->worst_count++] = i;
     }
-    c->tested = c->count + settled->count;
 }
 
-// Whether the worst link is beyond what chance gives the worst of so many good ones.
-static bool misfit(const struct closing *c, double unit)
+// Whether a link is beyond what chance gives the worst of so many good ones.
+static bool misfit(const struct closing *c, size_t link, double unit)
 {
-    const double degrees = c->loops - 1;
-    if (degrees < 1 - level_bridge || c->score == 0)
+    const double degrees = c->loops - 1, part = c->parts[link];
+    if (degrees < 1 - level_bridge)
         return false;
-    const double square = c->score * c->score, unit2 = unit * unit;
+    const double square = c->scores[link] * c->scores[link], unit2 = unit * unit;
     const double plain = fmax(c->square - square, 1e-12 * c->square) / degrees;
-    const double crowd = (unit2 * c->bounded - c->part * bounded(square, unit2)) /
-                         fmax(c->loops - c->part, level_bridge);
+    const double crowd =
+        (unit2 * c->bounded - part * bounded(square, unit2)) / fmax(c->loops - part, level_bridge);
     const double t2 = square / fmin(plain, fmax(crowd, 1e-12 * unit2));
     const double p = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t2));
-    return p * (double)c->tested < false_alarm * (double)(1 + c->aside);
+    return p * (double)c->count < false_alarm * (double)(1 + c->aside);
 }
 
 // The link has another weight from now on.
@@ -511,39 +450,83 @@ static void put(struct levels *levels, size_t link, enum link_fit fit, double do
     f->dirty = old < f->dirty ? old : f->dirty;
 }
 
-// All that are as bad as the worst, each with its part of what their loops miss. False: it alone
-// is.
-static bool doubted(struct levels *levels, const struct closing *c)
+// The codes whose levels a link moves: its own and those beside them.
+struct reach {
+    size_t first, end;
+};
+
+static struct reach reach_of(const struct levels *levels, size_t link)
 {
-    struct told worst;
-    double w, r;
-    size_t tied = 0;
-    for (size_t i = 0; i < levels->links; i++)
-        tied += levels->fit[i] == LINK_FITS && c->scores[i] >= tie * c->score;
-    if (tied == 1)
-        return false;
-    level_tell(&worst, &w, &r, levels, c->worst);
-    for (size_t i = 0; i < levels->links; i++) {
-        if (levels->fit[i] == LINK_FITS && c->scores[i] >= tie * c->score)
-            put(levels, i, LINK_DOUBTED, worst.square / worst.redundancy / (double)tied);
-    }
-    return true;
+    const struct level_link *l = &levels->factor->links[link];
+    const size_t older = l->from < l->to ? l->from : l->to, newer = l->from + l->to - older;
+    return (struct reach){older > FAR ? older - FAR : 0,
+                          newer + FAR < levels->codes ? newer + FAR : levels->codes};
 }
 
-// True: the equations are others now.
-static bool set_aside(struct levels *levels, struct closing *c)
+static bool is_within(const struct levels *levels, size_t link, struct reach reach)
 {
-    if (!misfit(c, levels->unit))
-        return false;
-    if (doubted(levels, c))
-        return true; // behind them there may be one that is wrong alone
-    put(levels, c->worst, LINK_ASIDE, 0);
+    const struct level_link *l = &levels->factor->links[link];
+    return l->from >= reach.first && l->to >= reach.first && l->from < reach.end &&
+           l->to < reach.end;
+}
+
+// All near it that are as bad as the worst link, each with its part of what their loops miss.
+// False: it alone is.
+static bool doubted(struct levels *levels, const struct closing *c, size_t worst,
+                    struct reach reach)
+{
+    struct told told;
+    double w, r;
+    size_t tied = 0;
+    bool *with = xcalloc(levels->links, sizeof(*with));
+    for (size_t i = 0; i < levels->links; i++) {
+        with[i] = levels->fit[i] == LINK_FITS && c->scores[i] >= tie * c->scores[worst] &&
+                  is_within(levels, i, reach);
+        tied += with[i];
+    }
+    level_tell(&told, &w, &r, levels, worst);
+    for (size_t i = 0; tied > 1 && i < levels->links; i++) {
+        if (with[i])
+            put(levels, i, LINK_DOUBTED, told.square / told.redundancy / (double)tied);
+    }
+    free(with);
+    return tied > 1;
+}
+
+static void set_one_aside(struct levels *levels, struct closing *c, size_t link, struct reach reach)
+{
+    if (doubted(levels, c, link, reach))
+        return; // behind them there may be one that is wrong alone
+    put(levels, link, LINK_ASIDE, 0);
     c->aside++;
     for (size_t i = 0; i < levels->links; i++) {
-        if (levels->fit[i] == LINK_DOUBTED)
+        if (levels->fit[i] == LINK_DOUBTED && is_within(levels, i, reach))
             put(levels, i, LINK_FITS, 0); // it may not be so bad without the other
     }
-    return true;
+}
+
+static int by_score(const void *left, const void *right, void *scores)
+{
+    const double *of = scores, a = of[*(const size_t *)left], b = of[*(const size_t *)right];
+    return (a < b) - (a > b);
+}
+
+// The worst of each neighbourhood: what is near a worse one may look so bad because of that. True:
+// the equations are others now.
+static bool set_aside(struct levels *levels, struct closing *c)
+{
+    bool any = false;
+    qsort_r(c->worst, c->worst_count, sizeof(*c->worst), by_score, c->scores);
+    memset(c->met, 0, levels->codes * sizeof(*c->met));
+    for (size_t k = 0; k < c->worst_count && misfit(c, c->worst[k], levels->unit); k++) {
+        const struct reach reach = reach_of(levels, c->worst[k]);
+        const bool behind = memchr(c->met + reach.first, true, reach.end - reach.first) != NULL;
+        memset(c->met + reach.first, true, reach.end - reach.first);
+        if (!behind)
+            set_one_aside(levels, c, c->worst[k], reach);
+        any |= !behind;
+    }
+    return any;
 }
 
 // ---- variances ----
@@ -581,8 +564,6 @@ static struct unseen scored(const struct closing *c, struct unseen at,
                       .cc = change,
                       .a = any * prior->sd * prior->sd,
                       .c = change * unlike_prior.sd * unlike_prior.sd};
-    for (size_t i = 0; i < c->settled_count; i++)
-        add_score(&s, &c->settled[i], at, false);
     for (size_t i = 0; i < c->count; i++)
         add_score(&s, &c->told[i], at, c->wary);
     const double all = s.aa * s.cc - s.ac * s.ac;
@@ -616,8 +597,6 @@ static void estimate(struct levels *levels, const struct closing *c, const struc
     levels->misclosure = sqrt(u.any);
     levels->unlike = sqrt(u.change);
     levels->degrees = prior->weight;
-    for (size_t i = 0; !c->wary && i < c->settled_count; i++)
-        levels->degrees += degrees_of(&c->settled[i], u);
     for (size_t i = 0; !c->wary && i < c->count; i++)
         levels->degrees += degrees_of(&c->told[i], u);
 }
@@ -627,14 +606,8 @@ static void estimate(struct levels *levels, const struct closing *c, const struc
 static bool well_weighed(struct levels *levels, struct closing *c)
 {
     const struct unseen at = level_weighed_with(levels), found = found_in(levels);
-    const struct settled_sums *s = &levels->factor->settled.sums;
-    double left = s->pairs + found.any * s->any + found.change * s->change;
-    double least = 1, most = 1, loops = s->redundancy;
+    double least = 1, most = 1, left = 0, loops = 0;
     c->bounded = 0;
-    for (size_t i = 0; i < c->settled_count; i++) {
-        const struct told *t = &c->settled[i];
-        c->bounded += t->redundancy * t->square / told_variance(t, found);
-    }
     for (size_t i = 0; i < c->count; i++) {
         const struct told *t = &c->told[i];
         const double variance = told_variance(t, found), ratio = variance / told_variance(t, at);
@@ -667,35 +640,21 @@ static void begin_with(struct levels *levels, const struct levels *begin,
     levels->unit = 1;
     levels->degrees = prior->weight;
     levels->rounds = 0;
-    if (levels->factor->settled.codes)
-        weigh(levels, levels->factor->settled.misclosure, levels->factor->settled.unlike);
-    else
-        weigh(levels, begin ? begin->misclosure : prior->sd,
-              begin ? begin->unlike : unlike_prior.sd);
-}
-
-static void take_settled(struct closing *c, const struct settled_sums *sums)
-{
-    const struct settled_told *told = &sums->told[0][0];
-    for (size_t i = 0; i < ARRAY_COUNT(c->settled); i++) {
-        const struct settled_told *t = &told[i];
-        if (t->redundancy > 0)
-            c->settled[c->settled_count++] =
-                (struct told){t->pairs / t->redundancy, t->change / t->redundancy, t->redundancy,
-                              t->square / t->redundancy};
-    }
+    weigh(levels, begin ? begin->misclosure : prior->sd, begin ? begin->unlike : unlike_prior.sd);
 }
 
 static int close_from(struct levels *levels, const struct levels *begin,
                       const struct moderation *prior, struct error *err)
 {
     struct closing c = {.scores = xcalloc(levels->links + 1, sizeof(*c.scores)),
+                        .parts = xcalloc(levels->links + 1, sizeof(*c.parts)),
+                        .worst = xcalloc(levels->links + 1, sizeof(*c.worst)),
+                        .met = xcalloc(levels->codes + 1, sizeof(*c.met)),
                         .told = xcalloc(levels->links + 1, sizeof(*c.told))};
     size_t updates = 0;
     int status;
     c.wary = true;
     begin_with(levels, begin, prior);
-    take_settled(&c, &levels->factor->settled.sums);
     while ((status = levels_solve(levels, err)) == 0 && levels->codes) {
         look(&c, levels);
         estimate(levels, &c, prior);
@@ -715,8 +674,9 @@ static int close_from(struct levels *levels, const struct levels *begin,
             break;
         weigh(levels, levels->misclosure, levels->unlike);
     }
-    free(c.scores);
-    free(c.told);
+    void *const all[] = {c.scores, c.parts, c.worst, c.met, c.told};
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++)
+        free(all[i]);
     return status;
 }
 
@@ -744,105 +704,8 @@ static struct levels *newest_closed(const struct levels *levels, const struct mo
 int levels_close(struct levels *levels, const struct moderation *prior, struct error *err)
 {
     assert(prior->sd > 0 && prior->weight > 0);
-    const bool many = levels->codes > 4 * NEWEST && !levels->factor->settled.codes;
-    struct levels *newest = many ? newest_closed(levels, prior) : NULL;
+    struct levels *newest = levels->codes > 4 * NEWEST ? newest_closed(levels, prior) : NULL;
     const int status = close_from(levels, newest, prior, err);
     levels_free(newest);
-    return status;
-}
-
-// ---- settling ----
-//
-// Settling. The codes that no later link names are eliminated from the equations of the settled
-// links, A x = c: with E those and K the kept ones,
-//     (A_KK - A_KE A_EE^-1 A_EK) x_K = c_K - A_KE A_EE^-1 c_E,
-// so what is left of both sides says of the kept codes all that the settled links say of them (for
-// networks of resistors, Kron 1939; for sequential least squares of nets, Helmert 1880). No mark is
-// held at 0 in this, and all are kept: so two components can still become one.
-// The weights are those that the settled links were closed with, and what is estimated from all
-// links has sums over the settled ones, with what each told when it was settled.
-
-enum { KEPT_MOST = 512 };
-
-// The settled links alone, with the weights that they were closed with.
-static struct levels *settled_part(const struct levels *levels, size_t links)
-{
-    struct levels *part = levels_new();
-    levels_begin(part, &levels->factor->settled);
-    for (size_t i = 0; i < links; i++) {
-        levels_add(part, &levels->factor->links[i]);
-        part->fit[i] = levels->fit[i];
-        part->factor->doubt[i] = levels->factor->doubt[i];
-    }
-    part->weighed = levels->weighed;
-    part->weighed_unlike = levels->weighed_unlike;
-    part->factor->afloat = true;
-    return part;
-}
-
-// Marks are kept, and so many codes more that the eliminated ones fill their blocks.
-static size_t choose(bool *keep, const struct levels *part)
-{
-    size_t gone = 0;
-    for (size_t i = 0; i < part->codes; i++) {
-        keep[i] |= part->mark[i] == i;
-        gone += !keep[i];
-    }
-    for (size_t i = part->codes; gone % BLOCK;) {
-        gone -= !keep[--i];
-        keep[i] = true;
-    }
-    return gone;
-}
-
-static void take(struct levels_settled *out, struct levels *part, const bool *keep, size_t gone,
-                 struct arena *arena)
-{
-    struct level_factor *f = part->factor;
-    const size_t codes = part->codes - gone;
-    size_t *number = arena_alloc(arena, part->codes * sizeof(*number));
-    out->codes = 0;
-    for (size_t i = 0; i < part->codes; i++)
-        number[i] = keep[i] ? out->codes++ : SIZE_MAX;
-    out->mark = arena_alloc(arena, codes * sizeof(*out->mark));
-    out->right = arena_alloc(arena, codes * sizeof(*out->right));
-    out->information = arena_alloc(arena, codes * codes * sizeof(*out->information));
-    for (size_t i = 0; i < codes; i++) {
-        const size_t p = gone + i, first = BLOCK * f->begin[p / BLOCK];
-        out->mark[i] = number[part->mark[f->code[p]]];
-        out->right[i] = f->right[p];
-        for (size_t q = first > gone ? first : gone; q <= p; q++) {
-            const double left = *level_at(f, f->value, p, q);
-            out->information[i * codes + (q - gone)] = left;
-            out->information[(q - gone) * codes + i] = left;
-        }
-    }
-}
-
-int levels_settle(struct levels_settled *out, const struct levels *levels, size_t links, bool *keep,
-                  struct arena *arena)
-{
-    struct levels *part = settled_part(levels, links);
-    struct level_factor *f = part->factor;
-    struct error tangled;
-    assert(links <= levels->links && levels->factor->dirty >= levels->codes);
-    level_marks(part);
-    const size_t gone = choose(keep, part);
-    for (size_t i = 0; i < part->codes; i++)
-        f->hub[i] = keep[i];
-    f->hubs = part->codes - gone;
-    put_in_order(part);
-    const int status = f->hubs > KEPT_MOST ? -1 : level_lay_out(part, 0, &tangled);
-    if (status == 0) {
-        struct levels_settled settled = {.gone = levels->factor->settled.gone + gone,
-                                         .links = levels->factor->settled.links};
-        level_factor_rows(part, 0, gone / BLOCK);
-        take(&settled, part, keep, gone, arena);
-        for (size_t i = 0; i < links; i++)
-            settled.links += levels->fit[i] != LINK_ASIDE;
-        level_settle_sums(&settled, levels, links);
-        *out = settled;
-    }
-    levels_free(part);
     return status;
 }

@@ -57,49 +57,6 @@ struct levels *levels_new(void);
 
 void levels_free(struct levels *levels); // NULL is no harm
 
-// ---- settled links ----
-
-// A long history is levelled in stretches: what was closed long ago is settled, and what its links
-// say together of the codes that later links may still name stands in their place, exactly
-// (levels.c, "settling"). Weights, misfits and the levels of all other codes stay as they were when
-// they were settled.
-enum { SETTLED_ERRORS = 16, SETTLED_CHANGES = 8 };
-
-struct settled_sums {          // over settled links that fit and are in a loop (levels.c)
-    size_t count;              // of them
-    double square, loops;      // sum w r^2, and of redundancy
-    double pairs, any, change; // what their variances are made of over what they were weighed
-                               // with: s^2, 1 and d^2 over v
-    double redundancy;         // of all of them
-    struct settled_told {      // of those that are about as sure and as unlike
-        double redundancy;     // the sum
-        double pairs, change, square; // sums of redundancy times s^2, d^2 and r^2 / redundancy
-    } told[SETTLED_ERRORS][SETTLED_CHANGES];
-};
-
-struct levels_settled {
-    size_t codes;        // that later links may name, numbered anew from 0, in their order
-    size_t *mark;        // of each
-    double *information; // codes x codes, of the marks too: a Laplacian
-    double *right;       // information times levels
-    size_t gone;         // codes that no link names any more
-    size_t links;        // in use
-    double misclosure, unlike;
-    struct settled_sums sums;
-};
-
-// The first codes of a new handle are those of `settled`, whose arrays stay the caller's and must
-// outlive the handle.
-void levels_begin(struct levels *levels, const struct levels_settled *settled);
-
-// Settles the first `links` links of closed levels. `keep`: for each code that these name, or that
-// was settled before, whether later links may name it; marks and up to three codes more are kept
-// too, and are set. In the arena. -1: what is kept is too much for it to be worth it.
-int levels_settle(struct levels_settled *out, const struct levels *levels, size_t links, bool *keep,
-                  struct arena *arena);
-
-// ---- levels ----
-
 // The values must be in range (asserted).
 void levels_add(struct levels *levels, const struct level_link *link);
 

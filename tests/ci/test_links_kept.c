@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What links say is worked out once: it comes back from bytes as it was, is believed until a link
-// comes, and bytes that cannot have been written are not.
+// What links say is worked out once: it comes back from the store as it was, and is believed until
+// a link comes.
 #include "baselines/link.h"
 #include "ci/history/history_links.h"
-#include "ci/history/links_pack.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CODES = 12 };
@@ -61,100 +60,160 @@ static void fill(struct store *store, struct run *run)
     }
 }
 
-static void pack_levels(struct buffer *out, const struct linked_levels *levels)
+// What is said of the series now, with the code at `accepted` or NULL.
+static struct kept_links said(struct open_store *f, const struct run *run, const char *accepted,
+                              bool *fresh)
 {
-    size_t *numbers = xcalloc(levels->level_count, sizeof(*numbers));
-    for (size_t i = 0; i < levels->level_count; i++)
-        numbers[i] = i;
-    linked_part_pack(out, &(struct linked_part){numbers, levels->levels, levels->level_count,
-                                                levels->steps, levels->step_count});
-    free(numbers);
-}
-
-// Packed, for comparing, levels behind the rest; the caller frees.
-static struct buffer said(struct open_store *f, const struct run *run, struct kept_links *fresh)
-{
-    struct linked_history linked;
-    struct linked_levels levels;
+    struct kept_links out;
     struct commit_places places = {0};
-    struct buffer out = {0};
     struct error err;
     const struct series series = series_of(run);
     assert_ok(store_commit_places(&places, f->store, &f->arena, &err), &err);
-    assert_ok(history_links_kept(&linked, fresh, f->store, &places, &series, NULL, &f->arena,
-                                 &f->arena, &err),
-              &err);
     assert_ok(
-        history_linked_levels(&levels, &linked, f->store, &places, &series, NULL, &f->arena, &err),
+        history_links_kept(&out, fresh, f->store, &places, &series, accepted, &f->arena, &err),
         &err);
-    linked_pack(&out, &linked);
-    pack_levels(&out, &levels);
     return out;
+}
+
+static void keep(struct open_store *f, const struct run *run, const struct kept_links *kept)
+{
+    struct error err;
+    const struct series series = series_of(run);
+    assert_ok(store_save_kept_links(f->store, &series, kept, &err), &err);
+}
+
+static void check_reals(const double *a, const double *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) // NaN too
+        assert_memory_equal(isnan(a[i]) ? &(double){NAN} : &a[i],
+                            isnan(b[i]) ? &(double){NAN} : &b[i], sizeof(*a));
+}
+
+static void check_intervals(struct interval a, struct interval b)
+{
+    check_reals((double[]){a.value, a.low, a.high}, (double[]){b.value, b.low, b.high}, 3);
+}
+
+static void check_commits(const struct history_commit *a, const struct history_commit *b)
+{
+    assert_string_equal(a->id, b->id);
+    assert_int_equal(a->time_s, b->time_s);
+}
+
+static void check_same(const struct linked_history *a, const struct linked_history *b)
+{
+    const size_t counts[][2] = {{a->change_count, b->change_count},
+                                {a->misfit_count, b->misfit_count},
+                                {a->level_count, b->level_count},
+                                {a->newest, b->newest},
+                                {a->links, b->links},
+                                {a->loops, b->loops},
+                                {a->neighbours, b->neighbours},
+                                {a->moved, b->moved},
+                                {(size_t)a->newest_link, (size_t)b->newest_link}};
+    for (size_t i = 0; i < ARRAY_COUNT(counts); i++)
+        assert_int_equal(counts[i][0], counts[i][1]);
+    check_intervals(a->now, b->now);
+    check_intervals(a->accepted, b->accepted);
+    check_reals(&a->misclosure, &b->misclosure, 1);
+    check_commits(&a->since, &b->since);
+    for (size_t i = 0; i < a->change_count; i++) {
+        const struct linked_change *c = &a->changes[i], *d = &b->changes[i];
+        check_commits(&c->at, &d->at);
+        check_commits(&c->base, &d->base);
+        check_intervals(c->size, d->size);
+        check_reals((double[]){c->evidence, c->left}, (double[]){d->evidence, d->left}, 2);
+        assert_int_equal(c->link, d->link);
+        assert_true(c->misfit == d->misfit && c->sure == d->sure && c->back == d->back &&
+                    c->filled == d->filled);
+    }
+    for (size_t i = 0; i < a->misfit_count; i++) {
+        check_commits(&a->misfits[i].at, &b->misfits[i].at);
+        check_commits(&a->misfits[i].base, &b->misfits[i].base);
+        assert_int_equal(a->misfits[i].back, b->misfits[i].back);
+    }
 }
 
 static void what_was_worked_out_is_believed_until_a_link_comes(void **state)
 {
     struct open_store *f = *state;
     struct run run;
-    struct kept_links fresh, none;
-    struct error err;
+    bool fresh;
     fill(f->store, &run);
-    const struct series series = series_of(&run);
-    struct buffer first = said(f, &run, &fresh);
-    assert_true(fresh.size > 0);
-    assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
+    const struct kept_links first = said(f, &run, NULL, &fresh);
+    assert_true(fresh);
+    assert_int_equal(first.history.change_count, 2);
+    assert_int_equal(first.history.level_count, CODES);
+    keep(f, &run, &first);
     run_sql(f->path, "UPDATE links SET log_ratio = log_ratio + 0.5"); // no look at them sees it
-    struct buffer again = said(f, &run, &none);
-    assert_int_equal(none.size, 0);
-    assert_int_equal(again.length, first.length);
-    assert_memory_equal(again.bytes, first.bytes, first.length);
+    const struct kept_links again = said(f, &run, NULL, &fresh);
+    assert_false(fresh);
+    check_same(&again.history, &first.history);
     run_sql(f->path, "UPDATE links SET log_ratio = log_ratio - 0.5; "
                      "UPDATE commits SET order_s = order_s + 1 WHERE commit_key = 1");
-    struct buffer reordered = said(f, &run, &none);
-    assert_true(none.size > 0); // commits stand in another order, and links with them
-    buffer_free(&reordered);
+    const struct kept_links reordered = said(f, &run, NULL, &fresh);
+    assert_true(fresh); // commits stand in another order, and links with them
+    keep(f, &run, &reordered);
     add_link(f->store, &run, CODES, 1);
-    struct buffer later = said(f, &run, &none);
-    assert_true(none.size > 0);
-    assert_true(later.length > first.length);
-    buffer_free(&first);
-    buffer_free(&again);
-    buffer_free(&later);
+    const struct kept_links later = said(f, &run, NULL, &fresh);
+    assert_true(fresh);
+    assert_int_equal(later.history.links, first.history.links + 1);
     run_free(&run);
 }
 
-static void another_makers_bytes_and_damaged_ones_are_worked_out_anew(void **state)
+static void another_makers_and_another_accepted_code_are_worked_out_anew(void **state)
 {
     struct open_store *f = *state;
     struct run run;
-    struct kept_links fresh, anew;
-    struct error err;
+    char accepted[OBJECT_ID_TEXT];
+    bool fresh;
     fill(f->store, &run);
-    const struct series series = series_of(&run);
-    struct buffer first = said(f, &run, &fresh);
-    static const char *const damages[] = {"UPDATE kept_links SET maker = 'other'",
-                                          "UPDATE kept_links SET found = substr(found, 1, 40)",
-                                          "UPDATE kept_links SET found = x''"};
-    static const char *const levels[] = {"UPDATE kept_links SET levels = substr(levels, 1, 40)",
-                                         "UPDATE kept_links SET levels = x''"};
-    for (size_t i = 0; i < ARRAY_COUNT(damages); i++) {
-        assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
-        run_sql(f->path, damages[i]);
-        struct buffer again = said(f, &run, &anew);
-        assert_true(anew.size > 0);
-        assert_memory_equal(again.bytes, first.bytes, first.length);
-        buffer_free(&again);
+    const struct kept_links first = said(f, &run, NULL, &fresh);
+    keep(f, &run, &first);
+    snprintf(accepted, sizeof(accepted), "%040x", 303);
+    const struct kept_links since = said(f, &run, accepted, &fresh);
+    assert_true(fresh && since.history.accepted.value > 0.02);
+    run_sql(f->path, "UPDATE kept_links SET maker = 'other'");
+    const struct kept_links again = said(f, &run, NULL, &fresh);
+    assert_true(fresh);
+    check_same(&again.history, &first.history);
+    run_free(&run);
+}
+
+// An exact revert, a wide link that was filled, a misfit, and a code that is accepted.
+static void every_figure_comes_back_as_it_was(void **state)
+{
+    struct open_store *f = *state;
+    struct run run;
+    char accepted[OBJECT_ID_TEXT];
+    size_t back = 0, filled = 0;
+    bool fresh;
+    fill(f->store, &run);
+    for (unsigned i = CODES; i < 40; i++) {
+        add_link(f->store, &run, i, 1);
+        add_link(f->store, &run, i, 8);
     }
-    for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
-        assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
-        run_sql(f->path, levels[i]);
-        struct buffer again = said(f, &run, &anew);
-        assert_int_equal(anew.size, 0); // what every look asks for is whole
-        assert_int_equal(again.length, first.length);
-        assert_memory_equal(again.bytes, first.bytes, first.length);
-        buffer_free(&again);
+    add_link(f->store, &run, 38, 6);
+    run_sql(f->path, "UPDATE links SET back = 1, kind = 'slower' WHERE link_key = "
+                     "(SELECT max(link_key) FROM links); "
+                     "UPDATE links SET log_ratio = log_ratio + 0.2 WHERE link_key = 20; "
+                     "UPDATE links SET head_code_key = (SELECT base_code_key FROM links WHERE "
+                     "link_key = 5) WHERE link_key = 12");
+    snprintf(accepted, sizeof(accepted), "%040x", 325);
+    const struct kept_links first = said(f, &run, accepted, &fresh);
+    for (size_t i = 0; i < first.history.change_count; i++) {
+        back += first.history.changes[i].back;
+        filled += first.history.changes[i].filled;
     }
-    buffer_free(&first);
+    assert_true(back && filled && first.history.misfit_count);
+    assert_true(isfinite(first.history.accepted.value));
+    keep(f, &run, &first);
+    const struct kept_links again = said(f, &run, accepted, &fresh);
+    assert_false(fresh);
+    check_same(&again.history, &first.history);
+    keep(f, &run, &again); // in their place
+    const struct kept_links third = said(f, &run, accepted, &fresh);
+    check_same(&third.history, &first.history);
     run_free(&run);
 }
 
@@ -164,96 +223,20 @@ static void a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over(void **s
 {
     struct open_store *f = *state;
     struct run run;
-    struct kept_links fresh;
-    struct linked_history early, late;
-    struct commit_places before = {0}, after = {0};
+    struct kept_links early;
+    struct commit_places before = {0};
     struct error err;
+    bool fresh;
     fill(f->store, &run);
     const struct series series = series_of(&run);
     assert_ok(store_commit_places(&before, f->store, &f->arena, &err), &err);
     add_link(f->store, &run, CODES, 1);
     add_link(f->store, &run, 7, 3);
-    assert_ok(history_links_kept(&early, &fresh, f->store, &before, &series, NULL, &f->arena,
-                                 &f->arena, &err),
+    assert_ok(history_links_kept(&early, &fresh, f->store, &before, &series, NULL, &f->arena, &err),
               &err);
-    assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
-    assert_ok(store_commit_places(&after, f->store, &f->arena, &err), &err);
-    assert_ok(history_links_kept(&late, &fresh, f->store, &after, &series, NULL, &f->arena,
-                                 &f->arena, &err),
-              &err);
-    assert_int_equal(late.links, early.links + 2);
-    run_free(&run);
-}
-
-// An overview of thousands of codes asks for none of their levels.
-static void levels_are_not_read_until_they_are_asked_for(void **state)
-{
-    struct open_store *f = *state;
-    struct run run;
-    struct kept_links fresh, kept;
-    struct error err;
-    fill(f->store, &run);
-    const struct series series = series_of(&run);
-    struct buffer first = said(f, &run, &fresh);
-    assert_true(fresh.levels_size > CODES * 3 * sizeof(double));
-    assert_true(fresh.size + fresh.levels_size < first.length + 16); // how many stretches before
-    assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
-    assert_int_equal(store_load_kept_links(&kept, f->store, &series, &f->arena, &err), 0);
-    assert_int_equal(kept.size, fresh.size);
-    assert_null(kept.levels);
-    assert_int_equal(store_load_kept_levels(&kept, f->store, &series, &f->arena, &err), 0);
-    assert_int_equal(kept.levels_size, fresh.levels_size);
-    buffer_free(&first);
-    run_free(&run);
-}
-
-static int unpack(const void *bytes, size_t size, bool levels, const struct commit_places *places,
-                  struct arena *arena)
-{
-    struct linked_history linked;
-    struct linked_part all;
-    return levels ? linked_part_unpack(&all, bytes, size, places, arena)
-                  : linked_unpack(&linked, bytes, size, arena);
-}
-
-static void check_damage(const void *bytes, size_t size, bool levels,
-                         const struct commit_places *places, struct arena *arena)
-{
-    assert_int_equal(unpack(bytes, size, levels, places, arena), 0);
-    for (size_t length = 0; length < size; length++)
-        assert_int_equal(unpack(bytes, length, levels, places, arena), -1);
-    // Any byte may be any other: refused or read, never out of bounds (the sanitizers watch).
-    for (size_t i = 0; i < size; i++) {
-        char *damaged = malloc(size);
-        assert_non_null(damaged);
-        memcpy(damaged, bytes, size);
-        damaged[i] = (char)~damaged[i];
-        (void)unpack(damaged, size, levels, places, arena);
-        free(damaged);
-    }
-}
-
-static void bytes_that_cannot_have_been_written_are_refused(void **state)
-{
-    struct open_store *f = *state;
-    struct run run;
-    struct kept_links fresh;
-    struct linked_history linked;
-    struct commit_places places = {0}, none = {0};
-    struct error err;
-    fill(f->store, &run);
-    struct buffer whole = said(f, &run, &fresh);
-    assert_ok(store_commit_places(&places, f->store, &f->arena, &err), &err);
-    assert_int_equal(linked_unpack(&linked, fresh.found, fresh.size, &f->arena), 0);
-    assert_int_equal(linked.change_count, 2);
-    assert_int_equal(linked.level_count, CODES);
-    assert_int_equal(linked.step_count, CODES);
-    check_damage(fresh.found, fresh.size, false, &places, &f->arena);
-    const char *levels = whole.bytes + fresh.size;
-    const size_t size = whole.length - fresh.size;
-    check_damage(levels, size, true, &places, &f->arena);
-    assert_int_equal(unpack(levels, size, true, &none, &f->arena), -1);
-    buffer_free(&whole);
+    keep(f, &run, &early);
+    const struct kept_links late = said(f, &run, NULL, &fresh);
+    assert_int_equal(late.history.links, early.history.links + 2);
     run_free(&run);
 }
 
@@ -264,10 +247,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         kept_test(what_was_worked_out_is_believed_until_a_link_comes),
-        kept_test(another_makers_bytes_and_damaged_ones_are_worked_out_anew),
+        kept_test(another_makers_and_another_accepted_code_are_worked_out_anew),
+        kept_test(every_figure_comes_back_as_it_was),
         kept_test(a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over),
-        kept_test(levels_are_not_read_until_they_are_asked_for),
-        kept_test(bytes_that_cannot_have_been_written_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 // cubin, a fat binary with it, packed samples, and two shards of two runs:
 // one with nothing else and one with a row of each table.
 #include "baselines/pack.h"
-#include "ci/history/links_pack.h"
 #include "kernels/kernel.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_open_store.h"
@@ -50,56 +49,6 @@ static void put_samples(void)
     pack_samples(&packed, &size, samples, ARRAY_COUNT(samples));
     put_file("seed.pack", packed, size);
     free(packed);
-}
-
-// With the first byte that says what it is, as fuzz_kept.c has it.
-static void put_kept(const char *name, char kind, struct buffer *bytes)
-{
-    struct buffer all = {0};
-    buffer_add(&all, &kind, 1);
-    buffer_add(&all, bytes->bytes, bytes->length);
-    put_file(name, all.bytes, all.length);
-    buffer_free(&all);
-    buffer_free(bytes);
-}
-
-static void put_links(void)
-{
-    const struct interval size = {0.01, 0.005, 0.015};
-    struct linked_change change = {.at = {"0123abcd", 1700003600},
-                                   .base = {"4567abcd", 1700000000},
-                                   .size = size,
-                                   .evidence = 20,
-                                   .link = 1};
-    struct linked_misfit misfit = {change.at, change.base, 1};
-    const struct linked_history history = {.changes = &change,
-                                           .change_count = 1,
-                                           .misfits = &misfit,
-                                           .misfit_count = 1,
-                                           .level_count = 2,
-                                           .step_count = 2,
-                                           .newest = 1,
-                                           .links = 3,
-                                           .loops = 1,
-                                           .newest_link = 3,
-                                           .neighbours = 1,
-                                           .now = size,
-                                           .since = change.at,
-                                           .accepted = size};
-    const struct commit_place places[] = {{.key = 1}, {.key = 2}};
-    struct linked_level levels[] = {{.at = &places[0], .level = size},
-                                    {.at = &places[1], .level = size, .tried = true}};
-    struct linked_step steps[] = {{.at = &places[0]}, {.at = &places[1], .level = 1}};
-    size_t numbers[] = {0, 1};
-    const struct linked_part part = {numbers, levels, 2, steps, 2};
-    const struct settled_links settled = {.accepted = ""};
-    struct buffer bytes = {0};
-    linked_pack(&bytes, &history);
-    put_kept("seed-history.kept", 0, &bytes);
-    linked_part_pack(&bytes, &part);
-    put_kept("seed-part.kept", 1, &bytes);
-    settled_pack(&bytes, &settled);
-    put_kept("seed-settled.kept", 2, &bytes);
 }
 
 // What runs alone do not write, one row of each table that is merged.
@@ -219,7 +168,6 @@ int main(int argc, char **argv)
     put_imports();
     put_cubin();
     put_samples();
-    put_links();
     put_shard("seed.db", "");
     put_shard("full.db", other_tables);
     return 0;
