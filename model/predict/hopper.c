@@ -404,7 +404,9 @@ static void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms 
         b->main_ns = each * together_ns(&clocked, &s, t, 1);
         clocked *= each;
     } else {
-        b->main_ns = full * together_ns(&clocked, &s, t, b->blocks_per_sm);
+        b->main_ns = clocked = 0;
+        if (full > 0)
+            b->main_ns = full * together_ns(&clocked, &s, t, b->blocks_per_sm);
         clocked *= full;
         if (rest > 0)
             b->main_ns += together_ns(&rest_clocked, &s, t, rest);
@@ -915,9 +917,21 @@ static double multiplying_ns(const struct hopper_breakdown *b, const struct hopp
     return each * 2 * area * t->k / t->flops_clk / t->clock * 1e9;
 }
 
-// A kernel that says all it has to: its tile and split of K. library: see hopper_halves().
+// Of a kernel on tensor cores whose busiest SM multiplies whole tiles or parts, what it cannot be
+// faster than: what the launch, the first loads and the last stores take, and the products alone.
+static double at_least_ns(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (t->simt || !t->tensor || t->blackwell || t->as_they_come ||
+        t->in->traits->split_k == SPLIT_STREAM)
+        return 0;
+    const double ends_clk = t->fit->fill_clk + t->fit->store_clk - t->gpu->dram_latency_clk.value;
+    return launch_ns(t->in) + most(0, ends_clk) / t->clock * 1e9 + multiplying_ns(b, t);
+}
+
+// A kernel that says all it has to: its tile and split of K. library: see hopper_halves(). One that
+// cannot be faster than limit_ns is refused before more is asked of it.
 static const char *hopper_one(struct hopper_breakdown *out, const struct predict_input *in,
-                              bool library)
+                              bool library, double limit_ns)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
@@ -930,6 +944,8 @@ static const char *hopper_one(struct hopper_breakdown *out, const struct predict
     t.clock = b.clock_hz = clock;
     if (!(in->clock_hz > 0))
         t.clock = b.clock_hz = hopper_clock_hz(gpu, in->problem->in, multiplying_ns(&b, &t));
+    if (at_least_ns(&b, &t) > limit_ns)
+        return "slower than another";
     add_main(&b, &t);
     add_ends(&b, &t);
     b.even = t.line <= 1 && fmod((double)in->problem->n * t.bytes_out, STORE_BYTES) == 0;
@@ -948,7 +964,7 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
         return in->problem->groups.kind ? hopper_each_group(out, in) : hopper_library(out, in);
     if (device && !in->problem->groups.kind && hopper_may_halve(t, in->problem))
         return hopper_halves(out, in);
-    return hopper_one(out, in, false);
+    return hopper_one(out, in, false, INFINITY);
 }
 
 // ---- groups ----
@@ -1074,7 +1090,7 @@ static const char *consider(struct hopper_breakdown *out, bool *found,
     struct hopper_breakdown one;
     struct predict_input with = *in;
     with.traits = traits;
-    const char *why = hopper_one(&one, &with, library);
+    const char *why = hopper_one(&one, &with, library, *found ? out->time_ns : INFINITY);
     if (!why)
         slow_main(&one, factor);
     if (!why && (!*found || one.time_ns < out->time_ns))
@@ -1120,7 +1136,8 @@ static const char *hopper_library(struct hopper_breakdown *out, const struct pre
         traits = overlaid(in->traits, &traits);
         consider(out, &found, in, &traits, false, factor);
     }
-    for (size_t i = 0; i < candidate_count(in->gpu, in->problem); i++) {
+    const size_t count = candidate_count(in->gpu, in->problem);
+    for (size_t i = 0; i < count; i++) {
         struct traits traits;
         if (!candidate(&traits, in->gpu, in->problem, i) || !library_has(in, &traits))
             continue;
