@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of results for `plumb import`, in whichever form, into a store of its own.
-#include "baselines/store.h"
-#include "tests/fuzz/folder.h"
+// A file of results for `plumb import`, in whichever form, into an empty store.
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/one_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static struct store *store;
-
-static void end(void)
-{
-    store_close(store);
-}
-
-static void begin(void)
-{
-    struct error err;
-    if (store_open(&store, fuzz_path("store.db"), STORE_WRITE, &err) || atexit(end))
-        abort();
-}
 
 static int find_commit(struct commit *out, const char *named, void *context, struct error *err)
 {
@@ -36,15 +21,15 @@ void fuzz_one(const uint8_t *bytes, size_t size)
         .name = "fuzz", .format = NULL, .find_commit = find_commit, .problem = &problem};
     struct store_counts added;
     struct error err;
-    if (!store)
-        begin();
+    struct store *store = one_store();
     FILE *file = size ? fmemopen((void *)(uintptr_t)bytes, size, "r") : NULL;
     if (!file)
         return;
     struct import_report r = {0};
-    if (store_import(store, file, &from, &added, &r, &err) == 0 &&
-        r.rows != r.samples + r.failures + r.unwanted + r.left)
-        abort();
+    if (store_import(store, file, &from, &added, &r, &err) == 0) {
+        must(r.rows == r.samples + r.failures + r.unwanted + r.left, "a row is not accounted for");
+        one_store_empty();
+    }
     import_report_free(&r);
     fclose(file);
 }
