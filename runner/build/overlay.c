@@ -4,6 +4,7 @@
 // copies it when a target is given. The id is that of the list.
 #include "runner/build/build.h"
 
+#include "model/buffer.h"
 #include "runner/child/files.h"
 #include "runner/git/repository.h"
 
@@ -18,7 +19,7 @@ enum { FILES_MOST = 10000, DEPTH_MOST = 64 };
 static const uint64_t bytes_most = (uint64_t)256 << 20;
 
 struct walk {
-    FILE *list;
+    struct buffer *list;
     size_t files;
     uint64_t bytes;
 };
@@ -58,7 +59,8 @@ static int list_file(struct walk *walk, const char *path, const char *name,
     if (!whole)
         return error_set(err, "%s: cannot be read: %s", path,
                          file ? "it changes" : strerror(errno));
-    fprintf(walk->list, "%s %d %zu:%s\n", id, (status->st_mode & 0100) != 0, strlen(name), name);
+    buffer_printf(walk->list, "%s %d %zu:%s\n", id, (status->st_mode & 0100) != 0, strlen(name),
+                  name);
     return 0;
 }
 
@@ -113,16 +115,12 @@ static int visit_folder(struct walk *walk, const char *path, const char *name, c
 static int read_overlay(char id[OBJECT_ID_TEXT], const char *directory, const char *to,
                         struct error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    struct walk walk = {.list = open_memstream(&text, &size)};
-    if (!walk.list)
-        return error_set(err, "no memory for a list of files");
+    struct buffer text = {0};
+    struct walk walk = {.list = &text};
     int result = visit_folder(&walk, directory, "", to, 0, err);
-    fclose(walk.list);
     if (result == 0)
-        content_id(id, text, size);
-    free(text);
+        content_id(id, text.bytes ? text.bytes : "", text.length);
+    buffer_free(&text);
     return result;
 }
 

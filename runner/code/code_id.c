@@ -15,6 +15,7 @@
 // cannot read more of its cubin than that.
 #include "runner/code/code_id.h"
 
+#include "model/buffer.h"
 #include "runner/child/files.h"
 #include "runner/code/machine_code.h"
 #include "runner/git/repository.h"
@@ -33,22 +34,23 @@
 
 // The text of records that an id is the hash of.
 struct code_hash {
-    FILE *to;
+    struct buffer *to;
     struct nvcc_digits digits; // of the device code's names; caller frees the items
     size_t names_left;         // bytes of names that may still be written
     bool odd;                  // some name was not written: hash the cubin whole
 };
 
-static void code_put(FILE *to, const char *what, uint64_t a, uint64_t b, uint64_t c)
+static void code_put(struct buffer *to, const char *what, uint64_t a, uint64_t b, uint64_t c)
 {
-    fprintf(to, "%s %" PRIx64 " %" PRIx64 " %" PRIx64 "\n", what, a, b, c);
+    buffer_printf(to, "%s %" PRIx64 " %" PRIx64 " %" PRIx64 "\n", what, a, b, c);
 }
 
-static void code_put_bytes(FILE *to, const char *what, const unsigned char *bytes, size_t size)
+static void code_put_bytes(struct buffer *to, const char *what, const unsigned char *bytes,
+                           size_t size)
 {
     code_put(to, what, size, 0, 0);
     if (size > 0)
-        fwrite(bytes, 1, size, to);
+        buffer_add(to, (const char *)bytes, size);
 }
 
 // ---- cubins
@@ -364,7 +366,7 @@ enum { ID_VERSION = 2, NAMES_MAX = 64 << 20 };
 // ---- host code
 
 // Hashes what is not mapped and is no debug information.
-static void hash_unmapped(FILE *to, const struct elf_image *image)
+static void hash_unmapped(struct buffer *to, const struct elf_image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {
         const struct elf_section *s = &image->sections[i];
@@ -411,25 +413,21 @@ static void hash_file(struct code_hash *hash, const struct code_file *file)
 
 struct hashing {
     struct code_hash hash;
-    char *text;
-    size_t size;
+    struct buffer text;
 };
 
 static void begin(struct hashing *hashing)
 {
     *hashing = (struct hashing){.hash.names_left = NAMES_MAX};
-    hashing->hash.to = open_memstream(&hashing->text, &hashing->size);
-    if (!hashing->hash.to)
-        abort(); // out of memory
-    fprintf(hashing->hash.to, "plumb code %d\n", ID_VERSION);
+    hashing->hash.to = &hashing->text;
+    buffer_printf(hashing->hash.to, "plumb code %d\n", ID_VERSION);
 }
 
 static void end(char out[OBJECT_ID_TEXT], struct hashing *hashing)
 {
-    fclose(hashing->hash.to);
-    content_id(out, hashing->text, hashing->size);
+    content_id(out, hashing->text.bytes, hashing->text.length);
     free(hashing->hash.digits.items);
-    free(hashing->text);
+    buffer_free(&hashing->text);
 }
 
 void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file)
@@ -515,8 +513,8 @@ struct set {
     bool *loads;              // count x count: the row's library names the column's
     char (*own)[OBJECT_ID_TEXT], (*bytes)[OBJECT_ID_TEXT]; // code id, and the id of the whole file
     const char *folder;
-    FILE *others;       // the files that count for all
-    char **other_names; // below the folder
+    struct buffer others; // the files that count for all
+    char **other_names;   // below the folder
     size_t files, capacity;
 };
 
@@ -577,7 +575,7 @@ static bool is_library(const struct set *set, const char *path)
 
 static void put_other(struct set *set, const char *kind, const char *name, const char *what)
 {
-    fprintf(set->others, "%s %zu:%s %zu:%s\n", kind, strlen(name), name, strlen(what), what);
+    buffer_printf(&set->others, "%s %zu:%s %zu:%s\n", kind, strlen(name), name, strlen(what), what);
     set->other_names =
         xgrow(set->other_names, set->files, &set->capacity, sizeof(*set->other_names));
     set->other_names[set->files++] = xstrdup(name);
@@ -763,29 +761,23 @@ static char *shown_as(const struct set *set, size_t library)
     return xstrdup(name);
 }
 
-static void finish(char out[OBJECT_ID_TEXT], const struct set *set, size_t library,
-                   const char *others, const char *as)
+static void finish(char out[OBJECT_ID_TEXT], const struct set *set, size_t library, const char *as)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        abort(); // out of memory
-    fprintf(to, "plumb output 1\nlibrary %s\n", set->own[library]);
+    struct buffer text = {0};
+    buffer_printf(&text, "plumb output 1\nlibrary %s\n", set->own[library]);
     if (strcmp(as, "/kernel.so") != 0)
-        fprintf(to, "as %zu:%s\n", strlen(as), as);
+        buffer_printf(&text, "as %zu:%s\n", strlen(as), as);
     for (size_t i = 0; i < set->count; i++) {
         const char *name = set->libraries[i] + strlen(set->folder) + 1; // where it lies
         if (i != library && set->loads[library * set->count + i])
-            fprintf(to, "loads %zu:%s %s\n", strlen(name), name, set->own[i]);
+            buffer_printf(&text, "loads %zu:%s %s\n", strlen(name), name, set->own[i]);
     }
-    fputs(others, to);
-    fclose(to);
+    buffer_puts(&text, set->others.bytes ? set->others.bytes : "");
     if (is_alone(set, library))
         memcpy(out, set->own[library], OBJECT_ID_TEXT);
     else
-        content_id(out, text, size);
-    free(text);
+        content_id(out, text.bytes, text.length);
+    buffer_free(&text);
 }
 
 static void open_set(struct set *set)
@@ -818,32 +810,26 @@ static void close_set(struct set *set)
 int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
              const char *folder, const struct code_kept *kept, struct error *err)
 {
-    char *others = NULL;
-    size_t size = 0;
     struct set set = {.libraries = libraries, .count = count, .folder = folder};
     if (count > LIBRARIES_MAX) {
         error_set(err, "the build left more than %d libraries", LIBRARIES_MAX);
         return 1;
     }
-    set.others = open_memstream(&others, &size);
-    if (!set.others)
-        return error_set(err, "%s: no memory for code ids", folder);
     open_set(&set);
     int status = 0;
     for (size_t i = 0; status == 0 && i < count; i++)
         status = read_library(&set, i, err);
     if (status == 0)
         status = add_others(&set, folder, err);
-    fclose(set.others);
     close_over(&set);
     for (size_t i = 0; status == 0 && i < count; i++) {
         char *as = shown_as(&set, i);
-        finish(out[i], &set, i, others, as);
+        finish(out[i], &set, i, as);
         if (kept)
             status = show(kept, &set, i, as, out[i], err);
         free(as);
     }
     close_set(&set);
-    free(others);
+    buffer_free(&set.others);
     return status;
 }
