@@ -165,6 +165,8 @@ static char *expected_schema(void)
     }
     if (made)
         text = schema_text(db);
+    if (!text && sqlite3_errcode(db) == SQLITE_NOMEM)
+        out_of_memory();
     sqlite3_close(db);
     return text;
 }

@@ -6,6 +6,7 @@
 #include "ci/settings/text_file.h"
 #include "model/base.h"
 #include "model/result.h"
+#include "runner/child/process.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +58,15 @@ static void stopped(int number)
     raise(number); // comes when this handler is left: we die of it, as whoever sent it expects
 }
 
+static void out_of_time(int number)
+{
+    static const char text[] = "plumb: the processor time that `ulimit -t` allows is used up; what "
+                               "is stored stays, and the same command goes on from there\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)number, (void)written;
+    _exit(CONCLUDE_FAILED);
+}
+
 static void watch_signals(void)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -101,6 +111,8 @@ static int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (!process_limits_suffice(out_of_time))
+        return CONCLUDE_FAILED;
     memory_stays();
     watch_signals();
     int code = run_command(argc, argv);

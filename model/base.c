@@ -33,10 +33,11 @@ int error_set(struct error *err, const char *format, ...)
     return -1;
 }
 
-static void out_of_memory(void)
+void out_of_memory(void)
 {
+    enum { COULD_NOT = 4 };
     fputs("plumb: out of memory\n", stderr);
-    abort();
+    _Exit(COULD_NOT);
 }
 
 void *xcalloc(size_t count, size_t size)

@@ -31,6 +31,9 @@ struct error {
 // Writes the text and returns -1, so that `return error_set(err, ...)` is the whole failure path.
 int error_set(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
+// Ends the program with 4, of plumb as of bench: the machine's doing, in which nothing was done. No
+// answer is made of half a text.
+void out_of_memory(void) __attribute__((noreturn));
 // Zeroed memory; never NULL. The caller frees with free().
 void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull));
 

@@ -138,7 +138,7 @@ static const int device_signals[] = {FIOASYNC, FIOSETOWN, SIOCSPGRP};
 // Signals that stop a process, and those by which people, schedulers and a machine without memory
 // end one.
 static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
-                                   SIGTERM, SIGINT,  SIGHUP,  SIGQUIT};
+                                   SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGXCPU};
 
 // x86-64 has all calls once more from here on where the kernel has x32, and that architecture's
 // name.

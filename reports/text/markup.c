@@ -25,7 +25,7 @@ struct markup {
 static void must(int result)
 {
     if (result < 0)
-        abort();
+        out_of_memory();
 }
 
 struct markup *markup_new(enum markup_kind kind)
@@ -35,7 +35,7 @@ struct markup *markup_new(enum markup_kind kind)
     markup->bytes = xmlBufferCreate();
     markup->writer = markup->bytes ? xmlNewTextWriterMemory(markup->bytes, 0) : NULL;
     if (!markup->writer)
-        abort();
+        out_of_memory();
     if (kind == MARKUP_XML)
         must(xmlTextWriterStartDocument(markup->writer, NULL, "UTF-8", NULL));
     else if (kind == MARKUP_HTML)

@@ -203,7 +203,7 @@ static bool device_is_gone(const struct bench *bench, struct error *err)
 // sandbox passes a signal on as a status above 128. What it used beyond its limits is its own.
 static bool killed_from_outside(const struct process_result *result)
 {
-    static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU};
     const int code = result->end == PROCESS_SIGNALLED ? result->code : result->code - 128;
     bool found = false;
     for (size_t i = 0; i < ARRAY_COUNT(signals); i++)

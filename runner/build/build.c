@@ -14,6 +14,7 @@
 //   tidied        when the cache was last looked through, by its own time
 #include "runner/build/build.h"
 
+#include "model/buffer.h"
 #include "runner/child/files.h"
 #include "runner/child/log.h"
 #include "runner/code/code_id.h"
@@ -178,16 +179,17 @@ static void build_source_seen(struct build *build, const struct exported *export
 enum { KEY_VERSION = 4 };
 
 // Fields carry their length, so that no two lists of fields read the same.
-static void build_key_field(FILE *to, const char *name, const char *value)
+static void build_key_field(struct buffer *to, const char *name, const char *value)
 {
-    fprintf(to, "%s %zu:%s\n", name, strlen(value), value);
+    buffer_printf(to, "%s %zu:%s\n", name, strlen(value), value);
 }
 
 // All of a key but the inputs: format, toolchain, command, output pattern, overlay,
 // environment.
-static void build_key_recipe(FILE *to, const struct builder *builder, const struct recipe *recipe)
+static void build_key_recipe(struct buffer *to, const struct builder *builder,
+                             const struct recipe *recipe)
 {
-    fprintf(to, "plumb build %d\n", KEY_VERSION);
+    buffer_printf(to, "plumb build %d\n", KEY_VERSION);
     build_key_field(to, "toolchain", builder->toolchain->text);
     build_key_field(to, "command", recipe->command);
     build_key_field(to, "outputs", recipe->outputs);
@@ -212,8 +214,8 @@ static void build_key_of_head(char key[OBJECT_ID_TEXT])
 
 // Adds .gitmodules to the key: a submodule that it does not name is an empty folder. A commit
 // without one adds nothing.
-static int build_key_submodules(FILE *to, const struct repository *repository, const char *commit,
-                                struct error *err)
+static int build_key_submodules(struct buffer *to, const struct repository *repository,
+                                const char *commit, struct error *err)
 {
     char id[OBJECT_ID_TEXT];
     if (repository_path_id(id, repository, commit, ".gitmodules", err))
@@ -223,7 +225,7 @@ static int build_key_submodules(FILE *to, const struct repository *repository, c
     return 0;
 }
 
-static int add_inputs(FILE *to, const struct repository *repository, const char *commit,
+static int add_inputs(struct buffer *to, const struct repository *repository, const char *commit,
                       const struct recipe *recipe, struct error *err)
 {
     if (build_key_submodules(to, repository, commit, err))
@@ -243,17 +245,12 @@ int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
               const struct repository *repository, const char *commit, const struct recipe *recipe,
               struct error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return error_set(err, "no memory for a key");
-    build_key_recipe(to, builder, recipe);
-    int result = add_inputs(to, repository, commit, recipe, err);
-    fclose(to);
+    struct buffer text = {0};
+    build_key_recipe(&text, builder, recipe);
+    int result = add_inputs(&text, repository, commit, recipe, err);
     if (result == 0)
-        content_id(out, text, size);
-    free(text);
+        content_id(out, text.bytes, text.length);
+    buffer_free(&text);
     return result;
 }
 
@@ -281,12 +278,8 @@ static int open_view(struct view *view, const struct builder *builder,
                      const struct build_place *place, struct error *err)
 {
     const struct recipe *recipe = place->recipe;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
+    struct buffer text = {0}, *to = &text;
     *view = (struct view){.place = place};
-    if (!to)
-        return error_set(err, "no memory for a key");
     build_key_recipe(to, builder, recipe);
     for (size_t i = 0; i < recipe->input_count; i++)
         build_key_field(to, "input", recipe->inputs[i]);
@@ -297,14 +290,13 @@ static int open_view(struct view *view, const struct builder *builder,
         build_key_field(to, "pinned", view->names.submodules);
         status = build_key_submodules(to, place->repository, place->commit, err);
     }
-    fclose(to);
     if (status == 0)
-        content_id(view->recipe, text, size);
-    free(text);
+        content_id(view->recipe, text.bytes, text.length);
+    buffer_free(&text);
     return status;
 }
 
-static void add_names(FILE *to, const struct view *view, const char *pattern)
+static void add_names(struct buffer *to, const struct view *view, const char *pattern)
 {
     build_key_field(to, "names", pattern);
     for (size_t i = 0; i < view->names.count; i++) {
@@ -314,7 +306,7 @@ static void add_names(FILE *to, const struct view *view, const char *pattern)
 }
 
 // False when the commit has no such path.
-static bool add_path(FILE *to, const struct view *view, const char *path)
+static bool add_path(struct buffer *to, const struct view *view, const char *path)
 {
     char id[OBJECT_ID_TEXT];
     struct error ignored;
@@ -326,7 +318,7 @@ static bool add_path(FILE *to, const struct view *view, const char *path)
     return true;
 }
 
-static bool add_statement(FILE *to, const struct view *view, char *statement)
+static bool add_statement(struct buffer *to, const struct view *view, char *statement)
 {
     bool any_path = false, any_names = false;
     char *rest = statement;
@@ -351,20 +343,15 @@ static bool add_statement(FILE *to, const struct view *view, char *statement)
 static bool find_part(char part[OBJECT_ID_TEXT], const struct view *view, const char *folder,
                       const char *name)
 {
-    char *path = xprintf("%s/%s" BUILD_STATEMENT, folder, name), *text = NULL;
+    char *path = xprintf("%s/%s" BUILD_STATEMENT, folder, name);
     char *statement = files_read(path, STATEMENT_MAX);
-    size_t size = 0;
-    FILE *to = statement ? open_memstream(&text, &size) : NULL;
-    bool stated = to != NULL;
-    if (to) {
-        build_key_field(to, "recipe", view->recipe);
-        build_key_field(to, "library", name);
-        stated = add_statement(to, view, statement);
-        fclose(to);
-    }
+    struct buffer text = {0};
+    build_key_field(&text, "recipe", view->recipe);
+    build_key_field(&text, "library", name);
+    const bool stated = statement && add_statement(&text, view, statement);
     if (stated)
-        content_id(part, text, size);
-    free(text);
+        content_id(part, text.bytes, text.length);
+    buffer_free(&text);
     free(statement);
     free(path);
     return stated;
@@ -806,7 +793,8 @@ static int run_command(struct process_result *result, struct work *work, struct 
 // scope's memory.
 static bool ended_from_outside(const struct process_result *result)
 {
-    return result->end == PROCESS_SIGNALLED && (result->code == SIGKILL || result->code == SIGTERM);
+    return result->end == PROCESS_SIGNALLED &&
+           (result->code == SIGKILL || result->code == SIGTERM || result->code == SIGXCPU);
 }
 
 // Where a log has no room either, it does not say so.
@@ -828,12 +816,18 @@ static bool ran_out(const struct process_result *result, const char *log, const 
                                         "out of memory",
                                         "virtual memory exhausted",
                                         "Killed signal terminated program",
+                                        "Too many open files",
+                                        "shared object file: Error 24", // the same, by ld.so
+                                        "File too large",
+                                        "File size limit exceeded",
+                                        "CPU time limit exceeded",
                                         "fork: retry",
                                         "Resource temporarily unavailable"};
-    enum { SHELL_KILLED = 128 + SIGKILL };
+    enum { SHELL_KILLED = 128 + SIGKILL, SHELL_TIMED = 128 + SIGXCPU };
     if (result->end == PROCESS_EXCEEDED || ended_from_outside(result))
         return true;
-    if (result->end == PROCESS_EXITED && result->code == SHELL_KILLED)
+    if (result->end == PROCESS_EXITED &&
+        (result->code == SHELL_KILLED || result->code == SHELL_TIMED))
         return true;
     for (size_t i = 0; i < ARRAY_COUNT(signs); i++) {
         if (strstr(log, signs[i]))
@@ -860,7 +854,7 @@ static void judge(struct build *build, const struct work *work, const struct pro
         build->reason =
             arena_printf(arena, "%s%s", ending,
                          build->state == BUILD_STARVED && result->end != PROCESS_EXCEEDED
-                             ? ", out of memory or disk"
+                             ? ", out of memory or disk, or at a limit of this machine"
                              : "");
     } else {
         build->state = BUILD_OK;

@@ -608,6 +608,39 @@ static _Noreturn void keeper_run(const struct keeper_job *job)
 
 // ---- starting a child behind its keeper
 
+// Where both limits are one, as `ulimit -t` sets them, the kernel kills at once: so we are told a
+// little earlier.
+static void watch_time(void (*out_of_time)(int number))
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
+    struct rlimit most;
+    timer_t timer;
+    signal(SIGXCPU, out_of_time);
+    if (getrlimit(RLIMIT_CPU, &most) || most.rlim_max == RLIM_INFINITY || most.rlim_max == 0 ||
+        timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer))
+        return;
+    const struct itimerspec at = {
+        .it_value = {.tv_sec = (time_t)most.rlim_max - 1, .tv_nsec = 800000000}};
+    timer_settime(timer, TIMER_ABSTIME, &at, NULL);
+}
+
+// Where the stack ends the kernel ends us, without a word. No frame of ours has more than 64 KiB,
+// but the libraries' parsers and folders in folders go deep. What says so needs next to none.
+bool process_limits_suffice(void (*out_of_time)(int number))
+{
+    enum { LEAST = 1 << 20 };
+    static const char text[] = "plumb: the stack's limit is too small: `ulimit -s 1024` or more is "
+                               "needed\n";
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < LEAST) {
+        ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+        (void)written; // nobody may be there to read it
+        return false;
+    }
+    watch_time(out_of_time);
+    return true;
+}
+
 uint64_t process_fair_memory(void)
 {
     return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -62,6 +62,11 @@ struct process_result {
 // "exit status 2", "signal 11 (Segmentation fault)", "killed after 30 s".
 void process_describe(char *out, size_t size, const struct process_result *result);
 
+// What the shell that started this program allows it: false, and said on standard error, where the
+// stack is too small. `out_of_time` is called as SIGXCPU's handler just before the kernel would end
+// it for its processor time.
+bool process_limits_suffice(void (*out_of_time)(int number));
+
 // Three quarters of this machine's memory: what is left keeps the machine alive.
 uint64_t process_fair_memory(void);
 

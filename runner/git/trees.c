@@ -177,7 +177,7 @@ void content_id(char out[OBJECT_ID_TEXT], const void *bytes, size_t size)
     git_libgit2_init();
     git_oid id = {{0}};
     if (git_odb_hash(&id, bytes, size, GIT_OBJECT_BLOB))
-        abort(); // only a hash that detects an attack, or no memory, gets here
+        out_of_memory(); // or a hash that detects an attack
     git_oid_tostr(out, OBJECT_ID_TEXT, &id);
 }
 

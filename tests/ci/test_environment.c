@@ -126,6 +126,33 @@ static void few_descriptors_end_a_command_or_do_not_and_spoil_no_store(void **st
     }
 }
 
+// The limits that a shell sets for what it starts, each with what is said of it. A builder's own
+// compiler meets them too.
+static void limit_of_a_shell_is_said_and_ends_a_command_with_4(void **state)
+{
+    static const struct {
+        const char *limit, *command, *said;
+    } words[] = {
+        {"ulimit -s 20", "exec $PLUMB $GATE --store $STORE", "`ulimit -s 1024` or more"},
+        {"ulimit -s 200", "exec $PLUMB $GATE --store $STORE", "`ulimit -s 1024` or more"},
+        {"ulimit -d 4000", "exec $PLUMB $GATE --store $STORE", "out of memory"},
+        {"ulimit -f 8", "exec 2>&1 | cat; exec $PLUMB $GATE --store new.db", "new.db"},
+        // What the shell used is the command's, too: it is told just before the kernel kills it.
+        {"ulimit -t 1; while times >spent; read -r user rest <spent; do i=0; "
+         "case $user in 0m0.8* | 0m0.9*) break ;; esac; "
+         "while [ $i -lt 3000 ]; do i=$((i + 1)); done; done",
+         "exec $PLUMB $GATE --store $STORE", "`ulimit -t`"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        const int code = ends(words[i].limit, words[i].command);
+        if (code != 4 || !strstr(at.said, words[i].said))
+            fail_msg("%s: %s ends with %d:\n%s", words[i].limit, words[i].command, code, at.said);
+        assert_last("plumb: ", words[i].limit);
+        assert_store_is_whole(words[i].limit);
+    }
+}
+
 // Runs in a mount namespace; skips where there is none.
 static int ends_mounted(const char *mounts, const char *command)
 {
@@ -231,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_descriptors_end_a_command_or_do_not_and_spoil_no_store),
+        cmocka_unit_test(limit_of_a_shell_is_said_and_ends_a_command_with_4),
         cmocka_unit_test(file_system_without_programs_is_the_environments_fault),
         cmocka_unit_test(full_disk_at_the_reports_is_the_last_thing_said),
         cmocka_unit_test(full_disk_at_a_build_or_a_store_is_no_kernels_fault),

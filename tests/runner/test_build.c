@@ -210,8 +210,21 @@ static void what_is_ended_from_outside_is_not_the_commits_fault(void **state)
     recipe.command = "kill -TERM $$; sleep 60";
     struct build build = build_without_a_sandbox(f, &recipe);
     assert_int_equal(build.state, BUILD_STARVED);
-    assert_string_equal(build.reason, "signal 15 (Terminated), out of memory or disk");
+    assert_string_equal(
+        build.reason,
+        "signal 15 (Terminated), out of memory or disk, or at a limit of this machine");
     assert_false(build_without_a_sandbox(f, &recipe).cached);
+    // A limit that was set for this program and what it starts.
+    static const char *const limits[] = {
+        "kill -XCPU $$; sleep 60", "sh -c 'kill -XCPU $$'; exit $?",
+        "ulimit -f 1; head -c 9999 /dev/zero >\"$PLUMB_BUILD/much\"; exit 1",
+        "ulimit -n 3; cat /dev/null; exit 1"};
+    for (size_t i = 0; i < ARRAY_COUNT(limits); i++) {
+        recipe.command = limits[i];
+        build = build_without_a_sandbox(f, &recipe);
+        if (build.state != BUILD_STARVED)
+            fail_msg("%s: %d, %s\n%s", limits[i], build.state, build.reason, build.log);
+    }
 }
 
 static void build_works_without_a_sandbox(void **state)

@@ -97,6 +97,38 @@ static void few_descriptors_spoil_no_file(void **state)
     free(directory);
 }
 
+static void end_of_time(int number)
+{
+    _exit(number == SIGXCPU ? 7 : 8);
+}
+
+// The handler runs though both limits are one, where the kernel alone would kill.
+static void processor_time_is_told_before_it_ends(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit second = {1, 1}, small = {1 << 19, 1 << 19}, usual = {1 << 22, 1 << 22};
+        struct rlimit stack;
+        if (getrlimit(RLIMIT_STACK, &stack) || stack.rlim_max < usual.rlim_max)
+            _exit(7); // its hard limit cannot be raised again
+        stack.rlim_cur = small.rlim_cur;
+        close(STDERR_FILENO);
+        if (setrlimit(RLIMIT_STACK, &stack) || process_limits_suffice(end_of_time))
+            _exit(9);
+        stack.rlim_cur = usual.rlim_cur;
+        if (setrlimit(RLIMIT_STACK, &stack) || setrlimit(RLIMIT_CPU, &second) ||
+            !process_limits_suffice(end_of_time))
+            _exit(10);
+        for (;;) {
+        }
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+}
+
 static void process_signal_is_told(void **state)
 {
     struct process_result result = process_script("kill -SEGV $$", (struct process_plan){0});
@@ -336,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_exit_status_is_told),
         cmocka_unit_test(few_descriptors_spoil_no_file),
+        cmocka_unit_test(processor_time_is_told_before_it_ends),
         cmocka_unit_test(process_signal_is_told),
         cmocka_unit_test(process_says_its_end_without_a_file),
         cmocka_unit_test(process_missing_program_is_an_error),
