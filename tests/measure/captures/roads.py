@@ -10,7 +10,8 @@ tenths of a percent of some kernels, whichever the road. So each of several proc
 both builds by all roads, one after the other in an order that is drawn, and the roads are compared
 within each. A line says what changed, in percent of the log ratio head/base, with its standard error,
 by each road; how far each of the two others is from the shim, with the error between processes; and
-whether that is within .1 % above 100 us, .3 % below. Lines with "#" have the processes' own. Rows of
+whether that is within .1 % above 100 us, .3 % below. Lines with "#" have the processes' own, and what
+the roads differ by where the base takes as long (at least two processes). Rows of
 kind AA are identical builds beside themselves. The last column holds the capture's time of the base
 to what the program says of itself.
 """
@@ -78,10 +79,21 @@ def play(bench, base, head, road, size, regime, problem, blocks):
         ratios.extend(more[0])
         times.extend(more[1])
     bench.close()
-    if size == 2048:  # each pair is one phase later (kernels/device/phases.h)
-        print(f"# {road}, us and percent by phase: " + ", ".join(
-            f"{trimmed(times[i::8])[0]:.1f} {100 * trimmed(ratios[i::8])[0]:+.2f}" for i in range(8)))
     return trimmed(ratios), trimmed(times)[0]
+
+
+def at_one_time(found, us):
+    """What a change is worth may hang on how long the base takes in an opening. A line through all
+    openings takes that out; what is left are the roads' own, with the error between openings."""
+    points = [(t, m, road) for road in ROADS for (m, _), t in zip(found[road], us[road])]
+    time_us, ratio = (statistics.mean(p[i] for p in points) for i in (0, 1))
+    slope = (sum((t - time_us) * (m - ratio) for t, m, _ in points)
+             / sum((t - time_us) ** 2 for t, _, _ in points))
+    text = []
+    for road in ROADS:
+        own = [100 * (m - ratio - slope * (t - time_us)) for t, m, r in points if r == road]
+        text.append(f"{road} {statistics.mean(own):+.3f} +- {statistics.stdev(own) / math.sqrt(len(own)):.3f}")
+    return f"# at one time of the base ({100 * slope:+.3f} % a us): " + ", ".join(text)
 
 
 def row(benches, base, head, kernel, size, regime, blocks, own_us):
@@ -93,7 +105,9 @@ def row(benches, base, head, kernel, size, regime, blocks, own_us):
             found[road].append(ratio)
             us[road].append(time_us)
     for road in ROADS:
-        print(f"# {road}: " + ", ".join(f"{100 * m:+.3f}" for m, _ in found[road]))
+        print(f"# {road}: " + ", ".join(f"{100 * m:+.3f} of {t:.1f} us"
+                                        for (m, _), t in zip(found[road], us[road])))
+    print(at_one_time(found, us))
     text = [f"{statistics.mean(us[road]):.2f}" for road in ROADS]
     text += [f"{100 * x:+.3f}" for road in ROADS for x in joined(found[road])]
     agrees = True
