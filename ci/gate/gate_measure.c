@@ -843,19 +843,20 @@ static int find_same_away(struct task *task, struct measuring *measuring, struct
 static int gate_recorded(bool *made, struct task *task, struct measuring *measuring,
                          struct error *err)
 {
-    bool base = true, head = true, same = false;
-    if (recording_wanted(task) &&
-        (measuring_record(&base, measuring, task, ROLE_BASE, &task->result->base, err) ||
-         measuring_record(&head, measuring, task, ROLE_HEAD, &task->result->head, err)))
+    const unsigned base = 1U << ROLE_BASE, head = 1U << ROLE_HEAD;
+    unsigned recorded;
+    bool same = false;
+    if (measuring_record(&recorded, measuring, task, base | head, true, err))
         return -1;
-    if (base && head && find_same_launches(&same, task, measuring, err))
+    const bool both = recorded == (base | head);
+    if (both && find_same_launches(&same, task, measuring, err))
         return -1;
-    *made = base && head && !same;
+    *made = both && !same;
     if (*made)
         return 0;
     if (same)
         return gate_unpaired(task, measuring, err);
-    if (head && measure_solo(measuring, task, ROLE_HEAD, 0, err))
+    if (recorded & head && measure_solo(measuring, task, ROLE_HEAD, 0, err))
         return -1;
     return save(task, measuring->context, err);
 }
@@ -911,8 +912,8 @@ static int choose_self(struct gate_work *work, struct selection *s, struct measu
     work->self_count = 0;
     while (s->tested + work->self_count < s->wanted && s->turn < s->count) {
         struct task *task = s->order[s->turn++];
-        bool made;
-        if (measuring_record(&made, measuring, task, self_tests_role(task), NULL, err))
+        unsigned made;
+        if (measuring_record(&made, measuring, task, 1U << self_tests_role(task), false, err))
             return -1;
         if (made)
             s->tasks[work->self_count++] = task;

@@ -120,8 +120,17 @@ static int make_plan(struct bench_outcome *out, const char *file, const struct t
     return record_of_plan(out, file, kernel->library, &task->result->problem, sms, err);
 }
 
-// `away`: on no device, with what stands in for the driver and the runtime.
-static int ready(struct recording *r, const struct task *task, enum sample_role role, bool away,
+// An end takes a tenth of a second, in which the next one starts.
+static void leave(struct recording *r, enum sample_role role)
+{
+    context_leave(r->context, r->bench[role]);
+    r->bench[role] = NULL;
+    r->starting[role] = false;
+}
+
+// The bench of one side, which may still be starting. `away`: on no device, with what stands in for
+// the driver and the runtime.
+static int begin(struct recording *r, const struct task *task, enum sample_role role, bool away,
                  struct error *err)
 {
     if (r->device != task->device || r->away != away)
@@ -135,15 +144,25 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
     const size_t length = strlen(r->context->kept) + 1;
     const char *folder = arena_printf(&task->run->arena, "%.*s",
                                       (int)(length + strcspn(library + length, "/")), library);
-    if (!r->shown[role] || strcmp(r->shown[role], folder) != 0) {
-        bench_stop(r->bench[role]);
-        r->bench[role] = NULL;
-    }
+    if (!r->shown[role] || strcmp(r->shown[role], folder) != 0)
+        leave(r, role);
     r->shown[role] = folder;
     if (r->bench[role])
         return 0;
+    r->starting[role] = !away;
     return away ? context_lister(&r->bench[role], r->context, &r->shown[role], 1, err)
-                : context_bench(&r->bench[role], r->context, task->device, &r->shown[role], 1, err);
+                : context_begin_bench(&r->bench[role], r->context, task->device, &r->shown[role], 1,
+                                      err);
+}
+
+static int ready(struct recording *r, const struct task *task, enum sample_role role, bool away,
+                 struct error *err)
+{
+    if (begin(r, task, role, away, err))
+        return -1;
+    const bool starting = r->starting[role];
+    r->starting[role] = false;
+    return starting ? bench_ready(r->bench[role], err) : 0;
 }
 
 // A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
@@ -173,6 +192,14 @@ static bool does_not_do(struct bench *bench, const struct bench_series *series,
            outcome.state == MEASURED_OK && !yes;
 }
 
+// The side's library has to run for its record.
+static bool has_to_run(const struct recording *r, const struct task *task, enum sample_role role)
+{
+    const struct built_kernel *kernel = side(task, role);
+    return recording_wanted(task) && !kernel->captured && !kernel->plan &&
+           access(recording_file(r, task, role, &task->run->arena), R_OK) != 0;
+}
+
 // Makes the record of one side of the task unless it is there. False in *made: the kernel cannot be
 // recorded; `instead` (NULL: nothing) then says so and why, as "unsupported", for what the policy
 // does not trust is not measured either. -1: the device is gone or the disk is full.
@@ -188,11 +215,13 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
     const struct built_kernel *kernel = side(task, role);
     if (!recording_wanted(task) || kernel->captured)
         return 0;
-    if (kernel->plan ? make_folder(r, err) : ready(r, task, role, false, err))
+    if (make_folder(r, err))
         return -1;
     const char *file = recording_file(r, task, role, arena);
     if (access(file, R_OK) == 0)
         return 0;
+    if (!kernel->plan && ready(r, task, role, false, err))
+        return -1;
     if (kernel->plan ? make_plan(&outcome, file, task, kernel, err)
                      : record_write(&outcome, file, r->bench[role], &series, err))
         return -1;
@@ -260,19 +289,23 @@ int recording_same_away(bool *same, struct recording *r, const struct task *task
     return 0;
 }
 
-void recording_pause(struct recording *r)
+static void leave_both(struct recording *r)
 {
-    for (int role = 0; role < 2; role++) {
-        bench_stop(r->bench[role]);
-        r->bench[role] = NULL;
-    }
+    leave(r, ROLE_BASE);
+    leave(r, ROLE_HEAD);
 }
 
-// Ends them and removes the records.
+void recording_pause(struct recording *r)
+{
+    leave_both(r);
+    context_end_leaving(r->context);
+}
+
+// Removes the records.
 static void recording_end(struct recording *r)
 {
     struct error ignored;
-    recording_pause(r);
+    leave_both(r);
     if (r->folder[0])
         files_remove(r->folder, &ignored);
     r->folder[0] = '\0';
@@ -376,24 +409,39 @@ void measuring_end(struct measuring *m)
     measuring_leave(m);
 }
 
-int measuring_record(bool *made, struct measuring *m, const struct task *task,
-                     enum sample_role role, struct measurement *instead, struct error *err)
+int measuring_record(unsigned *made, struct measuring *m, const struct task *task, unsigned sides,
+                     bool tell, struct error *err)
 {
-    if (recording_make(made, &m->recording, task, role, instead, &task->run->arena, err))
-        return -1;
-    const size_t own = m->shown_count;
-    if (m->recording.folder[0]) {
-        m->directories[own] = m->recording.folder;
-        m->directory_count = own + 1;
+    struct recording *recording = &m->recording;
+    struct result *r = task->result;
+    for (int role = 0; role < 2; role++) {
+        if (sides >> role & 1 && has_to_run(recording, task, (enum sample_role)role) &&
+            begin(recording, task, (enum sample_role)role, false, err))
+            return -1;
+    }
+    *made = 0;
+    for (int role = 0; role < 2; role++) {
+        struct measurement *instead = role == ROLE_BASE ? &r->base : &r->head;
+        bool one = sides >> role & 1;
+        if (sides >> role & 1 && recording_make(&one, recording, task, (enum sample_role)role,
+                                                tell ? instead : NULL, &task->run->arena, err))
+            return -1;
+        *made |= (unsigned)one << role;
+    }
+    if (recording->folder[0]) {
+        m->directories[m->shown_count] = recording->folder;
+        m->directory_count = m->shown_count + 1;
     }
     return 0;
 }
 
 // A live child on the task's device. What measured before ends while this one starts, and is gone
-// before anything is opened: no sample is taken beside either.
-static int child_ready(struct measuring *m, const struct task *task, struct error *err)
+// before anything is opened: no sample that counts is taken beside either. A recorder may stay
+// where none does: to start it anew takes far longer than a look.
+static int child_ready(struct measuring *m, const struct task *task, bool counts, struct error *err)
 {
-    recording_pause(&m->recording);
+    if (counts)
+        recording_pause(&m->recording);
     if (m->bench && m->device == task->device)
         return 0;
     let_go(m);
@@ -484,12 +532,12 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
     struct bench_outcome opened, outcome;
     struct result *r = task->result;
     int status = -1;
-    bool made = true;
-    if (measuring_record(&made, m, task, role, role == ROLE_BASE ? &r->base : &r->head, err))
+    unsigned made;
+    if (measuring_record(&made, m, task, 1U << role, true, err))
         return -1;
     if (!made)
         return 0;
-    if (child_ready(m, task, err) || open_alone(&opened, m, task, role, err))
+    if (child_ready(m, task, count == 0, err) || open_alone(&opened, m, task, role, err))
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {

@@ -22,6 +22,7 @@ struct recording {
     // A bench that runs the library's host code and times nothing: one for each side, which is
     // shown one library and no other.
     struct bench *bench[2];
+    bool starting[2];                    // it has not answered yet
     const char *shown[2];                // its folder
     const struct context_device *device; // they are on
     bool away;                           // or on none
@@ -78,11 +79,14 @@ void measuring_fresh(struct measuring *measuring);
 void measuring_fill(struct measurement *out, struct measuring *measuring, const struct task *task,
                     const struct bench_outcome *outcome, const struct sample_list *samples);
 
-// Makes what one side is timed from where that is a record.
-int measuring_record(bool *made, struct measuring *measuring, const struct task *task,
-                     enum sample_role role, struct measurement *instead, struct error *err);
+// Makes what the sides are timed from where those are records; `sides` and *made are sums of
+// 1 << enum sample_role. Recorders of two sides start together. `tell`: a side that cannot be
+// recorded says so, and why, in its part of the result.
+int measuring_record(unsigned *made, struct measuring *measuring, const struct task *task,
+                     unsigned sides, bool tell, struct error *err);
 
-// One side alone: so many samples in result->base or ->head; 0: as many as the policy says.
+// One side alone: samples in result->base or ->head, as many as the policy says. `count`, if not 0:
+// no more than so many, for a look; a recorder may wait beside it.
 int measure_solo(struct measuring *measuring, const struct task *task, enum sample_role role,
                  uint32_t count, struct error *err);
 
