@@ -118,6 +118,7 @@ struct call {
     const struct command *command;
     const struct command_option *options[OPTIONS_MOST]; // all it takes
     struct argp_option table[OPTIONS_MOST + 1];         // the same for argp; ends with zeros
+    bool given[OPTIONS_MOST];
     size_t count;
     void *arguments;
 };
@@ -206,6 +207,27 @@ static error_t add_word(struct call *call, char *word, struct argp_state *state)
     return 0;
 }
 
+static bool is_among(const char *names, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = names; (at = strstr(at, name)); at += length) {
+        if ((at == names || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
+// An option that does nothing would be taken for one that does.
+static void refuse_unused(const struct call *call, struct argp_state *state)
+{
+    for (const struct option_use *use = call->command->uses; use && use->options; use++) {
+        for (size_t i = 0; i < call->count && !use->acts(call->arguments); i++) {
+            if (call->given[i] && is_among(use->options, call->options[i]->name))
+                refuse(state, "--%s is for %s", call->options[i]->name, use->use);
+        }
+    }
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct call *call = state->input;
@@ -218,10 +240,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
             refuse(state, "needs more words; see `%s --help`", state->name);
         if (command->check && command->check(call->arguments, &err))
             refuse(state, "%s", err.text);
+        refuse_unused(call, state);
         return 0;
     }
     for (size_t i = 0; i < call->count; i++) {
         if (call->table[i].key == key) {
+            call->given[i] = true;
             take(call->arguments, call->options[i], text, state);
             return 0;
         }

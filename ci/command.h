@@ -80,6 +80,14 @@ struct command_option {
 
 enum { WORDS_ANY = 1 << 20 };
 
+// Options that only some uses of a command take. Given in another use one of them is refused:
+// "--NAME is for USE".
+struct option_use {
+    const char *options; // names with a blank between two; NULL ends a table
+    bool (*acts)(const void *arguments);
+    const char *use;
+};
+
 struct command {
     const char *name;
     const char *summary;        // one line for `plumb --help`
@@ -96,6 +104,7 @@ struct command {
     const void *defaults;
     // Whether the arguments go together, and what follows from them; NULL: they always do.
     int (*check)(void *arguments, struct error *err);
+    const struct option_use *uses; // asked after it; NULL: every use takes all options
     // The work. The context has its options and is otherwise empty: what is opened in it is closed
     // afterwards. *out, CONCLUDE_OK at first, is the exit code.
     int (*run)(enum conclusion *out, struct context *context, void *arguments, struct error *err);

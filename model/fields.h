@@ -89,7 +89,7 @@ struct field_range {
     F(memory_bytes, "memory_bytes", ZERO, memory_bytes, "B", FIELD_SPANS, 28)                      \
     F(beside, "beside", NOTE, beside, "", FIELD_ANY, 29)
 
-// Its parts are a list, and stand beside them.
+// The parts of a prediction are a list, and are stored beside these fields.
 #define PREDICTION_FIELDS(F)                                                                       \
     F(why, "why", NOTE, why, "", FIELD_ANY, 1)                                                     \
     F(time_ns, "time_ns", ZERO, time_ns, "ns", FIELD_SPANS, 1)                                     \

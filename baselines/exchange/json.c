@@ -590,7 +590,8 @@ static int put_event(FILE *file, struct store *store, const struct stored_event 
     return 0;
 }
 
-// Of the whole history: none where runs or a kernel are asked for.
+// Exports the events. They are of the whole history, so there are none in an export of one run or
+// kernel.
 static int export_events(struct store *store, const struct export_filter *filter, FILE *file,
                          struct error *err)
 {

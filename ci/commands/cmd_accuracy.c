@@ -806,6 +806,14 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return result;
 }
 
+static bool reads_store(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->options.store != NULL;
+}
+
+static const struct option_use uses[] = {{"run", reads_store, "--store FILE"}, {0}};
+
 const struct command command_accuracy = {
     .name = "accuracy",
     .summary = "How far models are from measured times; fits one bias per kernel",
@@ -818,6 +826,7 @@ const struct command command_accuracy = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

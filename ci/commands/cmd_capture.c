@@ -740,6 +740,24 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return a->show ? show(out, a, err) : capture(out, a, context, err);
 }
 
+static bool runs(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->show;
+}
+
+static bool records(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->kernel || a->range;
+}
+
+static const struct option_use uses[] = {
+    {"launch limit", records, "--kernel or --range"},
+    {"sandbox quiet", runs, "a command that is run; --show runs none"},
+    {0},
+};
+
 const struct command command_capture = {
     .name = "capture",
     .summary = "Run a CUDA program once: which kernels it launches, and one of them as a record",
@@ -747,6 +765,7 @@ const struct command command_capture = {
     .words_most = WORDS_ANY,
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Says which kernels a CUDA program launches, and keeps launches of it as a record.\v"

@@ -429,6 +429,14 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return look(out, context, a);
 }
 
+static bool clears(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->clear != NULL;
+}
+
+static const struct option_use uses[] = {{"reason who", clears, "--clear UUID"}, {0}};
+
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "What of this machine disturbs measurements, and what to do",
@@ -436,19 +444,16 @@ const struct command command_doctor = {
     .shared = SHARED_STORE,
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
         "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs and cores, "
-        "load, clock "
-        "source, huge pages, control group, disk, sandbox and the submodules of HEAD, and says "
-        "what each means for verdicts; and names GPUs that were taken out.\vThat changes nothing. "
-        "--controls judges "
-        "the GPUs of the store by their newest runs: one whose controls are slower than the "
-        "policy's "
-        "history.sick allows, two runs in a row under one driver, or whose controls do not work "
-        "any "
-        "more, is taken out, and nothing is measured on it until --clear. The exit code is 0 when "
-        "nothing disturbs, 2 when "
-        "something does, 4 when it could not look.",
+        "load, clock source, huge pages, control group, disk, sandbox and the submodules of HEAD. "
+        "It says what each means for verdicts, and names GPUs that were taken out.\v"
+        "Nothing is changed, except with --controls: that judges the GPUs of the store by their "
+        "newest runs. A GPU is taken out when its controls are slower than the policy's "
+        "history.sick allows, in two runs in a row under one driver, or when its controls do not "
+        "work any more. Nothing is measured on it until --clear. The exit code is 0 when nothing "
+        "disturbs, 2 when something does, 4 when it could not look.",
 };

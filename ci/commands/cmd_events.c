@@ -675,6 +675,24 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return status;
 }
 
+static bool decides(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->action > ACTION_SHOW;
+}
+
+static bool lists(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->action == ACTION_LIST;
+}
+
+static const struct option_use uses[] = {
+    {"reason who file dry-run", decides, "accept, dismiss and fixed"},
+    {"state", lists, "list"},
+    {0},
+};
+
 const struct command command_events = {
     .name = "events",
     .summary = "What changed, by cause, and what became of it",
@@ -687,6 +705,7 @@ const struct command command_events = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

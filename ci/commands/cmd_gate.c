@@ -213,6 +213,15 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return status;
 }
 
+static bool measures(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->join;
+}
+
+static const struct option_use uses[] = {
+    {"seconds static", measures, "measuring; --join measures nothing"}, {0}};
+
 const struct command command_gate = {
     .name = "gate",
     .summary = "Compare two commits side by side; the exit code is the verdict",
@@ -221,6 +230,7 @@ const struct command command_gate = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

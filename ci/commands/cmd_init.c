@@ -935,10 +935,20 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return 0;
 }
 
+static bool writes(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->print;
+}
+
+static const struct option_use uses[] = {
+    {"form arch force no-check outside", writes, "writing files; --print writes none"}, {0}};
+
 const struct command command_init = {
     .name = "init",
     .summary = "Write a policy, the kernel header and shims that build as they are",
     .options = own_options,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

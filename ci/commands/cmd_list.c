@@ -364,6 +364,22 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return error_set(err, "list what? kernels, series, models, gpus, devices, reports or fleet");
 }
 
+static bool reads_repository(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
+        if (strcmp(lists[i].name, a->what) == 0)
+            return lists[i].of_repository;
+    }
+    return true;
+}
+
+static const struct option_use uses[] = {
+    {"bench cache device dry-run overlay policy quiet repo sandbox store", reads_repository,
+     "kernels, series, devices and fleet"},
+    {0},
+};
+
 const struct command command_list = {
     .name = "list",
     .summary = "Kernels, models, GPU profiles, devices, reports",
@@ -380,6 +396,7 @@ const struct command command_list = {
     .shared = SHARED_MEASURE,
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Lists what there is.\v"

@@ -417,6 +417,15 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return answer_leave(answer, answer_all(answer, a, &machine, err));
 }
 
+static bool searches(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->tile.tile_m;
+}
+
+static const struct option_use uses[] = {{"goal", searches, "a search; --tile gives the tiling"},
+                                         {0}};
+
 const struct command command_optimise = {
     .name = "optimise",
     .summary = "The best tiling on a machine described by a file",
@@ -427,6 +436,7 @@ const struct command command_optimise = {
             "and error), and of a CSV with measured times mean_error and largest_error.",
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

@@ -637,6 +637,15 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return status;
 }
 
+static bool prints_rows(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->explain;
+}
+
+static const struct option_use uses[] = {
+    {"parts format", prints_rows, "rows; --explain prints texts"}, {0}};
+
 const struct command command_predict = {
     .name = "predict",
     .summary = "What a model says of problems or of the rows of a CSV file",
@@ -649,6 +658,7 @@ const struct command command_predict = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

@@ -120,6 +120,31 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return a->make ? make(out, a, err) : show(a, err);
 }
 
+static bool makes(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->make;
+}
+
+static bool makes_of_plan(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->make && plan_file_is(a->file);
+}
+
+static bool makes_of_library(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->make && !plan_file_is(a->file);
+}
+
+static const struct option_use uses[] = {
+    {"problem output", makes, "make"},
+    {"sms", makes_of_plan, "make of a plan"},
+    {"kernel pin bench sandbox", makes_of_library, "make of a library"},
+    {0},
+};
+
 const struct command command_record = {
     .name = "record",
     .summary = "Write a CUDA kernel as data that is replayed without its host code, or show it",
@@ -127,6 +152,7 @@ const struct command command_record = {
     .words_most = 2,
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

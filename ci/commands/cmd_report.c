@@ -206,6 +206,24 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return report(context, arguments, err);
 }
 
+static bool makes_reports(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->list;
+}
+
+static bool writes(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->list && !a->format;
+}
+
+static const struct option_use uses[] = {
+    {"run events", makes_reports, "a report, not for --list"},
+    {"out", writes, "all reports; --list and --format write to standard output"},
+    {0},
+};
+
 const struct command command_report = {
     .name = "report",
     .summary = "Write the reports of a stored run again",
@@ -213,6 +231,7 @@ const struct command command_report = {
             "head, exit_code, headline).",
     .shared = SHARED_STORE | SHARED_POLICY | SHARED_OUT | SHARED_DRY,
     .options = own_options,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

@@ -308,6 +308,14 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return status;
 }
 
+static bool tries(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->trial != NULL;
+}
+
+static const struct option_use uses[] = {{"kernel bench sandbox", tries, "--trial LIBRARY"}, {0}};
+
 const struct command command_select = {
     .name = "select",
     .summary = "The tile and group a model chooses for a problem",
@@ -321,6 +329,7 @@ const struct command command_select = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

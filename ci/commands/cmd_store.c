@@ -285,6 +285,14 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return error_set(err, "store: no action '%.40s' (info, check, merge, prune, upgrade)", action);
 }
 
+static bool prunes(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->options.words.count && strcmp(a->options.words.items[0], "prune") == 0;
+}
+
+static const struct option_use uses[] = {{"before runs dry-run", prunes, "prune"}, {0}};
+
 const struct command command_store = {
     .name = "store",
     .summary = "Look into the store, check, merge and prune it",
@@ -297,6 +305,7 @@ const struct command command_store = {
             "measurements; prune: removed (runs, measurements, samples_bytes), then dry_run.",
     .shared = SHARED_STORE,
     .options = own_options,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Looks after the store.\v"

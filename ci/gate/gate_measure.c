@@ -76,7 +76,7 @@ static bool is_paired(const struct task *task)
            strcmp(task->base->code, task->head->code) != 0;
 }
 
-// A verdict hangs on pairs of this device.
+// Whether a verdict depends on pairs of this device.
 static bool has_pairs(const struct task_list *tasks, const struct context_device *device)
 {
     for (size_t i = 0; i < tasks->count; i++) {

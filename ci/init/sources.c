@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the sources of HEAD by what they are called.
+// Reads the sources of HEAD; the endings of their names say which files are sources.
 #include "ci/init/sources.h"
 
 #include "ci/init/source_text.h"

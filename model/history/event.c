@@ -340,8 +340,8 @@ static bool is_nearer(const struct group *a, const struct group *b, const struct
     return x < y || (x == y && a < b);
 }
 
-// The narrowest changes come first, so that no group is wider than this change: one that it meets
-// begins at most a width before it.
+// Finds the group that a change joins. Changes come narrowest first, so no group is wider than this
+// one, and a group that it meets begins at most its own width before it.
 static struct group *group_for(const struct gathering *all, const struct event_change *c)
 {
     const size_t width = c->last - c->first;

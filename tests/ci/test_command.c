@@ -60,6 +60,13 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return strcmp(word, "fail") == 0 ? error_set(err, "it failed") : 0;
 }
 
+static bool is_flagged(const void *arguments)
+{
+    return ((const struct arguments *)arguments)->flag;
+}
+
+static const struct option_use uses[] = {{"count run", is_flagged, "--flag"}, {0}};
+
 static const struct command tried = {.name = "tried",
                                      .summary = "",
                                      .words_most = 1,
@@ -68,6 +75,7 @@ static const struct command tried = {.name = "tried",
                                      .size = sizeof(struct arguments),
                                      .defaults = &usual,
                                      .check = check,
+                                     .uses = uses,
                                      .run = run};
 
 // At most 8 words behind the command's name; ends with NULL.
@@ -130,6 +138,35 @@ static void what_is_wrong_ends_with_4(void **state)
     }
 }
 
+// One that does nothing would be taken for one that does.
+static void an_option_that_a_use_does_not_take_is_refused(void **state)
+{
+    static const char *const idle[][4] = {{"--run=3"}, {"word", "--count=7"}, {"--count", "7"}};
+    static const char *const used[][4] = {
+        {"--run=3", "-f"}, {"--flag", "word", "--count=7"}, {"--text=run"}};
+    for (size_t i = 0; i < ARRAY_COUNT(idle); i++) {
+        assert_int_equal(call_apart(&tried, idle[i]), CONCLUDE_FAILED);
+        assert_int_equal(call_apart(&tried, used[i]), CONCLUDE_UNDECIDED);
+    }
+}
+
+// The names of options that only some uses take are names of options.
+static void assert_uses(const struct command *command)
+{
+    for (const struct option_use *use = command->uses; use && use->options; use++) {
+        char *names = xstrdup(use->options), *rest = names, *name;
+        while ((name = strsep(&rest, " "))) {
+            const struct command_option *o;
+            size_t k = 0;
+            while ((o = command_option(command, k)) && strcmp(o->name, name) != 0)
+                k++;
+            if (!o)
+                fail_msg("plumb %s has no --%s that a use could take", command->name, name);
+        }
+        free(names);
+    }
+}
+
 static void every_commands_table_is_sound(void **state)
 {
     const char *const help[] = {"--help", NULL};
@@ -141,6 +178,7 @@ static void every_commands_table_is_sound(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
         assert_true(commands[i]->size >= sizeof(struct options));
         assert_true(commands[i]->run && commands[i]->summary && commands[i]->doc);
+        assert_uses(commands[i]);
         if (call_apart(commands[i], help) != 0)
             fail_msg("plumb %s --help: two options of one name or letter?", commands[i]->name);
     }
@@ -163,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_and_words_reach_their_members),
         cmocka_unit_test(what_is_wrong_ends_with_4),
+        cmocka_unit_test(an_option_that_a_use_does_not_take_is_refused),
         cmocka_unit_test(every_commands_table_is_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
