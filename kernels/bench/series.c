@@ -87,6 +87,12 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+// When the device was last at work, by this process: at all, and by launches of a stream or on warm
+// sets among themselves. It remembers that (settle(), let_rest()).
+static struct {
+    double any_s, settled_s;
+} at_work;
+
 // Finds what the output must be, from the first set.
 static int series_find_reference(struct series *s, const uint64_t *seed, struct series_state *state,
                                  struct error *err)
@@ -97,7 +103,8 @@ static int series_find_reference(struct series *s, const uint64_t *seed, struct 
     exact_free(s->reference);
     s->reference = NULL;
     const int failed = exact_open(&s->reference, &s->source, &s->buffers, 0, seed, &why);
-    s->reference_s += now_s() - begun_s;
+    at_work.any_s = now_s();
+    s->reference_s += at_work.any_s - begun_s;
     if (!failed) {
         s->allowed = exact_allowed(s->reference, s->tolerance);
         return 0;
@@ -262,18 +269,18 @@ static int take_untold(double *least_ns, struct series *s, uint32_t launches, st
 //     cold         what was measured before regimes had names: behind a flush that reads twice the
 //                  L2, one launch from 50 us on, and below a batch, of which only the first launch
 //                  finds the L2 clean. The switch is batch_below_ns.
-//     stream       behind a flush that reads twice the L2, launches for 1 ms to bring power and
-//                  clock to where they stay, the last of them a run-up, then the timed ones without
-//                  a pause, as graphs. Of these two each set is met once; of the largest operand so
-//                  many copies are met in turn that more than twice the L2 lies between two
-//                  launches on one. Where one side's launches can be no graph, both sides' are
-//                  queued one by one.
+//     stream       on a device that has been at work (settle()), behind a flush that reads twice
+//                  the L2, launches for 1 ms to bring power and clock to where they stay, the last
+//                  of them a run-up, then the timed ones without a pause, as graphs. Of these two
+//                  each set is met once; of the largest operand so many copies are met in turn that
+//                  more than twice the L2 lies between two launches on one. Where one side's
+//                  launches can be no graph, both sides' are queued one by one.
 //     isolated     the device stands still, the L2 is read full of clean lines, it rests for 15 us,
 //                  one launch.
 //     dirty        the L2 is written full, one launch without a pause; before it the same for 8 ms,
 //                  as in a loop of a benchmark.
-//     warm         heated for 1 ms, one launch on a set, fresh numbers in a part of it
-//                  (noise.h), one launch on it.
+//     warm         likewise on a device at work, heated for 1 ms, one launch on a set, fresh
+//                  numbers in a part of it (noise.h), one launch on it.
 //     activations  the device stands still, the L2 is read full of other lines, then A and C are
 //                  read, one launch.
 // Of the last four a sample holds as many as make it no longer than one of 60 us, at most eight,
@@ -410,8 +417,42 @@ static int warm_up(struct series *s, struct error *err)
 // Until what ran before has no say in the clock any more.
 static void let_rest(const struct series *s)
 {
-    const long rest_ns = s->manner.quiet || s->manner.touched ? s->ops->rest_ns : 0;
-    nanosleep(&(struct timespec){.tv_nsec = rest_ns}, NULL);
+    const double rested_ns = 1e9 * (now_s() - at_work.any_s);
+    const double left_ns = (double)s->ops->rest_ns - rested_ns;
+    if ((s->manner.quiet || s->manner.touched) && left_ns > 0)
+        nanosleep(&(struct timespec){.tv_nsec = (long)left_ns}, NULL);
+}
+
+// Opening another series takes 30 to 70 ms, and in a gate of many it is opened among their blocks.
+static const double idle_s = 0.1;
+
+static bool settles(const struct series *s)
+{
+    return s->manner.heated && s->manner.flush != FLUSH_WRITE;
+}
+
+// A device that was idle runs faster at first, by its limit of power: turns as those that follow
+// bring it to where these keep it. More turns are looked at than a fast device needs, and none
+// less.
+static int settle(struct series *s, struct error *err)
+{
+    const double begun_s = now_s(), for_s = 1e-9 * s->ops->settle_ns;
+    double least_ns = INFINITY;
+    if (!settles(s) || begun_s - at_work.settled_s < idle_s)
+        return 0;
+    while (now_s() - begun_s < for_s) {
+        if (take_untold(&least_ns, s, s->launches, err))
+            return -1;
+    }
+    return 0;
+}
+
+static void note_work(const struct series *s)
+{
+    if (s->manner.heated)
+        at_work.any_s = now_s();
+    if (settles(s))
+        at_work.settled_s = at_work.any_s;
 }
 
 // 1, and the state says so, when a timed launch was wrong.
@@ -649,6 +690,8 @@ static void send_turn(const struct sample *samples, size_t count, uint32_t pair,
 // Begins a block with new contents, so that what an earlier launch has left is of no use.
 static int begin_block(struct series *s, struct error *err)
 {
+    if (settle(s, err))
+        return -1;
     const uint64_t key = inputs_word(s->spec.seed, SOIL_STREAM, s->turns);
     if (s->captured)
         return s->ops->calm(s->device, err);
@@ -671,6 +714,7 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
             return -1;
         send_turn(samples, 2, pair, block, sink, state);
     }
+    note_work(s);
     return 0;
 }
 
@@ -685,6 +729,7 @@ int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *s
             return -1;
         send_turn(&sample, 1, s->next_pair++, block, sink, state);
     }
+    note_work(s);
     return 0;
 }
 

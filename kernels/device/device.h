@@ -201,8 +201,9 @@ struct device_ops {
     // How long the timed launches of a stream last, how many they are at least where that many last
     // no longer than stream_most_ns, how many at least run before them, how long it takes until
     // power and clock are settled (0: there is nothing to settle), and up to which time launches
-    // that are timed each alone are taken together.
-    double stream_ns, stream_most_ns, heat_ns;
+    // that are timed each alone are taken together. settle_ns: a device that was idle must be at
+    // work for so long before.
+    double stream_ns, stream_most_ns, heat_ns, settle_ns;
     uint32_t stream_least, runup_least;
     double each_ns;
     long rest_ns;    // under a second: after so long it does not matter what ran before

@@ -379,6 +379,10 @@ extern "C" const struct device_ops device_cuda = {
     // within 0.5 %. More heat takes the device to the limit of its mean power, which wanders for
     // seconds: pairs behind 16 ms scattered by 1.5 to 2.2 %.
     .heat_ns = 1e6,
+    // Behind a pause of 20 ms or more an H100's clock was 0.1 to 0.25 GHz above where pairs keep it
+    // for 65 to 170 ms of pairs, and one change +1.5 to +2.5 % in place of -0.2 %, another -4.5 in
+    // place of -0.6 % (baselines/recorded/h100/regimes, "What a pause does").
+    .settle_ns = 150e6,
     .stream_least = 6,
     .runup_least = 1,
     .each_ns = 60e3,

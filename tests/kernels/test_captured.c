@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { COUNT = 4096 }; // of floats in each of the two buffers
 
@@ -209,6 +210,16 @@ static void count(void *context, const struct sample *sample)
     ++*(int *)context;
 }
 
+static int untold;      // samples of the block beside those that were told
+static double opened_s; // that opening took
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 // Opens, measures where that can be done, and closes. state_found is what came of it.
 static void measure(const struct wish *base, const struct wish *head)
 {
@@ -219,8 +230,10 @@ static void measure(const struct wish *base, const struct wish *head)
     struct error err;
     int samples = 0;
     assert_int_equal(problem_parse(&spec.problem, "count=4096:fp32", &err), 0);
+    const double begun_s = now_s();
     if (series_open(&series, &state_found, &ops, device, &spec, &err))
         fail_msg("%s", err.text);
+    opened_s = now_s() - begun_s;
     bytes_read = 0;
     looks = 0;
     if (series) {
@@ -229,8 +242,10 @@ static void measure(const struct wish *base, const struct wish *head)
                  : series_solo(series, 8, 0, count, &samples, &err))
             fail_msg("%s", err.text);
         assert_int_equal(samples, base ? 16 : 8);
-        assert_int_equal(bytes_read, 0);  // all that is looked at stays on the device,
-        assert_int_equal(looks, samples); // by one comparison of the one buffer that is written
+        assert_int_equal(bytes_read, 0); // all that is looked at stays on the device,
+        untold = looks - samples;        // by one comparison of the one buffer that is written
+        if (ops.settle_ns == 0)
+            assert_int_equal(untold, 0);
         if (series_close(&state_found, series, &err))
             fail_msg("%s", err.text);
         series_free(series);
@@ -300,6 +315,49 @@ static void a_stream_times_several_launches_and_heats_no_longer_than_it_must(voi
     takes(390e3, REGIME_DIRTY);
     assert_int_equal(taken.launches, 1);
     assert_in_range(taken.heat.count, 10, 16); // rounds of half a millisecond
+    ops = before;
+}
+
+// ---- what the device did before ----
+
+// A device that was idle runs faster at first. Blocks that follow each other find it at work; what
+// stands still between two samples leaves it idle, however long that takes.
+static void a_stream_begins_on_a_device_that_has_been_at_work(void **state)
+{
+    const struct device_ops before = ops;
+    const struct timespec idle = {.tv_nsec = 110000000};
+    ops.sample = timed_sample;
+    ops.settle_ns = 5e6;
+    nanosleep(&idle, NULL);
+    takes(400e3, REGIME_STREAM);
+    assert_true(untold > 0);
+    takes(400e3, REGIME_WARM);
+    assert_int_equal(untold, 0);
+    takes(400e3, REGIME_STREAM);
+    assert_int_equal(untold, 0);
+    nanosleep(&idle, NULL);
+    takes(400e3, REGIME_DIRTY);
+    assert_int_equal(untold, 0);
+    takes(400e3, REGIME_ISOLATED);
+    assert_int_equal(untold, 0);
+    takes(400e3, REGIME_WARM);
+    assert_true(untold > 0);
+    ops = before;
+}
+
+// What wants a device at rest waits for that once.
+static void a_launch_alone_waits_for_a_device_that_was_at_work(void **state)
+{
+    const struct device_ops before = ops;
+    ops.sample = timed_sample;
+    ops.rest_ns = 500000000;
+    takes(400e3, REGIME_STREAM);
+    takes(400e3, REGIME_ISOLATED);
+    assert_true(opened_s > 0.4);
+    takes(400e3, REGIME_ISOLATED);
+    assert_true(opened_s < 0.4);
+    takes(400e3, REGIME_STREAM);
+    assert_true(opened_s < 0.4);
     ops = before;
 }
 
@@ -579,6 +637,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_times_several_launches_and_heats_no_longer_than_it_must),
+        cmocka_unit_test(a_stream_begins_on_a_device_that_has_been_at_work),
+        cmocka_unit_test(a_launch_alone_waits_for_a_device_that_was_at_work),
         cmocka_unit_test(what_computes_the_same_is_timed),
         cmocka_unit_test(both_sides_are_queued_alike),
         cmocka_unit_test(a_difference_is_told_with_its_size),
