@@ -64,8 +64,9 @@ int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, con
                           struct error *err);
 
 // Saves one result of run->id, in one transaction. A result already there keeps its measurements
-// as they are; its prediction and verdict are put in place of earlier ones of the same model and
-// version. So a result can be saved when it is measured, and again when it is judged.
+// as they are, but for looks where it had none; its prediction and verdict are put in place of
+// earlier ones of the same model and version. So a result can be saved when it is measured, and
+// again when it is judged.
 //   - A measurement with no samples and state ok counts as absent.
 //   - result->reused: a side whose code id has a stored measurement, by the device's driver of this
 //     run, refers to that one.

@@ -511,6 +511,10 @@ static int save_facts(struct store *store, struct place *place, const struct res
     if (statement_get(&there, store, err, SQL_FIND_RESULT,
                       CELLS(INT(place->run), INT(place->series))))
         return -1;
+    if (there && result->head.beside)
+        return statement_run(
+            store, err, SQL_ADD_LOOKS,
+            CELLS(TEXT(result->head.beside), INT(place->run), INT(place->series), INT(ROLE_HEAD)));
     if (there)
         return 0;
     if (place_measurement(&base, store, place, ROLE_BASE, &result->base, result, err) ||

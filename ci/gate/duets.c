@@ -435,6 +435,9 @@ static enum duet_wish wish_of(const struct player *p, const struct duet *d)
 
 // ---- looks ----
 
+// No further block of one behind so long: among dirty lines a pair takes 14 ms.
+static const double LOOK_S = 0.15;
+
 // In one regime, by pairs until nothing is open. *look: what it was; a state that is not ok, where
 // it failed. *refused: there was no room for it, or nobody can do it there.
 static int take_look(struct beside *look, bool *refused, struct bench_outcome *outcome,
@@ -453,10 +456,11 @@ static int take_look(struct beside *look, bool *refused, struct bench_outcome *o
     struct bench_handle handle;
     int status = bench_open(outcome, &handle, p->bench, &series, err);
     const bool opened = status == 0 && outcome->state == MEASURED_OK;
+    const double opened_s = player_now(p);
     *refused = status == 0 && (outcome->refused || outcome->state == MEASURED_UNSUPPORTED);
     for (uint16_t block = 0;
          status == 0 && outcome->state == MEASURED_OK && block < BESIDE_PAIRS / BESIDE_BLOCK &&
-         !beside_enough(look, d->gate.policy.margin);
+         !beside_enough(look, d->gate.policy.margin) && player_now(p) - opened_s < LOOK_S;
          block++) {
         status = bench_pairs(outcome, &base, &head, p->bench, &handle, BESIDE_BLOCK, block, err);
         beside_take(look, base.items, head.items, base.count);
@@ -472,32 +476,52 @@ static int take_look(struct beside *look, bool *refused, struct bench_outcome *o
     return status;
 }
 
-// Looks at a duet that is over in other regimes, while its process lives. Nobody else has the duet
-// meanwhile.
-static int look_beside(struct player *p, struct duet *d, struct error *err)
+// Looks once at a duet that is over, while its process lives.
+static int look_beside(struct player *p, struct duet *d, enum regime regime, struct error *err)
 {
-    enum regime regime;
-    d->place = DUET_OPENS;
-    while (p->bench && p->all->beside && p->all->beside(&regime, p->all->context, d)) {
-        struct beside look = {.regime = regime, .log_ratio = interval_unknown};
-        struct bench_outcome outcome;
-        bool refused;
-        const double begun_s = player_now(p);
-        leave(p);
-        if (back(p, take_look(&look, &refused, &outcome, p, d, err)))
-            return -1;
-        const double seconds = player_now(p) - begun_s;
-        d->looked |= 1u << regime;
-        if (!refused && (look.state != MEASURED_OK || isfinite(look.log_ratio.low)))
-            d->looks[d->look_count++] = look;
-        if (p->all->deadline_s > 0)
-            p->all->deadline_s += seconds / (double)units_of(p->all);
-        if (p->all->looked)
-            p->all->looked(p->all->context, d, regime, seconds);
-        if (outcome.gone)
-            part_all(p);
-    }
+    struct beside look = {.regime = regime, .log_ratio = interval_unknown};
+    struct bench_outcome outcome;
+    bool refused;
+    const double begun_s = player_now(p);
+    leave(p);
+    if (back(p, take_look(&look, &refused, &outcome, p, d, err)))
+        return -1;
+    const double seconds = player_now(p) - begun_s;
+    d->looked |= 1u << regime;
+    if (!refused && (look.state != MEASURED_OK || isfinite(look.log_ratio.low)))
+        d->looks[d->look_count++] = look;
+    if (p->all->deadline_s > 0)
+        p->all->deadline_s += seconds / (double)units_of(p->all);
+    if (p->all->looked)
+        p->all->looked(p->all->context, d, regime, seconds);
+    if (outcome.gone)
+        part_all(p);
     return 0;
+}
+
+// Finds, of the duets of this player, the one that was looked at in fewest regimes.
+static struct duet *next_to_look(const struct player *p)
+{
+    struct duet *next = NULL;
+    for (size_t i = 0; i < p->all->count; i++) {
+        struct duet *d = &p->all->items[i];
+        if (d->to_look && d->unit == p->unit &&
+            (!next || __builtin_popcount(d->looked) < __builtin_popcount(next->looked)))
+            next = d;
+    }
+    return next;
+}
+
+// Looks at the next duet; *moved: there was one left to look at.
+static int look(bool *moved, struct player *p, struct error *err)
+{
+    struct duet *d = next_to_look(p);
+    enum regime regime;
+    *moved = d != NULL;
+    if (!d)
+        return 0;
+    d->to_look = p->bench && p->all->beside(&regime, p->all->context, d);
+    return d->to_look ? look_beside(p, d, regime, err) : 0;
 }
 
 static int close_duet(struct player *p, struct duet *d, struct error *err)
@@ -516,8 +540,7 @@ static int close_duet(struct player *p, struct duet *d, struct error *err)
     d->wished = !confirm && !player_late(p) && wish_of(p, d) != DUET_ENOUGH;
     if (confirm || d->wished)
         return 0;
-    if (d->judged && !duet_is_void(d) && !player_late(p) && look_beside(p, d, err))
-        return -1;
+    d->to_look = p->all->beside && d->judged && !duet_is_void(d) && !player_late(p);
     return player_finish(p, d, err);
 }
 
@@ -740,7 +763,7 @@ static int player_move(bool *moved, struct player *p, struct error *err)
     else if ((d = next_to_play(p)))
         status = play_block(p, d, err);
     else
-        *moved = false;
+        status = look(moved, p, err);
     if (status == 0 && d && p->all->played)
         p->all->played(p->all->context, p->all, d);
     return status;

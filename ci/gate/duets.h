@@ -31,8 +31,10 @@
 // (a mix). It waits aside like an alarm until all have been played, and then gives pairs while it
 // is wanted, there is room for them, and the time lasts.
 //
-// Looks. What is over without an alarm to confirm may be looked at in other regimes, in the process
-// that it was in last and by a few pairs each. What they take is none of the time either.
+// Looks. What is over may be looked at in other regimes, by a few pairs each, when nothing is left
+// to play in the process that it was in last; all in one regime before
+// the next, for a device that must rest or heat for one of them has done so for all. What they take
+// is none of the time either.
 //
 // Units. Each has a child and a thread that talks with it. Who has room takes the next duet, and
 // has no more of them open than its share of what is left, so that all end together. What is to be
@@ -90,6 +92,7 @@ struct duet {
     struct beside looks[REGIMES]; // in other regimes
     size_t look_count;
     uint32_t looked; // a bit of each regime that it was or could not be looked at in
+    bool to_look;    // it is over, and may still be looked at
 
     // The engine's.
     enum duet_place place;
@@ -137,7 +140,7 @@ struct duets {
     // The next regime that one which is over is to be looked at in; false: in no other. NULL: in
     // none.
     bool (*beside)(enum regime *out, void *context, const struct duet *duet);
-    // Told of the seconds that a look took; NULL: nobody is.
+    // Told of each look, and the seconds that it took; NULL: nobody is.
     void (*looked)(void *context, const struct duet *duet, enum regime regime, double seconds);
     // Told whenever one was opened or has played a block; NULL: nobody is.
     void (*played)(void *context, const struct duets *duets, const struct duet *duet);

@@ -374,8 +374,9 @@ static enum duet_wish wish(void *context, const struct duet *d)
 
 static const double look_s_per_kernel = 1, look_part = 0.6, look_first_s = 0.05;
 
-static const enum regime look_order[] = {REGIME_STREAM,      REGIME_ISOLATED, REGIME_DIRTY,
-                                         REGIME_ACTIVATIONS, REGIME_WARM,     REGIME_COLD};
+// Those that want a device at rest come first, behind one rest.
+static const enum regime look_order[] = {REGIME_STREAM, REGIME_ISOLATED, REGIME_ACTIVATIONS,
+                                         REGIME_DIRTY,  REGIME_WARM,     REGIME_COLD};
 
 // The gate judges it there itself.
 static bool is_judged_in(const struct task *task, enum regime regime)
@@ -396,8 +397,10 @@ static bool affords(const struct session *s, const struct duet *d, enum regime r
         s->look[regime].count > 0 ? pace_expect(&s->look[regime], 1) : look_first_s;
     size_t left = 0;
     for (size_t i = 0; i < s->duets->count; i++) {
-        const struct place *other = s->duets->items[i].owner;
-        left += !other->self && s->duets->items[i].place != DUET_OVER;
+        const struct duet *other = &s->duets->items[i];
+        const struct place *there = other->owner;
+        left += !there->self && !(other->looked & 1u << regime) &&
+                (other->place != DUET_OVER || other->to_look);
     }
     return expected_s * (double)left <= s->look_s &&
            place->look_s + expected_s <= look_part * d->wall_s;
@@ -427,6 +430,8 @@ static void has_looked(void *context, const struct duet *d, enum regime regime, 
     pace_add(&s->look[regime], 1, seconds);
     place->look_s += seconds;
     s->look_s -= seconds;
+    place->task->result->head.beside =
+        beside_format(d->looks, d->look_count, &place->task->run->arena);
 }
 
 // Kernels that the session compares.
@@ -469,7 +474,6 @@ static bool fill_result(struct session *s, struct task *task, const struct duet 
             text_copy(base.detail, sizeof(base.detail), base.base_note);
         measuring_fill(&result->base, s->m, task, &base, &d->base_samples);
         measuring_fill(&result->head, s->m, task, &d->outcome, &d->head_samples);
-        result->head.beside = beside_format(d->looks, d->look_count, &task->run->arena);
         return d->judged;
     }
     if (by_base)

@@ -280,6 +280,19 @@ static void what_is_over_is_looked_at_in_its_last_process(void **state)
     assert_non_null(strstr(last, "close turns-1;end;"));
 }
 
+// What a device must do for a regime, rest or heat, it does for all that are looked at there; and
+// no block is played behind it.
+static void looks_come_last_one_regime_after_the_other(void **state)
+{
+#define LOOK(name) "look " name ";pairs " name ";close " name ";"
+    struct played *p = *state;
+    p->duets.beside = stream_and_alone;
+    played_all(p, (const char *const[]){"good-1", "good-2", NULL});
+    assert_non_null(strstr(p->journal, "pairs good-2;close good-2;" LOOK("good-1") LOOK("good-2")
+                                           LOOK("good-1") LOOK("good-2") "end;"));
+    assert_int_equal(played_times(p, "look "), 4);
+}
+
 // The kernel's own verdict stands; what was open beside it goes on in another process.
 static void a_look_that_kills_its_process_costs_no_verdict(void **state)
 {
@@ -329,6 +342,7 @@ int main(void)
         TEST(deadline_ends_with_what_is_there),
         TEST(no_duets_need_no_process),
         TEST(what_is_over_is_looked_at_in_its_last_process),
+        TEST(looks_come_last_one_regime_after_the_other),
         TEST(a_look_that_kills_its_process_costs_no_verdict),
         TEST(looks_move_the_deadline),
     };
