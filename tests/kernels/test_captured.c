@@ -325,7 +325,7 @@ static void a_stream_times_several_launches_and_heats_no_longer_than_it_must(voi
 static void a_stream_begins_on_a_device_that_has_been_at_work(void **state)
 {
     const struct device_ops before = ops;
-    const struct timespec idle = {.tv_nsec = 110000000};
+    const struct timespec idle = {.tv_nsec = 160000000};
     ops.sample = timed_sample;
     ops.settle_ns = 5e6;
     nanosleep(&idle, NULL);
