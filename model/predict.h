@@ -24,6 +24,7 @@ struct model {
     const char *why;     // one line: what it knows that others do not
     // A model that does not know an epilogue, a layout or block scales says so (parts/claims.h).
     struct prediction (*predict)(const struct predict_input *input);
+    bool knows_regimes; // its times are not those of cold launches alone
 };
 
 extern const struct model *const models[];

@@ -39,6 +39,14 @@ struct measured {
 
 // ---- rows of files and of the store in one form, and their shapes in two halves ----
 
+// FP8 with exact sums is another product; with block scales there is no other.
+static void name_problem(struct measured *m)
+{
+    problem_format(m->problem, &m->row.problem);
+    if (m->row.traits.promote_k > 0 && m->row.problem.scales.vector == 0)
+        strcat(m->problem, ":promoted");
+}
+
 static void add_row(struct measured_rows *data, const struct row *row, const char *kernel,
                     double time_ns)
 {
@@ -48,10 +56,7 @@ static void add_row(struct measured_rows *data, const struct row *row, const cha
     }
     struct measured *m = &data->rows[data->count];
     *m = (struct measured){.row = *row, .time_ns = time_ns};
-    problem_format(m->problem, &row->problem);
-    // FP8 with exact sums is another product; with block scales there is no other.
-    if (row->traits.promote_k > 0 && row->problem.scales.vector == 0)
-        strcat(m->problem, ":promoted");
+    name_problem(m);
     m->library = row->traits.tile_m <= 0;
     text_copy(m->kernel, sizeof(m->kernel), kernel);
     const struct gpu *gpu = row->input.gpu;
@@ -733,6 +738,8 @@ static struct timing choose_timing(double *least, double *cold, const struct mea
         }
     }
     time_as(data, &best);
+    for (size_t i = 0; i < data->count; i++)
+        name_problem(&data->rows[i]);
     return best;
 }
 

@@ -418,7 +418,8 @@ static int check(void *arguments, struct error *err)
         a->tiles = sides_usual_tiles;
     if (a->sweep && !a->clusters.count)
         a->clusters = sides_usual_clusters;
-    if (!a->defaults.regime_stated && !a->defaults.input.warm)
+    const struct model *model = model_find(a->model);
+    if (model && model->knows_regimes && !a->defaults.regime_stated && !a->defaults.input.warm)
         a->defaults.problem.regime = regime_usual("cuda"); // a gate's, where none is named
     if (a->type && !a->csv)
         return error_set(err, "--dtype is for the problems of --csv; others name their own");
@@ -666,7 +667,8 @@ const struct command command_predict = {
         "other "
         "columns are passed through. Adds the columns regime (that of a gate, stream, where "
         "neither "
-        "a row nor --regime nor --warm says how launches meet the device), predicted_us, band and "
+        "a row nor --regime nor --warm says how launches meet the device; cold of models that know "
+        "no other), predicted_us, band and "
         "band_95 (what 68 and 95 of 100 of log(measured / predicted) lie within, where the model "
         "knows it) and bound, and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "

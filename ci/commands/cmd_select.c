@@ -87,14 +87,16 @@ static int check(void *arguments, struct error *err)
 }
 
 // A problem that says its own regime keeps it; where nothing does, it is what a gate measures on
-// such a device.
-static int read_problem(struct problem *out, const struct arguments *a, const char *text,
-                        struct error *err)
+// such a device. model: NULL where the device itself is asked; one that does not tell regimes apart
+// has cold launches in mind.
+static int read_problem(struct problem *out, const struct arguments *a, const struct model *model,
+                        const char *text, struct error *err)
 {
+    const bool is_told = a->regime_stated, is_cold = a->warm || (model && !model->knows_regimes);
     if (problem_parse(out, text, err))
         return -1;
     if (!out->regime_named)
-        out->regime = a->regime_stated ? a->regime : a->warm ? REGIME_COLD : regime_usual(a->kind);
+        out->regime = is_told ? a->regime : is_cold ? REGIME_COLD : regime_usual(a->kind);
     return 0;
 }
 
@@ -165,7 +167,7 @@ static int choose(struct answer *answer, const struct arguments *a, const struct
 {
     struct problem p;
     size_t count;
-    if (read_problem(&p, a, text, err))
+    if (read_problem(&p, a, model, text, err))
         return -1;
     const struct predict_input in = {
         .gpu = gpu, .problem = &p, .clock_hz = a->clock_hz, .warm = a->warm};
@@ -244,7 +246,7 @@ static int try_kernel(struct answer *answer, const struct arguments *a, struct l
     struct bench_handle handle;
     struct problem problem;
     bool able = false;
-    if (read_problem(&problem, a, text, err) ||
+    if (read_problem(&problem, a, NULL, text, err) ||
         bench_supports(&outcome, &able, bench->bench, bench->library, kernel, &problem, err))
         return -1;
     const struct bench_series series = {

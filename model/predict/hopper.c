@@ -1229,4 +1229,5 @@ const struct model model_hopper = {
     .version = "13",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
+    .knows_regimes = true,
 };

@@ -69,4 +69,5 @@ const struct model model_sol = {
     .version = "2",
     .why = "the roofline: peak rates, each byte once; a floor, not an estimate",
     .predict = predict,
+    .knows_regimes = true,
 };

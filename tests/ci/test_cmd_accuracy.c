@@ -142,6 +142,10 @@ static void a_regime_that_is_not_told_is_chosen_aloud(void **state)
     assert_non_null(strstr(text, "a choice made on these very times"));
     free(text);
     assert_int_equal(
+        RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--model", "hopper", "--worst", "1"), 0);
+    assert_non_null(strstr(text, "x4096x1024:bf16-bf16:tn:dirty\n")); // the rows say it too
+    free(text);
+    assert_int_equal(
         RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--regime", "stream", "--launch", "no"), 0);
     assert_null(strstr(text, "fits"));
     free(text);

@@ -60,7 +60,7 @@ static void csv_in_gives_csv_out_with_five_more_columns(void **state)
         assert_true(close_to(table_number(&out, row, "predicted_us"),
                              table_number(&in, row, "runtime_us_l2hit_0"), 1e-12));
         assert_true(table_has(&out, row, "bound"));
-        assert_string_equal(table_text(&out, row, "regime"), "stream"); // nobody says another
+        assert_string_equal(table_text(&out, row, "regime"), "cold"); // it knows no other
     }
     csv_free(&in);
     csv_free(&out);
@@ -305,7 +305,7 @@ static void an_infeasible_row_says_why_and_has_no_time(void **state)
         temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
     char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file), *text;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
-    assert_non_null(strstr(text, "64,64,64,fp16,4096,64,stream,,,,infeasible: "));
+    assert_non_null(strstr(text, "64,64,64,fp16,4096,64,cold,,,,infeasible: "));
     free(text);
     free(line);
     unlink(file);
