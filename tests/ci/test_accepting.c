@@ -91,7 +91,7 @@ static void write_policy(const char *more)
 {
     char *rest =
         xprintf("\tmargin = 4%%\n[gate]\n\tseconds = 60\n\tself-test = 1\n\tprocesses = 2\n"
-                "\tmax-pairs = 400\n%s[measure]\n\tsamples = 6\n\ttimeout = 3\n",
+                "\tmax-pairs = 400\n%s[measure]\n\tsamples = 6\n\ttimeout = 20\n",
                 more);
     helper_repo_policy(policy_path, "\tproblem = 96x64x128:fp32\n", rest);
     free(rest);

@@ -3,6 +3,7 @@
 // plumb study with the real bench on the host: kernels that differ by a factor are found, kernels
 // compared with themselves are not, and the table of the gates is whole.
 // Label: measured
+// Label: alone
 // Label: unsanitized
 #include "tests/helpers/helper_loop.h"
 #include "tests/helpers/helper_plumb.h"

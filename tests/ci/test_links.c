@@ -3,6 +3,7 @@
 // A backfill of a real history on the host device, one point per code: links name the commit of
 // each step, though the points are too few for anything else to say so, and stay when more comes.
 // Label: measured
+// Label: alone
 // Label: unsanitized
 #include "baselines/link.h"
 #include "tests/helpers/helper_plumb.h"

@@ -93,7 +93,7 @@ static int tear_down(void **state)
 static void gate_in(const char *store, enum version base, enum version head, const char *more)
 {
     char *rest =
-        xprintf("[gate]\n\tself-test = 0\n%s[measure]\n\tsamples = 4\n\ttimeout = 5\n", more);
+        xprintf("[gate]\n\tself-test = 0\n%s[measure]\n\tsamples = 4\n\ttimeout = 20\n", more);
     helper_repo_policy(policy_path, "\tproblem = 32x32x32:fp32\n", rest);
     free(rest);
     const char *argv[] = {"gate", "--base",    ids[base], "--head", ids[head],
@@ -104,7 +104,7 @@ static void gate_in(const char *store, enum version base, enum version head, con
 static void gate(enum version base, enum version head, const char *problems, const char *more)
 {
     char *rest = xprintf("\tmargin = 50%%\n%s[gate]\n\tself-test = 0\n\tprocesses = 2\n[measure]\n"
-                         "\tsamples = 4\n\ttimeout = 5\n",
+                         "\tsamples = 4\n\ttimeout = 20\n",
                          more);
     helper_repo_policy(policy_path, problems, rest);
     free(rest);
