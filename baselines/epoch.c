@@ -14,7 +14,7 @@
 
 enum { EPOCH_LIMIT = 100000, LINE_LIMIT = 4096 };
 
-enum key {
+enum epoch_key {
     KEY_SERIES,
     KEY_EVENT,
     KEY_COMMIT,
@@ -35,14 +35,14 @@ enum {
     DECISION_KEYS = BOTH_KEYS | 1u << KEY_EVENT | 1u << KEY_STATE
 };
 
-struct parser {
+struct epoch_parser {
     const char *name;
     int line;
     struct arena *arena;
     struct error *err;
     struct epoch epoch;             // the block being read,
     struct epoch_decision decision; // as one or the other
-    unsigned seen;                  // bits by enum key
+    unsigned seen;                  // bits by enum epoch_key
     struct epoch *epochs;
     struct epoch_decision *decisions;
     size_t count, room, decision_count, decision_room;
@@ -132,7 +132,7 @@ static bool is_decision(enum event_state state)
     return state == EVENT_ACCEPTED || state == EVENT_FIXED || state == EVENT_DISMISSED;
 }
 
-static int set_key(struct parser *p, enum key key, const char *value)
+static int set_key(struct epoch_parser *p, enum epoch_key key, const char *value)
 {
     struct epoch *e = &p->epoch;
     switch (key) {
@@ -180,7 +180,7 @@ static int set_key(struct parser *p, enum key key, const char *value)
     }
 }
 
-static int end_block(struct parser *p)
+static int end_block(struct epoch_parser *p)
 {
     const bool decides = p->seen & 1u << KEY_EVENT;
     const unsigned needed = decides ? DECISION_KEYS : EPOCH_KEYS;
@@ -219,7 +219,7 @@ static char *trim(char *text)
     return text + strspn(text, " \t");
 }
 
-static int parse_assignment(struct parser *p, char *text)
+static int parse_assignment(struct epoch_parser *p, char *text)
 {
     char *equals = strchr(text, '=');
     if (!equals)
@@ -237,14 +237,14 @@ static int parse_assignment(struct parser *p, char *text)
                              "%s:%d: an epoch begins with its series, a decision with its event",
                              p->name, p->line);
         p->seen |= 1u << key;
-        return set_key(p, (enum key)key, value);
+        return set_key(p, (enum epoch_key)key, value);
     }
     return error_set(
         p->err, "%s:%d: unknown key %.40s (series, commit, level; event, state; reason, who, when)",
         p->name, p->line, name);
 }
 
-static int parse_line(struct parser *p, const char *at, size_t length)
+static int parse_line(struct epoch_parser *p, const char *at, size_t length)
 {
     char text[LINE_LIMIT];
     if (length && at[length - 1] == '\r')
@@ -267,7 +267,7 @@ static int parse_line(struct parser *p, const char *at, size_t length)
 int epoch_parse(struct epoch_list *out, const char *text, size_t length, const char *name,
                 struct arena *arena, struct error *err)
 {
-    struct parser p = {.name = name, .arena = arena, .err = err};
+    struct epoch_parser p = {.name = name, .arena = arena, .err = err};
     const char *end = text + length;
     int status = 0;
     for (const char *at = text; status == 0 && at < end;) {

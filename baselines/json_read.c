@@ -26,7 +26,7 @@ struct pool {
     size_t used, most; // nodes
 };
 
-struct reader {
+struct json_reader {
     char *begin, *at, *end; // of the copy; a NUL stands at its end
     char *number_end;       // where a number ends once what stands there has been read, or NULL
     const char *wrong;      // what is; NULL: nothing yet
@@ -36,13 +36,13 @@ struct reader {
     bool lenient; // what is wrong with one value costs that value alone
 };
 
-static int wrong(struct reader *r, const char *what)
+static int wrong(struct json_reader *r, const char *what)
 {
     r->wrong = r->wrong ? r->wrong : what;
     return -1;
 }
 
-static struct node *new_node(struct reader *r)
+static struct node *new_node(struct json_reader *r)
 {
     struct pool *pool = &r->pool;
     if (pool->used >= pool->most)
@@ -58,7 +58,7 @@ static struct node *new_node(struct reader *r)
 }
 
 // A number has no byte of its own to end in: it takes the one behind it.
-static void step(struct reader *r)
+static void step(struct json_reader *r)
 {
     r->at++;
     if (r->number_end)
@@ -66,13 +66,13 @@ static void step(struct reader *r)
     r->number_end = NULL;
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct json_reader *r)
 {
     while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')
         step(r);
 }
 
-static bool take(struct reader *r, char c)
+static bool take(struct json_reader *r, char c)
 {
     skip_blanks(r);
     if (*r->at != c)
@@ -112,7 +112,7 @@ static char *put_utf8(char *to, uint32_t c)
 
 // Puts '?' in the place of a character that a string cannot hold, where the file may be read with
 // faults.
-static int spoil(struct reader *r, char **to, const char *what)
+static int spoil(struct json_reader *r, char **to, const char *what)
 {
     if (!r->lenient)
         return wrong(r, what);
@@ -121,7 +121,7 @@ static int spoil(struct reader *r, char **to, const char *what)
 }
 
 // Behind "\u".
-static int read_unicode(struct reader *r, char **to)
+static int read_unicode(struct json_reader *r, char **to)
 {
     uint32_t c, low;
     if (read_hex(&c, r->at))
@@ -142,7 +142,7 @@ static int read_unicode(struct reader *r, char **to)
     return 0;
 }
 
-static int read_escape(struct reader *r, char **to)
+static int read_escape(struct json_reader *r, char **to)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
     const char name = *r->at, *at = name ? strchr(names, name) : NULL;
@@ -156,7 +156,7 @@ static int read_escape(struct reader *r, char **to)
 }
 
 // Unescapes towards the front: what is written is never longer than what was read.
-static int read_string(const char **out, struct reader *r)
+static int read_string(const char **out, struct json_reader *r)
 {
     if (!take(r, '"'))
         return wrong(r, "a string is expected");
@@ -202,7 +202,8 @@ static size_t digits(const char *at)
 
 // Without an exponent it stays as it is written, less the zeros that end its fraction. `text` ends
 // in a NUL while this runs.
-static int settle_number(struct node *out, struct reader *r, char *text, bool real, bool exponent)
+static int settle_number(struct node *out, struct json_reader *r, char *text, bool real,
+                         bool exponent)
 {
     size_t length = strlen(text);
     double value;
@@ -235,7 +236,7 @@ static int settle_number(struct node *out, struct reader *r, char *text, bool re
     return 0;
 }
 
-static int read_number(struct node *out, struct reader *r)
+static int read_number(struct node *out, struct json_reader *r)
 {
     char *from = r->at, *at = from + (*from == '-');
     const size_t whole = digits(at);
@@ -270,7 +271,7 @@ static int read_number(struct node *out, struct reader *r)
 
 // ---- values ----
 
-static bool take_word(struct reader *r, const char *word)
+static bool take_word(struct json_reader *r, const char *word)
 {
     const size_t length = strlen(word);
     if (strncmp(r->at, word, length) != 0)
@@ -280,7 +281,7 @@ static bool take_word(struct reader *r, const char *word)
 }
 
 // NaN and its like, which tools write and JSON has not.
-static bool take_no_number(struct node *out, struct reader *r)
+static bool take_no_number(struct node *out, struct json_reader *r)
 {
     static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity",
                                         "nan", "-nan", "inf",      "-inf"};
@@ -293,7 +294,7 @@ static bool take_no_number(struct node *out, struct reader *r)
     return false;
 }
 
-static int read_scalar(struct node *out, struct reader *r)
+static int read_scalar(struct node *out, struct json_reader *r)
 {
     if (*r->at == '"') {
         out->type = NODE_TEXT;
@@ -330,7 +331,7 @@ static bool spoil_same(struct node *a, struct node *b)
 }
 
 // A name twice in an object.
-static int check_names(struct reader *r, const struct node *object)
+static int check_names(struct json_reader *r, const struct node *object)
 {
     bool twice = false;
     if (object->count < SORTED_FROM) {
@@ -351,17 +352,17 @@ static int check_names(struct reader *r, const struct node *object)
     return twice && !r->lenient ? wrong(r, "a name twice in an object") : 0;
 }
 
-static int read_value(struct node *out, struct reader *r, int depth);
+static int read_value(struct node *out, struct json_reader *r, int depth);
 
 // Whether the elements of that list are asked about: of a member of the outermost object, or of
 // the outermost list.
-static bool is_sieved(const struct reader *r, const struct node *list, int depth)
+static bool is_sieved(const struct json_reader *r, const struct node *list, int depth)
 {
     return r->sieve && (depth == 0 || (depth == 1 && list->name)) && list->type == NODE_ARRAY &&
            (depth == 0 || strcmp(list->name, r->sieve->list) == 0);
 }
 
-static int read_child(struct node ***link, struct node *out, struct reader *r, int depth)
+static int read_child(struct node ***link, struct node *out, struct json_reader *r, int depth)
 {
     const size_t before = r->pool.used;
     struct node *child = new_node(r);
@@ -385,7 +386,7 @@ static int read_child(struct node ***link, struct node *out, struct reader *r, i
     return 0;
 }
 
-static int read_children(struct node *out, struct reader *r, int depth, char last)
+static int read_children(struct node *out, struct json_reader *r, int depth, char last)
 {
     struct node **link = &out->children;
     r->at++;
@@ -401,7 +402,7 @@ static int read_children(struct node *out, struct reader *r, int depth, char las
     return out->type == NODE_OBJECT ? check_names(r, out) : 0;
 }
 
-static int read_value(struct node *out, struct reader *r, int depth)
+static int read_value(struct node *out, struct json_reader *r, int depth)
 {
     if (depth == NODE_DEPTH)
         return wrong(r, "nested more than 32 deep");
@@ -412,7 +413,7 @@ static int read_value(struct node *out, struct reader *r, int depth)
     return read_children(out, r, depth, *r->at == '{' ? '}' : ']');
 }
 
-static int blame(struct reader *r, const char *text, const char *where, bool lines,
+static int blame(struct json_reader *r, const char *text, const char *where, bool lines,
                  struct error *err)
 {
     const size_t at = (size_t)(r->at - r->begin);
@@ -437,13 +438,13 @@ static int parse(const struct node **out, const char *text, size_t length, const
                  bool lines, const struct node_sieve *sieve, struct arena *arena, struct error *err)
 {
     char *copy = arena_strndup(arena, text, length);
-    struct reader r = {.begin = copy,
-                       .at = copy,
-                       .end = copy + length,
-                       .arena = arena,
-                       .sieve = sieve,
-                       .lenient = lines,
-                       .pool.most = nodes_most(length)};
+    struct json_reader r = {.begin = copy,
+                            .at = copy,
+                            .end = copy + length,
+                            .arena = arena,
+                            .sieve = sieve,
+                            .lenient = lines,
+                            .pool.most = nodes_most(length)};
     struct node *node = new_node(&r);
     int status = read_value(node, &r, 0);
     skip_blanks(&r);

@@ -14,24 +14,24 @@ enum encoding { ENCODE_CONSTANT, ENCODE_DIFFERENCES, ENCODE_RAW };
 
 static const double powers[PACK_DECIMALS + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 
-struct writer {
+struct pack_writer {
     unsigned char *bytes;
     size_t used;
 };
 
-static void put_byte(struct writer *w, unsigned value)
+static void put_byte(struct pack_writer *w, unsigned value)
 {
     w->bytes[w->used++] = (unsigned char)value;
 }
 
-static void put_unsigned(struct writer *w, uint64_t value)
+static void put_unsigned(struct pack_writer *w, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)
         put_byte(w, (unsigned)(value & 0x7f) | 0x80);
     put_byte(w, (unsigned)value);
 }
 
-static void put_signed(struct writer *w, int64_t value)
+static void put_signed(struct pack_writer *w, int64_t value)
 {
     put_unsigned(w, ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0));
 }
@@ -45,7 +45,7 @@ static bool all_equal(const int64_t *values, size_t count)
     return true;
 }
 
-static void put_values(struct writer *w, const int64_t *values, size_t count)
+static void put_values(struct pack_writer *w, const int64_t *values, size_t count)
 {
     int64_t before = 0;
     size_t written = count && all_equal(values, count) ? 1 : count;
@@ -80,7 +80,7 @@ static bool all_decimal(int64_t *out, const double *values, size_t count, int de
     return true;
 }
 
-static void put_raw(struct writer *w, double value)
+static void put_raw(struct pack_writer *w, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
@@ -88,7 +88,7 @@ static void put_raw(struct writer *w, double value)
         put_byte(w, (unsigned)(bits >> shift) & 0xff);
 }
 
-static void put_reals(struct writer *w, const double *values, int64_t *scratch, size_t count)
+static void put_reals(struct pack_writer *w, const double *values, int64_t *scratch, size_t count)
 {
     for (int decimals = 0; decimals <= PACK_DECIMALS; decimals++) {
         if (all_decimal(scratch, values, count, decimals)) {
@@ -108,7 +108,7 @@ void pack_samples(unsigned char **out, size_t *size, const struct sample *sample
 {
     assert(count <= PACK_SAMPLES);
     enum { COLUMNS = 12 };
-    struct writer w = {.bytes = xcalloc(COLUMNS * (count * VARINT_BYTES + 2) + 16, 1)};
+    struct pack_writer w = {.bytes = xcalloc(COLUMNS * (count * VARINT_BYTES + 2) + 16, 1)};
     int64_t *integers = xcalloc(count, sizeof(*integers));
     double *reals = xcalloc(count, sizeof(*reals));
     put_byte(&w, PACK_VERSION);
@@ -132,12 +132,12 @@ void pack_samples(unsigned char **out, size_t *size, const struct sample *sample
     *size = w.used;
 }
 
-struct reader {
+struct pack_reader {
     const unsigned char *bytes;
     size_t left;
 };
 
-static bool get_byte(struct reader *r, unsigned *out)
+static bool get_byte(struct pack_reader *r, unsigned *out)
 {
     if (r->left == 0)
         return false;
@@ -146,7 +146,7 @@ static bool get_byte(struct reader *r, unsigned *out)
     return true;
 }
 
-static bool get_unsigned(struct reader *r, uint64_t *out)
+static bool get_unsigned(struct pack_reader *r, uint64_t *out)
 {
     uint64_t value = 0;
     unsigned byte = 0x80;
@@ -159,7 +159,7 @@ static bool get_unsigned(struct reader *r, uint64_t *out)
     return true;
 }
 
-static bool get_signed(struct reader *r, int64_t *out)
+static bool get_signed(struct pack_reader *r, int64_t *out)
 {
     uint64_t value;
     if (!get_unsigned(r, &value))
@@ -168,7 +168,7 @@ static bool get_signed(struct reader *r, int64_t *out)
     return true;
 }
 
-static bool get_values(struct reader *r, int64_t *values, size_t count, unsigned encoding,
+static bool get_values(struct pack_reader *r, int64_t *values, size_t count, unsigned encoding,
                        int64_t low, int64_t high)
 {
     int64_t value = 0, step = 0;
@@ -183,14 +183,15 @@ static bool get_values(struct reader *r, int64_t *values, size_t count, unsigned
     return true;
 }
 
-static bool get_integers(struct reader *r, int64_t *values, size_t count, int64_t low, int64_t high)
+static bool get_integers(struct pack_reader *r, int64_t *values, size_t count, int64_t low,
+                         int64_t high)
 {
     unsigned encoding;
     return get_byte(r, &encoding) && encoding <= ENCODE_DIFFERENCES &&
            get_values(r, values, count, encoding, low, high);
 }
 
-static bool get_raw(struct reader *r, double *values, size_t count)
+static bool get_raw(struct pack_reader *r, double *values, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t bits = 0;
@@ -205,7 +206,7 @@ static bool get_raw(struct reader *r, double *values, size_t count)
     return true;
 }
 
-static bool get_reals(struct reader *r, double *values, int64_t *scratch, size_t count)
+static bool get_reals(struct pack_reader *r, double *values, int64_t *scratch, size_t count)
 {
     unsigned encoding, decimals;
     if (!get_byte(r, &encoding) || !get_byte(r, &decimals) || encoding > ENCODE_RAW ||
@@ -221,8 +222,8 @@ static bool get_reals(struct reader *r, double *values, int64_t *scratch, size_t
     return true;
 }
 
-static bool get_columns(struct reader *r, struct sample *samples, int64_t *integers, double *reals,
-                        size_t count)
+static bool get_columns(struct pack_reader *r, struct sample *samples, int64_t *integers,
+                        double *reals, size_t count)
 {
     if (!get_reals(r, reals, integers, count))
         return false;
@@ -245,7 +246,7 @@ static bool get_columns(struct reader *r, struct sample *samples, int64_t *integ
 int unpack_samples(struct sample **out, size_t *count, const void *bytes, size_t size,
                    struct arena *arena, struct error *err)
 {
-    struct reader r = {bytes, size};
+    struct pack_reader r = {bytes, size};
     unsigned version;
     uint64_t samples;
     if (!get_byte(&r, &version) || version != PACK_VERSION)

@@ -67,13 +67,13 @@ enum rule {
     A_FIELD     // within the range of its field
 };
 
-struct column {
+struct ranged_column {
     const char *table, *name;
     enum rule rule;
     const struct stored_field *field;
 };
 
-static const struct column columns[] = {
+static const struct ranged_column columns[] = {
     {"commits", "commit_id", A_WORD, NULL},
     {"commits", "tree_id", A_WORD, NULL},
     {"commits", "parent_id", A_WORD, NULL},
@@ -142,7 +142,7 @@ static bool text_fits(enum rule rule, const char *text, size_t bytes)
     }
 }
 
-static bool fits(sqlite3_stmt *row, const struct column *column)
+static bool fits(sqlite3_stmt *row, const struct ranged_column *column)
 {
     const double real = sqlite3_column_double(row, 0);
     const int64_t whole = sqlite3_column_int64(row, 0);
@@ -165,7 +165,7 @@ static bool fits(sqlite3_stmt *row, const struct column *column)
     }
 }
 
-static int check_column(struct store *store, const char *schema, const struct column *column,
+static int check_column(struct store *store, const char *schema, const struct ranged_column *column,
                         struct error *err)
 {
     char *sql = xprintf("SELECT %s FROM %s.%s WHERE %s IS NOT NULL", column->name, schema,
@@ -193,7 +193,7 @@ static int check_fields(struct store *store, const char *schema, const struct st
 {
     for (size_t i = 0; i < fields->count; i++) {
         const struct stored_field *f = &fields->items[i];
-        const struct column column = {fields->table, f->column, A_FIELD, f};
+        const struct ranged_column column = {fields->table, f->column, A_FIELD, f};
         const bool bounded = isfinite(f->range.low) || isfinite(f->range.high);
         if (bounded && check_column(store, schema, &column, err))
             return -1;

@@ -92,16 +92,16 @@ int store_list_devices(struct device_entry **out, size_t *count, struct store *s
 
 enum { NAMES = 64 }; // beyond, a name is fetched again
 
-struct name {
+struct point_name {
     enum statement table;
     int64_t key;
     const char *text;
 };
 
-struct reading {
+struct points_reading {
     struct store *store;
     struct arena *arena;
-    struct name names[NAMES];
+    struct point_name names[NAMES];
     size_t name_count;
     struct stored_point *points;
     size_t used, room;
@@ -113,7 +113,7 @@ struct predicted {
     enum bound bound;
 };
 
-static int name_of(const char **out, struct reading *r, enum statement table, int64_t key,
+static int name_of(const char **out, struct points_reading *r, enum statement table, int64_t key,
                    struct error *err)
 {
     *out = "";
@@ -131,11 +131,12 @@ static int name_of(const char **out, struct reading *r, enum statement table, in
         return status < 0 ? -1 : store_damaged(r->store, "a name is missing", err);
     *out = row_text(row, 0, r->arena);
     sqlite3_reset(row);
-    r->names[r->name_count < NAMES ? r->name_count++ : NAMES - 1] = (struct name){table, key, *out};
+    r->names[r->name_count < NAMES ? r->name_count++ : NAMES - 1] =
+        (struct point_name){table, key, *out};
     return 0;
 }
 
-static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
+static int read_point(struct points_reading *r, sqlite3_stmt *row, struct error *err)
 {
     r->points = xgrow(r->points, r->used, &r->room, sizeof(*r->points));
     struct stored_point *p = &r->points[r->used];
@@ -199,8 +200,8 @@ static int newest_first(const void *left, const void *right)
 }
 
 // Points that were read without bounds, as `query` wants them.
-static void place_points(struct reading *r, const struct point_place *places, size_t place_count,
-                         const struct history_query *query)
+static void place_points(struct points_reading *r, const struct point_place *places,
+                         size_t place_count, const struct history_query *query)
 {
     const int64_t from_s = query->from_s ? query->from_s : INT64_MIN;
     size_t kept = 0;
@@ -232,7 +233,7 @@ static void place_points(struct reading *r, const struct point_place *places, si
 }
 
 // Newest first, so that LIMIT keeps the newest; or oldest first.
-static int read_points(struct reading *r, int64_t series, const struct history_query *query,
+static int read_points(struct points_reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
 {
     int status;
@@ -260,7 +261,7 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
 
 // Points that count elsewhere are few, and the newest points are asked for often. So some more
 // points are read than were asked for.
-static int read_placed(struct reading *r, int64_t series, const struct history_query *query,
+static int read_placed(struct points_reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
 {
     size_t count;
@@ -287,7 +288,7 @@ static enum bound bound_of(sqlite3_stmt *row, int column)
     return BOUND_UNKNOWN;
 }
 
-static int64_t first_run(const struct reading *r)
+static int64_t first_run(const struct points_reading *r)
 {
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < r->used; i++)
@@ -296,7 +297,7 @@ static int64_t first_run(const struct reading *r)
 }
 
 // Of each run the newest prediction, by ascending run.
-static int read_predictions(struct predicted **out, size_t *count, struct reading *r,
+static int read_predictions(struct predicted **out, size_t *count, struct points_reading *r,
                             int64_t series, struct error *err)
 {
     struct predicted *all = NULL;
@@ -323,7 +324,8 @@ static int by_run(const void *left, const void *right)
     return a->run < b->run ? -1 : a->run > b->run;
 }
 
-static int join(struct reading *r, const struct predicted *all, size_t count, struct error *err)
+static int join(struct points_reading *r, const struct predicted *all, size_t count,
+                struct error *err)
 {
     for (size_t i = 0; count && i < r->used; i++) {
         struct stored_point *p = &r->points[i];
@@ -340,7 +342,7 @@ static int join(struct reading *r, const struct predicted *all, size_t count, st
 }
 
 // Points are read newest first, unless the oldest were asked for.
-static const struct stored_point *newest_of(const struct reading *r,
+static const struct stored_point *newest_of(const struct points_reading *r,
                                             const struct history_query *query)
 {
     return &r->points[query->oldest ? r->used - 1 : 0];
@@ -349,7 +351,7 @@ static const struct stored_point *newest_of(const struct reading *r,
 int store_points(struct stored_points *out, struct store *store, const struct series *series,
                  const struct history_query *query, struct arena *arena, struct error *err)
 {
-    struct reading r = {.store = store, .arena = arena};
+    struct points_reading r = {.store = store, .arena = arena};
     struct predicted *predicted = NULL;
     const char *newest = "";
     size_t count = 0;

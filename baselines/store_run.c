@@ -370,7 +370,7 @@ int store_begin_run(struct store *store, struct run *run, struct error *err)
 }
 
 // The keys that the rows of one result share.
-struct place {
+struct row_place {
     int64_t run, series, kernel;
     const char *driver; // of the device, in this run
     bool plain, reused;
@@ -378,7 +378,8 @@ struct place {
     int64_t commit[2], commit_s[2], code[2]; // by enum sample_role
 };
 
-static int find_sides(struct place *place, struct store *store, int64_t run_id, struct error *err)
+static int find_sides(struct row_place *place, struct store *store, int64_t run_id,
+                      struct error *err)
 {
     sqlite3_stmt *row = statement_bind(store, SQL_RUN_SIDES, CELLS(INT(run_id)));
     int status = statement_step(store, row, err);
@@ -408,7 +409,7 @@ static int check_device(struct store *store, const struct run *run, const char *
                              store->path, (long long)run->id, uuid);
 }
 
-static int find_place(struct place *place, struct store *store, const struct run *run,
+static int find_place(struct row_place *place, struct store *store, const struct run *run,
                       const struct result *result, struct error *err)
 {
     const struct series series = {result->kernel, &result->problem,
@@ -457,7 +458,7 @@ static int add_samples(struct store *store, int64_t key, const struct measuremen
     return status;
 }
 
-static int add_measurement(int64_t *key, struct store *store, const struct place *place,
+static int add_measurement(int64_t *key, struct store *store, const struct row_place *place,
                            enum sample_role role, const struct measurement *m, struct error *err)
 {
     double time_ns = m->state == MEASURED_OK ? measurement_time_ns(m) : 0;
@@ -484,7 +485,7 @@ static int add_measurement(int64_t *key, struct store *store, const struct place
 }
 
 // The measurement of one side: another run's if it is reused and stored, a new row, or none (0).
-static int place_measurement(int64_t *key, struct store *store, struct place *place,
+static int place_measurement(int64_t *key, struct store *store, struct row_place *place,
                              enum sample_role role, const struct measurement *m,
                              const struct result *result, struct error *err)
 {
@@ -504,7 +505,7 @@ static int place_measurement(int64_t *key, struct store *store, struct place *pl
     return add_measurement(key, store, place, role, m, err);
 }
 
-static int save_facts(struct store *store, struct place *place, const struct result *result,
+static int save_facts(struct store *store, struct row_place *place, const struct result *result,
                       struct error *err)
 {
     int64_t there, base, head;
@@ -545,7 +546,7 @@ static int model_key(int64_t *key, struct store *store, const char *name, const 
 
 // Most results of most runs reuse an earlier measurement. Its prediction was stored when it was
 // measured, and is stored again only where the model has changed since.
-static int save_prediction(struct store *store, struct place *place, const struct prediction *p,
+static int save_prediction(struct store *store, struct row_place *place, const struct prediction *p,
                            struct error *err)
 {
     int64_t model, known = 0;
@@ -567,7 +568,7 @@ static int save_prediction(struct store *store, struct place *place, const struc
     return status;
 }
 
-static int save_verdict(struct store *store, const struct place *place, const struct verdict *v,
+static int save_verdict(struct store *store, const struct row_place *place, const struct verdict *v,
                         struct error *err)
 {
     int64_t model;
@@ -585,7 +586,7 @@ static int save_verdict(struct store *store, const struct place *place, const st
 
 // Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date. A
 // result that names what was there before adds nothing to the past of a series.
-static int mark(struct store *store, const struct place *place, const struct result *result,
+static int mark(struct store *store, const struct row_place *place, const struct result *result,
                 struct error *err)
 {
     const bool nothing = place->reused && !place->added && !result->control;
@@ -600,7 +601,7 @@ static int mark(struct store *store, const struct place *place, const struct res
 static int save_result(struct store *store, const struct run *run, const struct result *result,
                        struct error *err)
 {
-    struct place place = {0};
+    struct row_place place = {0};
     if (find_place(&place, store, run, result, err) || save_facts(store, &place, result, err) ||
         save_prediction(store, &place, &result->prediction, err) ||
         mark(store, &place, result, err))

@@ -114,7 +114,7 @@ const struct command_option *command_option(const struct command *command, size_
 enum { OPTIONS_MOST = 40, FIRST_KEY = 1000 };
 
 // One command line on its way into the command's arguments.
-struct call {
+struct invocation {
     const struct command *command;
     const struct command_option *options[OPTIONS_MOST]; // all it takes
     struct argp_option table[OPTIONS_MOST + 1];         // the same for argp; ends with zeros
@@ -123,7 +123,7 @@ struct call {
     void *arguments;
 };
 
-static void add_option(struct call *call, const struct command_option *o, int group)
+static void add_option(struct invocation *call, const struct command_option *o, int group)
 {
     assert(call->count < OPTIONS_MOST);
     for (size_t i = 0; i < call->count; i++) { // argp would take the first of two silently
@@ -196,7 +196,7 @@ static void take(void *arguments, const struct command_option *o, const char *te
     }
 }
 
-static error_t add_word(struct call *call, char *word, struct argp_state *state)
+static error_t add_word(struct invocation *call, char *word, struct argp_state *state)
 {
     struct words *words = &((struct options *)call->arguments)->words;
     if (words->count >= call->command->words_most)
@@ -218,7 +218,7 @@ static bool is_among(const char *names, const char *name)
 }
 
 // An option that does nothing would be taken for one that does.
-static void refuse_unused(const struct call *call, struct argp_state *state)
+static void refuse_unused(const struct invocation *call, struct argp_state *state)
 {
     for (const struct option_use *use = call->command->uses; use && use->options; use++) {
         for (size_t i = 0; i < call->count && !use->acts(call->arguments); i++) {
@@ -230,7 +230,7 @@ static void refuse_unused(const struct call *call, struct argp_state *state)
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    struct call *call = state->input;
+    struct invocation *call = state->input;
     const struct command *command = call->command;
     struct error err;
     if (key == ARGP_KEY_ARG)
@@ -264,7 +264,7 @@ char *command_doc(const struct command *command)
 // ---- options that there are not: getopt would say it in two lines, and not what was meant
 
 // The one of this name, or that begins like this; `several`: more than one does.
-static const struct command_option *option_of(bool *several, const struct call *call,
+static const struct command_option *option_of(bool *several, const struct invocation *call,
                                               const char *name, size_t length)
 {
     const struct command_option *found = NULL;
@@ -289,7 +289,8 @@ static bool is_help(const char *name, size_t length)
 }
 
 // Returns how many words of the command line it takes.
-static int check_long(const struct call *call, const struct argp_state *state, char *const *rest)
+static int check_long(const struct invocation *call, const struct argp_state *state,
+                      char *const *rest)
 {
     const char *name = rest[0] + 2;
     const size_t length = strcspn(name, "=");
@@ -316,7 +317,8 @@ static int check_long(const struct call *call, const struct argp_state *state, c
     return o->value && !name[length] ? 2 : 1;
 }
 
-static int check_letters(const struct call *call, const struct argp_state *state, char *const *rest)
+static int check_letters(const struct invocation *call, const struct argp_state *state,
+                         char *const *rest)
 {
     for (const char *c = rest[0] + 1; *c; c++) {
         const struct command_option *o = NULL;
@@ -332,7 +334,7 @@ static int check_letters(const struct call *call, const struct argp_state *state
     return 1;
 }
 
-static void check_options(const struct call *call, int argc, char *const *argv)
+static void check_options(const struct invocation *call, int argc, char *const *argv)
 {
     const struct argp_state state = {.name = argv[0]};
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0;) {
@@ -344,7 +346,7 @@ static void check_options(const struct call *call, int argc, char *const *argv)
 }
 
 // Ends the program for --help and for what is no right usage.
-static void parse_arguments(struct call *call, int argc, char **argv)
+static void parse_arguments(struct invocation *call, int argc, char **argv)
 {
     const struct command *command = call->command;
     const struct command_option *o;
@@ -366,7 +368,7 @@ static void parse_arguments(struct call *call, int argc, char **argv)
 
 int command_call(const struct command *command, int argc, char **argv)
 {
-    struct call call = {.command = command, .arguments = xcalloc(1, command->size)};
+    struct invocation call = {.command = command, .arguments = xcalloc(1, command->size)};
     struct options *options = call.arguments;
     struct context context = {.options = options};
     enum conclusion conclusion = CONCLUDE_OK;

@@ -15,7 +15,7 @@
 enum { TEXT_MAX = 1 << 20 };
 
 // Reads bytes one by one; '\r' before '\n' is no byte of its own. Ends with EOF (-1).
-struct parser {
+struct config_parser {
     const char *at, *end;
     uint32_t line;
     struct config config;
@@ -25,12 +25,12 @@ struct parser {
     struct error *err;
 };
 
-static int refuse(const struct parser *p, const char *what)
+static int refuse(const struct config_parser *p, const char *what)
 {
     return error_set(p->err, "%s:%u: %s", p->config.label, p->line, what);
 }
 
-static int peek(const struct parser *p)
+static int peek(const struct config_parser *p)
 {
     if (p->at == p->end)
         return EOF;
@@ -39,7 +39,7 @@ static int peek(const struct parser *p)
     return (unsigned char)*p->at;
 }
 
-static int next(struct parser *p)
+static int next(struct config_parser *p)
 {
     int c = peek(p);
     if (c == EOF)
@@ -55,13 +55,13 @@ static bool is_blank(int c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
 }
 
-static void skip_blanks(struct parser *p)
+static void skip_blanks(struct config_parser *p)
 {
     while (is_blank(peek(p)))
         next(p);
 }
 
-static void skip_line(struct parser *p)
+static void skip_line(struct config_parser *p)
 {
     for (int c = next(p); c != '\n' && c != EOF; c = next(p))
         ;
@@ -72,7 +72,7 @@ static bool is_name(int c)
     return c < 128 && (isalnum(c) || c == '-');
 }
 
-static void add_entry(struct parser *p, const char *key, const char *value, uint32_t line)
+static void add_entry(struct config_parser *p, const char *key, const char *value, uint32_t line)
 {
     p->config.entries =
         xgrow(p->config.entries, p->config.count, &p->capacity, sizeof(*p->config.entries));
@@ -86,7 +86,7 @@ static void add_entry(struct parser *p, const char *key, const char *value, uint
 }
 
 // "sub" with \" and \\ in it, after its opening quote.
-static int read_subsection(struct parser *p)
+static int read_subsection(struct config_parser *p)
 {
     size_t used = 0;
     for (int c = next(p); c != '"'; c = next(p)) {
@@ -102,7 +102,7 @@ static int read_subsection(struct parser *p)
 }
 
 // After '['.
-static int read_section(struct parser *p)
+static int read_section(struct config_parser *p)
 {
     size_t used = 0;
     uint32_t line = p->line;
@@ -134,7 +134,7 @@ static int read_section(struct parser *p)
     return 0;
 }
 
-static int read_escape(struct parser *p, size_t *used)
+static int read_escape(struct config_parser *p, size_t *used)
 {
     static const char from[] = "nt\"\\b", to[] = "\n\t\"\\\b";
     int c = next(p);
@@ -148,7 +148,7 @@ static int read_escape(struct parser *p, size_t *used)
 }
 
 // After '=': up to the line's end or a comment, without blanks around it unless they are quoted.
-static int read_value(struct parser *p, const char **out)
+static int read_value(struct config_parser *p, const char **out)
 {
     size_t used = 0, kept = 0; // `kept` bytes stay: those up to the last that is not a blank
     bool quoted = false;
@@ -180,7 +180,7 @@ static int read_value(struct parser *p, const char **out)
     return 0;
 }
 
-static int read_entry(struct parser *p)
+static int read_entry(struct config_parser *p)
 {
     size_t used = 0;
     uint32_t line = p->line;
@@ -204,7 +204,7 @@ static int read_entry(struct parser *p)
     return 0;
 }
 
-static int parse(struct parser *p)
+static int parse(struct config_parser *p)
 {
     for (int c = peek(p); c != EOF; c = peek(p)) {
         int result = 0;
@@ -248,7 +248,7 @@ int config_parse(struct config *out, const char *text, size_t size, const char *
         text += 3;
         size -= 3;
     }
-    struct parser parser = {.at = text, .end = text + size, .line = 1, .err = err};
+    struct config_parser parser = {.at = text, .end = text + size, .line = 1, .err = err};
     parser.buffer = xcalloc(size + 1, 1);
     parser.config.label = arena_strdup(&parser.config.arena, label);
     int result = parse(&parser);

@@ -64,7 +64,7 @@ void csv_end(struct csv_line *line, const char *end)
 
 // ---- read ----
 
-struct reader {
+struct csv_reader {
     const char *at, *end;
     const char *name;
     size_t line;
@@ -92,12 +92,12 @@ static void put_text(struct fields *f, const char *text, size_t length)
     f->length += length;
 }
 
-static bool at_line_end(const struct reader *r)
+static bool at_line_end(const struct csv_reader *r)
 {
     return r->at == r->end || *r->at == '\n' || *r->at == '\r';
 }
 
-static void skip_line_end(struct reader *r)
+static void skip_line_end(struct csv_reader *r)
 {
     if (r->at == r->end)
         return;
@@ -105,7 +105,7 @@ static void skip_line_end(struct reader *r)
     r->line++;
 }
 
-static int read_quoted(struct reader *r, struct fields *f)
+static int read_quoted(struct csv_reader *r, struct fields *f)
 {
     size_t opened = r->line;
     const char *begin = ++r->at;
@@ -127,7 +127,7 @@ static int read_quoted(struct reader *r, struct fields *f)
     return 0;
 }
 
-static int read_field(struct reader *r, struct fields *f)
+static int read_field(struct csv_reader *r, struct fields *f)
 {
     if (r->at < r->end && *r->at == '"') {
         if (read_quoted(r, f))
@@ -160,7 +160,7 @@ static void end_row(struct fields *f)
         f->items[i] = f->text + f->begins[i];
 }
 
-static int read_row(struct reader *r, struct fields *f)
+static int read_row(struct csv_reader *r, struct fields *f)
 {
     f->count = f->length = 0;
     for (;;) {
@@ -197,7 +197,7 @@ static const char **keep(struct arena *arena, const struct fields *f, const char
     return items;
 }
 
-static void skip_comments(struct reader *r)
+static void skip_comments(struct csv_reader *r)
 {
     while (r->at < r->end && (*r->at == '#' || at_line_end(r))) {
         while (!at_line_end(r))
@@ -224,7 +224,7 @@ static const char *count_in_line(size_t counts[2], const char *at, const char *e
 
 // A tab or a semicolon where the first two lines have as many of them, and the first no comma: then
 // commas further down are decimal ones.
-static char separator_of(const struct reader *r)
+static char separator_of(const struct csv_reader *r)
 {
     static const char *const others[] = {",\t", ",;"};
     for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
@@ -238,7 +238,7 @@ static char separator_of(const struct reader *r)
 }
 
 // Of a line that names columns, which says it alone.
-static char header_separator(const struct reader *r)
+static char header_separator(const struct csv_reader *r)
 {
     static const char *const others[] = {",\t", ",;"};
     for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
@@ -250,7 +250,7 @@ static char header_separator(const struct reader *r)
     return ',';
 }
 
-static int read_header(struct csv *csv, struct reader *r, struct fields *f)
+static int read_header(struct csv *csv, struct csv_reader *r, struct fields *f)
 {
     skip_comments(r);
     if (r->at == r->end)
@@ -278,10 +278,10 @@ static int read_header(struct csv *csv, struct reader *r, struct fields *f)
 }
 
 // Columns named by their number, as many as the first row has.
-static int number_columns(struct csv *csv, struct reader *r, struct fields *f)
+static int number_columns(struct csv *csv, struct csv_reader *r, struct fields *f)
 {
     skip_comments(r);
-    struct reader first = *r;
+    struct csv_reader first = *r;
     if (r->at < r->end && read_row(r, f))
         return -1;
     if (f->count > CSV_COLUMNS)
@@ -296,7 +296,7 @@ static int number_columns(struct csv *csv, struct reader *r, struct fields *f)
 }
 
 // At most so many rows are left: lines that are not empty.
-static size_t rows_left(const struct reader *r)
+static size_t rows_left(const struct csv_reader *r)
 {
     size_t count = 0;
     bool begins = true;
@@ -309,7 +309,7 @@ static size_t rows_left(const struct reader *r)
 }
 
 // A row that has all that is needed of it is filled up with empty fields.
-static int check_length(const struct csv *csv, struct reader *r, struct fields *f, size_t line)
+static int check_length(const struct csv *csv, struct csv_reader *r, struct fields *f, size_t line)
 {
     const char *enough = r->lenience.enough;
     const int last = enough ? csv_column(csv, enough) : -1;
@@ -324,7 +324,7 @@ static int check_length(const struct csv *csv, struct reader *r, struct fields *
                            f->count, csv->columns);
 }
 
-static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
+static int read_rows(struct csv *csv, struct csv_reader *r, struct fields *f)
 {
     struct csv_row *rows = arena_alloc(r->arena, rows_left(r) * sizeof(*rows));
     int failed = 0;
@@ -333,7 +333,7 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
             skip_line_end(r);
             continue;
         }
-        const struct reader begin = *r;
+        const struct csv_reader begin = *r;
         const size_t line = r->line;
         failed = read_row(r, f) || check_length(csv, r, f, line) ? -1 : 0;
         if (failed && r->lenience.leave && r->lenience.leave(r->lenience.context, r->err) == 0) {
@@ -363,7 +363,7 @@ static int check_text(const char *text, size_t length, const char *name, struct 
 }
 
 static int parse(struct csv *out, const char *text, size_t length, bool header,
-                 struct reader reader)
+                 struct csv_reader reader)
 {
     const char *name = reader.name;
     struct error *err = reader.err;
@@ -398,20 +398,20 @@ static int parse(struct csv *out, const char *text, size_t length, bool header,
 
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name, struct error *err)
 {
-    return parse(out, text, length, true, (struct reader){.name = name, .err = err});
+    return parse(out, text, length, true, (struct csv_reader){.name = name, .err = err});
 }
 
 int csv_parse_leaving(struct csv *out, const char *text, size_t length, const char *name,
                       const struct csv_lenience *lenience, struct error *err)
 {
     return parse(out, text, length, true,
-                 (struct reader){.name = name, .err = err, .lenience = *lenience});
+                 (struct csv_reader){.name = name, .err = err, .lenience = *lenience});
 }
 
 int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,
                    struct error *err)
 {
-    return parse(out, text, length, false, (struct reader){.name = name, .err = err});
+    return parse(out, text, length, false, (struct csv_reader){.name = name, .err = err});
 }
 
 void csv_free(struct csv *csv)

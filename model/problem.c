@@ -319,14 +319,14 @@ double problem_bytes(const struct problem *p)
 
 // ---- its text, written ----
 
-struct writer {
+struct problem_writer {
     char *out;
     size_t used;
 };
 
-static void put(struct writer *w, const char *format, ...) PRINTF_LIKE(2, 3);
+static void put(struct problem_writer *w, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static void put(struct writer *w, const char *format, ...)
+static void put(struct problem_writer *w, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -335,7 +335,7 @@ static void put(struct writer *w, const char *format, ...)
 }
 
 // The fewest digits that read back to the same number.
-static void put_factor(struct writer *w, const char *name, float value)
+static void put_factor(struct problem_writer *w, const char *name, float value)
 {
     char text[32];
     for (int digits = 1; digits <= 9; digits++) {
@@ -347,7 +347,7 @@ static void put_factor(struct writer *w, const char *name, float value)
         put(w, ":%s=%s", name, text);
 }
 
-static void put_scales(struct writer *w, const struct block_scales *s)
+static void put_scales(struct problem_writer *w, const struct block_scales *s)
 {
     put(w, ":%s/", dtype_name(s->type));
     if (s->rows_a == 1 && s->rows_b == 1)
@@ -358,7 +358,7 @@ static void put_scales(struct writer *w, const struct block_scales *s)
         put(w, "/%s", scale_layout_name(s->layout));
 }
 
-static void put_groups(struct writer *w, const struct groups *groups)
+static void put_groups(struct problem_writer *w, const struct groups *groups)
 {
     if (groups->kind == GROUPS_MASKED)
         put(w, ":masked%d/%d", groups->count, groups->mean);
@@ -370,7 +370,7 @@ static void put_groups(struct writer *w, const struct groups *groups)
         put(w, "/%d", groups->spread);
 }
 
-static void put_options(struct writer *w, const struct problem *p)
+static void put_options(struct problem_writer *w, const struct problem *p)
 {
     const int64_t pitches[] = {p->lda, p->ldb, p->ldc};
     put(w, ":%s", layout_name(p->layout));
@@ -392,7 +392,7 @@ static void put_options(struct writer *w, const struct problem *p)
 
 void problem_format(char out[PROBLEM_TEXT], const struct problem *p)
 {
-    struct writer w = {out, 0};
+    struct problem_writer w = {out, 0};
     for (int32_t i = 0; i < p->number_count; i++)
         put(&w, "%s%s=%" PRId64, i ? "," : "", p->numbers[i].name, p->numbers[i].value);
     if (!p->number_count)

@@ -19,7 +19,7 @@ static bool worth_a_line(const struct view *view)
 }
 
 // Views come worst first, so the first of a kernel and verdict is its worst.
-size_t changes_find(struct change *out, const struct view *views, size_t count)
+size_t changes_find(struct kernel_verdict *out, const struct view *views, size_t count)
 {
     size_t lines = 0;
     for (size_t i = 0; i < count; i++) {
@@ -30,13 +30,13 @@ size_t changes_find(struct change *out, const struct view *views, size_t count)
                               out[at].worst->result->verdict.kind != views[i].result->verdict.kind))
             at++;
         if (at == lines)
-            out[lines++] = (struct change){&views[i], 0};
+            out[lines++] = (struct kernel_verdict){&views[i], 0};
         out[at].series++;
     }
     return lines;
 }
 
-static void put_change(struct buffer *out, const struct change *line)
+static void put_change(struct buffer *out, const struct kernel_verdict *line)
 {
     const struct view *view = line->worst;
     const struct result *r = view->result;
@@ -65,7 +65,7 @@ static void put_change(struct buffer *out, const struct change *line)
     buffer_puts(out, " |\n");
 }
 
-void changes_table(struct buffer *out, const struct change *lines, size_t count)
+void changes_table(struct buffer *out, const struct kernel_verdict *lines, size_t count)
 {
     buffer_puts(out, "| verdict | kernel | problem | timed | change | mean, p95 | |\n"
                      "|---|---|---|---|--:|--:|---|\n");
@@ -93,10 +93,10 @@ static void put_command(struct buffer *out, const char *what, const struct buffe
     buffer_printf(out, "</code>%s\n", then);
 }
 
-void changes_next(struct buffer *out, const struct run *run, const struct change *lines,
+void changes_next(struct buffer *out, const struct run *run, const struct kernel_verdict *lines,
                   size_t count)
 {
-    const struct change *first = lines;
+    const struct kernel_verdict *first = lines;
     struct view_commands commands;
     while (first < lines + count && !view_has_moved(first->worst))
         first++;

@@ -8,18 +8,18 @@
 #include "reports/view.h"
 
 // One kernel and verdict: its worst series, and how many say the same.
-struct change {
+struct kernel_verdict {
     const struct view *worst;
     size_t series;
 };
 
 // Finds the series that are not simply the same; `out` has room for `count` of them. Views come
 // worst first.
-size_t changes_find(struct change *out, const struct view *views, size_t count);
+size_t changes_find(struct kernel_verdict *out, const struct view *views, size_t count);
 // At most 20 rows.
-void changes_table(struct buffer *out, const struct change *lines, size_t count);
+void changes_table(struct buffer *out, const struct kernel_verdict *lines, size_t count);
 // A folded list of commands, for a gate.
-void changes_next(struct buffer *out, const struct run *run, const struct change *lines,
+void changes_next(struct buffer *out, const struct run *run, const struct kernel_verdict *lines,
                   size_t count);
 // Writes what the run had to do without, a paragraph each behind `before`, and at most `limit`
 // bytes of a reason.

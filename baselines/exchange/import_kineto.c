@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-struct launch {
+struct trace_launch {
     const struct node *event;
     const char *name, *grid, *block;
     int64_t device;
@@ -42,7 +42,7 @@ static const char *shape_text(const struct node *args, const char *name, struct 
 
 static int by_kernel(const void *left, const void *right)
 {
-    const struct launch *a = left, *b = right;
+    const struct trace_launch *a = left, *b = right;
     int order = strcmp(a->name, b->name);
     order = order ? order : (a->device > b->device) - (a->device < b->device);
     order = order ? order : strcmp(a->grid, b->grid);
@@ -50,7 +50,7 @@ static int by_kernel(const void *left, const void *right)
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-static bool is_same(const struct launch *a, const struct launch *b)
+static bool is_same(const struct trace_launch *a, const struct trace_launch *b)
 {
     return strcmp(a->name, b->name) == 0 && a->device == b->device &&
            strcmp(a->grid, b->grid) == 0 && strcmp(a->block, b->block) == 0;
@@ -65,8 +65,8 @@ static const char *device_name(const struct node *file, int64_t id)
     return node_text(at, "name", "unknown");
 }
 
-static int add_launches(struct import *in, const struct node *file, const struct launch *launches,
-                        size_t count, struct error *err)
+static int add_launches(struct import *in, const struct node *file,
+                        const struct trace_launch *launches, size_t count, struct error *err)
 {
     struct arena *arena = &in->run.arena;
     const char *device = device_name(file, launches->device);
@@ -86,19 +86,20 @@ static int add_launches(struct import *in, const struct node *file, const struct
     return foreign_add(in, &f, times_ns, count, err);
 }
 
-static struct launch *list_launches(size_t *count, const struct node *list, struct arena *arena)
+static struct trace_launch *list_launches(size_t *count, const struct node *list,
+                                          struct arena *arena)
 {
-    struct launch *launches = arena_alloc(arena, (list->count + 1) * sizeof(*launches));
+    struct trace_launch *launches = arena_alloc(arena, (list->count + 1) * sizeof(*launches));
     *count = 0;
     for (const struct node *at = list->children; at; at = at->next) {
         const struct node *args = node_member(at, "args");
         if (is_kernel(at))
-            launches[(*count)++] = (struct launch){.event = at,
-                                                   .name = node_text(at, "name", ""),
-                                                   .grid = shape_text(args, "grid", arena),
-                                                   .block = shape_text(args, "block", arena),
-                                                   .device = node_int(args, "device", 0),
-                                                   .order = *count};
+            launches[(*count)++] = (struct trace_launch){.event = at,
+                                                         .name = node_text(at, "name", ""),
+                                                         .grid = shape_text(args, "grid", arena),
+                                                         .block = shape_text(args, "block", arena),
+                                                         .device = node_int(args, "device", 0),
+                                                         .order = *count};
     }
     qsort(launches, *count, sizeof(*launches), by_kernel);
     return launches;
@@ -130,7 +131,7 @@ static int import_kineto(struct import *in, const struct import_file *file, stru
         return -1;
     size_t count;
     int status = 0;
-    struct launch *launches = list_launches(&count, list, &arena);
+    struct trace_launch *launches = list_launches(&count, list, &arena);
     for (size_t from = 0, to; from < count && status == 0; from = to) {
         for (to = from + 1; to < count && is_same(&launches[from], &launches[to]);)
             to++;

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-struct launch {
+struct ncu_launch {
     size_t row; // its first one
     double time_ns, clock_hz;
     const char *said; // the time as it stands there
@@ -54,7 +54,7 @@ static bool is_clock(const char *metric)
 }
 
 // A metric that is no time or clock is passed over.
-static void take_metric(struct launch *launch, const char *metric, const char *unit,
+static void take_metric(struct ncu_launch *launch, const char *metric, const char *unit,
                         const char *value)
 {
     const double scale = is_time(metric)    ? foreign_unit_ns(unit)
@@ -69,7 +69,7 @@ static void take_metric(struct launch *launch, const char *metric, const char *u
     }
 }
 
-static int add_launch(struct import *in, const struct csv *csv, const struct launch *launch,
+static int add_launch(struct import *in, const struct csv *csv, const struct ncu_launch *launch,
                       struct error *err)
 {
     const size_t row = launch->row;
@@ -112,7 +112,7 @@ static bool same_launch(const struct csv *csv, size_t a, size_t b)
 static int read_details(struct import *in, const struct csv *csv, struct error *err)
 {
     for (size_t from = 0, row; from < csv->count; from = row) {
-        struct launch launch = {.row = from};
+        struct ncu_launch launch = {.row = from};
         for (row = from; row < csv->count && same_launch(csv, from, row); row++)
             take_metric(&launch, foreign_field(csv, row, "Metric Name"),
                         foreign_field(csv, row, "Metric Unit"),
@@ -126,7 +126,7 @@ static int read_details(struct import *in, const struct csv *csv, struct error *
 static int read_raw(struct import *in, const struct csv *csv, struct error *err)
 {
     for (size_t row = 1; row < csv->count; row++) {
-        struct launch launch = {.row = row};
+        struct ncu_launch launch = {.row = row};
         for (size_t i = 0; i < csv->columns; i++)
             take_metric(&launch, csv->header[i], csv->rows[0].fields[i], csv->rows[row].fields[i]);
         if (add_launch(in, csv, &launch, err))

@@ -20,14 +20,14 @@
 #include <string.h>
 
 // Launches that are one: of one kernel, on one device, on one grid and block.
-struct group {
+struct launch_group {
     const char *name, *grid, *block, *device;
     const char *device_name;
     double *times_ns;
     size_t count, room;
 };
 
-static int add_group(struct import *in, const struct group *g, const char *regime,
+static int add_group(struct import *in, const struct launch_group *g, const char *regime,
                      struct error *err)
 {
     struct arena *arena = &in->run.arena;
@@ -120,13 +120,13 @@ static int read_row(struct import *in, const struct csv *csv, size_t row, int co
                                                                                   "BlkZ"};
     struct arena *arena = &in->run.arena;
     double time_ns = csv_number(csv->rows[row].fields[column], '.') * unit_ns;
-    const struct group g = {.name = cell(csv, row, "Name"),
-                            .grid = shape_of(csv, row, "GridXYZ", grid, arena),
-                            .block = shape_of(csv, row, "BlockXYZ", block, arena),
-                            .device = "nsys",
-                            .device_name = "unknown",
-                            .times_ns = &time_ns,
-                            .count = 1};
+    const struct launch_group g = {.name = cell(csv, row, "Name"),
+                                   .grid = shape_of(csv, row, "GridXYZ", grid, arena),
+                                   .block = shape_of(csv, row, "BlockXYZ", block, arena),
+                                   .device = "nsys",
+                                   .device_name = "unknown",
+                                   .times_ns = &time_ns,
+                                   .count = 1};
     in->line = csv->rows[row].line;
     if (strncmp(g.name, "[CUDA ", 6) == 0) {
         in->report.rows++;
@@ -299,13 +299,14 @@ static const char *device_at(sqlite3_stmt *s, struct arena *arena)
     return arena_printf(arena, "nsys:%.100s:%s", name[0] ? name : "unknown", text_at(s, 1));
 }
 
-static bool goes_on(const struct group *g, sqlite3_stmt *s, struct arena *arena)
+static bool goes_on(const struct launch_group *g, sqlite3_stmt *s, struct arena *arena)
 {
     return g->name && strcmp(g->name, text_at(s, 0)) == 0 && strcmp(g->grid, text_at(s, 2)) == 0 &&
            strcmp(g->block, text_at(s, 3)) == 0 && strcmp(g->device, device_at(s, arena)) == 0;
 }
 
-static int read_launches(struct import *in, sqlite3_stmt *s, struct group *g, struct error *err)
+static int read_launches(struct import *in, sqlite3_stmt *s, struct launch_group *g,
+                         struct error *err)
 {
     struct arena *arena = &in->run.arena;
     struct arena scratch = {0};
@@ -334,7 +335,7 @@ static int import_database(struct import *in, const struct import_file *file, st
 {
     sqlite3 *db;
     sqlite3_stmt *statement = NULL;
-    struct group group = {0};
+    struct launch_group group = {0};
     int steps = 0;
     int status = open_database(&db, in, file, err);
     if (status == 0) {

@@ -33,7 +33,11 @@
     X(head_summary)                                                                                \
     X(tool_version)
 #define X(name) COLUMN_##name,
-enum column { FIRST(X) FIRST_COUNT, COLUMN_BEFORE_LAST = FIRST_COUNT - 1, LAST(X) COLUMN_COUNT };
+enum link_column {
+    FIRST(X) FIRST_COUNT,
+    COLUMN_BEFORE_LAST = FIRST_COUNT - 1,
+    LAST(X) COLUMN_COUNT
+};
 #undef X
 #define X(name) #name,
 static const char *const column_names[] = {FIRST(X) LAST(X)};
@@ -121,19 +125,19 @@ static bool is_links(const struct import_file *file)
     return all;
 }
 
-struct table {
+struct link_table {
     struct csv csv;
     int at[COLUMN_COUNT];        // where each column is, -1 if it is not there
     int figures_at[FIELDS_MOST]; // likewise, of the fields of a link
     size_t row;                  // that is read
 };
 
-static const char *field(const struct table *t, enum column column)
+static const char *field(const struct link_table *t, enum link_column column)
 {
     return import_cell(&t->csv, t->row, t->at[column]);
 }
 
-static int find_column(int *at, const struct table *t, const char *column, bool needed,
+static int find_column(int *at, const struct link_table *t, const char *column, bool needed,
                        const char *name, struct error *err)
 {
     *at = csv_column(&t->csv, column);
@@ -145,7 +149,7 @@ static int find_column(int *at, const struct table *t, const char *column, bool 
                            name, column);
 }
 
-static int find_columns(struct table *t, const char *name, struct error *err)
+static int find_columns(struct link_table *t, const char *name, struct error *err)
 {
     for (int i = 0; i < COLUMN_COUNT; i++) {
         if (find_column(&t->at[i], t, column_names[i], i < FIRST_COUNT, name, err))
@@ -160,7 +164,7 @@ static int find_columns(struct table *t, const char *name, struct error *err)
 }
 
 // Seconds since 1970, or nothing.
-static bool time_of(int64_t *out, const struct table *t, enum column column)
+static bool time_of(int64_t *out, const struct link_table *t, enum link_column column)
 {
     const char *text = field(t, column);
     *out = 0;
@@ -168,8 +172,8 @@ static bool time_of(int64_t *out, const struct table *t, enum column column)
 }
 
 // base_parent, say, stands behind base_s.
-static bool commit_of(struct commit *out, const struct table *t, enum column id,
-                      enum column seconds)
+static bool commit_of(struct commit *out, const struct link_table *t, enum link_column id,
+                      enum link_column seconds)
 {
     const char *parent = field(t, seconds + 1);
     *out = (struct commit){.summary = field(t, seconds + 2), .author = ""};
@@ -179,12 +183,12 @@ static bool commit_of(struct commit *out, const struct table *t, enum column id,
            text_copy(out->parent, sizeof(out->parent), parent);
 }
 
-static bool code_of(char out[OBJECT_ID_TEXT], const struct table *t, enum column column)
+static bool code_of(char out[OBJECT_ID_TEXT], const struct link_table *t, enum link_column column)
 {
     return import_is_code(field(t, column)) && text_copy(out, OBJECT_ID_TEXT, field(t, column));
 }
 
-static bool uid_of(char out[STORE_UID_TEXT], const struct table *t)
+static bool uid_of(char out[STORE_UID_TEXT], const struct link_table *t)
 {
     return text_copy(out, STORE_UID_TEXT, field(t, COLUMN_run)) &&
            strspn(out, "0123456789abcdef") == STORE_UID_TEXT - 1;
@@ -207,7 +211,7 @@ static const char *figure_is(const struct stored_field *field)
 }
 
 // NULL, or the first figure that is not what it has to be.
-static const struct stored_field *read_figures(struct link *out, const struct table *t)
+static const struct stored_field *read_figures(struct link *out, const struct link_table *t)
 {
     for (size_t i = 0; i < link_fields.count; i++) {
         const struct stored_field *figure = &link_fields.items[i];
@@ -218,7 +222,7 @@ static const struct stored_field *read_figures(struct link *out, const struct ta
     return NULL;
 }
 
-static int import_row(struct import *in, const struct table *t, struct error *err)
+static int import_row(struct import *in, const struct link_table *t, struct error *err)
 {
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;
@@ -230,7 +234,7 @@ static int import_row(struct import *in, const struct table *t, struct error *er
                                   .name = field(t, COLUMN_device_name)};
     const struct {
         bool sound;
-        enum column column;
+        enum link_column column;
         const char *is;
     } cells[] = {
         {uid_of(l.uid, t), COLUMN_run, "32 hexadecimal digits"},
@@ -262,7 +266,7 @@ static int import_row(struct import *in, const struct table *t, struct error *er
 
 static int import_links(struct import *in, const struct import_file *file, struct error *err)
 {
-    struct table t = {0};
+    struct link_table t = {0};
     if (import_table(&t.csv, in, file->text, file->length, err))
         return -1;
     int status = find_columns(&t, in->name, err);

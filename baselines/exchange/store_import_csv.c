@@ -30,7 +30,7 @@
     X(clock_hz)                                                                                    \
     X(regime)                                                                                      \
     X(toolchain)
-enum column {
+enum sample_column {
 #define X(name) COLUMN_##name,
     COLUMNS(X)
 #undef X
@@ -43,7 +43,7 @@ static const char *const column_names[] = {
 #undef X
 };
 
-struct table {
+struct sample_table {
     struct csv csv;
     int at[COLUMN_COUNT]; // where each column is, -1 if it is not there
 };
@@ -53,17 +53,18 @@ const char *import_cell(const struct csv *csv, size_t row, int column)
     return column < 0 ? "" : csv_plain(csv->rows[row].fields[column]);
 }
 
-static const char *field(const struct table *table, size_t row, enum column column)
+static const char *field(const struct sample_table *table, size_t row, enum sample_column column)
 {
     return import_cell(&table->csv, row, table->at[column]);
 }
 
-static int refuse(const struct import *in, enum column column, const char *what, struct error *err)
+static int refuse(const struct import *in, enum sample_column column, const char *what,
+                  struct error *err)
 {
     return error_set(err, "%.200s:%zu: %s: %s", in->name, in->line, column_names[column], what);
 }
 
-static int find_columns(struct table *table, const char *name, struct error *err)
+static int find_columns(struct sample_table *table, const char *name, struct error *err)
 {
     int missing = 0;
     for (int i = COLUMN_COUNT; i-- > 0;) {
@@ -85,7 +86,7 @@ static int find_columns(struct table *table, const char *name, struct error *err
     return 0;
 }
 
-static bool same_run(const struct table *table, size_t a, size_t b)
+static bool same_run(const struct sample_table *table, size_t a, size_t b)
 {
     if (strcmp(field(table, a, COLUMN_run), field(table, b, COLUMN_run)) != 0)
         return false;
@@ -95,20 +96,20 @@ static bool same_run(const struct table *table, size_t a, size_t b)
            strcmp(field(table, a, COLUMN_device), field(table, b, COLUMN_device)) == 0;
 }
 
-static bool is_base(const struct table *table, size_t row)
+static bool is_base(const struct sample_table *table, size_t row)
 {
     return strcmp(field(table, row, COLUMN_role), "base") == 0;
 }
 
-static const char *device_uuid(const struct table *table, size_t row)
+static const char *device_uuid(const struct sample_table *table, size_t row)
 {
     const char *uuid = field(table, row, COLUMN_device);
     return uuid[0] ? uuid : "imported";
 }
 
 // A whole number, or 0 when the field is empty.
-static int read_time(int64_t *out, const struct import *in, const struct table *table, size_t row,
-                     enum column column, struct error *err)
+static int read_time(int64_t *out, const struct import *in, const struct sample_table *table,
+                     size_t row, enum sample_column column, struct error *err)
 {
     const char *text = field(table, row, column);
     *out = 0;
@@ -117,8 +118,8 @@ static int read_time(int64_t *out, const struct import *in, const struct table *
     return 0;
 }
 
-static int read_commit(struct commit *out, const struct import *in, const struct table *table,
-                       size_t row, struct error *err)
+static int read_commit(struct commit *out, const struct import *in,
+                       const struct sample_table *table, size_t row, struct error *err)
 {
     const char *id = field(table, row, COLUMN_commit);
     struct commit commit = {.summary = "", .author = ""};
@@ -133,8 +134,8 @@ static int read_commit(struct commit *out, const struct import *in, const struct
     return 0;
 }
 
-static int read_toolchain(struct run *run, const struct import *in, const struct table *table,
-                          size_t row, struct error *err)
+static int read_toolchain(struct run *run, const struct import *in,
+                          const struct sample_table *table, size_t row, struct error *err)
 {
     const char *name = field(table, row, COLUMN_toolchain);
     const char **known = &run->toolchain[is_base(table, row) ? ROLE_BASE : ROLE_HEAD];
@@ -148,7 +149,7 @@ static int read_toolchain(struct run *run, const struct import *in, const struct
     return 0;
 }
 
-static size_t device_index(struct run *run, const struct table *table, size_t row)
+static size_t device_index(struct run *run, const struct sample_table *table, size_t row)
 {
     const char *uuid = device_uuid(table, row);
     for (size_t i = 0; i < run->device_count; i++) {
@@ -166,7 +167,7 @@ static size_t device_index(struct run *run, const struct table *table, size_t ro
     return run->device_count++;
 }
 
-static int begin_run(struct import *in, const struct table *table, size_t from, size_t to,
+static int begin_run(struct import *in, const struct sample_table *table, size_t from, size_t to,
                      struct error *err)
 {
     struct run *run = &in->run;
@@ -214,8 +215,8 @@ static void stand_in(struct measurement *m, struct arena *arena, double time_ns,
     m->state = MEASURED_OK;
 }
 
-static int read_measurement(struct measurement *out, struct import *in, const struct table *table,
-                            size_t row, struct error *err)
+static int read_measurement(struct measurement *out, struct import *in,
+                            const struct sample_table *table, size_t row, struct error *err)
 {
     struct measurement m = {
         .state = MEASURED_OK, .max_error = NAN, .tolerance = NAN, .detail = "imported"};
@@ -238,8 +239,8 @@ static int read_measurement(struct measurement *out, struct import *in, const st
 }
 
 // Reads a row into the result of its series; the other role may be there already.
-static int read_row(struct result *r, struct import *in, const struct table *table, size_t row,
-                    struct error *err)
+static int read_row(struct result *r, struct import *in, const struct sample_table *table,
+                    size_t row, struct error *err)
 {
     const char *code = field(table, row, COLUMN_code);
     bool base = is_base(table, row);
@@ -260,7 +261,7 @@ static int read_row(struct result *r, struct import *in, const struct table *tab
     return read_measurement(base ? &r->base : &r->head, in, table, row, err);
 }
 
-static bool same_series(const struct table *table, size_t a, size_t b)
+static bool same_series(const struct sample_table *table, size_t a, size_t b)
 {
     return is_base(table, a) != is_base(table, b) &&
            strcmp(field(table, a, COLUMN_kernel), field(table, b, COLUMN_kernel)) == 0 &&
@@ -269,7 +270,8 @@ static bool same_series(const struct table *table, size_t a, size_t b)
 }
 
 // All that one row says by itself.
-static int check_row(struct import *in, const struct table *table, size_t row, struct error *err)
+static int check_row(struct import *in, const struct sample_table *table, size_t row,
+                     struct error *err)
 {
     struct commit commit = {0};
     struct run scratch = {0};
@@ -292,7 +294,7 @@ static int check_row(struct import *in, const struct table *table, size_t row, s
 }
 
 // Rows that cannot be read are left out before runs are made of them.
-static int check_rows(struct import *in, struct table *table, struct error *err)
+static int check_rows(struct import *in, struct sample_table *table, struct error *err)
 {
     struct csv *csv = &table->csv;
     size_t kept = 0;
@@ -316,7 +318,7 @@ static void count_row(struct import *in, const struct measurement *m)
     in->report.failures += m->count == 0;
 }
 
-static int import_run(struct import *in, const struct table *table, size_t from, size_t to,
+static int import_run(struct import *in, const struct sample_table *table, size_t from, size_t to,
                       struct error *err)
 {
     in->line = table->csv.rows[from].line;
@@ -342,7 +344,7 @@ static int import_run(struct import *in, const struct table *table, size_t from,
 
 static int import_csv(struct import *in, const struct import_file *file, struct error *err)
 {
-    struct table table = {0};
+    struct sample_table table = {0};
     if (import_table(&table.csv, in, file->text, file->length, err))
         return -1;
     int status = find_columns(&table, in->name, err);

@@ -20,7 +20,7 @@
 
 // Free with measured_free().
 struct measured_rows {
-    struct measured *rows;
+    struct measured_row *rows;
     size_t count, room;
     struct gpu *profiles; // of a run's devices, as measured there where they were
     struct arena arena;   // owns the profiles' texts
@@ -28,7 +28,7 @@ struct measured_rows {
 
 // Measured rows that models are compared with, from CSV files or a run of the store.
 
-struct measured {
+struct measured_row {
     struct row row;
     char problem[PROBLEM_TEXT + 16]; // with how exactly it sums: what is comparable
     char kernel[KERNEL_NAME_TEXT];
@@ -40,7 +40,7 @@ struct measured {
 // ---- rows of files and of the store in one form, and their shapes in two halves ----
 
 // FP8 with exact sums is another product; with block scales there is no other.
-static void name_problem(struct measured *m)
+static void name_problem(struct measured_row *m)
 {
     problem_format(m->problem, &m->row.problem);
     if (m->row.traits.promote_k > 0 && m->row.problem.scales.vector == 0)
@@ -54,8 +54,8 @@ static void add_row(struct measured_rows *data, const struct row *row, const cha
         data->room = data->room * 2 + 1024;
         data->rows = xrealloc(data->rows, data->room, sizeof(*data->rows));
     }
-    struct measured *m = &data->rows[data->count];
-    *m = (struct measured){.row = *row, .time_ns = time_ns};
+    struct measured_row *m = &data->rows[data->count];
+    *m = (struct measured_row){.row = *row, .time_ns = time_ns};
     name_problem(m);
     m->library = row->traits.tile_m <= 0;
     text_copy(m->kernel, sizeof(m->kernel), kernel);
@@ -460,14 +460,14 @@ static int check(void *arguments, struct error *err)
 
 // ---- one model ----
 
-struct judged {
+struct judged_model {
     struct prediction *predictions; // one per row
     size_t infeasible;
 };
 
-static struct judged predict_all(const struct measured_rows *data, const struct model *model)
+static struct judged_model predict_all(const struct measured_rows *data, const struct model *model)
 {
-    struct judged out = {.predictions = xcalloc(data->count, sizeof(*out.predictions))};
+    struct judged_model out = {.predictions = xcalloc(data->count, sizeof(*out.predictions))};
     for (size_t i = 0; i < data->count; i++) {
         out.predictions[i] = row_predict(&data->rows[i].row, model);
         out.infeasible += !out.predictions[i].feasible;
@@ -475,12 +475,13 @@ static struct judged predict_all(const struct measured_rows *data, const struct 
     return out;
 }
 
-static struct bias_table fit(const struct measured_rows *data, const struct judged *j, int half)
+static struct bias_table fit(const struct measured_rows *data, const struct judged_model *j,
+                             int half)
 {
     struct bias_row *rows = xcalloc(data->count, sizeof(*rows));
     size_t count = 0;
     for (size_t i = 0; i < data->count; i++) {
-        const struct measured *m = &data->rows[i];
+        const struct measured_row *m = &data->rows[i];
         if (j->predictions[i].feasible && (half < 0 || m->second_half == (half == 1)))
             rows[count++] = (struct bias_row){m->kernel,
                                               j->predictions[i].time_ns,
@@ -494,11 +495,11 @@ static struct bias_table fit(const struct measured_rows *data, const struct judg
     return out;
 }
 
-static void calibrate_across_halves(const struct measured_rows *data, struct judged *j)
+static void calibrate_across_halves(const struct measured_rows *data, struct judged_model *j)
 {
     struct bias_table halves[] = {fit(data, j, 0), fit(data, j, 1)};
     for (size_t i = 0; i < data->count; i++) {
-        const struct measured *m = &data->rows[i];
+        const struct measured_row *m = &data->rows[i];
         bias_apply(&j->predictions[i], &halves[m->second_half ? 0 : 1], m->kernel, &m->row.problem);
     }
     bias_table_free(&halves[0]);
@@ -506,11 +507,11 @@ static void calibrate_across_halves(const struct measured_rows *data, struct jud
 }
 
 static size_t comparable(struct accuracy_row *out, const struct measured_rows *data,
-                         const struct judged *j, bool library)
+                         const struct judged_model *j, bool library)
 {
     size_t count = 0;
     for (size_t i = 0; i < data->count; i++) {
-        const struct measured *m = &data->rows[i];
+        const struct measured_row *m = &data->rows[i];
         if (m->library == library && j->predictions[i].feasible && j->predictions[i].time_ns > 0)
             out[count++] = (struct accuracy_row){
                 m->problem, j->predictions[i].time_ns, m->time_ns,
@@ -543,7 +544,7 @@ static int write_curve(const char *path, draw_curve *draw, const struct accuracy
 }
 
 static int write_files(const struct arguments *a, const struct measured_rows *data,
-                       const struct model *model, const struct judged *j,
+                       const struct model *model, const struct judged_model *j,
                        const struct accuracy_row *rows, size_t count, struct error *err)
 {
     int result = 0;
@@ -567,8 +568,8 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
 
 // One line over the kernels that state a tile, or over those that do not.
 static void judge_line(struct answer *answer, const char *what, const struct measured_rows *data,
-                       const struct model *model, const struct judged *j, struct accuracy_row *rows,
-                       bool library)
+                       const struct model *model, const struct judged_model *j,
+                       struct accuracy_row *rows, bool library)
 {
     size_t all = 0, count = comparable(rows, data, j, library);
     for (size_t i = 0; i < data->count; i++)
@@ -585,7 +586,7 @@ static int judge_model(const struct arguments *a, const struct measured_rows *da
                        const struct model *model, bool first, struct error *err)
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
-    struct judged j = predict_all(data, model);
+    struct judged_model j = predict_all(data, model);
     judge_line(a->answer, "", data, model, &j, rows, false);
     judge_line(a->answer, ", no tile", data, model, &j, rows, true);
     int result = 0;
@@ -607,7 +608,7 @@ static void list_rows(const struct arguments *a, const struct measured_rows *dat
                       const struct model *model)
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
-    struct judged j = predict_all(data, model);
+    struct judged_model j = predict_all(data, model);
     size_t count = comparable(rows, data, &j, false);
     if (a->problems)
         accuracy_print_problems(a->answer, rows, count);
@@ -685,7 +686,7 @@ static double error_as(const struct measured_rows *data, const struct model *mod
     size_t step = untold / TRIED_ROWS + 1, seen = 0, used = 0;
     double sum = 0;
     for (size_t i = 0; i < data->count; i++) {
-        struct measured *m = &data->rows[i];
+        struct measured_row *m = &data->rows[i];
         if (m->row.regime_stated || seen++ % step)
             continue;
         struct prediction p = row_predict(&m->row, model);

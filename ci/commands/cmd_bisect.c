@@ -192,12 +192,12 @@ static int stored_duet(bool *found, struct result *out, struct search *s, size_t
     return 0;
 }
 
-struct duet {
+struct step_ratio {
     bool usable;
     double mean, se;
 };
 
-static void say(struct search *s, size_t i, const struct duet *duet, const struct result *r)
+static void say(struct search *s, size_t i, const struct step_ratio *duet, const struct result *r)
 {
     struct arena *arena = &s->context->arena;
     if (duet->usable)
@@ -209,7 +209,7 @@ static void say(struct search *s, size_t i, const struct duet *duet, const struc
                   bisection_name(s, 0), s->said[i]);
 }
 
-static int play(struct duet *out, struct search *s, size_t i, struct error *err)
+static int play(struct step_ratio *out, struct search *s, size_t i, struct error *err)
 {
     const struct built *good, *head;
     struct run run = {0};
@@ -221,13 +221,14 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
     if (!found) {
         if (build(&good, s, 0, err) || build(&head, s, i, err))
             return -1;
-        const struct compared series = {s->device, s->kernel, &s->problem, 0, GATE_FOR_VERDICT};
-        const struct comparison what = {good, head, &series, 1};
+        const struct compared_series series = {s->device, s->kernel, &s->problem, 0,
+                                               GATE_FOR_VERDICT};
+        const struct commit_comparison what = {good, head, &series, 1};
         if (pipeline_compare(&run, s->context, &what, 1, err))
             goto done;
         r = &run.results[0];
     }
-    *out = (struct duet){0};
+    *out = (struct step_ratio){0};
     if (r->base.state != MEASURED_OK && r->base.state != MEASURED_NOT_TAKEN) {
         error_set(err, "the good end %s: %s %s; choose another", bisection_name(s, 0), s->kernel,
                   measurement_state_name(r->base.state));
@@ -265,7 +266,7 @@ static int learn_code(bool *able, struct search *s, size_t i, struct error *err)
 
 static int test(struct search *s, size_t i, struct error *err)
 {
-    struct duet duet;
+    struct step_ratio duet;
     bool able = true;
     if (!s->bisect.commits[i].code) {
         if (learn_code(&able, s, i, err))
@@ -322,7 +323,7 @@ static int bisection_begin(struct search *s, struct error *err)
 static int bisection_search(struct bisect_step *out, struct search *s, struct error *err)
 {
     enum { DUETS_MOST = 400 };
-    struct duet ends;
+    struct step_ratio ends;
     bool able, same = false;
     if (same_code(&same, s, err))
         return -1;
@@ -570,7 +571,7 @@ static const struct context_device *device_of(const struct context *context, con
 struct again {
     const char *base, *head;
     struct built builds[2];
-    struct compared *series;
+    struct compared_series *series;
     size_t count;
 };
 
@@ -607,7 +608,7 @@ static void collect(struct agains *out, const struct searches *s)
             struct again *again = again_of(out, misfit, arena);
             if (!again->series)
                 again->series = arena_alloc(arena, s->set->count * sizeof(*again->series));
-            again->series[again->count++] = (struct compared){
+            again->series[again->count++] = (struct compared_series){
                 device, entry->kernel, &entry->problem, misfit->back, GATE_FOR_VERDICT};
         }
     }
@@ -664,14 +665,15 @@ static int measure_again(struct searches *s, struct error *err)
                plural(all.count, "pair", "pairs"));
         return 0;
     }
-    struct comparison *what = arena_alloc(&context->arena, all.count * sizeof(*what));
+    struct commit_comparison *what = arena_alloc(&context->arena, all.count * sizeof(*what));
     for (size_t i = 0; i < all.count; i++) {
         struct again *a = &all.items[i];
         bool whole;
         if (build_again(&whole, a, context, err))
             return -1;
         if (whole)
-            what[count++] = (struct comparison){&a->builds[0], &a->builds[1], a->series, a->count};
+            what[count++] =
+                (struct commit_comparison){&a->builds[0], &a->builds[1], a->series, a->count};
     }
     struct run *runs = xcalloc(count + 1, sizeof(*runs));
     const int status = count ? pipeline_compare(runs, context, what, count, err) : 0;

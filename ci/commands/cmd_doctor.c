@@ -131,7 +131,7 @@ static const char *const weight_names[] = {"ok", "note", "DISTURBS"};
 
 enum { FINDINGS_MOST = 512 };
 
-struct findings {
+struct health_findings {
     struct arena *arena;
     struct {
         enum weight weight;
@@ -141,7 +141,7 @@ struct findings {
 };
 
 // `advice`: what it means and what to do; not shown when it is fine.
-static void add(struct findings *f, enum weight weight, const char *topic, const char *fact,
+static void add(struct health_findings *f, enum weight weight, const char *topic, const char *fact,
                 const char *advice)
 {
     f->disturbing += weight == WEIGHT_DISTURBS;
@@ -162,7 +162,7 @@ static bool is_on(const char *mode)
 }
 
 // The bits are NVML's nvmlClocksEventReasons.
-static void add_clocks(struct findings *f, const struct health_gpu *gpu)
+static void add_clocks(struct health_findings *f, const struct health_gpu *gpu)
 {
     enum { POWER = 0x4, SLOWDOWN = 0x8, WARM = 0x20, HOT = 0x40, BRAKE = 0x80 };
     const int64_t held =
@@ -189,7 +189,7 @@ static void add_clocks(struct findings *f, const struct health_gpu *gpu)
             gpu->clock_mhz, gpu->clock_most_mhz);
 }
 
-static void add_memory(struct findings *f, const struct health_gpu *gpu)
+static void add_memory(struct health_findings *f, const struct health_gpu *gpu)
 {
     if (gpu->ecc_errors > 0)
         ADD(f, WEIGHT_DISTURBS, "ecc",
@@ -205,7 +205,7 @@ static void add_memory(struct findings *f, const struct health_gpu *gpu)
             gpu->ecc_errors < 0 ? "errors not counted" : "no uncorrected errors");
 }
 
-static void add_gpu(struct findings *f, const struct health_gpu *gpu)
+static void add_gpu(struct health_findings *f, const struct health_gpu *gpu)
 {
     ADD(f, WEIGHT_FINE, "gpu", "", "%s %s, driver %s", gpu->name, gpu->uuid, gpu->driver);
     add_clocks(f, gpu);
@@ -234,7 +234,7 @@ static void add_gpu(struct findings *f, const struct health_gpu *gpu)
             "is unloaded when idle (no persistence mode)");
 }
 
-static void add_cpu(struct findings *f, const struct health *h)
+static void add_cpu(struct health_findings *f, const struct health *h)
 {
     const double cpus = h->cpu_limit > 0 && h->cpu_limit < (double)h->cpus_ours
                             ? h->cpu_limit
@@ -270,7 +270,7 @@ static void add_cpu(struct findings *f, const struct health *h)
             "%s", h->governor);
 }
 
-static void add_host(struct findings *f, const struct health *h)
+static void add_host(struct health_findings *f, const struct health *h)
 {
     add_cpu(f, h);
     if (h->huge_pages[0])
@@ -289,7 +289,7 @@ static void add_host(struct findings *f, const struct health *h)
 }
 
 // Of the libraries of the host device.
-static void add_freezer(struct findings *f, const struct sandbox *sandbox)
+static void add_freezer(struct health_findings *f, const struct sandbox *sandbox)
 {
     if (sandbox->freezes)
         ADD(f, WEIGHT_FINE, "freezer", "",
@@ -300,7 +300,7 @@ static void add_freezer(struct findings *f, const struct sandbox *sandbox)
             sandbox->active ? sandbox->no_freezer : "it needs the sandbox");
 }
 
-static void add_sandbox(struct findings *f)
+static void add_sandbox(struct health_findings *f)
 {
     struct sandbox sandbox;
     struct error ignored;
@@ -321,7 +321,7 @@ static void add_sandbox(struct findings *f)
 }
 
 // Names of GPUs and processes come from outside.
-static void print_text(const struct findings *f)
+static void print_text(const struct health_findings *f)
 {
     for (size_t i = 0; i < f->count; i++) {
         char *fact = plain_line(f->items[i].fact);
@@ -332,7 +332,7 @@ static void print_text(const struct findings *f)
     }
 }
 
-static void print_json(const struct findings *f)
+static void print_json(const struct health_findings *f)
 {
     struct answer answer;
     answer_begin(&answer, "findings");
@@ -349,14 +349,14 @@ static void print_json(const struct findings *f)
 
 static void add_out(void *findings, const char *uuid, const char *why)
 {
-    struct findings *f = findings;
+    struct health_findings *f = findings;
     ADD(f, WEIGHT_DISTURBS, "taken out",
         "nothing is measured on it; look after it, then `plumb doctor --clear UUID`", "%s: %s",
         uuid, why);
 }
 
 // Of the commit that is checked out, where there is one; those that the policy's builds need.
-static void add_submodules(struct findings *f, struct context *context)
+static void add_submodules(struct health_findings *f, struct context *context)
 {
     struct commit head;
     struct error err;
@@ -389,7 +389,7 @@ static int check(void *arguments, struct error *err)
 static int look(enum conclusion *out, struct context *context, const struct arguments *a)
 {
     struct arena arena = {0}; // its own: the context is opened on the way, and begins anew then
-    struct findings *f = arena_alloc(&arena, sizeof(*f));
+    struct health_findings *f = arena_alloc(&arena, sizeof(*f));
     struct health health;
     f->arena = &arena;
     health_read(&health, "", ".", &arena);

@@ -12,7 +12,7 @@
 struct arguments {
     struct options options;
     const char *base, *head, *join;
-    struct part part;
+    struct work_part part;
     const char *base_toolchain, *head_toolchain;
     bool merge_base, json;
 };

@@ -50,7 +50,7 @@ static void bound_text(char out[160], const struct prediction *prediction)
 
 // ---- parts ----
 
-enum part {
+enum part_column {
     PART_FIXED,
     PART_FIRST_LOAD,
     PART_MAIN_LOOP,
@@ -65,11 +65,11 @@ static const char *const part_columns[PARTS] = {"fixed_us",    "first_load_us", 
 
 // The column that a part of a model's prediction belongs to. A part without a column of its own
 // counts to the main loop.
-static enum part part_of(const char *name)
+static enum part_column part_of(const char *name)
 {
     static const struct {
         const char *name;
-        enum part part;
+        enum part_column part;
     } known[] = {{"launch", PART_FIXED},        {"overhead", PART_FIXED},
                  {"fill", PART_FIRST_LOAD},     {"first-dma", PART_FIRST_LOAD},
                  {"prologue", PART_FIRST_LOAD}, {"tile-overhead", PART_EPILOGUE},
@@ -101,7 +101,7 @@ static void parts_of(double values[PARTS], const struct predict_input *in,
         return;
     double rest = prediction->time_ns / 1e3;
     for (size_t i = 0; i < prediction->part_count; i++) {
-        enum part part = part_of(prediction->parts[i].name);
+        enum part_column part = part_of(prediction->parts[i].name);
         if (part == PART_MAIN_LOOP)
             continue;
         values[part] += prediction->parts[i].time_ns / 1e3;
@@ -187,14 +187,14 @@ static void rows_print_header(struct rows_printer *p)
 }
 
 // What stands behind the list's columns.
-struct told {
+struct predicted_cells {
     const char *regime;
     double time_us, band, band_95; // NaN: none
     char bound[160];
     double parts[PARTS];
 };
 
-static void print_json(struct rows_printer *p, size_t row, const struct told *told)
+static void print_json(struct rows_printer *p, size_t row, const struct predicted_cells *told)
 {
     struct json *json = &p->json;
     json_newline(json);
@@ -219,7 +219,7 @@ static void print_json(struct rows_printer *p, size_t row, const struct told *to
     json_end(json, '}');
 }
 
-static void print_csv(const struct rows_printer *p, size_t row, const struct told *told)
+static void print_csv(const struct rows_printer *p, size_t row, const struct predicted_cells *told)
 {
     struct csv_line line = {.out = p->out};
     for (size_t i = 0; i < p->csv->columns; i++) {
@@ -236,7 +236,7 @@ static void print_csv(const struct rows_printer *p, size_t row, const struct tol
     csv_end(&line, "\n");
 }
 
-static void print_line(const struct rows_printer *p, size_t row, const struct told *told)
+static void print_line(const struct rows_printer *p, size_t row, const struct predicted_cells *told)
 {
     const struct text_table table = {p->out, p->heads, p->heads_count};
     struct buffer cells = {0};
@@ -256,7 +256,7 @@ static void print_line(const struct rows_printer *p, size_t row, const struct to
 static void rows_print_row(struct rows_printer *p, size_t row, const struct predict_input *in,
                            const struct prediction *prediction, double measured_us)
 {
-    struct told told = {
+    struct predicted_cells told = {
         .regime = regime_name(in->problem->regime),
         .time_us = prediction->feasible ? prediction->time_ns / 1e3 : NAN,
         .band = prediction->feasible && prediction->band > 0 ? prediction->band : NAN,
@@ -469,7 +469,7 @@ struct block_row {
     struct prediction prediction;
 };
 
-struct worker {
+struct predict_worker {
     struct block_row *rows;
     size_t first, count, step;
     const struct model *model;
@@ -478,7 +478,7 @@ struct worker {
 
 static void *predict_some(void *argument)
 {
-    const struct worker *w = argument;
+    const struct predict_worker *w = argument;
     for (size_t i = w->first; i < w->count; i += w->step) {
         struct block_row *r = &w->rows[i];
         r->prediction = row_predict(&r->row, w->model);
@@ -495,11 +495,11 @@ static void predict_block(struct block_row *rows, size_t count, const struct mod
     size_t threads = processors < 1 ? 1 : (size_t)processors;
     threads = threads > THREADS_MOST ? THREADS_MOST : threads;
     threads = count < BLOCK ? 1 : threads; // a few are done sooner than a thread begins
-    struct worker workers[THREADS_MOST];
+    struct predict_worker workers[THREADS_MOST];
     pthread_t ids[THREADS_MOST];
     bool started[THREADS_MOST] = {false};
     for (size_t t = 0; t < threads; t++)
-        workers[t] = (struct worker){rows, t, count, threads, model, biases};
+        workers[t] = (struct predict_worker){rows, t, count, threads, model, biases};
     for (size_t t = 1; t < threads; t++)
         started[t] = pthread_create(&ids[t], NULL, predict_some, &workers[t]) == 0;
     for (size_t t = 0; t < threads; t++) {

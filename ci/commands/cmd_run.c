@@ -71,7 +71,7 @@ static void run_tally_say_before(const struct run_tally *tally, struct context *
 struct arguments {
     struct options options;
     struct commit_selection selection;
-    struct part part;
+    struct work_part part;
     struct toolchain_names toolchains;
     bool again, controls, all, json;
 };
@@ -136,7 +136,7 @@ static int keep_new(struct commit_list *commits, struct context *context,
 
 // A stretch begins with the last commit of the one before, so that what changed between the two is
 // measured on one device.
-static void keep_part(struct commit_list *commits, const struct part *part)
+static void keep_part(struct commit_list *commits, const struct work_part *part)
 {
     size_t first, end;
     part_stretch(&first, &end, part, commits->count);
@@ -232,7 +232,7 @@ static int severity(enum conclusion conclusion)
 }
 
 // What was said of a commit.
-struct told {
+struct told_commit {
     enum conclusion conclusion;
     const char *headline;
     char head[OBJECT_ID_TEXT];
@@ -242,8 +242,8 @@ struct waiting {
     const struct toolchain *toolchain;
     struct measured items[TOGETHER];
     size_t count;
-    struct run last;   // that was told
-    struct told worst; // of all that are known, the latest of its kind
+    struct run last;          // that was told
+    struct told_commit worst; // of all that are known, the latest of its kind
     struct stored_runs stored;
     size_t told[CONCLUDE_FAILED + 1]; // of all that were, by their conclusions
     bool several;                     // commits are asked for
@@ -257,8 +257,8 @@ static void note_run(struct waiting *w, const struct run *run, struct context *c
     if (!run->headline ||
         (w->worst.headline && severity(run->conclusion) < severity(w->worst.conclusion)))
         return;
-    w->worst = (struct told){.conclusion = run->conclusion,
-                             .headline = arena_strdup(&context->arena, run->headline)};
+    w->worst = (struct told_commit){.conclusion = run->conclusion,
+                                    .headline = arena_strdup(&context->arena, run->headline)};
     memcpy(w->worst.head, run->head.id, sizeof(w->worst.head));
 }
 
@@ -353,7 +353,7 @@ static void tell_range(const struct waiting *w, struct context *context)
             text = arena_printf(arena, "%s%s%zu %s", text, count ? ", " : "", of, words[i].word);
         count += of;
     }
-    const struct told *worst = &w->worst;
+    const struct told_commit *worst = &w->worst;
     if (count > 1 && worst->headline)
         output_line(arena_printf(arena, "%s (%s%.10s; of %zu commits %s)", worst->headline,
                                  strcmp(worst->head, w->last.head.id) == 0 ? "the newest, " : "",
@@ -438,7 +438,7 @@ static int run_toolchains(enum conclusion *out, struct run_tally *tally, struct 
     const char *worst = NULL;
     for (size_t i = 0; i < count; i++) {
         struct waiting *w = xcalloc(1, sizeof(*w));
-        const struct told *last = &w->worst;
+        const struct told_commit *last = &w->worst;
         w->tally = tally;
         const int status = context_toolchain(&w->toolchain, context, names[i], err) ||
                            run_commits(w, context, a, deadline_s, err);

@@ -128,7 +128,7 @@ enum { PROBLEMS_MOST = 64, GATES_MOST = 1000 };
 struct arguments {
     struct options options;
     struct study_request request;
-    struct part part;
+    struct work_part part;
     const char *csv, *samples, *join;
     const char *problems[PROBLEMS_MOST];
     uint32_t rounds, gates, seconds, most_pairs, exact_pairs, open; // 0: not given

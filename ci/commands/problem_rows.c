@@ -116,7 +116,7 @@ static const char *const type_columns[] = {"in_dtype", "acc_dtype", "out_dtype",
                                            "sf_vec_size"};
 static const char *const major_columns[] = {"a_major", "b_major", "c_major"};
 
-struct list {
+struct problem_list {
     const struct csv *csv;
     struct problem type; // m, n and k are no matter
     bool typed, lies;    // it has a type, and its rows say how operands lie
@@ -131,7 +131,7 @@ static bool is_one_of(const char *const *columns, size_t count, const char *colu
     return false;
 }
 
-static bool is_written(const struct list *l, const char *column)
+static bool is_written(const struct problem_list *l, const char *column)
 {
     return is_one_of(sweep_columns, ARRAY_COUNT(sweep_columns), column) ||
            (l->typed && is_one_of(type_columns, ARRAY_COUNT(type_columns), column));
@@ -144,7 +144,7 @@ static bool says_how_operands_lie(const struct csv *csv)
 }
 
 // A type's name as the columns have it, which know no more than vectors of scales along K.
-static int read_type(struct list *l, const char *type, struct error *err)
+static int read_type(struct problem_list *l, const char *type, struct error *err)
 {
     struct error why;
     char *text = xprintf("64x64x64:%s", type);
@@ -170,7 +170,7 @@ static int read_type(struct list *l, const char *type, struct error *err)
                               : 0;
 }
 
-static void put_type(struct csv_line *line, const struct list *l)
+static void put_type(struct csv_line *line, const struct problem_list *l)
 {
     const struct problem *p = &l->type;
     csv_text(line, dtype_name(p->in));
@@ -192,7 +192,7 @@ static void put_names(struct csv_line *line, const char *const *names, size_t co
 }
 
 // The list's own fields of a row, or of the header.
-static void put_own(struct csv_line *line, const struct list *l, const char *const *fields)
+static void put_own(struct csv_line *line, const struct problem_list *l, const char *const *fields)
 {
     for (size_t c = 0; c < l->csv->columns; c++) {
         if (!is_written(l, l->csv->header[c]))
@@ -200,7 +200,7 @@ static void put_own(struct csv_line *line, const struct list *l, const char *con
     }
 }
 
-static void put_listed(struct csv_line *line, const struct list *l, size_t row,
+static void put_listed(struct csv_line *line, const struct problem_list *l, size_t row,
                        const struct sides *tile, const struct sides *cluster)
 {
     put_own(line, l, (const char *const *)l->csv->rows[row].fields);
@@ -218,8 +218,8 @@ static void put_listed(struct csv_line *line, const struct list *l, size_t row,
     csv_end(line, "\n");
 }
 
-static void put_list(struct buffer *out, const struct list *l, const struct sides_list *tiles,
-                     const struct sides_list *clusters)
+static void put_list(struct buffer *out, const struct problem_list *l,
+                     const struct sides_list *tiles, const struct sides_list *clusters)
 {
     static const struct sides unsaid;
     struct csv_line line = {.out = out};
@@ -244,7 +244,7 @@ int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
                       struct error *err)
 {
     struct buffer text = {0};
-    struct list l = {.csv = list, .typed = type != NULL};
+    struct problem_list l = {.csv = list, .typed = type != NULL};
     l.lies = says_how_operands_lie(list);
     if (type && read_type(&l, type, err))
         return -1;

@@ -7,12 +7,12 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-struct key {
+struct asked_key {
     const char *name;
     size_t offset;
     const char *characters, *is;
 };
-static const struct key keys[] = {
+static const struct asked_key keys[] = {
     {"kernel", offsetof(struct asking, kernel), LETTERS "_.+-*?[]!",
      "a pattern of letters, digits and _.+-*?[]!"},
     {"problem", offsetof(struct asking, problem), LETTERS "_.:,=+-*?[]!",
@@ -30,7 +30,7 @@ static bool is_revision(const char *text)
            !strstr(text, "..") && !strstr(text, "//");
 }
 
-static bool is_sound(const struct key *key, const char *value)
+static bool is_sound(const struct asked_key *key, const char *value)
 {
     const size_t length = strlen(value);
     if (length == 0 || strspn(value, key->characters) != length)

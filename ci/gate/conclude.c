@@ -416,7 +416,7 @@ int run_leave(struct run *run, struct context *context, const struct built *head
     return finish(run, context->store, joined != NULL, err);
 }
 
-int run_leave_part(struct run *run, struct context *context, const struct part *part,
+int run_leave_part(struct run *run, struct context *context, const struct work_part *part,
                    struct error *err)
 {
     run->finished_s = (int64_t)time(NULL);

@@ -52,7 +52,7 @@ int run_leave(struct run *run, struct context *context, const struct built *head
               const struct joined *joined, struct error *err);
 
 // A part of a gate has verdicts and no conclusion: what it says is that it was measured.
-int run_leave_part(struct run *run, struct context *context, const struct part *part,
+int run_leave_part(struct run *run, struct context *context, const struct work_part *part,
                    struct error *err);
 
 #endif

@@ -111,8 +111,8 @@ static void add(struct linking *l, struct run *run, const struct commit *base,
         *g = (struct linking_group){.base = *base};
         g->series = arena_alloc(&run->arena, run->count * sizeof(*g->series));
     }
-    g->series[g->count++] =
-        (struct compared){&context->devices[r->device], r->kernel, &r->problem, w->back, use};
+    g->series[g->count++] = (struct compared_series){&context->devices[r->device], r->kernel,
+                                                     &r->problem, w->back, use};
 }
 
 // The newest commit is what a run is judged by: it has whole gates.
@@ -298,11 +298,11 @@ static enum verdict_kind kind_of(const struct verdict *v)
 }
 
 // Codes that a series of a comparison is apart.
-static uint32_t back_of(const struct comparison *what, const struct result *r,
+static uint32_t back_of(const struct commit_comparison *what, const struct result *r,
                         const struct device *device)
 {
     for (size_t i = 0; what && i < what->count; i++) {
-        const struct compared *c = &what->series[i];
+        const struct compared_series *c = &what->series[i];
         if (!strcmp(c->kernel, r->kernel) && !strcmp(c->device->unit.uuid, device->uuid) &&
             problem_equal(c->problem, &r->problem))
             return c->back;
@@ -310,8 +310,8 @@ static uint32_t back_of(const struct comparison *what, const struct result *r,
     return 0;
 }
 
-int linking_save(struct context *context, const struct run *run, const struct comparison *what,
-                 struct error *err)
+int linking_save(struct context *context, const struct run *run,
+                 const struct commit_comparison *what, struct error *err)
 {
     struct arena arena = {0};
     int status = 0;

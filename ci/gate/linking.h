@@ -13,7 +13,7 @@
 // one there.
 struct linking_group {
     struct commit base;
-    struct compared *series;
+    struct compared_series *series;
     size_t count;
 };
 struct linking {
@@ -41,7 +41,7 @@ int linking_plan(struct linking *out, struct run *run, bool within, struct conte
 // Keeps what a run says that ended as links: of a comparison of `what`, or of a gate (NULL). What
 // has no pairs, or one code, gives none; nor does what a toolchain other than the default has
 // built, whose codes are no steps of the history.
-int linking_save(struct context *context, const struct run *run, const struct comparison *what,
-                 struct error *err);
+int linking_save(struct context *context, const struct run *run,
+                 const struct commit_comparison *what, struct error *err);
 
 #endif

@@ -406,7 +406,7 @@ static int judge_past(struct gathering *g, struct error *err)
 
 int metrics_find(struct run *run, struct context *context, const struct built *base,
                  const struct built *head, const struct to_build *const to[2],
-                 const struct part *part, struct error *err)
+                 const struct work_part *part, struct error *err)
 {
     struct gathering g = {.run = run, .context = context};
     const struct policy *policy = &context->policy;

@@ -19,7 +19,7 @@
 // What is of builds alone is told by the first part of a gate.
 int metrics_find(struct run *run, struct context *context, const struct built *base,
                  const struct built *head, const struct to_build *const to[2],
-                 const struct part *part, struct error *err);
+                 const struct work_part *part, struct error *err);
 // What the change accepts of them.
 void metrics_accept(struct run *run, const struct epoch_list *epochs);
 // Of this kind; the first of them, or NULL, in *first.

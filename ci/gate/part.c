@@ -17,13 +17,13 @@
 
 enum { PARTS_MOST = 100000 };
 
-static bool in_range(const struct part *part)
+static bool in_range(const struct work_part *part)
 {
     return part->count >= 1 && part->count <= PARTS_MOST && part->number >= 1 &&
            part->number <= part->count;
 }
 
-int part_parse(struct part *out, const char *text)
+int part_parse(struct work_part *out, const char *text)
 {
     const char *slash = strchr(text, '/');
     char number[16];
@@ -34,16 +34,16 @@ int part_parse(struct part *out, const char *text)
     if (parse_int64(&first, number) || parse_int64(&second, slash + 1) || first < 1 ||
         first > second || second > PARTS_MOST)
         return -1;
-    *out = (struct part){(uint32_t)first, (uint32_t)second};
+    *out = (struct work_part){(uint32_t)first, (uint32_t)second};
     return 0;
 }
 
-bool part_has(const struct part *part, size_t at)
+bool part_has(const struct work_part *part, size_t at)
 {
     return !part->count || (at + at / part->count) % part->count == part->number - 1;
 }
 
-void part_stretch(size_t *first, size_t *end, const struct part *part, size_t count)
+void part_stretch(size_t *first, size_t *end, const struct work_part *part, size_t count)
 {
     const size_t parts = part->count ? part->count : 1, number = part->count ? part->number : 1;
     *first = count * (number - 1) / parts;
@@ -66,7 +66,7 @@ static uint64_t stamp_of(const struct task_list *tasks)
     return stamp;
 }
 
-void part_take(struct task_list *tasks, struct run *run, const struct part *part)
+void part_take(struct task_list *tasks, struct run *run, const struct work_part *part)
 {
     size_t kept = 0, compared = 0, others = 0;
     if (!part->count)
@@ -298,7 +298,7 @@ static bool begins(const char *text, const char *with)
 }
 
 // How far a run's devices have been found in the policy.
-struct finding {
+struct device_finding {
     size_t next;
     const struct policy_device *last;
     const struct device *first; // its first unit
@@ -307,8 +307,8 @@ struct finding {
 
 // A run's devices stand in the policy's order: another unit of the last one, else the next one of
 // that kind, or of that name where the run had none.
-static const struct policy_device *policy_device(struct finding *f, const struct policy *policy,
-                                                 const struct device *unit)
+static const struct policy_device *
+policy_device(struct device_finding *f, const struct policy *policy, const struct device *unit)
 {
     if (f->last && f->units < f->last->units && strcmp(f->first->kind, unit->kind) == 0 &&
         strcmp(f->first->name, unit->name) == 0) {
@@ -319,7 +319,7 @@ static const struct policy_device *policy_device(struct finding *f, const struct
         const struct policy_device *d = &policy->devices[f->next];
         if (strcmp(d->kind, unit->kind) == 0 &&
             (!begins(unit->uuid, "away:") || strcmp(unit->uuid + strlen("away:"), d->name) == 0)) {
-            *f = (struct finding){f->next + 1, d, unit, 1};
+            *f = (struct device_finding){f->next + 1, d, unit, 1};
             return d;
         }
     }
@@ -347,7 +347,7 @@ static size_t place_device(struct joining *j, const struct device *unit,
 
 static int join_devices(struct joining *j, struct run *piece, struct error *err)
 {
-    struct finding found = {0};
+    struct device_finding found = {0};
     size_t *places = xcalloc(piece->device_count + 1, sizeof(*places));
     int status = 0;
     for (size_t i = 0; status == 0 && i < piece->device_count; i++) {

@@ -10,29 +10,29 @@
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
 
-struct part {
+struct work_part {
     uint32_t number, count; // 1 to count; count 0: all of the work
 };
 
 // "3/8". -1: it is no such thing, or there are more than 100,000.
-int part_parse(struct part *out, const char *text);
+int part_parse(struct work_part *out, const char *text);
 
 // Whether item `at` (0-based) of a list is this part's. Neighbours go to different parts, and every
 // round begins with another one, so that the largest problem of each kernel does not always meet
 // the same part.
-bool part_has(const struct part *part, size_t at);
+bool part_has(const struct work_part *part, size_t at);
 
 // This part's stretch of `count` items in a row, from *first to before *end; it may be empty.
-void part_stretch(size_t *first, size_t *end, const struct part *part, size_t count);
+void part_stretch(size_t *first, size_t *end, const struct work_part *part, size_t count);
 
 // Leaves this part's tasks in the list and their results in the run, what is compared and what is
 // not shared out each for itself. The run notes the part and a stamp of all tasks with their
 // code ids: parts of one gate have the same stamp. A whole is left as it is.
-void part_take(struct task_list *tasks, struct run *run, const struct part *part);
+void part_take(struct task_list *tasks, struct run *run, const struct work_part *part);
 
 // What a run that is a part notes of itself; false: it is none.
 struct part_note {
-    struct part part;
+    struct work_part part;
     uint64_t stamp;
 };
 

@@ -105,7 +105,7 @@ static int tell_epoch(struct run *run, struct context *context, struct error *er
 }
 
 int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
-                  const struct to_build *head, const struct part *part, struct error *err)
+                  const struct to_build *head, const struct work_part *part, struct error *err)
 {
     struct built base_built, head_built;
     struct epoch_list accepted;

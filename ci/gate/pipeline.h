@@ -11,7 +11,7 @@
 // saves it unless it is a dry run. Needs context_policy, _store, _builder and _devices. The caller
 // run_free()s `run`.
 int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
-                  const struct to_build *head, const struct part *part, struct error *err);
+                  const struct to_build *head, const struct work_part *part, struct error *err);
 
 // The gate whose parts, by these toolchains (by enum sample_role; NULL: the default), are in the
 // store at `path`: nothing is built or measured, and all series are
@@ -24,8 +24,8 @@ int pipeline_join(struct run *run, struct context *context, const struct commit 
 // comparison is a run of its own, saved, with its results in the order of its series, and what it
 // says is kept as links; all are played in the same processes. A head that cannot be measured is
 // data. The caller run_free()s all `runs`, also when this fails.
-int pipeline_compare(struct run *runs, struct context *context, const struct comparison *what,
-                     size_t count, struct error *err);
+int pipeline_compare(struct run *runs, struct context *context,
+                     const struct commit_comparison *what, size_t count, struct error *err);
 
 // A commit that is measured alone. What it says is said in three steps, so that many commits can be
 // linked together: until pipeline_judge() its run is not finished, and goes on when interrupted.
@@ -42,9 +42,9 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
 int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err);
 // Of what was compared and kept as links, those with marks that are doubtful and stand alone
 // between their two codes. *count may be 0. In the arena. pipeline_link() asks it.
-int linking_doubts(struct comparison **out, size_t *count, const struct comparison *what,
-                   size_t what_count, struct context *context, struct arena *arena,
-                   struct error *err);
+int linking_doubts(struct commit_comparison **out, size_t *count,
+                   const struct commit_comparison *what, size_t what_count, struct context *context,
+                   struct arena *arena, struct error *err);
 // Against the history of each series; finishes the run, unless that is done: of a commit that does
 // not build pipeline_measure() does it.
 int pipeline_judge(struct measured *measured, struct context *context, struct error *err);

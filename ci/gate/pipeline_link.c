@@ -24,7 +24,7 @@
 // a gate says.
 
 static void show_builds(struct measuring *measuring, struct context *context,
-                        const struct comparison *what, size_t count)
+                        const struct commit_comparison *what, size_t count)
 {
     const struct built **builds = xcalloc(2 * count, sizeof(*builds));
     for (size_t i = 0; i < count; i++) {
@@ -36,7 +36,7 @@ static void show_builds(struct measuring *measuring, struct context *context,
 }
 
 static int finish(struct run *run, const struct task_list *tasks, struct context *context,
-                  const struct comparison *what, struct error *err)
+                  const struct commit_comparison *what, struct error *err)
 {
     if (predicting_fill(run, tasks, context, err) ||
         judge_gate(run, tasks, context, what->base, what->head, NULL, 0, err))
@@ -47,8 +47,8 @@ static int finish(struct run *run, const struct task_list *tasks, struct context
                : 0;
 }
 
-int pipeline_compare(struct run *runs, struct context *context, const struct comparison *what,
-                     size_t count, struct error *err)
+int pipeline_compare(struct run *runs, struct context *context,
+                     const struct commit_comparison *what, size_t count, struct error *err)
 {
     struct measuring measuring;
     struct task_list *lists = xcalloc(count, sizeof(*lists));
@@ -168,7 +168,7 @@ static bool is_doubtful(const struct doubting *d, size_t i)
 }
 
 // The link that a comparison gave; the number of links: it gave none.
-static size_t link_of(const struct doubting *d, const struct comparison *what, uint32_t back)
+static size_t link_of(const struct doubting *d, const struct commit_comparison *what, uint32_t back)
 {
     size_t i = 0;
     while (i < d->count &&
@@ -178,23 +178,23 @@ static size_t link_of(const struct doubting *d, const struct comparison *what, u
     return i;
 }
 
-static bool same_series(const struct compared *a, const struct compared *b)
+static bool same_series(const struct compared_series *a, const struct compared_series *b)
 {
     return a->device == b->device && strcmp(a->kernel, b->kernel) == 0 &&
            problem_equal(a->problem, b->problem);
 }
 
-struct asking {
-    const struct comparison *what;
+struct asked_again {
+    const struct commit_comparison *what;
     size_t count;
     bool **asked; // by comparison and series
-    struct compared **series;
-    struct comparison *again; // copies of `what` with those series that are doubtful
+    struct compared_series **series;
+    struct commit_comparison *again; // copies of `what` with those series that are doubtful
 };
 
 // Every link with a mark of one series; its levels are found once.
-static int ask_series(struct asking *a, const struct compared *series, struct context *context,
-                      struct error *err)
+static int ask_series(struct asked_again *a, const struct compared_series *series,
+                      struct context *context, struct error *err)
 {
     struct arena scratch = {0};
     struct doubting d = {0};
@@ -203,10 +203,10 @@ static int ask_series(struct asking *a, const struct compared *series, struct co
     if (status == 0)
         level_all(&d);
     for (size_t i = 0; status == 0 && i < a->count; i++) {
-        const struct comparison *what = &a->what[i];
-        struct comparison *again = &a->again[i];
+        const struct commit_comparison *what = &a->what[i];
+        struct commit_comparison *again = &a->again[i];
         for (size_t k = 0; k < what->count; k++) {
-            const struct compared *c = &what->series[k];
+            const struct compared_series *c = &what->series[k];
             if (c->use != GATE_FOR_LEVEL || !same_series(c, series))
                 continue;
             const size_t link = link_of(&d, what, c->back);
@@ -220,24 +220,24 @@ static int ask_series(struct asking *a, const struct compared *series, struct co
     return status;
 }
 
-int linking_doubts(struct comparison **out, size_t *count, const struct comparison *what,
-                   size_t what_count, struct context *context, struct arena *arena,
-                   struct error *err)
+int linking_doubts(struct commit_comparison **out, size_t *count,
+                   const struct commit_comparison *what, size_t what_count, struct context *context,
+                   struct arena *arena, struct error *err)
 {
-    struct asking a = {.what = what,
-                       .count = what_count,
-                       .asked = arena_alloc(arena, what_count * sizeof(*a.asked)),
-                       .series = arena_alloc(arena, what_count * sizeof(*a.series)),
-                       .again = arena_alloc(arena, what_count * sizeof(*a.again))};
+    struct asked_again a = {.what = what,
+                            .count = what_count,
+                            .asked = arena_alloc(arena, what_count * sizeof(*a.asked)),
+                            .series = arena_alloc(arena, what_count * sizeof(*a.series)),
+                            .again = arena_alloc(arena, what_count * sizeof(*a.again))};
     for (size_t i = 0; i < what_count; i++) {
         a.asked[i] = arena_alloc(arena, what[i].count * sizeof(**a.asked));
         memset(a.asked[i], 0, what[i].count * sizeof(**a.asked));
         a.series[i] = arena_alloc(arena, what[i].count * sizeof(**a.series));
-        a.again[i] = (struct comparison){what[i].base, what[i].head, a.series[i], 0};
+        a.again[i] = (struct commit_comparison){what[i].base, what[i].head, a.series[i], 0};
     }
     for (size_t i = 0; i < what_count; i++) {
         for (size_t k = 0; k < what[i].count; k++) {
-            const struct compared *c = &what[i].series[k];
+            const struct compared_series *c = &what[i].series[k];
             if (c->use == GATE_FOR_LEVEL && !a.asked[i][k] && ask_series(&a, c, context, err))
                 return -1;
         }
@@ -255,7 +255,7 @@ struct owed {
     struct context *context;
     struct measured *list;
     size_t list_count;
-    struct comparison *items;
+    struct commit_comparison *items;
     size_t count;
     struct built **earlier; // builds of commits that are not in the list, each once
     size_t earlier_count;
@@ -307,15 +307,15 @@ static int add_group(struct owed *o, const struct built *head, const struct link
                       group->base.id);
         return 0;
     }
-    struct comparison *grown = arena_alloc(&o->arena, (o->count + 1) * sizeof(*grown));
+    struct commit_comparison *grown = arena_alloc(&o->arena, (o->count + 1) * sizeof(*grown));
     if (o->count)
         memcpy(grown, o->items, o->count * sizeof(*grown));
     o->items = grown;
-    o->items[o->count++] = (struct comparison){base, head, group->series, group->count};
+    o->items[o->count++] = (struct commit_comparison){base, head, group->series, group->count};
     return 0;
 }
 
-static int compare(struct context *context, const struct comparison *items, size_t count,
+static int compare(struct context *context, const struct commit_comparison *items, size_t count,
                    struct error *err)
 {
     struct run *runs = xcalloc(count, sizeof(*runs));
@@ -328,7 +328,7 @@ static int compare(struct context *context, const struct comparison *items, size
 
 static int compare_owed(struct owed *o, struct error *err)
 {
-    struct comparison *again;
+    struct commit_comparison *again;
     size_t count;
     if (compare(o->context, o->items, o->count, err) ||
         linking_doubts(&again, &count, o->items, o->count, o->context, &o->arena, err))

@@ -351,9 +351,9 @@ int task_list_make(struct task_list *out, struct run *run, struct context *conte
 }
 
 static int fill_compared(struct task *task, struct run *run, struct context *context,
-                         const struct comparison *what, size_t i, struct error *err)
+                         const struct commit_comparison *what, size_t i, struct error *err)
 {
-    const struct compared *series = &what->series[i];
+    const struct compared_series *series = &what->series[i];
     struct result *r = &run->results[i];
     const char *kind = series->device->policy->kind;
     *task =
@@ -374,7 +374,7 @@ static int fill_compared(struct task *task, struct run *run, struct context *con
 }
 
 int task_list_of_comparison(struct task_list *tasks, struct run *run, struct context *context,
-                            const struct comparison *what, struct error *err)
+                            const struct commit_comparison *what, struct error *err)
 {
     tasks->items = arena_alloc(&run->arena, what->count * sizeof(*tasks->items));
     tasks->count = run->count = what->count;

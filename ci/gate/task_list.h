@@ -58,7 +58,7 @@ int task_list_make(struct task_list *out, struct run *run, struct context *conte
                    const struct built *base, const struct built *head, struct error *err);
 
 // What a step of a bisection compares, or a link: series of two commits.
-struct compared {
+struct compared_series {
     const struct context_device *device;
     const char *kernel;
     const struct problem *problem;
@@ -66,15 +66,15 @@ struct compared {
     enum gate_use use;
 };
 
-struct comparison {
+struct commit_comparison {
     const struct built *base, *head;
-    const struct compared *series;
+    const struct compared_series *series;
     size_t count; // at least 1
 };
 
 // The tasks of it; their results become run->results, in the same order.
 int task_list_of_comparison(struct task_list *out, struct run *run, struct context *context,
-                            const struct comparison *what, struct error *err);
+                            const struct commit_comparison *what, struct error *err);
 
 // ---- coverage ----
 //

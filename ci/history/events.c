@@ -380,7 +380,7 @@ static struct interval size_of(const struct change *c, const char *what,
 }
 
 // What moves the controls moves every series of the device.
-static void add_shift(struct finding *f, const struct common_mode *mode, const struct change *c,
+static void add_shift(struct finding *f, const struct control_shifts *mode, const struct change *c,
                       const struct driver_steps *drivers)
 {
     const char *what = break_between(f, mode->device_uuid, mode->commits, c);
@@ -403,7 +403,7 @@ static void add_shift(struct finding *f, const struct common_mode *mode, const s
 
 static int add_device(struct finding *f, struct store *store, const char *uuid, struct error *err)
 {
-    struct common_mode mode;
+    struct control_shifts mode;
     struct changepoints moved;
     struct series_entry *entries;
     struct driver_steps drivers = {0};

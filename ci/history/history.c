@@ -95,7 +95,7 @@ static int add_control(struct shifts *all, struct store *store, const struct ser
     return status;
 }
 
-static void settle(struct common_mode *out, struct shifts *all, struct arena *arena)
+static void settle(struct control_shifts *out, struct shifts *all, struct arena *arena)
 {
     const size_t fewest = out->controls < CONTROLS_FEWEST ? 1 : CONTROLS_FEWEST;
     double *work = xcalloc(all->count, sizeof(*work));
@@ -120,11 +120,11 @@ static void settle(struct common_mode *out, struct shifts *all, struct arena *ar
     free(work);
 }
 
-int history_common_mode(struct common_mode *out, struct store *store,
+int history_common_mode(struct control_shifts *out, struct store *store,
                         const struct series_entry *series, size_t count, const char *device_uuid,
                         const struct history_query *query, struct arena *arena, struct error *err)
 {
-    struct common_mode made = {.device_uuid = device_uuid};
+    struct control_shifts made = {.device_uuid = device_uuid};
     struct shifts all = {0};
     int status = 0;
     for (size_t i = 0; status == 0 && i < count && made.controls < CONTROLS_MOST; i++) {
@@ -148,14 +148,14 @@ static int compare_runs(const void *left, const void *right)
 }
 
 // Of each point its run's place in the common mode; SIZE_MAX: it is not there.
-static size_t shift_of(const struct common_mode *s, int64_t run)
+static size_t shift_of(const struct control_shifts *s, int64_t run)
 {
     const int64_t *found = bsearch(&run, s->runs, s->count, sizeof(*s->runs), compare_runs);
     return found ? (size_t)(found - s->runs) : SIZE_MAX;
 }
 
 static bool take_off(double *values, const struct stored_points *stored,
-                     const struct common_mode *s)
+                     const struct control_shifts *s)
 {
     const size_t count = s && s->count ? stored->count : 0;
     double *shifts = xcalloc(2 * count + 1, sizeof(*shifts)), *levels = shifts + count;
@@ -308,7 +308,7 @@ static void take_changes(struct series_history *s, struct changepoints *found, b
 }
 
 // Sets out->values, from out->stored and out->against_model.
-static void history_values(struct series_history *out, const struct common_mode *common,
+static void history_values(struct series_history *out, const struct control_shifts *common,
                            struct arena *scratch)
 {
     out->values = values_of(&out->stored, out->against_model, scratch);
@@ -922,7 +922,7 @@ static void judge_whole(struct series_history *s, const struct judgement *j, siz
 }
 
 static int judge_anew(struct series_history *s, struct history_kept *kept, struct store *store,
-                      const struct common_mode *common, const struct history_options *options,
+                      const struct control_shifts *common, const struct history_options *options,
                       int64_t newest_key, struct arena *scratch, struct arena *keep,
                       struct error *err)
 {
@@ -1006,7 +1006,7 @@ static void accept_newer(struct series_history *s, const struct judgement *j, si
 }
 
 static int judge_newer(struct series_history *s, struct history_kept *kept, bool *done,
-                       struct store *store, const struct common_mode *common,
+                       struct store *store, const struct control_shifts *common,
                        const struct history_options *options, int64_t newest_key,
                        struct arena *scratch, struct arena *keep, struct error *err)
 {
@@ -1046,7 +1046,7 @@ static int judge_newer(struct series_history *s, struct history_kept *kept, bool
 }
 
 int history_kept_judge(struct series_history *out, struct history_kept *kept, struct store *store,
-                       const struct series_entry *entry, const struct common_mode *common,
+                       const struct series_entry *entry, const struct control_shifts *common,
                        const struct history_options *options, int64_t newest_key,
                        struct arena *scratch, struct arena *keep, struct error *err)
 {

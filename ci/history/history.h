@@ -28,7 +28,7 @@
 // The movements of the controls of one device, run by run. Of CONTROLS_FEWEST and more the median
 // over the controls of log(value / the control's own median) is taken off, in runs that have as
 // many. Fewer have noise of their own: of that a share is taken off (model/history/control.h).
-struct common_mode {
+struct control_shifts {
     const char *device_uuid;
     size_t controls;                // used
     int64_t *runs;                  // ascending
@@ -39,7 +39,7 @@ struct common_mode {
 };
 
 // At most 8 of the device's control series are read, the points of the query. In the arena.
-int history_common_mode(struct common_mode *out, struct store *store,
+int history_common_mode(struct control_shifts *out, struct store *store,
                         const struct series_entry *series, size_t count, const char *device_uuid,
                         const struct history_query *query, struct arena *arena, struct error *err);
 
@@ -128,7 +128,7 @@ int history_kept_find(struct series_history *out, struct history_kept *kept, boo
 // Judged now, as little as is needed; `kept` comes from history_kept_find(). No measurement beyond
 // `newest_key` is looked at.
 int history_kept_judge(struct series_history *out, struct history_kept *kept, struct store *store,
-                       const struct series_entry *series, const struct common_mode *common,
+                       const struct series_entry *series, const struct control_shifts *common,
                        const struct history_options *options, int64_t newest_key,
                        struct arena *scratch, struct arena *keep, struct error *err);
 

@@ -347,7 +347,7 @@ static void keep_links(struct loader *l, const struct kept_links *kept,
 // ---- what all need ----
 
 // The device's controls are read once for all of its series. The lock is the caller's.
-static int find_common_mode(const struct common_mode **out, struct loader *l, const char *uuid,
+static int find_common_mode(const struct control_shifts **out, struct loader *l, const char *uuid,
                             struct error *err)
 {
     struct history_set *set = l->all->set;
@@ -367,7 +367,7 @@ static int find_common_mode(const struct common_mode **out, struct loader *l, co
     return 0;
 }
 
-static int common_mode_of(const struct common_mode **out, struct loader *l, const char *uuid,
+static int common_mode_of(const struct control_shifts **out, struct loader *l, const char *uuid,
                           struct error *err)
 {
     pthread_mutex_lock(&l->sharing->lock);
@@ -391,7 +391,7 @@ static int judge(struct series_history *s, struct history_kept *kept, struct loa
                  const struct series_entry *entry, const struct history_options *options,
                  struct arena *scratch, struct error *err)
 {
-    const struct common_mode *common;
+    const struct control_shifts *common;
     if (common_mode_of(&common, l, entry->device_uuid, err) ||
         history_kept_judge(s, kept, l->store, entry, common, options, l->all->newest_key, scratch,
                            &l->found, err))

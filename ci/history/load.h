@@ -38,7 +38,7 @@ struct history_set {
     struct point_places points;   // of times that count elsewhere than where they were measured
     size_t count, known;          // known: in the store
     struct epoch_list epochs;
-    struct common_mode *common; // one per device met
+    struct control_shifts *common; // one per device met
     size_t device_count;
     struct arena arena;
 };

@@ -15,21 +15,22 @@ enum { LINE_MOST = 200000, LEVEL_MOST = 9 };
 
 // ---- the line ----
 
-struct place {
+struct metric_place {
     const char *id;
     size_t at;
 };
 
 static int by_id(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct metric_place *a = left, *b = right;
     return strcmp(a->id, b->id);
 }
 
-static size_t place_of(const struct place *places, size_t count, const char *id)
+static size_t place_of(const struct metric_place *places, size_t count, const char *id)
 {
-    const struct place key = {.id = id};
-    const struct place *found = count ? bsearch(&key, places, count, sizeof(key), by_id) : NULL;
+    const struct metric_place key = {.id = id};
+    const struct metric_place *found =
+        count ? bsearch(&key, places, count, sizeof(key), by_id) : NULL;
     return found ? found->at : SIZE_MAX;
 }
 
@@ -56,11 +57,11 @@ static void read_line(struct metric_history *h, const struct repository *reposit
     free(line);
 }
 
-static struct place *places_of(const struct metric_history *h, struct arena *arena)
+static struct metric_place *places_of(const struct metric_history *h, struct arena *arena)
 {
-    struct place *places = arena_alloc(arena, (h->line_count + 1) * sizeof(*places));
+    struct metric_place *places = arena_alloc(arena, (h->line_count + 1) * sizeof(*places));
     for (size_t i = 0; i < h->line_count; i++)
-        places[i] = (struct place){h->line[i].id, i};
+        places[i] = (struct metric_place){h->line[i].id, i};
     if (h->line_count)
         qsort(places, h->line_count, sizeof(*places), by_id);
     return places;
@@ -82,7 +83,7 @@ static int by_place(const void *left, const void *right)
 
 // The values of one series stand together. Of several looks at one commit the newest counts.
 static void read_series(struct metric_history *h, const struct metric_value *values, size_t count,
-                        const struct place *places, struct arena *arena)
+                        const struct metric_place *places, struct arena *arena)
 {
     h->series = arena_alloc(arena, (count + 1) * sizeof(*h->series));
     for (size_t i = 0, end; i < count; i = end) {
@@ -165,7 +166,7 @@ static void find_changes(struct metric_history *h, size_t *room, size_t index)
 // An epoch accepts what had become of the series by its commit; one of a commit that the line does
 // not have, what is no larger than it says.
 static bool accepts(const struct epoch *e, const struct metric_history *h,
-                    const struct metric_change *c, const struct place *places)
+                    const struct metric_change *c, const struct metric_place *places)
 {
     const struct metric_value *of = h->series[c->series].of;
     const size_t at = place_of(places, h->line_count, e->commit);
@@ -190,8 +191,8 @@ static bool is_undone(const struct metric_history *h, const struct metric_change
 }
 
 static void decide(struct metric_history *h, struct metric_change *c,
-                   const struct epoch_list *epochs, const struct place *places, const char *event,
-                   struct arena *arena)
+                   const struct epoch_list *epochs, const struct metric_place *places,
+                   const char *event, struct arena *arena)
 {
     if (c->kind == VERDICT_SLOWER && is_undone(h, c))
         c->state = EVENT_FIXED;
@@ -222,7 +223,7 @@ static int newest_first(const void *left, const void *right)
 
 // An event is as open as the most open of its changes for the worse.
 static void make_events(struct metric_history *h, const struct epoch_list *epochs,
-                        const struct place *places, struct arena *arena)
+                        const struct metric_place *places, struct arena *arena)
 {
     h->events = arena_alloc(arena, (h->change_count + 1) * sizeof(*h->events));
     for (size_t i = 0, end; i < h->change_count; i = end) {
@@ -253,7 +254,7 @@ int metric_history_load(struct metric_history *out, struct store *store,
         read_line(&h, repository, arena);
     if (count && !h.line_count && store_commits(&h.line, &h.line_count, store, arena, err))
         return -1;
-    const struct place *places = places_of(&h, arena);
+    const struct metric_place *places = places_of(&h, arena);
     read_series(&h, values, count, places, arena);
     for (size_t i = 0; i < h.count; i++)
         find_changes(&h, &room, i);

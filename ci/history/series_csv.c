@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum cell { CELL_NUMBER, CELL_MISSING, CELL_TEXT };
+enum cell_kind { CELL_NUMBER, CELL_MISSING, CELL_TEXT };
 
 // Without the blanks around it.
 static const char *trim(size_t *length, const char *text)
@@ -38,7 +38,7 @@ static bool is_named(const char *name, const char *column)
     return strchr("([", trimmed[wanted + blanks]) != NULL;
 }
 
-static enum cell read_cell(double *out, const char *text)
+static enum cell_kind read_cell(double *out, const char *text)
 {
     static const char *const missing[] = {"",    "na",   "n/a",  "#n/a", "<na>",
                                           "nan", "-nan", "null", "none", "-"};
@@ -63,7 +63,7 @@ static bool is_numeric(const struct csv *csv, size_t column, size_t first)
     bool number = false;
     for (size_t i = first; i < csv->count; i++) {
         double unused;
-        enum cell cell = read_cell(&unused, csv->rows[i].fields[column]);
+        enum cell_kind cell = read_cell(&unused, csv->rows[i].fields[column]);
         if (cell == CELL_TEXT)
             return false;
         number = number || cell == CELL_NUMBER;
@@ -254,7 +254,7 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
         for (; skipped > 0; skipped--, out->missing++)
             out->values[out->count++] = NAN;
         double value;
-        enum cell cell = read_cell(&value, row->fields[column]);
+        enum cell_kind cell = read_cell(&value, row->fields[column]);
         if (cell == CELL_TEXT)
             return error_set(err,
                              "%s:%zu: '%.60s' is not a finite number; a missing one is an empty "

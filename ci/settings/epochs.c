@@ -93,14 +93,14 @@ struct sought {
     bool settled;
 };
 
-struct line {
+struct epochs_line {
     const struct repository *repository;
     struct sought *items;
     size_t count, open;
     struct arena *arena;
 };
 
-static void begin(struct line *l, struct epoch_list *list)
+static void begin(struct epochs_line *l, struct epoch_list *list)
 {
     l->items = arena_alloc(l->arena, (list->count + 1) * sizeof(*l->items));
     for (size_t i = 0; i < list->count; i++) {
@@ -114,8 +114,8 @@ static void begin(struct line *l, struct epoch_list *list)
     l->open = l->count;
 }
 
-static int file_at(struct epoch_list *out, const struct line *l, const char *commit, const char *id,
-                   struct error *err)
+static int file_at(struct epoch_list *out, const struct epochs_line *l, const char *commit,
+                   const char *id, struct error *err)
 {
     char *text = NULL;
     size_t size;
@@ -132,7 +132,8 @@ static int file_at(struct epoch_list *out, const struct line *l, const char *com
 }
 
 // Finds the epochs that the file of this commit has and the file of its parent ("": none) has not.
-static int find_brought(struct line *l, const char *commit, const char *parent, struct error *err)
+static int find_brought(struct epochs_line *l, const char *commit, const char *parent,
+                        struct error *err)
 {
     char now[OBJECT_ID_TEXT], before[OBJECT_ID_TEXT] = "";
     struct epoch_list with, without;
@@ -152,7 +153,7 @@ static int find_brought(struct line *l, const char *commit, const char *parent, 
     return 0;
 }
 
-static void settle(struct line *l, const struct commit *at)
+static void settle(struct epochs_line *l, const struct commit *at)
 {
     for (size_t i = 0; i < l->count; i++) {
         struct sought *s = &l->items[i];
@@ -170,7 +171,7 @@ static void settle(struct line *l, const struct commit *at)
 int epochs_on_line(struct epoch_list *list, const struct repository *repository, const char *head,
                    struct arena *arena, struct error *err)
 {
-    struct line l = {.repository = repository, .arena = arena};
+    struct epochs_line l = {.repository = repository, .arena = arena};
     struct commit at;
     struct error none;
     if (!list->count || repository_commit(&at, repository, head, arena, &none))

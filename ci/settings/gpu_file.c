@@ -110,7 +110,7 @@ static int set_figure(struct gpu *gpu, const char *key, const char *value, const
 
 // ---- a file ----
 
-struct reader {
+struct profile_reader {
     struct gpu_profile *out;
     char where[256]; // file and line
     bool named;
@@ -118,7 +118,7 @@ struct reader {
     struct error *err;
 };
 
-static int finish_figure(struct reader *r)
+static int finish_figure(struct profile_reader *r)
 {
     if (!r->figure)
         return 0;
@@ -129,7 +129,7 @@ static int finish_figure(struct reader *r)
     return 0;
 }
 
-static int read_base(struct reader *r, const char *name)
+static int read_base(struct profile_reader *r, const char *name)
 {
     const struct gpu *base = gpu_find(name);
     if (!base)
@@ -141,7 +141,7 @@ static int read_base(struct reader *r, const char *name)
     return 0;
 }
 
-static int read_gpu(struct reader *r, const struct config_entry *e)
+static int read_gpu(struct profile_reader *r, const struct config_entry *e)
 {
     struct gpu *gpu = &r->out->gpu;
     char *text = arena_strdup(&r->out->arena, e->value ? e->value : "");
@@ -165,7 +165,7 @@ static int read_gpu(struct reader *r, const struct config_entry *e)
     return 0;
 }
 
-static int read_figure(struct reader *r, const struct config_entry *e)
+static int read_figure(struct profile_reader *r, const struct config_entry *e)
 {
     struct figure *figure = gpu_figure(&r->out->gpu, e->subsection);
     if (!figure)
@@ -192,7 +192,7 @@ int gpu_file_parse(struct gpu_profile *out, const char *text, size_t size, const
 {
     struct config config = {0};
     *out = (struct gpu_profile){0};
-    struct reader r = {.out = out, .err = err};
+    struct profile_reader r = {.out = out, .err = err};
     int status = config_parse(&config, text, size, label, err);
     for (size_t i = 0; i < config.count && status == 0; i++) {
         const struct config_entry *e = &config.entries[i];

@@ -18,14 +18,14 @@ size_t together_threads(size_t jobs, size_t least)
     return count ? count : 1;
 }
 
-struct part {
+struct job {
     void (*work)(void *context);
     void *context;
 };
 
 static void *begin(void *argument)
 {
-    const struct part *part = argument;
+    const struct job *part = argument;
     part->work(part->context);
     return NULL;
 }
@@ -33,11 +33,11 @@ static void *begin(void *argument)
 void together(void (*work)(void *context), void *const *contexts, size_t count)
 {
     pthread_t threads[TOGETHER_MOST];
-    struct part parts[TOGETHER_MOST];
+    struct job parts[TOGETHER_MOST];
     bool started[TOGETHER_MOST] = {false};
     assert(count <= TOGETHER_MOST);
     for (size_t i = 1; i < count; i++) {
-        parts[i] = (struct part){work, contexts[i]};
+        parts[i] = (struct job){work, contexts[i]};
         started[i] = pthread_create(&threads[i], NULL, begin, &parts[i]) == 0;
     }
     for (size_t i = 0; i < count; i++) {

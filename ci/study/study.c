@@ -843,7 +843,7 @@ static uint64_t stamp_of(const struct studied *studied)
     return stamp;
 }
 
-void study_take_part(struct studied *studied, const struct part *part)
+void study_take_part(struct studied *studied, const struct work_part *part)
 {
     const struct part_note note = {*part, stamp_of(studied)};
     size_t at = 0;

@@ -114,7 +114,7 @@ void studied_free(struct studied *studied);
 // A study in parts: each task counts the gates of some series, and the counts of all are one study.
 
 // Leaves this part's series in the study, and notes it in its run; a whole is left as it is.
-void study_take_part(struct studied *studied, const struct part *part);
+void study_take_part(struct studied *studied, const struct work_part *part);
 
 // The run of a study whose parts are in the store at `path`. *missing: the numbers of those that
 // are not, "" when all are; in the run's arena. -1 as pieces_read(). The caller run_free()s it.

@@ -62,7 +62,7 @@ static int find_config(struct data *d, const struct sweep_row *row)
 }
 
 // Columns that are read of a list, found by its first line. A list may have other columns, too.
-enum column { IN_TYPE, M, N, K, KERNEL, US, GHZ, SAMPLES, COLUMNS };
+enum times_column { IN_TYPE, M, N, K, KERNEL, US, GHZ, SAMPLES, COLUMNS };
 static const char *const columns[] = {"in_type", "m", "n", "k", "kernel", "us", "ghz", "samples"};
 enum { fields_max = 16 };
 

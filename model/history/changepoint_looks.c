@@ -71,11 +71,12 @@ static void keep(struct changepoints *now, const struct change *earlier, size_t 
 }
 
 // The values beside a change: up to the next change on either side, or to an end of the series.
-struct stretch {
+struct values_beside {
     size_t first, end;
 };
 
-static void narrow(struct stretch *beside, const struct change *c, const struct changepoints *list)
+static void narrow(struct values_beside *beside, const struct change *c,
+                   const struct changepoints *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         const size_t other = list->changes[i].index;
@@ -86,13 +87,13 @@ static void narrow(struct stretch *beside, const struct change *c, const struct 
     }
 }
 
-struct side {
+struct change_side {
     double mean, squares, count;
 };
 
-static struct side side_of(const double *values, size_t first, size_t end)
+static struct change_side side_of(const double *values, size_t first, size_t end)
 {
-    struct side s = {0, 0, 0};
+    struct change_side s = {0, 0, 0};
     for (size_t i = first; i < end; i++) {
         if (!isfinite(values[i]))
             continue;
@@ -104,19 +105,20 @@ static struct side side_of(const double *values, size_t first, size_t end)
 }
 
 // A side's own scatter, which few values say little of.
-static double own_variance(struct side s, double scatter)
+static double own_variance(struct change_side s, double scatter)
 {
     return (s.squares + PRIOR_VALUES * scatter) / (s.count - 1 + PRIOR_VALUES);
 }
 
 // By how many standard errors the level is moved in the direction that was reported, of at most
 // `reach` values on either side; too few say nothing against it.
-static double errors_within(const double *values, struct stretch beside, const struct change *c,
-                            size_t reach, double inflation)
+static double errors_within(const double *values, struct values_beside beside,
+                            const struct change *c, size_t reach, double inflation)
 {
     const size_t first = c->index - beside.first > reach ? c->index - reach : beside.first;
     const size_t end = beside.end - c->index > reach ? c->index + reach : beside.end;
-    const struct side a = side_of(values, first, c->index), b = side_of(values, c->index, end);
+    const struct change_side a = side_of(values, first, c->index),
+                             b = side_of(values, c->index, end);
     if (a.count < LEAST_SIDE || b.count < LEAST_SIDE)
         return INFINITY;
     const double gap = c->after > c->before ? b.mean - a.mean : a.mean - b.mean;
@@ -130,7 +132,7 @@ static double errors_within(const double *values, struct stretch beside, const s
 static double errors_of(const struct change *c, const struct changepoints *now,
                         const struct changepoints *kept, const double *values, size_t n)
 {
-    struct stretch beside = {0, n};
+    struct values_beside beside = {0, n};
     narrow(&beside, c, now);
     narrow(&beside, c, kept);
     return fmax(errors_within(values, beside, c, n, now->inflation),
@@ -197,11 +199,11 @@ static struct latest latest_of(const double *values, size_t n, const struct chan
     return l;
 }
 
-static struct side side_between(const struct latest *l, size_t first, size_t end)
+static struct change_side side_between(const struct latest *l, size_t first, size_t end)
 {
     const double count = (double)(end - first), sum = l->sum[end] - l->sum[first];
-    return (struct side){sum / count,
-                         fmax(0, l->square[end] - l->square[first] - sum * sum / count), count};
+    return (struct change_side){
+        sum / count, fmax(0, l->square[end] - l->square[first] - sum * sum / count), count};
 }
 
 // Products of neighbours within a side, about its mean.
@@ -214,7 +216,8 @@ static double cross_between(const struct latest *l, size_t first, size_t end, do
 }
 
 // Variance of a mean by the memory of the residuals on both sides of a split, against none.
-static double memory_of(const struct latest *l, size_t at, struct side a, struct side b)
+static double memory_of(const struct latest *l, size_t at, struct change_side a,
+                        struct change_side b)
 {
     const double cross = cross_between(l, 0, at, a.mean) + cross_between(l, at, l->n, b.mean);
     const double squares = a.squares + b.squares, r = squares > 0 ? fmax(cross / squares, 0) : 0;
@@ -237,7 +240,7 @@ static double scatter_before(const struct latest *l, size_t at)
 
 // Nats for a step at `at`. What scatters more has not moved: where the newest values, or those just
 // before them, are louder than the past, they must stand out of that.
-static double nats(const struct latest *l, size_t at, struct side a, struct side b)
+static double nats(const struct latest *l, size_t at, struct change_side a, struct change_side b)
 {
     const double n = (double)l->n, gap = b.mean - a.mean;
     const double scatter = fmax((a.squares + b.squares) / n, scatter_before(l, at));
@@ -249,7 +252,8 @@ static double nats(const struct latest *l, size_t at, struct side a, struct side
 
 // Whether the values before stray to where the newest are as often as would explain them: then
 // they are a visit.
-static bool strays_there(const struct latest *l, size_t at, struct side a, struct side b)
+static bool strays_there(const struct latest *l, size_t at, struct change_side a,
+                         struct change_side b)
 {
     const double middle = (a.mean + b.mean) / 2, up = b.mean > a.mean ? 1 : -1;
     double before = 0, after = 0;
@@ -283,12 +287,12 @@ static void add_newest(struct changepoints *now, const double *values, size_t n,
     for (size_t at = l.n; at-- > LEAST_PAST;) {
         if (l.n - at < LEAST_SIDE)
             continue;
-        const struct side a = side_between(&l, 0, at), b = side_between(&l, at, l.n);
+        const struct change_side a = side_between(&l, 0, at), b = side_between(&l, at, l.n);
         const double sure_by = nats(&l, at, a, b);
         if (sure_by > most && !strays_there(&l, at, a, b))
             most = sure_by, best = at;
     }
-    const struct side a = side_between(&l, 0, best ? best : l.n);
+    const struct change_side a = side_between(&l, 0, best ? best : l.n);
     if (best > 0 && !walks(&l, best, a.mean)) {
         const size_t index = l.where[best];
         const double before = l.centre + l.scale * a.mean;

@@ -51,22 +51,22 @@ static const double few_apart = 6, few_between = 4, least_ratio = 1.1, least_ste
 enum { FEW_SIDE = 4 };
 static const double step_share = 0.95; // of the squares that a line leaves: else it creeps
 
-struct side {
+struct step_side {
     double mean, squares; // about it
     size_t count;
 };
 
 // Sums from the left, so that a split's sides take no time. `y` is moved to `centre` first.
-struct sums {
+struct step_sums {
     double *sum, *square, *low, *high; // of the first i values
     const double *y;
     double centre;
     size_t n;
 };
 
-static struct sums sums_of(const double *y, size_t n)
+static struct step_sums sums_of(const double *y, size_t n)
 {
-    struct sums s = {.y = y, .n = n};
+    struct step_sums s = {.y = y, .n = n};
     double *memory = xcalloc(4 * (n + 1), sizeof(*memory));
     s.sum = memory, s.square = memory + n + 1;
     s.low = memory + 2 * (n + 1), s.high = memory + 3 * (n + 1);
@@ -83,22 +83,22 @@ static struct sums sums_of(const double *y, size_t n)
     return s;
 }
 
-static struct side side_of(const struct sums *s, size_t first, size_t end)
+static struct step_side side_of(const struct step_sums *s, size_t first, size_t end)
 {
     const double count = (double)(end - first), sum = s->sum[end] - s->sum[first];
-    return (struct side){
+    return (struct step_side){
         sum / count, fmax(0, s->square[end] - s->square[first] - sum * sum / count), end - first};
 }
 
-static double error_of(struct side a, struct side b, double grow_a, double grow_b)
+static double error_of(struct step_side a, struct step_side b, double grow_a, double grow_b)
 {
     const double na = (double)a.count, nb = (double)b.count;
     return sqrt(a.squares * grow_a / (na - 1) / na + b.squares * grow_b / (nb - 1) / nb);
 }
 
-static bool wide_apart(const struct sums *s, size_t at, double low, double high)
+static bool wide_apart(const struct step_sums *s, size_t at, double low, double high)
 {
-    const struct side a = side_of(s, 0, at), b = side_of(s, at, s->n);
+    const struct step_side a = side_of(s, 0, at), b = side_of(s, at, s->n);
     const size_t fewer = a.count < b.count ? a.count : b.count;
     const double sigma = sqrt((a.squares + b.squares) / ((double)s->n - 2));
     const double times = apart + apart_more * fmax(sorted_by_chance - (double)s->n, 0);
@@ -109,7 +109,7 @@ static bool wide_apart(const struct sums *s, size_t at, double low, double high)
 
 // The split between sides that do not overlap; 0 if there is none so wide. `low` and `high` are of
 // what lies right of the split.
-static size_t separate(const struct sums *s)
+static size_t separate(const struct step_sums *s)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t at = s->n - 1; at >= 1; at--) {
@@ -130,9 +130,9 @@ static double neighbours(const double *y, size_t first, size_t end)
     return squares;
 }
 
-static bool few_stand_apart(const struct sums *s, size_t at, double low, double high)
+static bool few_stand_apart(const struct step_sums *s, size_t at, double low, double high)
 {
-    const struct side a = side_of(s, 0, at), b = side_of(s, at, s->n);
+    const struct step_side a = side_of(s, 0, at), b = side_of(s, at, s->n);
     const double squares = a.squares + b.squares, sigma = sqrt(squares / ((double)s->n - 2));
     const double between = b.mean > a.mean ? low - s->high[at] : s->low[at] - high;
     const double steps = neighbours(s->y, 0, at) + neighbours(s->y, at, s->n);
@@ -143,7 +143,7 @@ static bool few_stand_apart(const struct sums *s, size_t at, double low, double 
 }
 
 // The split of a few values; 0: none.
-static size_t of_few(const struct sums *s)
+static size_t of_few(const struct step_sums *s)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t at = s->n - 1; at >= 1; at--) {
@@ -157,9 +157,9 @@ static size_t of_few(const struct sums *s)
 
 // Growth of the variance of a side's mean, by the largest memory that its residuals allow; 0:
 // refused.
-static double growth(const struct sums *s, size_t first, size_t end)
+static double growth(const struct step_sums *s, size_t first, size_t end)
 {
-    const struct side side = side_of(s, first, end);
+    const struct step_side side = side_of(s, first, end);
     double cross = 0;
     for (size_t i = first + 1; i < end; i++)
         cross += (s->y[i] - s->centre - side.mean) * (s->y[i - 1] - s->centre - side.mean);
@@ -169,7 +169,7 @@ static double growth(const struct sums *s, size_t first, size_t end)
 }
 
 // Squares about the line of least squares.
-static double about_line(const struct sums *s)
+static double about_line(const struct step_sums *s)
 {
     const double n = (double)s->n, middle = (n - 1) / 2;
     double cross = 0;
@@ -178,12 +178,12 @@ static double about_line(const struct sums *s)
     return s->square[s->n] - cross * cross / (n * (n * n - 1) / 12);
 }
 
-static size_t own_noise(const struct sums *s)
+static size_t own_noise(const struct step_sums *s)
 {
     size_t best = 0;
     double most = 0;
     for (size_t at = OWN_NOISE; at + OWN_NOISE <= s->n; at++) {
-        const struct side a = side_of(s, 0, at), b = side_of(s, at, s->n);
+        const struct step_side a = side_of(s, 0, at), b = side_of(s, at, s->n);
         const double error = error_of(a, b, 1, 1);
         const double z = error > 0 ? fabs(b.mean - a.mean) / error : 0;
         if (z > most)
@@ -192,7 +192,7 @@ static size_t own_noise(const struct sums *s)
     if (best == 0)
         return 0;
     const double grow_a = growth(s, 0, best), grow_b = growth(s, best, s->n);
-    const struct side a = side_of(s, 0, best), b = side_of(s, best, s->n);
+    const struct step_side a = side_of(s, 0, best), b = side_of(s, best, s->n);
     const double error = error_of(a, b, grow_a, grow_b);
     if (!(grow_a > 0) || !(grow_b > 0) || fabs(b.mean - a.mean) <= errors * error)
         return 0;
@@ -201,25 +201,25 @@ static size_t own_noise(const struct sums *s)
 
 // ---- ranks ----
 
-struct place {
+struct step_place {
     double value;
     size_t index;
 };
 
 static int by_value(const void *left, const void *right)
 {
-    return rising_doubles(&((const struct place *)left)->value,
-                          &((const struct place *)right)->value);
+    return rising_doubles(&((const struct step_place *)left)->value,
+                          &((const struct step_place *)right)->value);
 }
 
 // The values' ranks, from 1; equal ones share the mean of theirs. Returns what ties leave of the
 // variance of a rank sum.
 static double rank_all(double *ranks, const double *y, size_t n)
 {
-    struct place *places = xcalloc(n, sizeof(*places));
+    struct step_place *places = xcalloc(n, sizeof(*places));
     double tied = 0;
     for (size_t i = 0; i < n; i++)
-        places[i] = (struct place){y[i], i};
+        places[i] = (struct step_place){y[i], i};
     qsort(places, n, sizeof(*places), by_value);
     for (size_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && !(places[end].value > places[first].value);)
@@ -303,9 +303,9 @@ static bool ranked(struct change *out, const double *y, size_t n, double confide
 }
 
 // Of the means of both sides.
-static void describe(struct change *out, const struct sums *s, size_t at, double confidence)
+static void describe(struct change *out, const struct step_sums *s, size_t at, double confidence)
 {
-    const struct side a = side_of(s, 0, at), b = side_of(s, at, s->n);
+    const struct step_side a = side_of(s, 0, at), b = side_of(s, at, s->n);
     const double error = error_of(a, b, 1, 1), gap = b.mean - a.mean, n = (double)s->n;
     const double z = error > 0 ? fabs(gap) / error : 1e6;
     *out = (struct change){.index = at,
@@ -321,7 +321,7 @@ bool clear_step_separate(struct change *out, const double *y, size_t n, double c
 {
     if (n < LEAST_SIDE + LEAST_OTHER)
         return false;
-    struct sums s = sums_of(y, n);
+    struct step_sums s = sums_of(y, n);
     const size_t at = separate(&s);
     if (at > 0)
         describe(out, &s, at, confidence);
@@ -335,7 +335,7 @@ bool clear_step_find(struct change *out, const double *y, size_t n, double confi
         return false;
     if (clear_step_separate(out, y, n, confidence))
         return true;
-    struct sums s = sums_of(y, n);
+    struct step_sums s = sums_of(y, n);
     const size_t few = of_few(&s), at = few ? few : own_noise(&s);
     if (at > 0)
         describe(out, &s, at, confidence);

@@ -50,25 +50,25 @@ void sickness_find(struct sickness *out, const struct sickness_control *controls
     *out = found;
 }
 
-struct side {
+struct device_side {
     double sum[2];
     size_t count[2]; // [before, after]
 };
 
-struct work {
+struct device_work {
     const struct driver_point *points;
     size_t count;
-    struct side *series;
+    struct device_side *series;
     size_t series_count;
 };
 
-static double mean_of(const struct work *w, const struct driver_point *p)
+static double mean_of(const struct device_work *w, const struct driver_point *p)
 {
-    const struct side *s = &w->series[p->series];
+    const struct device_side *s = &w->series[p->series];
     return s->sum[p->after] / (double)s->count[p->after];
 }
 
-static bool is_on_both(const struct work *w, size_t series)
+static bool is_on_both(const struct device_work *w, size_t series)
 {
     return w->series[series].count[0] && w->series[series].count[1];
 }
@@ -89,7 +89,7 @@ static double t_quantile(double degrees, double outside)
 }
 
 // The median distance of a run's series from their means under that driver.
-static double residual_of(const struct work *w, int64_t run, double *room)
+static double residual_of(const struct device_work *w, int64_t run, double *room)
 {
     size_t count = 0;
     for (size_t i = 0; i < w->count; i++) {
@@ -100,7 +100,7 @@ static double residual_of(const struct work *w, int64_t run, double *room)
     return robust_median(room, count);
 }
 
-static bool is_first_of_run(const struct work *w, size_t at)
+static bool is_first_of_run(const struct device_work *w, size_t at)
 {
     for (size_t i = 0; i < at; i++) {
         if (w->points[i].run == w->points[at].run && is_on_both(w, w->points[i].series))
@@ -109,7 +109,7 @@ static bool is_first_of_run(const struct work *w, size_t at)
     return is_on_both(w, w->points[at].series);
 }
 
-static void fill_interval(struct driver_shift *out, const struct work *w, double *room)
+static void fill_interval(struct driver_shift *out, const struct device_work *w, double *room)
 {
     double squares = 0;
     for (size_t i = 0; i < w->count; i++) {
@@ -121,7 +121,7 @@ static void fill_interval(struct driver_shift *out, const struct work *w, double
     }
     size_t count = 0;
     for (size_t i = 0; i < w->series_count; i++) {
-        const struct side *s = &w->series[i];
+        const struct device_side *s = &w->series[i];
         if (is_on_both(w, i))
             room[count++] = s->sum[1] / (double)s->count[1] - s->sum[0] / (double)s->count[0];
     }
@@ -138,14 +138,14 @@ static void fill_interval(struct driver_shift *out, const struct work *w, double
 
 void driver_shift_find(struct driver_shift *out, const struct driver_point *points, size_t count)
 {
-    struct work w = {.points = points, .count = count};
+    struct device_work w = {.points = points, .count = count};
     *out = (struct driver_shift){.size = interval_unknown, .run_sd = NAN};
     for (size_t i = 0; i < count; i++)
         w.series_count = points[i].series >= w.series_count ? points[i].series + 1 : w.series_count;
     w.series = xcalloc(w.series_count + 1, sizeof(*w.series));
     double *room = xcalloc(w.series_count + count + 1, sizeof(*room));
     for (size_t i = 0; i < count; i++) {
-        struct side *s = &w.series[points[i].series];
+        struct device_side *s = &w.series[points[i].series];
         s->sum[points[i].after] += points[i].log_time;
         s->count[points[i].after]++;
     }

@@ -66,12 +66,12 @@ int attribution_parse(enum attribution *out, const char *name)
     return -1;
 }
 
-struct tally {
+struct moved_tally {
     size_t count, slower, faster;
     size_t old_slower, old_faster; // of them by code that is not new, or not known
 };
 
-static void tally_add(struct tally *tally, const struct attribution_series *s)
+static void tally_add(struct moved_tally *tally, const struct attribution_series *s)
 {
     tally->count++;
     tally->slower += s->changed && s->size > 0;
@@ -81,12 +81,12 @@ static void tally_add(struct tally *tally, const struct attribution_series *s)
     tally->old_faster += s->changed && s->size < 0 && old;
 }
 
-static size_t moved(const struct tally *tally)
+static size_t moved(const struct moved_tally *tally)
 {
     return tally->slower + tally->faster;
 }
 
-static bool together(const struct tally *tally, double size)
+static bool together(const struct moved_tally *tally, double size)
 {
     const size_t same = size > 0 ? tally->slower : tally->faster;
     const size_t old = size > 0 ? tally->old_slower : tally->old_faster;
@@ -95,7 +95,7 @@ static bool together(const struct tally *tally, double size)
 
 // How the series moved that share something with one series: its device, what bounds it, its model.
 struct company {
-    struct tally device, class, others, model;
+    struct moved_tally device, class, others, model;
 };
 
 static struct company company_of(const struct attribution_series *one,
@@ -187,7 +187,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-struct group {
+struct event_group {
     struct event event;
     const struct event_change **members;
     size_t count, room;
@@ -195,7 +195,7 @@ struct group {
     size_t next; // group that begins with the same commit: index + 1
 };
 
-static bool has_series(const struct group *g, size_t series)
+static bool has_series(const struct event_group *g, size_t series)
 {
     for (size_t i = 0; i < g->count; i++) {
         if (g->members[i]->series == series)
@@ -204,7 +204,7 @@ static bool has_series(const struct group *g, size_t series)
     return false;
 }
 
-static bool may_join(const struct group *g, const struct event_change *c)
+static bool may_join(const struct event_group *g, const struct event_change *c)
 {
     const struct event *e = &g->event;
     return c->first <= e->last && c->last >= e->first && cause_of(c) == e->cause &&
@@ -218,7 +218,7 @@ static size_t distance(size_t a, size_t b)
     return a > b ? a - b : b - a;
 }
 
-static void join(struct group *g, const struct event_change *c)
+static void join(struct event_group *g, const struct event_change *c)
 {
     g->members = xgrow(g->members, g->count, &g->room, sizeof(*g->members));
     g->members[g->count++] = c;
@@ -265,8 +265,8 @@ static int largest_first(const void *left, const void *right)
 
 static int newest_first(const void *left, const void *right)
 {
-    const struct event *a = &((const struct group *)left)->event;
-    const struct event *b = &((const struct group *)right)->event;
+    const struct event *a = &((const struct event_group *)left)->event;
+    const struct event *b = &((const struct event_group *)right)->event;
     const int keys[] = {compare_size(b->last, a->last),
                         compare_size(b->count, a->count),
                         compare_size(b->first, a->first),
@@ -313,7 +313,7 @@ static void rank(struct event *e, struct arena *arena)
     e->culprit_count = count;
 }
 
-static void finish(struct group *g, struct arena *arena)
+static void finish(struct event_group *g, struct arena *arena)
 {
     struct event_change *changes = arena_alloc(arena, g->count * sizeof(*changes));
     for (size_t i = 0; i < g->count; i++)
@@ -328,13 +328,14 @@ static void finish(struct group *g, struct arena *arena)
 // ---- all ----
 
 struct gathering {
-    struct group *groups;
+    struct event_group *groups;
     size_t count, room;
     size_t *begins; // of each commit: the newest group whose first member begins with it, index + 1
 };
 
 // The nearest, of equals the first.
-static bool is_nearer(const struct group *a, const struct group *b, const struct event_change *c)
+static bool is_nearer(const struct event_group *a, const struct event_group *b,
+                      const struct event_change *c)
 {
     const size_t x = distance(a->at, c->at), y = distance(b->at, c->at);
     return x < y || (x == y && a < b);
@@ -342,13 +343,13 @@ static bool is_nearer(const struct group *a, const struct group *b, const struct
 
 // Finds the group that a change joins. Changes come narrowest first, so no group is wider than this
 // one, and a group that it meets begins at most its own width before it.
-static struct group *group_for(const struct gathering *all, const struct event_change *c)
+static struct event_group *group_for(const struct gathering *all, const struct event_change *c)
 {
     const size_t width = c->last - c->first;
-    struct group *best = NULL;
+    struct event_group *best = NULL;
     for (size_t at = c->first > width ? c->first - width : 0; at <= c->last; at++) {
         for (size_t i = all->begins[at]; i; i = all->groups[i - 1].next) {
-            struct group *g = &all->groups[i - 1];
+            struct event_group *g = &all->groups[i - 1];
             if (may_join(g, c) && (!best || is_nearer(g, best, c)))
                 best = g;
         }
@@ -356,18 +357,18 @@ static struct group *group_for(const struct gathering *all, const struct event_c
     return best;
 }
 
-static struct group *begin_group(struct gathering *all, const struct event_change *c)
+static struct event_group *begin_group(struct gathering *all, const struct event_change *c)
 {
     const enum attribution cause = cause_of(c);
     all->groups = xgrow(all->groups, all->count, &all->room, sizeof(*all->groups));
-    struct group *g = &all->groups[all->count++];
-    *g = (struct group){.event = {.cause = cause,
-                                  .what = c->what,
-                                  .device = of_device(cause) ? c->device : SIZE_MAX,
-                                  .first = c->first,
-                                  .last = c->last},
-                        .at = c->at,
-                        .next = all->begins[c->first]};
+    struct event_group *g = &all->groups[all->count++];
+    *g = (struct event_group){.event = {.cause = cause,
+                                        .what = c->what,
+                                        .device = of_device(cause) ? c->device : SIZE_MAX,
+                                        .first = c->first,
+                                        .last = c->last},
+                              .at = c->at,
+                              .next = all->begins[c->first]};
     all->begins[c->first] = all->count;
     return g;
 }
@@ -386,7 +387,7 @@ void event_group(struct event_list *out, const struct event_change *changes, siz
     all.begins = xcalloc(last + 1, sizeof(*all.begins));
     qsort(order, count, sizeof(*order), narrowest_first);
     for (size_t i = 0; i < count; i++) {
-        struct group *g = group_for(&all, order[i]);
+        struct event_group *g = group_for(&all, order[i]);
         join(g ? g : begin_group(&all, order[i]), order[i]);
     }
     for (size_t i = 0; i < all.count; i++)

@@ -227,19 +227,19 @@ static double loudness(const double *values, size_t n, double sigma)
 }
 
 // The finite values since the last change of the past, and what came after it.
-struct stretch {
+struct newest_values {
     double *values, *z; // as they are; clipped and in units of the noise
     size_t *where;
     size_t n;
     double level;
 };
 
-static struct stretch stretch_of(const double *values, size_t n, size_t learned,
-                                 const struct changepoints *past, double bound)
+static struct newest_values stretch_of(const double *values, size_t n, size_t learned,
+                                       const struct changepoints *past, double bound)
 {
     size_t first = past->count ? past->changes[past->count - 1].index : 0, known = 0;
-    struct stretch s = {xcalloc(n, sizeof(*s.values)), xcalloc(n, sizeof(*s.z)),
-                        xcalloc(n, sizeof(*s.where)), 0, 0};
+    struct newest_values s = {xcalloc(n, sizeof(*s.values)), xcalloc(n, sizeof(*s.z)),
+                              xcalloc(n, sizeof(*s.where)), 0, 0};
     for (size_t i = first; i < n; i++) {
         if (!isfinite(values[i]))
             continue;
@@ -253,7 +253,7 @@ static struct stretch stretch_of(const double *values, size_t n, size_t learned,
     return s;
 }
 
-static void stretch_free(struct stretch *s)
+static void stretch_free(struct newest_values *s)
 {
     free(s->values);
     free(s->z);
@@ -276,7 +276,7 @@ static double threshold_by(const double *values, size_t learned, const struct ch
 }
 
 // Clipping hides the size of large changes, a median does not.
-static void describe(struct change *out, const struct stretch *s, const struct peak *peak,
+static void describe(struct change *out, const struct newest_values *s, const struct peak *peak,
                      const struct changepoints *past)
 {
     const size_t at = (size_t)peak->s;
@@ -297,7 +297,7 @@ static enum focus_state look_at_newest(struct change *out, const double *values,
                                        size_t learned, const struct changepoints *past,
                                        const struct focus_options *o)
 {
-    struct stretch s = stretch_of(values, n, learned, past, o->bound);
+    struct newest_values s = stretch_of(values, n, learned, past, o->bound);
     struct cusum cusum = {0};
     struct peak peak = {0, 0};
     enum focus_state state = FOCUS_QUIET;

@@ -31,7 +31,7 @@ static const double least_shift = 0.15; // of the bound
 static const double least_rate = 1e-4;  // of 1 / bound^2
 
 // Quantiles that stand for all residuals.
-struct sample {
+struct quantiles {
     double x[SAMPLE];
     size_t count;
 };
@@ -46,9 +46,9 @@ static void take(double *out, size_t count, const double *sorted, size_t n)
     }
 }
 
-static struct sample sample_of(const double *sorted, size_t n)
+static struct quantiles sample_of(const double *sorted, size_t n)
 {
-    struct sample out = {.count = n < SAMPLE ? n : SAMPLE};
+    struct quantiles out = {.count = n < SAMPLE ? n : SAMPLE};
     take(out.x, out.count, sorted, n);
     return out;
 }
@@ -95,7 +95,7 @@ static double exponent(const double *g, size_t n, double enough)
     return fmax(theta, 0);
 }
 
-static double rate_of_shift(const struct sample *s, double bound, double m, double enough)
+static double rate_of_shift(const struct quantiles *s, double bound, double m, double enough)
 {
     double g[SAMPLE];
     for (size_t i = 0; i < s->count; i++)
@@ -103,7 +103,7 @@ static double rate_of_shift(const struct sample *s, double bound, double m, doub
     return exponent(g, s->count, enough);
 }
 
-static double rate_of(const struct sample *s, double bound)
+static double rate_of(const struct quantiles *s, double bound)
 {
     const double shifts[SHIFTS] = {least_shift, 0.3, 0.6, 1, 1.5, 2};
     double floor = least_rate / (bound * bound), squares = 0, inside = 0;
@@ -130,7 +130,7 @@ static double rate_of(const struct sample *s, double bound)
 }
 
 // Nats per value when the level has moved by one robust standard deviation.
-static double worth(const struct sample *s, struct loss loss, double m)
+static double worth(const struct quantiles *s, struct loss loss, double m)
 {
     double gain = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -141,7 +141,7 @@ static double worth(const struct sample *s, struct loss loss, double m)
 }
 
 // As model/history/noise.h estimates it from differences, here of values that cannot be correlated.
-static double scale_of(const struct sample *s)
+static double scale_of(const struct quantiles *s)
 {
     double gaps[PAIRED * (PAIRED - 1) / 2];
     double few[PAIRED];
@@ -157,9 +157,9 @@ static double scale_of(const struct sample *s)
 // About the level that costs least under this bound, where that is so far away that the smallest
 // shift would gain by itself: g would have a positive mean, and no rate. So it is with values on a
 // coarse grid, when a second step of it comes inside the bound.
-static struct sample centred(const struct sample *s, double bound)
+static struct quantiles centred(const struct quantiles *s, double bound)
 {
-    struct sample out = *s;
+    struct quantiles out = *s;
     double level = 0;
     for (int round = 0; round < ROUNDS; round++) {
         double sum = 0, count = 0, before = level;
@@ -177,16 +177,16 @@ static struct sample centred(const struct sample *s, double bound)
     return out;
 }
 
-static double fit_bound(struct loss *loss, const struct sample *residuals, double spread)
+static double fit_bound(struct loss *loss, const struct quantiles *residuals, double spread)
 {
-    const struct sample s = centred(residuals, loss->bound);
+    const struct quantiles s = centred(residuals, loss->bound);
     loss->rate = rate_of(&s, loss->bound);
     return worth(&s, *loss, spread);
 }
 
 struct loss loss_fit(const double *sorted, size_t n, double widest)
 {
-    struct sample s = sample_of(sorted, n);
+    struct quantiles s = sample_of(sorted, n);
     double spread = 0.7413 * (sorted[n - 1 - n / 4] - sorted[n / 4]);
     struct loss loss = {.scale = scale_of(&s)};
     if (!(loss.scale > 0))

@@ -48,24 +48,24 @@
 // constant, which unlike a m^2 + b m + c does not cancel when levels are a million noise widths
 // apart.
 
-struct piece {
+struct cost_piece {
     double low, high; // valid for low <= m < high
     double weight, centre, constant;
     size_t start; // first value of the last segment
 };
 
-struct pieces {
-    struct piece *items;
+struct cost_pieces {
+    struct cost_piece *items;
     size_t count, room;
 };
 
-static void append(struct pieces *list, struct piece piece)
+static void append(struct cost_pieces *list, struct cost_piece piece)
 {
     if (!(piece.low < piece.high))
         return;
     if (list->count > 0) {
         // Neighbours that are the same flat candidate are one piece.
-        struct piece *last = &list->items[list->count - 1];
+        struct cost_piece *last = &list->items[list->count - 1];
         if (last->weight == 0 && piece.weight == 0 && last->start == piece.start &&
             last->constant == piece.constant) {
             last->high = piece.high;
@@ -76,7 +76,7 @@ static void append(struct pieces *list, struct piece piece)
     list->items[list->count++] = piece;
 }
 
-static struct piece part(struct piece whole, double low, double high)
+static struct cost_piece part(struct cost_piece whole, double low, double high)
 {
     // Not fmin() and fmax(), which are calls: this is where the time goes.
     whole.low = whole.low < low ? low : whole.low;
@@ -85,12 +85,13 @@ static struct piece part(struct piece whole, double low, double high)
 }
 
 // min(old, fresh), where the new candidate `fresh` is flat.
-static void offer(struct pieces *out, const struct pieces *old, double fresh, size_t start)
+static void offer(struct cost_pieces *out, const struct cost_pieces *old, double fresh,
+                  size_t start)
 {
     out->count = 0;
     for (size_t i = 0; i < old->count; i++) {
-        struct piece piece = old->items[i];
-        struct piece flat = {piece.low, piece.high, 0, 0, fresh, start};
+        struct cost_piece piece = old->items[i];
+        struct cost_piece flat = {piece.low, piece.high, 0, 0, fresh, start};
         if (piece.constant >= fresh) {
             append(out, flat);
         } else if (piece.weight <= 0) {
@@ -104,7 +105,7 @@ static void offer(struct pieces *out, const struct pieces *old, double fresh, si
     }
 }
 
-static struct piece add_square(struct piece piece, double value)
+static struct cost_piece add_square(struct cost_piece piece, double value)
 {
     double weight = piece.weight + 1;
     double gap = value - piece.centre;
@@ -114,19 +115,20 @@ static struct piece add_square(struct piece piece, double value)
     return piece;
 }
 
-static struct piece add_constant(struct piece piece, double amount)
+static struct cost_piece add_constant(struct cost_piece piece, double amount)
 {
     piece.constant += amount;
     return piece;
 }
 
 // Adds one value's bounded cost to every piece.
-static void observe(struct pieces *out, const struct pieces *old, double value, double bound)
+static void observe(struct cost_pieces *out, const struct cost_pieces *old, double value,
+                    double bound)
 {
     double cap = bound * bound;
     out->count = 0;
     for (size_t i = 0; i < old->count; i++) {
-        struct piece piece = old->items[i];
+        struct cost_piece piece = old->items[i];
         append(out, add_constant(part(piece, -INFINITY, value - bound), cap));
         append(out, add_square(part(piece, value - bound, value + bound), value));
         append(out, add_constant(part(piece, value + bound, INFINITY), cap));
@@ -138,11 +140,11 @@ struct minimum {
     size_t start;
 };
 
-static struct minimum minimise(const struct pieces *list)
+static struct minimum minimise(const struct cost_pieces *list)
 {
     struct minimum best = {INFINITY, 0, 0};
     for (size_t i = 0; i < list->count; i++) {
-        const struct piece *piece = &list->items[i];
+        const struct cost_piece *piece = &list->items[i];
         double level = piece->centre < piece->low ? piece->low : piece->centre;
         level = level > piece->high ? piece->high : level;
         if (piece->weight <= 0)
@@ -164,17 +166,17 @@ static void forward(struct minimum *best, const double *values, size_t n, double
         low = fmin(low, values[t]);
         high = fmax(high, values[t]);
     }
-    struct pieces now = {0}, next = {0};
-    append(&now, (struct piece){low - bound, high + bound, 0, 0, penalty, 0});
+    struct cost_pieces now = {0}, next = {0};
+    append(&now, (struct cost_piece){low - bound, high + bound, 0, 0, penalty, 0});
     for (size_t t = 0; t < n; t++) {
         if (t > 0) {
             offer(&next, &now, best[t - 1].cost + penalty, t);
-            struct pieces swap = now;
+            struct cost_pieces swap = now;
             now = next;
             next = swap;
         }
         observe(&next, &now, values[t], bound);
-        struct pieces swap = now;
+        struct cost_pieces swap = now;
         now = next;
         next = swap;
         best[t] = minimise(&now);

@@ -59,16 +59,17 @@ static const double creep_errors = 4.5, spread_errors = 4.4, share_errors = 5, w
 
 static const double loud_ratio = 1.5, modes_apart = 4;
 
-struct kept {
+struct kept_values {
     double *value, *rest; // as given, and less the level of its stretch
     size_t *where;
     size_t n;
 };
 
-static struct kept keep_finite(const double *values, size_t n, const struct changepoints *found)
+static struct kept_values keep_finite(const double *values, size_t n,
+                                      const struct changepoints *found)
 {
-    struct kept k = {xcalloc(n, sizeof(double)), xcalloc(n, sizeof(double)),
-                     xcalloc(n, sizeof(size_t)), 0};
+    struct kept_values k = {xcalloc(n, sizeof(double)), xcalloc(n, sizeof(double)),
+                            xcalloc(n, sizeof(size_t)), 0};
     double *work = xcalloc(n, sizeof(*work));
     for (size_t j = 0, first = 0; j <= found->count; j++) {
         const size_t end = j < found->count ? found->changes[j].index : n, begin = k.n;
@@ -123,7 +124,7 @@ static size_t split(double *errors, const double *x, size_t n, size_t side)
     return best;
 }
 
-static void ask_creep(struct shape *out, const struct kept *k, double confidence)
+static void ask_creep(struct shape *out, const struct kept_values *k, double confidence)
 {
     const double n = (double)k->n, middle = (n - 1) / 2;
     double level = 0, slope = 0, squares = 0, cross = 0, before = 0;
@@ -147,7 +148,7 @@ static void ask_creep(struct shape *out, const struct kept *k, double confidence
 
 // Changes all one way, which a straight line explains no worse than so many levels do: by Schwarz's
 // criterion, a level and a place for each change against a slope.
-static bool is_line(const struct kept *k, const struct changepoints *found)
+static bool is_line(const struct kept_values *k, const struct changepoints *found)
 {
     const double n = (double)k->n, middle = (n - 1) / 2;
     double level = 0, slope = 0, line = 0, steps = 0;
@@ -207,7 +208,7 @@ static double *ranks_of(const double *rest, size_t n)
     return ranks;
 }
 
-static void ask_spread(struct shape *out, const struct kept *k)
+static void ask_spread(struct shape *out, const struct kept_values *k)
 {
     double *ranks = ranks_of(k->rest, k->n), errors;
     const size_t at = split(&errors, ranks, k->n, LOUD_SIDE);
@@ -225,7 +226,7 @@ static void ask_spread(struct shape *out, const struct kept *k)
 size_t shape_calm(const double *values, size_t n, const struct changepoints *found)
 {
     struct shape shape = {0};
-    struct kept k = keep_finite(values, n, found);
+    struct kept_values k = keep_finite(values, n, found);
     // Levels are not all found yet: differences do not ask for them.
     for (size_t i = k.n; i-- > 0;)
         k.rest[i] = i ? k.value[i] - k.value[i - 1] : 0;
@@ -263,7 +264,7 @@ static double modes_of(const double *rest, size_t n)
     return between;
 }
 
-static void ask_share(struct shape *out, const struct kept *k)
+static void ask_share(struct shape *out, const struct kept_values *k)
 {
     const double between = modes_of(k->value, k->n);
     double *upper = xcalloc(k->n, sizeof(*upper)), errors;
@@ -290,7 +291,7 @@ void shape_find(struct shape *out, const double *values, size_t n, const struct 
                 double confidence)
 {
     *out = (struct shape){0};
-    struct kept k = keep_finite(values, n, found);
+    struct kept_values k = keep_finite(values, n, found);
     if (k.n >= LEAST && found->sigma > 0) {
         if (!found->drift)
             ask_share(out, &k);

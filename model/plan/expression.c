@@ -12,7 +12,7 @@
 #include <strings.h>
 
 // What a formula is once it was read.
-enum operation {
+enum formula_operation {
     NUMBER,
     VALUE,
     CHOOSE,
@@ -38,7 +38,7 @@ enum operation {
 };
 
 struct term {
-    enum operation operation;
+    enum formula_operation operation;
     int64_t number; // of a NUMBER; of a VALUE its name's index
     uint32_t of[3]; // terms that it works on
 };
@@ -66,8 +66,8 @@ static int fail(const struct working *w, const char *what)
     return error_set(w->err, "'%.100s': %s", w->expression->text, what);
 }
 
-static int divide(int64_t *out, const struct working *w, enum operation operation, int64_t a,
-                  int64_t b)
+static int divide(int64_t *out, const struct working *w, enum formula_operation operation,
+                  int64_t a, int64_t b)
 {
     const bool up = operation == CEIL_DIV || operation == ROUND_UP;
     if (b == 0 || (up && b < 1))
@@ -81,8 +81,8 @@ static int divide(int64_t *out, const struct working *w, enum operation operatio
     return 0;
 }
 
-static int work_out_two(int64_t *out, const struct working *w, enum operation operation, int64_t a,
-                        int64_t b)
+static int work_out_two(int64_t *out, const struct working *w, enum formula_operation operation,
+                        int64_t a, int64_t b)
 {
     bool overflow = false;
     switch (operation) {
@@ -173,7 +173,7 @@ int expression_value(int64_t *out, const struct expression *expression, const in
 
 enum { LEVELS = 64, TERMS = 256, NAME = 64 };
 
-struct parser {
+struct formula_parser {
     const char *text, *at;
     const struct expression_names *names;
     struct term terms[TERMS];
@@ -182,20 +182,20 @@ struct parser {
     struct error *err;
 };
 
-static int refuse(const struct parser *p, const char *what)
+static int refuse(const struct formula_parser *p, const char *what)
 {
     if (*p->at)
         return error_set(p->err, "'%.100s': %s at '%.20s'", p->text, what, p->at);
     return error_set(p->err, "'%.100s': %s at its end", p->text, what);
 }
 
-static void skip_blanks(struct parser *p)
+static void skip_blanks(struct formula_parser *p)
 {
     p->at += strspn(p->at, " \t");
 }
 
 // Goes past the symbol if it stands here.
-static bool take(struct parser *p, const char *symbol)
+static bool take(struct formula_parser *p, const char *symbol)
 {
     skip_blanks(p);
     const size_t length = strlen(symbol);
@@ -205,7 +205,7 @@ static bool take(struct parser *p, const char *symbol)
     return true;
 }
 
-static int add(struct parser *p, uint32_t *out, struct term term)
+static int add(struct formula_parser *p, uint32_t *out, struct term term)
 {
     if (p->count == TERMS)
         return refuse(p, "more than 256 parts");
@@ -214,7 +214,7 @@ static int add(struct parser *p, uint32_t *out, struct term term)
     return 0;
 }
 
-static int read_choice(struct parser *p, uint32_t *out);
+static int read_choice(struct formula_parser *p, uint32_t *out);
 
 static int digit_of(char c)
 {
@@ -224,7 +224,7 @@ static int digit_of(char c)
                                   : 16;
 }
 
-static int read_number(struct parser *p, uint32_t *out)
+static int read_number(struct formula_parser *p, uint32_t *out)
 {
     const bool hexadecimal = p->at[0] == '0' && (p->at[1] == 'x' || p->at[1] == 'X');
     const int base = hexadecimal ? 16 : 10;
@@ -252,7 +252,7 @@ static bool is_called(const char *text, size_t length, const char *name)
 }
 
 // After a function's name.
-static int read_call(struct parser *p, uint32_t *out, enum operation operation)
+static int read_call(struct formula_parser *p, uint32_t *out, enum formula_operation operation)
 {
     struct term term = {.operation = operation};
     if (!take(p, "("))
@@ -266,11 +266,11 @@ static int read_call(struct parser *p, uint32_t *out, enum operation operation)
     return take(p, ")") ? add(p, out, term) : refuse(p, "a ) is missing");
 }
 
-static int read_name(struct parser *p, uint32_t *out)
+static int read_name(struct formula_parser *p, uint32_t *out)
 {
     static const struct {
         const char *name;
-        enum operation operation;
+        enum formula_operation operation;
     } functions[] = {
         {"ceil_div", CEIL_DIV}, {"round_up", ROUND_UP}, {"min", LEAST}, {"max", GREATEST}};
     const char *name = p->at;
@@ -293,7 +293,7 @@ static int read_name(struct parser *p, uint32_t *out)
                : refuse(p, "a value is missing");
 }
 
-static int read_operand(struct parser *p, uint32_t *out)
+static int read_operand(struct formula_parser *p, uint32_t *out)
 {
     if (digit_of(*p->at) < 10)
         return read_number(p, out);
@@ -304,7 +304,7 @@ static int read_operand(struct parser *p, uint32_t *out)
     return take(p, ")") ? 0 : refuse(p, "a ) is missing");
 }
 
-static int read_signed(struct parser *p, uint32_t *out)
+static int read_signed(struct formula_parser *p, uint32_t *out)
 {
     struct term term = {.operation = NEGATE};
     if (++p->level > LEVELS)
@@ -324,7 +324,7 @@ static int read_signed(struct parser *p, uint32_t *out)
 // The operators of one strength, longer ones first where one begins with another.
 struct symbol {
     const char *text;
-    enum operation operation;
+    enum formula_operation operation;
 };
 
 static const struct symbol products[] = {{"*", MULTIPLY}, {"/", DIVIDE}, {"%", REMAINDER}, {0}},
@@ -340,7 +340,7 @@ static const struct symbol products[] = {{"*", MULTIPLY}, {"/", DIVIDE}, {"%", R
 
 static const struct symbol *const strengths[] = {ors, ands, comparisons, sums, products};
 
-static const struct symbol *take_symbol(struct parser *p, const struct symbol *symbols)
+static const struct symbol *take_symbol(struct formula_parser *p, const struct symbol *symbols)
 {
     while (symbols->text && !take(p, symbols->text))
         symbols++;
@@ -348,7 +348,7 @@ static const struct symbol *take_symbol(struct parser *p, const struct symbol *s
 }
 
 // Operators of this strength and those that bind more tightly, from left to right.
-static int read_operators(struct parser *p, uint32_t *out, size_t strength)
+static int read_operators(struct formula_parser *p, uint32_t *out, size_t strength)
 {
     if (strength == ARRAY_COUNT(strengths))
         return read_signed(p, out);
@@ -366,7 +366,7 @@ static int read_operators(struct parser *p, uint32_t *out, size_t strength)
     }
 }
 
-static int read_choice(struct parser *p, uint32_t *out)
+static int read_choice(struct formula_parser *p, uint32_t *out)
 {
     struct term term = {.operation = CHOOSE};
     if (++p->level > LEVELS)
@@ -384,7 +384,7 @@ static int read_choice(struct parser *p, uint32_t *out)
     return status;
 }
 
-static const struct expression *finish(const struct parser *p, struct arena *arena)
+static const struct expression *finish(const struct formula_parser *p, struct arena *arena)
 {
     struct expression *expression = arena_alloc(arena, sizeof(*expression));
     *expression = (struct expression){
@@ -400,7 +400,7 @@ int expression_parse_list(const struct expression **out, size_t *count, size_t m
                           const char *text, const struct expression_names *names,
                           struct arena *arena, struct error *err)
 {
-    struct parser p = {.text = text, .at = text, .names = names, .err = err};
+    struct formula_parser p = {.text = text, .at = text, .names = names, .err = err};
     size_t found = 0;
     do {
         uint32_t whole;

@@ -173,11 +173,11 @@ static int plan_read_value(struct plan_value *out, uint32_t parameter, const str
 
 enum { VALUES_MAX = 512, FILE_NAME = 200, FUNCTION_NAME = 4000 };
 
-struct key;
+struct plan_key;
 
-typedef int key_reader(void *field, const struct key *key, const struct plan_reader *r);
+typedef int key_reader(void *field, const struct plan_key *key, const struct plan_reader *r);
 
-struct key {
+struct plan_key {
     const char *section, *key;
     key_reader *read;
     size_t offset; // in what the section is about
@@ -186,7 +186,7 @@ struct key {
 
 // ---- how they are read ----
 
-static int read_name(void *field, const struct key *key, const struct plan_reader *r)
+static int read_name(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
     const char *text = plan_text(r);
@@ -197,7 +197,7 @@ static int read_name(void *field, const struct key *key, const struct plan_reade
                : plan_refuse(r, "is at most 200 of a-z, 0-9, _, . and -, the last three not first");
 }
 
-static int read_text(void *field, const struct key *key, const struct plan_reader *r)
+static int read_text(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     *(const char **)field = arena_strdup(&r->plan->arena, plan_text(r));
@@ -219,19 +219,19 @@ static int read_letters(void *field, const char *marks, size_t most, const struc
     return read_text(field, NULL, r);
 }
 
-static int read_file(void *field, const struct key *key, const struct plan_reader *r)
+static int read_file(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     return read_letters(field, "_.+-", FILE_NAME, r);
 }
 
-static int read_function(void *field, const struct key *key, const struct plan_reader *r)
+static int read_function(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     return read_letters(field, "_.$", FUNCTION_NAME, r);
 }
 
-static int read_dtype(void *field, const struct key *key, const struct plan_reader *r)
+static int read_dtype(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     return dtype_parse(field, plan_text(r))
@@ -239,7 +239,7 @@ static int read_dtype(void *field, const struct key *key, const struct plan_read
                : 0;
 }
 
-static int read_layout(void *field, const struct key *key, const struct plan_reader *r)
+static int read_layout(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     for (int i = 0; i < LAYOUT_COUNT; i++) {
@@ -251,7 +251,7 @@ static int read_layout(void *field, const struct key *key, const struct plan_rea
     return plan_refuse(r, "is tn, nn, nt or tt");
 }
 
-static int read_epilogue(void *field, const struct key *key, const struct plan_reader *r)
+static int read_epilogue(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     for (int i = 0; i < EPILOGUE_COUNT; i++) {
@@ -263,13 +263,13 @@ static int read_epilogue(void *field, const struct key *key, const struct plan_r
     return plan_refuse(r, "there is no epilogue '%.40s'", plan_text(r));
 }
 
-static int read_bool(void *field, const struct key *key, const struct plan_reader *r)
+static int read_bool(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     return config_bool(field, r->entry->value) ? plan_refuse(r, "is true or false") : 0;
 }
 
-static int read_tile(void *field, const struct key *key, const struct plan_reader *r)
+static int read_tile(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     struct traits *traits = field;
     int m, n, k, end = 0;
@@ -291,7 +291,7 @@ static int read_number(int64_t *out, int64_t min, int64_t max, const struct plan
     return 0;
 }
 
-static int read_trait(void *field, const struct key *key, const struct plan_reader *r)
+static int read_trait(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     int64_t number;
     (void)key;
@@ -301,24 +301,24 @@ static int read_trait(void *field, const struct key *key, const struct plan_read
     return 0;
 }
 
-static int read_formula(void *field, const struct key *key, const struct plan_reader *r)
+static int read_formula(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     return plan_read_formula(field, r, plan_text(r));
 }
 
-static int read_list(void *field, const struct key *key, const struct plan_reader *r)
+static int read_list(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     return plan_read_list(field, key->most, r);
 }
 
-static int read_place(void *field, const struct key *key, const struct plan_reader *r)
+static int read_place(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     return plan_read_place(field, r, plan_text(r));
 }
 
-static int read_element(void *field, const struct key *key, const struct plan_reader *r)
+static int read_element(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
     return record_map_type_parse(field, plan_text(r))
@@ -327,7 +327,7 @@ static int read_element(void *field, const struct key *key, const struct plan_re
 }
 
 // None or a number; record_map_check() says which there are.
-static int read_bytes(void *field, const struct key *key, const struct plan_reader *r)
+static int read_bytes(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     int64_t number = 0;
     (void)key;
@@ -337,7 +337,7 @@ static int read_bytes(void *field, const struct key *key, const struct plan_read
     return 0;
 }
 
-static int read_fill(void *field, const struct key *key, const struct plan_reader *r)
+static int read_fill(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     const bool nan = strcmp(plan_text(r), "nan") == 0;
     (void)key;
@@ -357,14 +357,14 @@ static int add_value(struct plan_launch *launch, uint32_t parameter, const struc
     return 0;
 }
 
-static int read_parameter(void *field, const struct key *key, const struct plan_reader *r)
+static int read_parameter(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     struct plan_launch *launch = field;
     (void)key;
     return add_value(launch, launch->parameter_count++, r);
 }
 
-static int read_field(void *field, const struct key *key, const struct plan_reader *r)
+static int read_field(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     struct plan_launch *launch = field;
     (void)key;
@@ -374,7 +374,7 @@ static int read_field(void *field, const struct key *key, const struct plan_read
 
 // ---- what there is ----
 
-static const struct key keys[] = {
+static const struct plan_key keys[] = {
 #define AT(type, member) offsetof(struct type, member)
     {"kernel", "name", read_name, AT(launch_plan, name), 0},
     {"kernel", "summary", read_text, AT(launch_plan, summary), 0},

@@ -902,7 +902,7 @@ int record_take_line(struct record *record, const struct wire_record *line, stru
 }
 
 // The file that is being read.
-struct reader {
+struct record_reader {
     char *at;
     size_t left;
     struct record record;
@@ -910,7 +910,7 @@ struct reader {
 };
 
 // The next line, its end cut off; NULL at the end of the bytes or where a line is too long.
-static char *next_line(struct reader *r)
+static char *next_line(struct record_reader *r)
 {
     const size_t most = r->left < WIRE_LINE ? r->left : WIRE_LINE;
     char *end = memchr(r->at, '\n', most), *line = r->at;
@@ -935,7 +935,7 @@ static bool has_form_buffers(const struct problem *p)
     return p->scales.vector || epilogue_has_bias(p->epilogue) || p->groups.kind;
 }
 
-static int take_head(struct reader *r, const struct wire_record *line, struct error *err)
+static int take_head(struct record_reader *r, const struct wire_record *line, struct error *err)
 {
     int64_t version, workspace;
     const char *kernel = wire_text(line, "kernel"), *problem = wire_text(line, "problem");
@@ -964,7 +964,7 @@ static int take_head(struct reader *r, const struct wire_record *line, struct er
     return 0;
 }
 
-static int take_image(struct reader *r, const struct wire_record *line, struct error *err)
+static int take_image(struct record_reader *r, const struct wire_record *line, struct error *err)
 {
     int64_t size;
     if (wire_int(&size, line, "size", 1, image_max, err))
@@ -986,7 +986,7 @@ static bool is_content_name(const char *name)
            strspn(name, allowed) == length;
 }
 
-static int take_content(struct reader *r, const struct wire_record *line, struct error *err)
+static int take_content(struct record_reader *r, const struct wire_record *line, struct error *err)
 {
     struct record *record = &r->record;
     const char *before = wire_text(line, "before"), *after = wire_text(line, "after");
@@ -1007,7 +1007,7 @@ static int take_content(struct reader *r, const struct wire_record *line, struct
     return 0;
 }
 
-static int take_images(struct reader *r, struct error *err)
+static int take_images(struct record_reader *r, struct error *err)
 {
     for (size_t i = 0; i < r->record.image_count; i++) {
         struct record_image *image = &r->record.images[i];
@@ -1025,7 +1025,7 @@ static int take_images(struct reader *r, struct error *err)
 int record_parse(struct record *out, char *bytes, size_t size, struct arena *arena,
                  struct error *err)
 {
-    struct reader r = {.at = bytes, .left = size, .arena = arena};
+    struct record_reader r = {.at = bytes, .left = size, .arena = arena};
     static const char begin[] = "record\t";
     if (size < sizeof(begin) || memcmp(bytes, begin, sizeof(begin) - 1) != 0)
         return error_set(err, "not a record: it does not begin with one's first line");

@@ -59,7 +59,7 @@ size_t *series_thin(const struct history *h, size_t most, size_t *count)
     return list;
 }
 
-struct drawing {
+struct chart_drawing {
     const struct series_chart *chart;
     const size_t *shown;
     size_t count;
@@ -78,7 +78,7 @@ static double bound_of(const struct series_chart *c, size_t i, bool upper)
     return bounds && is_time(bounds[i]) ? bounds[i] : c->history->points[i].time_ns;
 }
 
-static struct scale time_scale(const struct drawing *d)
+static struct scale time_scale(const struct chart_drawing *d)
 {
     struct scale y = {INFINITY, -INFINITY, BOTTOM, TOP};
     for (size_t i = 0; i < d->count; i++) {
@@ -101,7 +101,7 @@ static bool series_is_timed(const struct history *h)
     return timed;
 }
 
-static void draw_area(struct markup *m, const struct drawing *d, const struct scale *x,
+static void draw_area(struct markup *m, const struct chart_drawing *d, const struct scale *x,
                       const struct scale *y)
 {
     struct buffer path = {0};
@@ -118,7 +118,7 @@ static void draw_area(struct markup *m, const struct drawing *d, const struct sc
     buffer_free(&path);
 }
 
-static void draw_line(struct markup *m, const struct drawing *d, bool predicted,
+static void draw_line(struct markup *m, const struct chart_drawing *d, bool predicted,
                       const struct scale *x, const struct scale *y)
 {
     struct buffer path = {0};
@@ -138,7 +138,7 @@ static void draw_line(struct markup *m, const struct drawing *d, bool predicted,
 }
 
 // A line through one point is none, nor has it an area; few points are better seen.
-static void draw_dots(struct markup *m, const struct drawing *d, const struct scale *x,
+static void draw_dots(struct markup *m, const struct chart_drawing *d, const struct scale *x,
                       const struct scale *y)
 {
     for (size_t k = 0; k < d->count && d->count <= DOTS; k++) {
@@ -229,7 +229,7 @@ static void series_dates(struct markup *m, const struct history *history, double
     svg_text(m, "tick", (LEFT + WIDE - RIGHT) / 2.0, y, "middle", "commits, oldest first");
 }
 
-static void draw(struct markup *m, const struct drawing *d)
+static void draw(struct markup *m, const struct chart_drawing *d)
 {
     const struct history *h = d->chart->history;
     size_t total = d->chart->total ? d->chart->total : h->count;
@@ -369,7 +369,7 @@ static void level_chart(struct markup *m, const struct series_chart *c)
 
 // ---- the same for page.js -----------------------------------------------------------------------
 
-static void put_row(struct json *j, const struct drawing *d, size_t i)
+static void put_row(struct json *j, const struct chart_drawing *d, size_t i)
 {
     const struct history_point *p = &d->chart->history->points[i];
     bool bars = d->chart->lower_ns && d->chart->upper_ns;
@@ -386,7 +386,7 @@ static void put_row(struct json *j, const struct drawing *d, size_t i)
     json_end(j, ']');
 }
 
-static void put_arrays(struct json *j, const struct drawing *d)
+static void put_arrays(struct json *j, const struct chart_drawing *d)
 {
     char id[VIEW_TEXT];
     json_begin(j, "times", '[');
@@ -405,7 +405,7 @@ static void put_arrays(struct json *j, const struct drawing *d)
     json_end(j, ']');
 }
 
-static void write_data(struct markup *m, const struct drawing *d)
+static void write_data(struct markup *m, const struct chart_drawing *d)
 {
     struct buffer text = {0};
     struct json j = {.out = &text};
@@ -433,7 +433,7 @@ static void write_data(struct markup *m, const struct drawing *d)
 
 void series_chart(struct markup *m, const struct series_chart *chart)
 {
-    struct drawing all = {.chart = chart}, still = {.chart = chart};
+    struct chart_drawing all = {.chart = chart}, still = {.chart = chart};
     size_t *shown = series_thin(chart->history, SERIES_CHART_POINTS, &all.count);
     size_t *fewer = series_thin(chart->history, SERIES_STILL_POINTS, &still.count);
     all.shown = shown;

@@ -15,7 +15,7 @@
 enum { KINDS_SHOWN = 2, MIXES_SHOWN = 20, METRICS_SHOWN = 10, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
 
 // Kernels by verdict, the worst first; more than two kinds would be no headline.
-static void put_counts(struct buffer *out, const struct change *lines, size_t count)
+static void put_counts(struct buffer *out, const struct kernel_verdict *lines, size_t count)
 {
     size_t kinds = 0, others = 0;
     for (size_t k = 0; k < VERDICT_KINDS; k++) {
@@ -33,8 +33,8 @@ static void put_counts(struct buffer *out, const struct change *lines, size_t co
         buffer_printf(out, ", %zu %s", others, plural(others, "other", "others"));
 }
 
-static void put_headline(struct buffer *out, const struct run *run, const struct change *lines,
-                         size_t count)
+static void put_headline(struct buffer *out, const struct run *run,
+                         const struct kernel_verdict *lines, size_t count)
 {
     static const char *const marks[] = {[CONCLUDE_OK] = "✅",
                                         [CONCLUDE_REGRESSION] = "🔺",
@@ -107,7 +107,7 @@ static void put_unbuilt(struct buffer *out, const struct run *run)
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
-    struct change *lines = xcalloc(run->count + 1, sizeof(*lines));
+    struct kernel_verdict *lines = xcalloc(run->count + 1, sizeof(*lines));
     const size_t count = changes_find(lines, views, run->count);
     put_headline(out, run, lines, count);
     changes_lacks(out, run, "", WORDS_LIMIT);

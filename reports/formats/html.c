@@ -204,7 +204,7 @@ static void write_metrics(const struct html *html)
 // ---- what changed -------------------------------------------------------------------------------
 
 // One kernel's series with the same verdict: kernel level comes before shape level.
-struct finding {
+struct page_finding {
     const struct view *worst;
     size_t series, of; // how many of the kernel's series
 };
@@ -217,7 +217,7 @@ static bool same_finding(const struct view *a, const struct view *b)
 }
 
 // Fills at most `most` findings, worst first; returns how many there are in all.
-static size_t collect(const struct html *html, struct finding *findings, size_t most)
+static size_t collect(const struct html *html, struct page_finding *findings, size_t most)
 {
     size_t count = 0;
     for (size_t i = 0; i < html->count; i++) {
@@ -232,7 +232,7 @@ static size_t collect(const struct html *html, struct finding *findings, size_t 
             continue;
         }
         if (count < most)
-            findings[count] = (struct finding){view, 1, 0};
+            findings[count] = (struct page_finding){view, 1, 0};
         count++;
     }
     for (size_t f = 0; f < count && f < most; f++) {
@@ -260,7 +260,7 @@ static void write_since(const struct html *html, const struct view *view)
     }
 }
 
-static void write_finding(const struct html *html, const struct finding *finding)
+static void write_finding(const struct html *html, const struct page_finding *finding)
 {
     struct markup *m = html->m;
     const struct view *view = finding->worst;
@@ -339,7 +339,7 @@ static void write_next(const struct html *html)
 
 static void write_findings(const struct html *html)
 {
-    struct finding findings[FINDINGS_SHOWN];
+    struct page_finding findings[FINDINGS_SHOWN];
     struct markup *m = html->m;
     size_t count = collect(html, findings, FINDINGS_SHOWN);
     markup_start(m, "section");

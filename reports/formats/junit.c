@@ -122,7 +122,7 @@ static void explain_series(struct buffer *out, const struct view *view, const st
         buffer_printf(out, "detail: %s\n", detail);
 }
 
-struct tally {
+struct suite_tally {
     size_t tests, failures, errors, skipped;
     double time_s;
 };
@@ -148,7 +148,7 @@ static void write_time(struct markup *m, double time_s)
     markup_attrf(m, "time", "%.3f", time_s);
 }
 
-static void tally_add(struct tally *tally, const struct view *view)
+static void tally_add(struct suite_tally *tally, const struct view *view)
 {
     tally->tests++;
     tally->errors += view->outcome == OUTCOME_BROKEN;
@@ -165,7 +165,7 @@ static int by_kernel(const void *left, const void *right)
 }
 
 // The schema knows no `skipped` on the root.
-static void write_tally(struct markup *m, const struct tally *tally, bool is_root)
+static void write_tally(struct markup *m, const struct suite_tally *tally, bool is_root)
 {
     markup_attrf(m, "tests", "%zu", tally->tests);
     markup_attrf(m, "failures", "%zu", tally->failures);
@@ -251,7 +251,7 @@ static void write_case(struct markup *m, const struct view *view, const struct r
 static void write_suite(struct markup *m, const struct view *views, size_t count,
                         const struct run *run)
 {
-    struct tally tally = {0};
+    struct suite_tally tally = {0};
     struct tm tm;
     char when[32] = "";
     time_t started = (time_t)run->started_s;
@@ -270,7 +270,7 @@ static void write_suite(struct markup *m, const struct view *views, size_t count
 }
 
 // Statements of the run beside its series: cases that are of none, suite by suite.
-struct aside {
+struct suite_aside {
     const char *suite, *name;
     const char *element; // "error", "failure", "skipped"; where it passes "system-out"
     const char *type;    // of all but the last
@@ -279,19 +279,19 @@ struct aside {
 };
 
 struct asides {
-    struct aside *items;
+    struct suite_aside *items;
     size_t count;
 };
 
-static struct aside *add_aside(struct asides *asides, const char *suite, const char *name,
-                               const char *element, const char *type)
+static struct suite_aside *add_aside(struct asides *asides, const char *suite, const char *name,
+                                     const char *element, const char *type)
 {
-    struct aside *a = &asides->items[asides->count++];
-    *a = (struct aside){.suite = suite, .name = name, .element = element, .type = type};
+    struct suite_aside *a = &asides->items[asides->count++];
+    *a = (struct suite_aside){.suite = suite, .name = name, .element = element, .type = type};
     return a;
 }
 
-static void count_aside(struct tally *tally, const struct aside *a)
+static void count_aside(struct suite_tally *tally, const struct suite_aside *a)
 {
     tally->tests++;
     tally->errors += strcmp(a->element, "error") == 0;
@@ -299,7 +299,7 @@ static void count_aside(struct tally *tally, const struct aside *a)
     tally->skipped += strcmp(a->element, "skipped") == 0;
 }
 
-static void write_aside(struct markup *m, const struct aside *a)
+static void write_aside(struct markup *m, const struct suite_aside *a)
 {
     markup_start(m, "testcase");
     markup_attrf(m, "classname", "plumb.%s", a->class.bytes ? a->class.bytes : a->suite);
@@ -319,7 +319,7 @@ static void write_asides(struct markup *m, const struct asides *asides)
 {
     for (size_t i = 0, next; i < asides->count; i = next) {
         const char *suite = asides->items[i].suite;
-        struct tally tally = {0};
+        struct suite_tally tally = {0};
         for (next = i; next < asides->count && strcmp(asides->items[next].suite, suite) == 0;
              next++)
             count_aside(&tally, &asides->items[next]);
@@ -349,11 +349,11 @@ static void add_mixes(struct asides *asides, const struct run *run)
         const bool fails = mix->kind == VERDICT_SLOWER && mix->margin > 0;
         const bool open = mix->kind == VERDICT_NOT_MEASURED ||
                           (mix->kind == VERDICT_UNDECIDED && mix->margin > 0);
-        struct aside *a = add_aside(asides, "mixes", mix->kernel,
-                                    open    ? "skipped"
-                                    : fails ? "failure"
-                                            : "system-out",
-                                    verdict_kind_name(mix->kind));
+        struct suite_aside *a = add_aside(asides, "mixes", mix->kernel,
+                                          open    ? "skipped"
+                                          : fails ? "failure"
+                                                  : "system-out",
+                                          verdict_kind_name(mix->kind));
         buffer_printf(&a->class, "mix.%s%s%s", mix->name, mix->regime ? "." : "",
                       mix->regime ? regime_name(mix->regime) : "");
         buffer_puts(&a->message, mix->sentence);
@@ -364,7 +364,7 @@ static void add_metrics(struct asides *asides, const struct run *run)
 {
     for (size_t i = 0; i < run->metric_count; i++) {
         const struct metric_result *m = &run->metrics[i];
-        struct aside *a = add_aside(
+        struct suite_aside *a = add_aside(
             asides, "metrics", m->subject,
             m->kind == VERDICT_SLOWER                                         ? "failure"
             : m->kind == VERDICT_NOT_MEASURED || m->kind == VERDICT_UNDECIDED ? "skipped"
@@ -392,15 +392,15 @@ static void add_events(struct asides *asides, const struct report_events *events
 {
     for (size_t i = 0; i < events->count; i++) {
         const struct report_event *e = &events->items[i];
-        struct aside *a = add_aside(asides, "events", e->name,
-                                    open_event_fails(e) ? "failure"
-                                    : e->log_ratio > 0  ? "skipped"
-                                                        : "system-out",
-                                    event_state_name(e->state));
+        struct suite_aside *a = add_aside(asides, "events", e->name,
+                                          open_event_fails(e) ? "failure"
+                                          : e->log_ratio > 0  ? "skipped"
+                                                              : "system-out",
+                                          event_state_name(e->state));
         write_event_text(&a->message, e);
     }
     if (events->known && events->count == 0) {
-        struct aside *a = add_aside(asides, "events", "open", "system-out", NULL);
+        struct suite_aside *a = add_aside(asides, "events", "open", "system-out", NULL);
         open_events_title(&a->message, events);
     }
 }
@@ -409,7 +409,7 @@ static void add_self_test(struct asides *asides, const struct self_test *test)
 {
     if (!test->series)
         return;
-    struct aside *a =
+    struct suite_aside *a =
         add_aside(asides, "self-test", "A/A", test->void_run ? "error" : "system-out", "void");
     buffer_puts(&a->message, "identical code was told apart: this run decides nothing");
     buffer_printf(&a->body, "%u series of identical code compared with themselves, %u told apart\n",
@@ -423,8 +423,8 @@ static void add_unbuilt(struct asides *asides, const struct run *run, enum sampl
     const bool head = role == ROLE_HEAD;
     if (!f->reason)
         return;
-    struct aside *a = add_aside(asides, "build", head ? "head" : "base", head ? "error" : "skipped",
-                                "unbuildable");
+    struct suite_aside *a = add_aside(asides, "build", head ? "head" : "base",
+                                      head ? "error" : "skipped", "unbuildable");
     unbuilt_sentence(&a->message, run, role);
     if (f->count) {
         buffer_puts(&a->message, ": ");
@@ -460,8 +460,8 @@ static void find_asides(struct asides *out, const struct run *run, const struct 
     const bool unsaid = run->conclusion == CONCLUDE_BROKEN && !run->unbuilt[ROLE_HEAD].reason &&
                         !has_broken(run, views);
     if (unsaid || out->count - before + run->count == 0) {
-        struct aside *a = add_aside(out, "run", "head", unsaid ? "error" : "skipped",
-                                    view_conclusion(run->conclusion));
+        struct suite_aside *a = add_aside(out, "run", "head", unsaid ? "error" : "skipped",
+                                          view_conclusion(run->conclusion));
         buffer_puts(&a->message, run->headline ? run->headline : "nothing was measured");
     }
 }
@@ -471,7 +471,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     static const struct report_events unknown = {0};
     struct view *views = view_all(run, context);
     struct asides asides;
-    struct tally total = {0};
+    struct suite_tally total = {0};
     find_asides(&asides, run, views, context ? &context->events : &unknown);
     for (size_t i = 0; i < run->count; i++)
         tally_add(&total, &views[i]);

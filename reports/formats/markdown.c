@@ -364,7 +364,7 @@ static void put_same(struct buffer *out, struct view *views, size_t count)
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
-    struct change *lines = xcalloc(run->count + 1, sizeof(*lines));
+    struct kernel_verdict *lines = xcalloc(run->count + 1, sizeof(*lines));
     const size_t count = changes_find(lines, views, run->count);
     size_t changed = 0;
     while (changed < run->count && views[changed].result->verdict.kind != VERDICT_SAME)

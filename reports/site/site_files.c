@@ -126,7 +126,7 @@ struct jobs {
     atomic_bool failed;
 };
 
-struct worker {
+struct page_worker {
     struct jobs *jobs;
     void *context;
     struct site_target target;
@@ -136,7 +136,7 @@ struct worker {
 
 static void work(void *context)
 {
-    struct worker *w = context;
+    struct page_worker *w = context;
     struct jobs *jobs = w->jobs;
     while (w->status == 0 && !atomic_load(&jobs->failed)) {
         const size_t job = atomic_fetch_add(&jobs->next, 1);
@@ -161,13 +161,13 @@ int site_jobs(struct site_target *target, const struct site *site, size_t count,
 {
     const size_t threads = site->together && count > 1 ? site->context_count : 1;
     struct jobs jobs = {.one = one, .all = all, .count = count};
-    struct worker *workers = xcalloc(threads, sizeof(*workers));
+    struct page_worker *workers = xcalloc(threads, sizeof(*workers));
     void **contexts = xcalloc(threads, sizeof(*contexts));
     int status = 0;
     for (size_t i = 0; i < threads; i++) {
-        workers[i] = (struct worker){.jobs = &jobs,
-                                     .context = i ? site->contexts[i] : site->context,
-                                     .target = {.directory = target->directory}};
+        workers[i] = (struct page_worker){.jobs = &jobs,
+                                          .context = i ? site->contexts[i] : site->context,
+                                          .target = {.directory = target->directory}};
         contexts[i] = &workers[i];
     }
     if (threads > 1)

@@ -485,13 +485,13 @@ static void write_summary(struct site_page *p, size_t index, const struct site_d
 // megabytes.
 enum { OPEN_AT_FIRST = 3, WHOLE_MOST = 8 };
 
-struct part { // of a kernel's page
+struct page_part { // of a kernel's page
     size_t series;
     bool open, whole;
     struct buffer html;
 };
 
-static bool series_has_page(const struct part *part, const struct site_detail *d)
+static bool series_has_page(const struct page_part *part, const struct site_detail *d)
 {
     return !part->whole || d->change_count > CHANGES_SHOWN;
 }
@@ -516,7 +516,8 @@ static void write_rest(struct site_page *p, size_t index, const struct site_deta
     write_changes(p, d, most);
 }
 
-static void series_part(struct part *part, const struct site_map *map, const struct site_detail *d)
+static void series_part(struct page_part *part, const struct site_map *map,
+                        const struct site_detail *d)
 {
     const size_t index = part->series;
     struct site_page p = {.map = map, .root = "../", .m = markup_new(MARKUP_PART)};
@@ -770,7 +771,8 @@ static int write_settled(struct site_target *target, void *context, const struct
 }
 
 static int put_series(struct site_target *target, const struct site_map *map,
-                      const struct part *part, const struct site_detail *detail, struct error *err)
+                      const struct page_part *part, const struct site_detail *detail,
+                      struct error *err)
 {
     struct buffer html = {0}, js = {0}, json = {0};
     char name[SITE_ANCHOR];
@@ -785,18 +787,18 @@ static int put_series(struct site_target *target, const struct site_map *map,
     return site_put_both(target, "series/", name, ".js", &js, &json, err);
 }
 
-struct parts {
+struct page_parts {
     const struct site_map *map;
-    struct part *items;
+    struct page_part *items;
     size_t count;
 };
 
 static int make_part(struct site_target *target, void *context, size_t job, void *all,
                      struct error *err)
 {
-    const struct parts *parts = all;
+    const struct page_parts *parts = all;
     const struct site *site = parts->map->site;
-    struct part *part = &parts->items[job];
+    struct page_part *part = &parts->items[job];
     struct site_detail detail = {0};
     struct arena arena = {0};
     int status = site->load(&detail, part->series, context, &arena, err);
@@ -813,13 +815,14 @@ static int make_part(struct site_target *target, void *context, size_t job, void
 // ---- all ----
 
 // The kernels whose pages have to be made, and the parts of them.
-struct making {
+struct page_making {
     const struct site_group *kernel;
     uint64_t stamp;
     size_t first; // of its parts
 };
 
-static size_t find_changed(struct making *out, struct parts *parts, struct site_target *target)
+static size_t find_changed(struct page_making *out, struct page_parts *parts,
+                           struct site_target *target)
 {
     const struct site_map *map = parts->map;
     size_t count = 0;
@@ -830,20 +833,20 @@ static size_t find_changed(struct making *out, struct parts *parts, struct site_
             target->written.unchanged += 2 + 2 * kernel->count; // data and JSON of each series
             continue;
         }
-        out[count++] = (struct making){kernel, stamp, parts->count};
+        out[count++] = (struct page_making){kernel, stamp, parts->count};
         for (size_t i = 0; i < kernel->count; i++) {
             const bool changed = map->site->series[kernel->series[i]].kind != VERDICT_SAME;
             parts->items[parts->count++] =
-                (struct part){.series = kernel->series[i],
-                              .open = (changed || i == 0) && i < OPEN_AT_FIRST,
-                              .whole = kernel->count <= WHOLE_MOST || i < OPEN_AT_FIRST};
+                (struct page_part){.series = kernel->series[i],
+                                   .open = (changed || i == 0) && i < OPEN_AT_FIRST,
+                                   .whole = kernel->count <= WHOLE_MOST || i < OPEN_AT_FIRST};
         }
     }
     return count;
 }
 
-static int put_kernel(struct site_target *target, const struct parts *parts,
-                      const struct making *making, struct error *err)
+static int put_kernel(struct site_target *target, const struct page_parts *parts,
+                      const struct page_making *making, struct error *err)
 {
     struct buffer html = {0}, json = {0};
     const size_t count = making->kernel->count;
@@ -857,8 +860,8 @@ static int put_kernel(struct site_target *target, const struct parts *parts,
 
 static int write_changed(struct site_target *target, const struct site_map *map, struct error *err)
 {
-    struct parts parts = {map, xcalloc(map->site->series_count + 1, sizeof(*parts.items)), 0};
-    struct making *making = xcalloc(map->kernel_count + 1, sizeof(*making));
+    struct page_parts parts = {map, xcalloc(map->site->series_count + 1, sizeof(*parts.items)), 0};
+    struct page_making *making = xcalloc(map->kernel_count + 1, sizeof(*making));
     const size_t count = find_changed(making, &parts, target);
     int status = site_jobs(target, map->site, parts.count, make_part, &parts, err);
     for (size_t k = 0; status == 0 && k < count; k++)

@@ -15,12 +15,12 @@
 
 enum { FINDINGS_SHOWN = 12 };
 
-struct finding {
+struct screen_finding {
     size_t worst; // series
     size_t series;
 };
 
-static bool belongs(const struct site *site, const struct finding *f, size_t index)
+static bool belongs(const struct site *site, const struct screen_finding *f, size_t index)
 {
     const struct site_series *a = &site->series[f->worst], *b = &site->series[index];
     return a->kind == b->kind && site_is_environment(a) == site_is_environment(b) &&
@@ -35,7 +35,7 @@ static bool is_open(const struct site_series *s)
 
 // Series come worst first, so the first of a group is its worst. Returns how many groups there are.
 static size_t collect(const struct site *site, const size_t *series, size_t count,
-                      struct finding findings[FINDINGS_SHOWN])
+                      struct screen_finding findings[FINDINGS_SHOWN])
 {
     size_t groups = 0;
     for (size_t i = 0; i < count; i++) {
@@ -49,7 +49,7 @@ static size_t collect(const struct site *site, const size_t *series, size_t coun
             continue;
         }
         if (groups < FINDINGS_SHOWN)
-            findings[groups] = (struct finding){series[i], 1};
+            findings[groups] = (struct screen_finding){series[i], 1};
         groups++;
     }
     return groups;
@@ -73,7 +73,7 @@ static void event_link(struct site_page *p, size_t series)
         markup_elementf(p->m, "span", "muted small", " and %zu more", count - 1);
 }
 
-static void write_finding(struct site_page *p, const struct finding *f)
+static void write_finding(struct site_page *p, const struct screen_finding *f)
 {
     struct markup *m = p->m;
     const struct site_series *s = &p->map->site->series[f->worst];
@@ -111,7 +111,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
     markup_end(m);
 }
 
-static void write_table(struct site_page *p, const struct finding *findings, size_t groups)
+static void write_table(struct site_page *p, const struct screen_finding *findings, size_t groups)
 {
     static const char *const heads[] = {"State",     "Where", "Against accepted",
                                         "Last step", "Event", "Why"};
@@ -131,7 +131,7 @@ static void write_table(struct site_page *p, const struct finding *findings, siz
 
 static void findings(struct site_page *p, const size_t *series, size_t count)
 {
-    struct finding findings[FINDINGS_SHOWN];
+    struct screen_finding findings[FINDINGS_SHOWN];
     struct markup *m = p->m;
     size_t groups = collect(p->map->site, series, count, findings), undecided = 0, unmeasured = 0;
     for (size_t i = 0; i < count; i++) {
@@ -218,7 +218,7 @@ static void curves(struct site_page *p, const size_t *series, size_t count)
 enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30 };
 
 // Series that one commit, or the same lack of one, brought to where they are.
-struct answer {
+struct screen_answer {
     const struct site_event *event; // or NULL
     size_t worst, count;            // series
     double size;                    // the worst's, log ratio
@@ -257,7 +257,7 @@ static bool is_regression(const struct site_series *s)
     return s->kind == VERDICT_BROKEN || (s->kind == VERDICT_SLOWER && !site_is_environment(s));
 }
 
-static bool one_cause(const struct site *site, const struct answer *a,
+static bool one_cause(const struct site *site, const struct screen_answer *a,
                       const struct site_event *event, size_t series)
 {
     const struct site_series *s = &site->series[a->worst], *other = &site->series[series];
@@ -267,12 +267,12 @@ static bool one_cause(const struct site *site, const struct answer *a,
 }
 
 // Worst first, as `order` is. *more: causes beyond those.
-static size_t slower_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
+static size_t slower_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t *more,
                              const struct site_map *map)
 {
     const struct site *site = map->site;
     const struct site_event **events = slower_events(site);
-    struct answer *all = xcalloc(site->series_count + 1, sizeof(*all));
+    struct screen_answer *all = xcalloc(site->series_count + 1, sizeof(*all));
     size_t count = 0;
     for (size_t i = 0; i < site->series_count; i++) {
         const size_t index = map->order[i];
@@ -284,7 +284,7 @@ static size_t slower_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
         while (k < count && !one_cause(site, &all[k], event, index))
             k++;
         if (k == count)
-            all[count++] = (struct answer){event, index, 0, s->log_ratio.value};
+            all[count++] = (struct screen_answer){event, index, 0, s->log_ratio.value};
         all[k].count++;
     }
     const size_t shown = count < ANSWERS_SHOWN ? count : ANSWERS_SHOWN;
@@ -296,7 +296,7 @@ static size_t slower_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
 }
 
 // Counts the changes that made a series faster and whose gain is still there, as links say.
-static void count_gains(struct answer *a)
+static void count_gains(struct screen_answer *a)
 {
     const struct event *e = a->event->event;
     for (size_t k = 0; k < e->count; k++) {
@@ -312,14 +312,14 @@ static void count_gains(struct answer *a)
     }
 }
 
-static size_t faster_answers(struct answer answers[ANSWERS_SHOWN], size_t *more,
+static size_t faster_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t *more,
                              const struct site *site)
 {
     const int64_t begin = site->made_s - FASTER_DAYS * 86400;
     size_t count = 0;
     for (size_t i = 0; i < site->event_count; i++) {
         const struct event *e = site->events[i].event;
-        struct answer a = {.event = &site->events[i]};
+        struct screen_answer a = {.event = &site->events[i]};
         if (e->state == EVENT_DISMISSED || e->state == EVENT_WITHDRAWN || !e->culprit_count ||
             e->commits[0].time_s < begin)
             continue;
@@ -359,7 +359,7 @@ static void write_commit(struct site_page *p, const char *id, const struct event
         site_person(p, author, "its author");
 }
 
-static void write_answer(struct site_page *p, const struct answer *a, bool slower)
+static void write_answer(struct site_page *p, const struct screen_answer *a, bool slower)
 {
     const struct site_series *s = &p->map->site->series[a->worst];
     const struct event *e = a->event ? a->event->event : NULL;
@@ -397,7 +397,8 @@ static void write_answer(struct site_page *p, const struct answer *a, bool slowe
 }
 
 static void write_answers(struct site_page *p, const char *title, const char *name,
-                          const struct answer *answers, size_t count, size_t more, bool slower)
+                          const struct screen_answer *answers, size_t count, size_t more,
+                          bool slower)
 {
     markup_element(p->m, "dt", NULL, title);
     json_begin(&p->json, name, '[');
@@ -514,7 +515,7 @@ static void write_machines(struct site_page *p)
 
 static void answers(struct site_page *p)
 {
-    struct answer list[ANSWERS_SHOWN];
+    struct screen_answer list[ANSWERS_SHOWN];
     size_t more, count = slower_answers(list, &more, p->map);
     if (!p->map->site->series_count)
         return;

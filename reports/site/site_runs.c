@@ -675,7 +675,7 @@ static void commit_page(struct buffer *html, const struct site_map *map, size_t 
 
 enum { BLOCK_FORMAT = 7 }; // raised when the files would say the same otherwise
 
-struct block {
+struct runs_block {
     int64_t number;
     const struct site_run *const *runs; // of this block, by id
     size_t run_count;
@@ -685,14 +685,14 @@ struct block {
 
 // ---- which ----
 
-struct placed { // a commit and its block
+struct placed_run { // a commit and its block
     int64_t block;
     size_t commit;
 };
 
 static int by_block(const void *left, const void *right)
 {
-    const struct placed *a = left, *b = right;
+    const struct placed_run *a = left, *b = right;
     if (a->block != b->block)
         return a->block < b->block ? -1 : 1;
     return (a->commit > b->commit) - (a->commit < b->commit);
@@ -704,11 +704,11 @@ static int by_id(const void *left, const void *right)
     return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
 }
 
-static struct placed *placed_commits(const struct site_map *map)
+static struct placed_run *placed_commits(const struct site_map *map)
 {
-    struct placed *list = xcalloc(map->commit_count + 1, sizeof(*list));
+    struct placed_run *list = xcalloc(map->commit_count + 1, sizeof(*list));
     for (size_t i = 0; i < map->commit_count; i++)
-        list[i] = (struct placed){map->commits[i].first_run / SITE_RUNS_PER_FILE, i};
+        list[i] = (struct placed_run){map->commits[i].first_run / SITE_RUNS_PER_FILE, i};
     qsort(list, map->commit_count, sizeof(*list), by_block);
     return list;
 }
@@ -775,7 +775,7 @@ static uint64_t stamp_of_commit(const struct site_map *map, size_t index)
     return hash;
 }
 
-static uint64_t stamp_of_runs(const struct site_map *map, const struct block *block)
+static uint64_t stamp_of_runs(const struct site_map *map, const struct runs_block *block)
 {
     uint64_t hash = stamp_of_all(map->site);
     for (size_t i = 0; i < block->run_count; i++)
@@ -806,7 +806,7 @@ static int put_run_page(struct site_target *target, void *context, const struct 
 
 // times_ns: of the runs that can be compared, in their order.
 static int write_run_pages(struct site_target *target, void *context, const struct site_map *map,
-                           const struct block *block, const struct site_run *const *timed,
+                           const struct runs_block *block, const struct site_run *const *timed,
                            const double *times_ns, size_t timed_count, struct error *err)
 {
     const struct site *site = map->site;
@@ -835,7 +835,7 @@ static int write_run_pages(struct site_target *target, void *context, const stru
 
 // The stamps are written last: killed before, the pages are made again.
 static int write_commits(struct site_target *target, const struct site_map *map,
-                         const struct block *block, struct error *err)
+                         const struct runs_block *block, struct error *err)
 {
     struct buffer there = {0}, stamps = {0};
     struct json j = {.out = &stamps};
@@ -869,7 +869,7 @@ static int write_commits(struct site_target *target, const struct site_map *map,
 
 // The stamp is written last: killed before, all is made again.
 static int write_times(struct site_target *target, void *context, const struct site_map *map,
-                       const struct block *block, struct error *err)
+                       const struct runs_block *block, struct error *err)
 {
     const struct site *site = map->site;
     struct buffer js = {0}, json = {0};
@@ -908,7 +908,7 @@ static int write_times(struct site_target *target, void *context, const struct s
 
 struct blocks {
     const struct site_map *map;
-    struct block *items;
+    struct runs_block *items;
     size_t count;
 };
 
@@ -916,7 +916,7 @@ static int write_block(struct site_target *target, void *context, size_t job, vo
                        struct error *err)
 {
     const struct blocks *blocks = all;
-    const struct block *block = &blocks->items[job];
+    const struct runs_block *block = &blocks->items[job];
     return write_times(target, context, blocks->map, block, err) ||
                    write_commits(target, blocks->map, block, err)
                ? -1
@@ -925,10 +925,10 @@ static int write_block(struct site_target *target, void *context, size_t job, vo
 
 // Of runs by id, and of commits by the block of their first run.
 static void find_blocks(struct blocks *out, const struct site_run *const *runs, size_t count,
-                        const struct placed *placed, const size_t *commits)
+                        const struct placed_run *placed, const size_t *commits)
 {
     for (size_t first = 0, end, c = 0; first < count; first = end) {
-        struct block block = {.number = runs[first]->id / SITE_RUNS_PER_FILE};
+        struct runs_block block = {.number = runs[first]->id / SITE_RUNS_PER_FILE};
         for (end = first; end < count && runs[end]->id / SITE_RUNS_PER_FILE == block.number;)
             end++;
         block.runs = runs + first;
@@ -944,7 +944,7 @@ static int write_blocks(struct site_target *target, const struct site_map *map, 
 {
     const size_t count = map->site->run_count;
     const struct site_run **runs = xcalloc(count + 1, sizeof(*runs));
-    struct placed *placed = placed_commits(map);
+    struct placed_run *placed = placed_commits(map);
     size_t *commits = xcalloc(map->commit_count + 1, sizeof(*commits));
     struct blocks blocks = {map, xcalloc(count + 1, sizeof(*blocks.items)), 0};
     for (size_t i = 0; i < count; i++)

@@ -253,10 +253,10 @@ static int child_babbles(struct bench_outcome *out, struct bench *bench, const c
     return 0;
 }
 
-enum answer { ANSWER_MORE, ANSWER_DONE, ANSWER_FAIL, ANSWER_BAD };
+enum line_result { ANSWER_MORE, ANSWER_DONE, ANSWER_FAIL, ANSWER_BAD };
 
-static enum answer take_line(struct bench_outcome *out, struct bench *bench, char *line,
-                             bench_handler handler, void *context, struct error *err)
+static enum line_result take_line(struct bench_outcome *out, struct bench *bench, char *line,
+                                  bench_handler handler, void *context, struct error *err)
 {
     struct wire_record record;
     if (wire_parse(&record, line, err))
@@ -297,7 +297,7 @@ static int read_answer(struct bench_outcome *out, struct bench *bench, double li
             return child_died(out, bench, err);
         if (kind == PROCESS_LINE_LONG)
             return child_babbles(out, bench, "a line that is too long or binary");
-        enum answer answer = take_line(out, bench, line, handler, context, &bad);
+        enum line_result answer = take_line(out, bench, line, handler, context, &bad);
         if (answer == ANSWER_BAD)
             return child_babbles(out, bench, bad.text);
         if (answer != ANSWER_MORE)

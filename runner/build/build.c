@@ -267,19 +267,19 @@ int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
 enum { STATEMENT_MAX = 1 << 20, PARTS_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
 
 // A commit's inputs, looked at once for all libraries.
-struct view {
+struct inputs_view {
     const struct build_place *place;
     char recipe[OBJECT_ID_TEXT]; // recipe, toolchain, environment and submodules
     struct path_list names;
     struct arena arena;
 };
 
-static int open_view(struct view *view, const struct builder *builder,
+static int open_view(struct inputs_view *view, const struct builder *builder,
                      const struct build_place *place, struct error *err)
 {
     const struct recipe *recipe = place->recipe;
     struct buffer text = {0}, *to = &text;
-    *view = (struct view){.place = place};
+    *view = (struct inputs_view){.place = place};
     build_key_recipe(to, builder, recipe);
     for (size_t i = 0; i < recipe->input_count; i++)
         build_key_field(to, "input", recipe->inputs[i]);
@@ -296,7 +296,7 @@ static int open_view(struct view *view, const struct builder *builder,
     return status;
 }
 
-static void add_names(struct buffer *to, const struct view *view, const char *pattern)
+static void add_names(struct buffer *to, const struct inputs_view *view, const char *pattern)
 {
     build_key_field(to, "names", pattern);
     for (size_t i = 0; i < view->names.count; i++) {
@@ -306,7 +306,7 @@ static void add_names(struct buffer *to, const struct view *view, const char *pa
 }
 
 // False when the commit has no such path.
-static bool add_path(struct buffer *to, const struct view *view, const char *path)
+static bool add_path(struct buffer *to, const struct inputs_view *view, const char *path)
 {
     char id[OBJECT_ID_TEXT];
     struct error ignored;
@@ -318,7 +318,7 @@ static bool add_path(struct buffer *to, const struct view *view, const char *pat
     return true;
 }
 
-static bool add_statement(struct buffer *to, const struct view *view, char *statement)
+static bool add_statement(struct buffer *to, const struct inputs_view *view, char *statement)
 {
     bool any_path = false, any_names = false;
     char *rest = statement;
@@ -340,7 +340,7 @@ static bool add_statement(struct buffer *to, const struct view *view, char *stat
 }
 
 // The part of a library, whose statement lies beside it in `folder`. False when it has none.
-static bool find_part(char part[OBJECT_ID_TEXT], const struct view *view, const char *folder,
+static bool find_part(char part[OBJECT_ID_TEXT], const struct inputs_view *view, const char *folder,
                       const char *name)
 {
     char *path = xprintf("%s/%s" BUILD_STATEMENT, folder, name);
@@ -379,7 +379,7 @@ static int build_parts_write(const char *directory, const struct build *build,
 {
     char *path = xprintf("%s/parts", directory), *out = xprintf("%s/made", directory);
     char *folder = realpath(out, NULL); // as the libraries are named
-    struct view view = {0};
+    struct inputs_view view = {0};
     FILE *file = NULL;
     int status = 0;
     if (!folder || build->library_count == 0)
@@ -434,7 +434,7 @@ static size_t build_parts_offer(const char *have, const char *directory,
 {
     char *path = xprintf("%s/parts", directory), *folder = xprintf("%s/stated", directory);
     char *parts = files_read(path, PARTS_MAX), *rest = parts;
-    struct view view = {0};
+    struct inputs_view view = {0};
     struct error ignored;
     size_t count = 0;
     bool ready = parts && open_view(&view, builder, place, &ignored) == 0 && !view.names.links;

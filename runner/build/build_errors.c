@@ -14,7 +14,7 @@ enum { LINE_MOST = 4096, FILE_MOST = 200, TEXT_MOST = 300, LAST_LINES = 3 };
 enum rank { RANK_NONE, RANK_CAUSE, RANK_EFFECT };
 
 // A line taken apart; pieces of the line, not ended by a NUL.
-struct found {
+struct found_error {
     const char *file, *text;
     size_t file_length;
     uint32_t line;
@@ -108,7 +108,7 @@ static uint32_t read_line_number(const char **at)
 // ---- what tools write ----
 
 // "FILE:12: TEXT" and "FILE:12:34: TEXT"
-static bool split_colon(struct found *out, const char *line)
+static bool split_colon(struct found_error *out, const char *line)
 {
     for (const char *colon = strchr(line, ':'); colon; colon = strchr(colon + 1, ':')) {
         const char *at = colon + 1;
@@ -120,27 +120,27 @@ static bool split_colon(struct found *out, const char *line)
             at++;
         if (*at != ' ')
             continue;
-        *out = (struct found){line, at + 1, (size_t)(colon - line), number};
+        *out = (struct found_error){line, at + 1, (size_t)(colon - line), number};
         return true;
     }
     return false;
 }
 
 // "FILE(12): TEXT", as nvcc writes it.
-static bool split_bracket(struct found *out, const char *line)
+static bool split_bracket(struct found_error *out, const char *line)
 {
     for (const char *open = strchr(line, '('); open; open = strchr(open + 1, '(')) {
         const char *at = open + 1;
         const uint32_t number = read_line_number(&at);
         if (!number || open == line || !starts(at, "): "))
             continue;
-        *out = (struct found){line, at + 3, (size_t)(open - line), number};
+        *out = (struct found_error){line, at + 3, (size_t)(open - line), number};
         return true;
     }
     return false;
 }
 
-static enum rank compiler(struct found *out, const char *line)
+static enum rank compiler(struct found_error *out, const char *line)
 {
     static const char *const words[] = {"error:",
                                         "error #",
@@ -160,7 +160,7 @@ static enum rank compiler(struct found *out, const char *line)
 
 // "ptxas FILE, line 12; error   : TEXT", "nvlink error   : TEXT", "nvcc fatal   : TEXT". The file
 // is one of nvcc's own, so it is left in the text.
-static enum rank cuda_tool(struct found *out, const char *line)
+static enum rank cuda_tool(struct found_error *out, const char *line)
 {
     static const char *const tools[] = {"ptxas ", "nvlink ",   "nvcc ",     "cudafe++ ",
                                         "cicc ",  "tileiras ", "fatbinary "};
@@ -168,7 +168,7 @@ static enum rank cuda_tool(struct found *out, const char *line)
         "error   :", "fatal   :", "error :", "fatal :", "error  :", "fatal  :"};
     if (!starts_any(line, tools, ARRAY_COUNT(tools)) || !has_any(line, words, ARRAY_COUNT(words)))
         return RANK_NONE;
-    *out = (struct found){.text = line};
+    *out = (struct found_error){.text = line};
     return RANK_CAUSE;
 }
 
@@ -185,7 +185,7 @@ static const char *behind_linker(const char *line)
     return colon + 2;
 }
 
-static enum rank linker(struct found *out, const char *line)
+static enum rank linker(struct found_error *out, const char *line)
 {
     static const char *const words[] = {"undefined reference",
                                         "undefined symbol",
@@ -203,17 +203,17 @@ static enum rank linker(struct found *out, const char *line)
     if (strstr(said, "warning: ") || !has_any(said, words, named ? ARRAY_COUNT(words) : 1))
         return RANK_NONE;
     if (!split_colon(out, said))
-        *out = (struct found){.text = said};
+        *out = (struct found_error){.text = said};
     return RANK_CAUSE;
 }
 
 // "CMake Error at FILE:12 (command):", with what is wrong on the next lines that hold anything.
-static enum rank cmake(struct found *out, const char *line, char message[LINE_MOST],
+static enum rank cmake(struct found_error *out, const char *line, char message[LINE_MOST],
                        const char *rest)
 {
     if (!starts(line, "CMake Error"))
         return RANK_NONE;
-    *out = (struct found){.text = line};
+    *out = (struct found_error){.text = line};
     if (!starts(line, "CMake Error at ") && !starts(line, "CMake Error in "))
         return RANK_CAUSE;
     const char *file = line + strlen("CMake Error at "), *colon = strchr(file, ':');
@@ -227,14 +227,14 @@ static enum rank cmake(struct found *out, const char *line, char message[LINE_MO
         const char prefix[] = "CMake Error: ";
         memcpy(message, prefix, sizeof(prefix));
         text_copy(message + sizeof(prefix) - 1, LINE_MOST - sizeof(prefix) + 1, text);
-        *out = (struct found){file, message, colon ? (size_t)(colon - file) : 0, at};
+        *out = (struct found_error){file, message, colon ? (size_t)(colon - file) : 0, at};
         break;
     }
     return RANK_CAUSE;
 }
 
 // Lines that say that something failed, and not why.
-static enum rank builder(struct found *out, const char *line)
+static enum rank builder(struct found_error *out, const char *line)
 {
     static const char *const effects[] = {"ninja: ",
                                           "make: ***",
@@ -245,7 +245,7 @@ static enum rank builder(struct found *out, const char *line)
                                           "clang: error: linker command"};
     static const char *const ended[] = {": not found", ": command not found",
                                         ": No such file or directory", ": Permission denied"};
-    *out = (struct found){.text = line};
+    *out = (struct found_error){.text = line};
     if (starts_any(line, effects, ARRAY_COUNT(effects)))
         return strstr(line, "No rule to make target") ? RANK_CAUSE : RANK_EFFECT;
     const char *error = strstr(line, "error: ");
@@ -258,7 +258,7 @@ static enum rank builder(struct found *out, const char *line)
     return RANK_NONE;
 }
 
-static enum rank classify(struct found *out, const char *line, char message[LINE_MOST],
+static enum rank classify(struct found_error *out, const char *line, char message[LINE_MOST],
                           const char *rest)
 {
     enum rank rank = cmake(out, line, message, rest);
@@ -297,13 +297,13 @@ static char *cut(struct arena *arena, const char *text, size_t length, size_t mo
     return arena_strndup(arena, text, length);
 }
 
-struct list {
+struct error_list {
     struct build_error *items; // BUILD_ERRORS of them
     size_t count;
     struct arena *arena;
 };
 
-static void list_add(struct list *list, const struct found *found)
+static void list_add(struct error_list *list, const struct found_error *found)
 {
     struct build_error error = {.line = found->line};
     const char *file = found->file ? found->file : "";
@@ -323,13 +323,13 @@ static void list_add(struct list *list, const struct found *found)
 
 // Adds what a failed command of ninja said: it stands behind the command's name and text, before
 // ninja goes on.
-static void add_said_behind(struct list *list, const char *rest)
+static void add_said_behind(struct error_list *list, const char *rest)
 {
     static const char *const ends[] = {"[", "ninja: ", "FAILED: "};
     char line[LINE_MOST];
     rest = next_line(line, rest);
     for (int i = 0; i < LAST_LINES && rest && (rest = next_line(line, rest)); i++) {
-        struct found found = {.text = line};
+        struct found_error found = {.text = line};
         if (starts_any(line, ends, ARRAY_COUNT(ends)))
             return;
         if (!split_colon(&found, line) && !split_bracket(&found, line))
@@ -341,17 +341,17 @@ static void add_said_behind(struct list *list, const char *rest)
 
 // A line that no tool of ours wrote, right before what only says that something failed or behind
 // it, is what the build's own script said.
-static void add_effect(struct list *list, const struct found *found, const char *before,
+static void add_effect(struct error_list *list, const struct found_error *found, const char *before,
                        const char *rest)
 {
     if (starts(found->text, "make: ***") || starts(found->text, "make["))
-        list_add(list, &(struct found){.text = before});
+        list_add(list, &(struct found_error){.text = before});
     else if (starts(found->text, "FAILED: "))
         add_said_behind(list, rest);
     list_add(list, found);
 }
 
-static void last_lines(struct list *list, const char *log)
+static void last_lines(struct error_list *list, const char *log)
 {
     char ring[LAST_LINES][LINE_MOST], line[LINE_MOST];
     size_t count = 0;
@@ -360,17 +360,17 @@ static void last_lines(struct list *list, const char *log)
             memcpy(ring[count++ % LAST_LINES], line, sizeof(line));
     }
     for (size_t i = count > LAST_LINES ? count - LAST_LINES : 0; i < count; i++)
-        list_add(list, &(struct found){.text = ring[i % LAST_LINES]});
+        list_add(list, &(struct found_error){.text = ring[i % LAST_LINES]});
 }
 
 size_t build_errors_find(struct build_error out[BUILD_ERRORS], const char *log, struct arena *arena)
 {
     struct build_error of_effects[BUILD_ERRORS];
-    struct list causes = {.items = out, .arena = arena};
-    struct list effects = {.items = of_effects, .arena = arena};
+    struct error_list causes = {.items = out, .arena = arena};
+    struct error_list effects = {.items = of_effects, .arena = arena};
     char line[LINE_MOST], before[LINE_MOST] = "", message[LINE_MOST];
     for (const char *at = log; causes.count < BUILD_ERRORS && (at = next_line(line, at));) {
-        struct found found;
+        struct found_error found;
         const enum rank rank = classify(&found, line, message, at);
         if (rank == RANK_CAUSE)
             list_add(&causes, &found);

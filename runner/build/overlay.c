@@ -18,7 +18,7 @@
 enum { FILES_MOST = 10000, DEPTH_MOST = 64 };
 static const uint64_t bytes_most = (uint64_t)256 << 20;
 
-struct walk {
+struct overlay_walk {
     struct buffer *list;
     size_t files;
     uint64_t bytes;
@@ -39,7 +39,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name); // alphasort goes by the locale
 }
 
-static int list_file(struct walk *walk, const char *path, const char *name,
+static int list_file(struct overlay_walk *walk, const char *path, const char *name,
                      const struct stat *status, struct error *err)
 {
     char id[OBJECT_ID_TEXT];
@@ -64,12 +64,12 @@ static int list_file(struct walk *walk, const char *path, const char *name,
     return 0;
 }
 
-static int visit_folder(struct walk *walk, const char *path, const char *name, const char *to,
-                        int depth, struct error *err);
+static int visit_folder(struct overlay_walk *walk, const char *path, const char *name,
+                        const char *to, int depth, struct error *err);
 
 // name: below the overlay, and of the copy below its target.
-static int visit(struct walk *walk, const char *path, const char *name, const char *to, int depth,
-                 struct error *err)
+static int visit(struct overlay_walk *walk, const char *path, const char *name, const char *to,
+                 int depth, struct error *err)
 {
     struct stat status;
     if (lstat(path, &status))
@@ -84,8 +84,8 @@ static int visit(struct walk *walk, const char *path, const char *name, const ch
     return list_file(walk, to ? to : path, name, &status, err);
 }
 
-static int visit_folder(struct walk *walk, const char *path, const char *name, const char *to,
-                        int depth, struct error *err)
+static int visit_folder(struct overlay_walk *walk, const char *path, const char *name,
+                        const char *to, int depth, struct error *err)
 {
     struct dirent **entries = NULL;
     int result = 0;
@@ -116,7 +116,7 @@ static int read_overlay(char id[OBJECT_ID_TEXT], const char *directory, const ch
                         struct error *err)
 {
     struct buffer text = {0};
-    struct walk walk = {.list = &text};
+    struct overlay_walk walk = {.list = &text};
     int result = visit_folder(&walk, directory, "", to, 0, err);
     if (result == 0)
         content_id(id, text.bytes ? text.bytes : "", text.length);

@@ -17,13 +17,13 @@
 
 enum { KEY_LENGTH = 40, DAY_S = 86400 };
 
-struct kept {
+struct kept_build {
     char *path;
     struct timespec used;
     uint64_t bytes;
 };
 struct kept_list {
-    struct kept *items;
+    struct kept_build *items;
     size_t count, capacity;
 };
 
@@ -49,7 +49,7 @@ static int remove_abandoned(struct prune_result *result, const char *cache, cons
 
 static void add_kept(struct kept_list *list, const char *cache, const char *name)
 {
-    struct kept kept = {.path = xprintf("%s/%s", cache, name)};
+    struct kept_build kept = {.path = xprintf("%s/%s", cache, name)};
     char *state = xprintf("%s/state", kept.path);
     struct stat status;
     if (stat(state, &status) == 0)
@@ -84,15 +84,15 @@ static int list_cache(struct kept_list *list, struct prune_result *result, const
 
 static int oldest_first(const void *left, const void *right)
 {
-    const struct timespec a = ((const struct kept *)left)->used;
-    const struct timespec b = ((const struct kept *)right)->used;
+    const struct timespec a = ((const struct kept_build *)left)->used;
+    const struct timespec b = ((const struct kept_build *)right)->used;
     if (a.tv_sec != b.tv_sec)
         return (a.tv_sec > b.tv_sec) - (a.tv_sec < b.tv_sec);
     return (a.tv_nsec > b.tv_nsec) - (a.tv_nsec < b.tv_nsec);
 }
 
 // Renamed first, so that nobody finds half of it.
-static int remove_kept(const char *cache, const struct kept *kept, struct error *err)
+static int remove_kept(const char *cache, const struct kept_build *kept, struct error *err)
 {
     char *aside = xprintf("%s/tmp-%s-prune", cache, strrchr(kept->path, '/') + 1);
     int code = 0;
@@ -140,7 +140,7 @@ int build_prune(struct prune_result *out, const char *cache, double max_age_s, u
         result.bytes_kept += list.items[i].bytes;
     result.kept = list.count;
     for (size_t i = 0; code == 0 && i < list.count; i++) {
-        const struct kept *kept = &list.items[i];
+        const struct kept_build *kept = &list.items[i];
         double age_s = difftime(now.tv_sec, kept->used.tv_sec);
         bool old = max_age_s > 0 && age_s > max_age_s;
         if (!old && !(max_bytes > 0 && result.bytes_kept > max_bytes))

@@ -101,13 +101,13 @@ struct watch {
 
 static const double often_s = 0.25, share = 20;
 
-struct seen {
+struct seen_process {
     pid_t pid, parent;
     long threads;
 };
 
 struct seen_list {
-    struct seen *items;
+    struct seen_process *items;
     size_t count, capacity;
 };
 
@@ -125,7 +125,7 @@ static bool read_file(char *out, size_t size, pid_t pid, const char *name)
 
 // The name stands in parentheses and may hold any byte, so the last one counts. Then come state,
 // parent, fifteen other fields, and the number of threads.
-static bool read_process(struct seen *out, pid_t pid)
+static bool read_process(struct seen_process *out, pid_t pid)
 {
     char text[1024];
     int parent;
@@ -135,7 +135,7 @@ static bool read_process(struct seen *out, pid_t pid)
         sscanf(after + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
                &parent, &threads) != 2)
         return false;
-    *out = (struct seen){pid, parent, threads};
+    *out = (struct seen_process){pid, parent, threads};
     return true;
 }
 
@@ -152,7 +152,7 @@ static uint64_t memory_of(pid_t pid)
 
 static int by_pid(const void *left, const void *right)
 {
-    const struct seen *a = left, *b = right;
+    const struct seen_process *a = left, *b = right;
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
@@ -160,7 +160,7 @@ static void read_all(struct seen_list *list)
 {
     DIR *proc = opendir("/proc");
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
-        struct seen seen;
+        struct seen_process seen;
         if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
             !read_process(&seen, (pid_t)strtol(entry->d_name, NULL, 10)))
             continue;
@@ -174,12 +174,12 @@ static void read_all(struct seen_list *list)
 }
 
 // Climbs to the keeper. A table that changes while it is read may have rings.
-static bool is_below(const struct seen_list *list, const struct seen *seen, pid_t keeper)
+static bool is_below(const struct seen_list *list, const struct seen_process *seen, pid_t keeper)
 {
     for (size_t steps = 0; seen && steps <= list->count; steps++) {
         if (seen->parent == keeper)
             return true;
-        const struct seen wanted = {.pid = seen->parent};
+        const struct seen_process wanted = {.pid = seen->parent};
         seen = bsearch(&wanted, list->items, list->count, sizeof(*list->items), by_pid);
     }
     return false;

@@ -262,12 +262,12 @@ enum { BACKGROUND = 20 }; // weight of a build; others have 100
 #define FREEZER "PLUMB_FREEZER"                        // the variable, for which a command looks
 static const char freezer_folder[] = "/sys/fs/cgroup"; // inside
 
-struct words {
+struct argument_list {
     const char **items;
     size_t count, capacity;
 };
 
-static void add(struct words *words, const char *word)
+static void add(struct argument_list *words, const char *word)
 {
     words->items = xgrow(words->items, words->count, &words->capacity, sizeof(*words->items));
     words->items[words->count++] = word;
@@ -275,7 +275,7 @@ static void add(struct words *words, const char *word)
     words->items[words->count] = NULL;
 }
 
-static void add_bind(struct words *words, const char *how, const char *from, const char *to)
+static void add_bind(struct argument_list *words, const char *how, const char *from, const char *to)
 {
     add(words, how);
     add(words, from);
@@ -287,7 +287,8 @@ static const char *const roots[] = {"/usr",   "/bin",    "/sbin", "/lib",       
 
 // A folder of the system, read-only, from below `where`. Where /bin and its like are links into
 // /usr, they stay links.
-static void add_root(struct words *words, const char *where, const char *root, struct arena *arena)
+static void add_root(struct argument_list *words, const char *where, const char *root,
+                     struct arena *arena)
 {
     char target[PATH_MAX];
     const char *from = arena_printf(arena, "%s%s", where, root);
@@ -299,14 +300,14 @@ static void add_root(struct words *words, const char *where, const char *root, s
 }
 
 // Nothing of this machine: it is all the image's.
-static void add_image(struct words *words, const char *image, struct arena *arena)
+static void add_image(struct argument_list *words, const char *image, struct arena *arena)
 {
     for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
         add_root(words, image, roots[i], arena);
     add_root(words, image, "/etc", arena);
 }
 
-static void add_system(struct words *words, struct arena *arena)
+static void add_system(struct argument_list *words, struct arena *arena)
 {
     static const char *const etc[] = {"/etc/alternatives", "/etc/ld.so.cache",  "/etc/ld.so.conf",
                                       "/etc/ld.so.conf.d", "/etc/localtime",    "/etc/passwd",
@@ -318,7 +319,7 @@ static void add_system(struct words *words, struct arena *arena)
 }
 
 // The driver's nodes, after --dev, which would hide them. /sys tells CUDA where the GPU sits.
-static void add_gpu(struct words *words, struct arena *arena)
+static void add_gpu(struct argument_list *words, struct arena *arena)
 {
     DIR *dev = opendir("/dev");
     for (struct dirent *entry; dev && (entry = readdir(dev));) {
@@ -333,7 +334,7 @@ static void add_gpu(struct words *words, struct arena *arena)
 }
 
 // The command behind them, and all of it in the arena.
-static const char *const *close_words(struct words *words, const char *const *argv,
+static const char *const *close_words(struct argument_list *words, const char *const *argv,
                                       struct arena *arena)
 {
     add(words, "--");
@@ -344,7 +345,8 @@ static const char *const *close_words(struct words *words, const char *const *ar
     return kept;
 }
 
-static void add_environment(struct words *words, const char *const *env, struct arena *arena)
+static void add_environment(struct argument_list *words, const char *const *env,
+                            struct arena *arena)
 {
     for (; env && *env; env++) {
         const char *equals = strchr(*env, '=');
@@ -359,7 +361,7 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
 {
     static const char *const fixed[] = {
         "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"};
-    struct words words = {0};
+    struct argument_list words = {0};
     add(&words, program);
     for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
         add(&words, fixed[i]);
@@ -400,7 +402,7 @@ static const char *const *in_scope(const char *scope, const struct sandbox_view 
                                    const char *const *argv, struct arena *arena)
 {
     static const char *const fixed[] = {"--scope", "--quiet", "--collect"};
-    struct words words = {0};
+    struct argument_list words = {0};
     add(&words, "systemd-run");
     add(&words, scope);
     for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
@@ -425,7 +427,7 @@ static const char *const *in_freezer(const struct sandbox *sandbox, const char *
 {
     const char *const fixed[] = {
         "sh", "-c", freezer_shell, "plumb", sandbox->groups, sandbox->groups_root};
-    struct words words = {0};
+    struct argument_list words = {0};
     for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
         add(&words, fixed[i]);
     return close_words(&words, argv, arena);

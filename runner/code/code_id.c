@@ -504,7 +504,7 @@ int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)
 // Each library is searched for the names of all others, and what loads what is closed over.
 enum { LIBRARIES_MAX = 4096, FILES_MAX = 10000 };
 
-struct set {
+struct library_set {
     const char *const *libraries;
     size_t count;
     const char **names;       // of the libraries' files
@@ -521,7 +521,8 @@ struct set {
 // ---- what a library names
 
 // Does a name end where `end` is? Its own name is no name of another, though it may end in one.
-static void note_names(struct set *set, size_t library, const struct code_file *file, size_t end)
+static void note_names(struct library_set *set, size_t library, const struct code_file *file,
+                       size_t end)
 {
     const unsigned char *bytes = file->bytes;
     const size_t own = set->lengths[library];
@@ -534,7 +535,7 @@ static void note_names(struct set *set, size_t library, const struct code_file *
     }
 }
 
-static int read_library(struct set *set, size_t library, struct error *err)
+static int read_library(struct library_set *set, size_t library, struct error *err)
 {
     struct code_file file;
     const int status = code_read(&file, set->libraries[library], err);
@@ -551,7 +552,7 @@ static int read_library(struct set *set, size_t library, struct error *err)
 }
 
 // Adds the libraries that loaded libraries load in turn: Warshall's algorithm.
-static void close_over(struct set *set)
+static void close_over(struct library_set *set)
 {
     const size_t n = set->count;
     for (size_t via = 0; via < n; via++) {
@@ -564,7 +565,7 @@ static void close_over(struct set *set)
 
 // ---- files that count for all
 
-static bool is_library(const struct set *set, const char *path)
+static bool is_library(const struct library_set *set, const char *path)
 {
     for (size_t i = 0; i < set->count; i++) {
         if (strcmp(set->libraries[i], path) == 0)
@@ -573,7 +574,7 @@ static bool is_library(const struct set *set, const char *path)
     return false;
 }
 
-static void put_other(struct set *set, const char *kind, const char *name, const char *what)
+static void put_other(struct library_set *set, const char *kind, const char *name, const char *what)
 {
     buffer_printf(&set->others, "%s %zu:%s %zu:%s\n", kind, strlen(name), name, strlen(what), what);
     set->other_names =
@@ -581,7 +582,7 @@ static void put_other(struct set *set, const char *kind, const char *name, const
     set->other_names[set->files++] = xstrdup(name);
 }
 
-static int add_file(struct set *set, const char *path, const char *name, struct error *err)
+static int add_file(struct library_set *set, const char *path, const char *name, struct error *err)
 {
     char id[OBJECT_ID_TEXT];
     if (is_library(set, path))
@@ -596,7 +597,8 @@ static int add_file(struct set *set, const char *path, const char *name, struct 
     return 0;
 }
 
-static int add_entry(struct set *set, const FTSENT *entry, const char *folder, struct error *err)
+static int add_entry(struct library_set *set, const FTSENT *entry, const char *folder,
+                     struct error *err)
 {
     char target[PATH_MAX];
     ssize_t length;
@@ -626,7 +628,7 @@ static int by_name(const FTSENT **left, const FTSENT **right)
     return strcmp((*left)->fts_name, (*right)->fts_name);
 }
 
-static int add_others(struct set *set, const char *folder, struct error *err)
+static int add_others(struct library_set *set, const char *folder, struct error *err)
 {
     char *copy = xstrdup(folder), *const roots[] = {copy, NULL};
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
@@ -647,8 +649,8 @@ static int add_others(struct set *set, const char *folder, struct error *err)
 // ---- what each may see
 
 // The same file under another name, for nobody writes to either; a copy where that cannot be.
-static int show_file(const struct set *set, const char *name, const char *to, const char *as,
-                     struct error *err)
+static int show_file(const struct library_set *set, const char *name, const char *to,
+                     const char *as, struct error *err)
 {
     char *from = xprintf("%s%s", set->folder, name), *path = xprintf("%s%s", to, as);
     char *slash = strrchr(path, '/');
@@ -662,7 +664,7 @@ static int show_file(const struct set *set, const char *name, const char *to, co
     return status;
 }
 
-static int show_all(const struct set *set, size_t library, const char *to, const char *as,
+static int show_all(const struct library_set *set, size_t library, const char *to, const char *as,
                     struct error *err)
 {
     const size_t length = strlen(set->folder);
@@ -678,7 +680,7 @@ static int show_all(const struct set *set, size_t library, const char *to, const
 }
 
 // The name of its folder: of the id, and of what an id leaves out of files.
-static void name_shown(char out[OBJECT_ID_TEXT], const struct set *set, size_t library,
+static void name_shown(char out[OBJECT_ID_TEXT], const struct library_set *set, size_t library,
                        const char *id)
 {
     char *text = xprintf("%s %s", id, set->bytes[library]);
@@ -695,8 +697,8 @@ static void name_shown(char out[OBJECT_ID_TEXT], const struct set *set, size_t l
 
 // Made aside and renamed, so that nobody finds half of it. Whoever was first was right: what has
 // this name is the same.
-static int show(const struct code_kept *kept, const struct set *set, size_t library, const char *as,
-                const char *code, struct error *err)
+static int show(const struct code_kept *kept, const struct library_set *set, size_t library,
+                const char *as, const char *code, struct error *err)
 {
     char id[OBJECT_ID_TEXT];
     name_shown(id, set, library, code);
@@ -718,7 +720,7 @@ static int show(const struct code_kept *kept, const struct set *set, size_t libr
 
 // ---- together
 
-static bool is_alone(const struct set *set, size_t library)
+static bool is_alone(const struct library_set *set, size_t library)
 {
     for (size_t i = 0; i < set->count; i++) {
         if (i != library && set->loads[library * set->count + i])
@@ -734,7 +736,7 @@ static bool takes(const char *path, const char *name)
     return strncmp(path, name, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
-static bool is_taken(const struct set *set, size_t library, const char *name)
+static bool is_taken(const struct library_set *set, size_t library, const char *name)
 {
     for (size_t i = 0; i < set->count; i++) {
         if (i != library && takes(set->libraries[i] + strlen(set->folder), name))
@@ -749,7 +751,7 @@ static bool is_taken(const struct set *set, size_t library, const char *name)
 
 // Where a library lies in the folder of its own: beside the same files as in its build, by a name
 // that says nothing, unless another file has that. Caller frees.
-static char *shown_as(const struct set *set, size_t library)
+static char *shown_as(const struct library_set *set, size_t library)
 {
     const char *name = set->libraries[library] + strlen(set->folder);
     if (is_alone(set, library))
@@ -761,7 +763,8 @@ static char *shown_as(const struct set *set, size_t library)
     return xstrdup(name);
 }
 
-static void finish(char out[OBJECT_ID_TEXT], const struct set *set, size_t library, const char *as)
+static void finish(char out[OBJECT_ID_TEXT], const struct library_set *set, size_t library,
+                   const char *as)
 {
     struct buffer text = {0};
     buffer_printf(&text, "plumb output 1\nlibrary %s\n", set->own[library]);
@@ -780,7 +783,7 @@ static void finish(char out[OBJECT_ID_TEXT], const struct set *set, size_t libra
     buffer_free(&text);
 }
 
-static void open_set(struct set *set)
+static void open_set(struct library_set *set)
 {
     set->names = xcalloc(set->count, sizeof(*set->names));
     set->lengths = xcalloc(set->count, sizeof(*set->lengths));
@@ -795,7 +798,7 @@ static void open_set(struct set *set)
     }
 }
 
-static void close_set(struct set *set)
+static void close_set(struct library_set *set)
 {
     for (size_t i = 0; i < set->files; i++)
         free(set->other_names[i]);
@@ -810,7 +813,7 @@ static void close_set(struct set *set)
 int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
              const char *folder, const struct code_kept *kept, struct error *err)
 {
-    struct set set = {.libraries = libraries, .count = count, .folder = folder};
+    struct library_set set = {.libraries = libraries, .count = count, .folder = folder};
     if (count > LIBRARIES_MAX) {
         error_set(err, "the build left more than %d libraries", LIBRARIES_MAX);
         return 1;

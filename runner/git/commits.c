@@ -27,7 +27,7 @@ struct graph_node {
 // In place of a parent that a shallow clone does not have.
 #define GRAPH_MISSING SIZE_MAX
 
-struct graph {
+struct commit_graph {
     struct graph_node *nodes; // parents before children
     size_t count, capacity;
     size_t *parents; // node indexes
@@ -37,7 +37,7 @@ struct graph {
     bool cut; // a parent was missing: a shallow clone
 };
 
-static size_t slot_of(const struct graph *graph, const git_oid *id)
+static size_t slot_of(const struct commit_graph *graph, const git_oid *id)
 {
     uint64_t hash;
     memcpy(&hash, id->id, sizeof(hash)); // object ids are hashes already
@@ -47,7 +47,7 @@ static size_t slot_of(const struct graph *graph, const git_oid *id)
     return slot;
 }
 
-static const struct graph_node *graph_find(const struct graph *graph, const git_oid *id)
+static const struct graph_node *graph_find(const struct commit_graph *graph, const git_oid *id)
 {
     if (graph->table_size == 0)
         return NULL;
@@ -55,7 +55,7 @@ static const struct graph_node *graph_find(const struct graph *graph, const git_
     return index ? &graph->nodes[index - 1] : NULL;
 }
 
-static void grow_table(struct graph *graph)
+static void grow_table(struct commit_graph *graph)
 {
     free(graph->table);
     graph->table_size = graph->table_size ? 2 * graph->table_size : 1024;
@@ -64,7 +64,7 @@ static void grow_table(struct graph *graph)
         graph->table[slot_of(graph, &graph->nodes[i].id)] = i + 1;
 }
 
-static void add_parent(struct graph *graph, struct graph_node *node, const git_oid *id)
+static void add_parent(struct commit_graph *graph, struct graph_node *node, const git_oid *id)
 {
     const struct graph_node *parent = graph_find(graph, id);
     graph->parents = xgrow(graph->parents, graph->parents_used, &graph->parents_capacity,
@@ -93,7 +93,7 @@ static void first_parent_named(char out[OBJECT_ID_TEXT], const git_commit *commi
 }
 
 // All parents that exist must have been added before.
-static void add_node(struct graph *graph, const git_commit *commit)
+static void add_node(struct commit_graph *graph, const git_commit *commit)
 {
     graph->nodes = xgrow(graph->nodes, graph->count, &graph->capacity, sizeof(*graph->nodes));
     assert(graph->nodes);
@@ -126,7 +126,7 @@ struct way {
     size_t count, capacity;
 };
 
-static int go_down(struct way *way, struct graph *graph, const struct repository *repository,
+static int go_down(struct way *way, struct commit_graph *graph, const struct repository *repository,
                    const git_oid *id, struct error *err)
 {
     git_commit *commit = NULL;
@@ -144,7 +144,7 @@ static int go_down(struct way *way, struct graph *graph, const struct repository
     return 0;
 }
 
-static int add_ancestors(struct graph *graph, const struct repository *repository,
+static int add_ancestors(struct commit_graph *graph, const struct repository *repository,
                          const git_oid *from, struct error *err)
 {
     struct way way = {0};
@@ -168,7 +168,8 @@ static int add_ancestors(struct graph *graph, const struct repository *repositor
 }
 
 // Children come after their parents, so one pass backwards reaches everything.
-static void mark_ancestors(struct graph *graph, size_t from, uint32_t mark, bool first_parent)
+static void mark_ancestors(struct commit_graph *graph, size_t from, uint32_t mark,
+                           bool first_parent)
 {
     graph->nodes[from].marks |= mark;
     for (size_t i = from + 1; i-- > 0;) {
@@ -185,8 +186,8 @@ static void mark_ancestors(struct graph *graph, size_t from, uint32_t mark, bool
 }
 
 // Adds a commit and all its ancestors, then marks those reached (along first parents only, if so).
-static int graph_walk(struct graph *graph, const struct repository *repository, const git_oid *from,
-                      uint32_t mark, bool first_parent, struct error *err)
+static int graph_walk(struct commit_graph *graph, const struct repository *repository,
+                      const git_oid *from, uint32_t mark, bool first_parent, struct error *err)
 {
     if (add_ancestors(graph, repository, from, err))
         return -1;
@@ -194,12 +195,12 @@ static int graph_walk(struct graph *graph, const struct repository *repository, 
     return 0;
 }
 
-static void graph_free(struct graph *graph)
+static void graph_free(struct commit_graph *graph)
 {
     free(graph->nodes);
     free(graph->parents);
     free(graph->table);
-    *graph = (struct graph){0};
+    *graph = (struct commit_graph){0};
 }
 
 // ---- single commits
@@ -295,7 +296,7 @@ enum { MARK_A = 1, MARK_B = 2, MARK_SELECTED = 4, MARK_IS_PARENT = 4 };
 
 // Common ancestors are closed under "parent of", so the best ones are those that are no common
 // ancestor's parent. Of several (merges that cross) the youngest is taken.
-static const struct graph_node *best_common(struct graph *graph)
+static const struct graph_node *best_common(struct commit_graph *graph)
 {
     const uint32_t both = MARK_A | MARK_B;
     const struct graph_node *best = NULL;
@@ -317,7 +318,7 @@ static const struct graph_node *best_common(struct graph *graph)
 int repository_merge_base(struct commit *out, const struct repository *repository, const char *a,
                           const char *b, struct arena *arena, struct error *err)
 {
-    struct graph graph = {0};
+    struct commit_graph graph = {0};
     git_commit *first = NULL, *second = NULL;
     int result = -1;
     if (git_resolve(&first, repository, a, err) || git_resolve(&second, repository, b, err))
@@ -343,7 +344,7 @@ done:
 
 // ---- ranges
 
-static int select_revision(struct graph *graph, const struct repository *repository,
+static int select_revision(struct commit_graph *graph, const struct repository *repository,
                            const char *revision, uint32_t mark, bool first_parent,
                            struct error *err)
 {
@@ -355,7 +356,7 @@ static int select_revision(struct graph *graph, const struct repository *reposit
     return result;
 }
 
-static int select_range(struct graph *graph, const struct repository *repository,
+static int select_range(struct commit_graph *graph, const struct repository *repository,
                         const struct commit_selection *selection, const char *dots,
                         struct error *err)
 {
@@ -377,7 +378,7 @@ static int select_range(struct graph *graph, const struct repository *repository
 }
 
 // The node of a commit just walked; only it is selected.
-static void select_node(struct graph *graph, const git_oid *id)
+static void select_node(struct commit_graph *graph, const git_oid *id)
 {
     size_t index = (size_t)(graph_find(graph, id) - graph->nodes);
     graph->nodes[index].marks |= MARK_SELECTED;
@@ -385,7 +386,7 @@ static void select_node(struct graph *graph, const git_oid *id)
 
 // References below a prefix, or all that people look at. Tags of things that are no commits are
 // passed over.
-static int select_references(struct graph *graph, const struct repository *repository,
+static int select_references(struct commit_graph *graph, const struct repository *repository,
                              const struct commit_selection *selection, bool tags_only,
                              struct error *err)
 {
@@ -412,7 +413,7 @@ static int select_references(struct graph *graph, const struct repository *repos
     return result ? -1 : 0;
 }
 
-static int select_marks(struct graph *graph, const struct repository *repository,
+static int select_marks(struct commit_graph *graph, const struct repository *repository,
                         const struct commit_selection *selection, struct error *err)
 {
     const char *dots = strstr(selection->range, "..");
@@ -478,7 +479,7 @@ static int paths_differ(bool *differ, const struct repository *repository, const
 
 // Drops the nodes, but the first, that have the same at the paths as their first parent. A root,
 // and a commit whose parent is not here, stay.
-static int drop_unchanged(struct graph_node *nodes, size_t *count, const struct graph *graph,
+static int drop_unchanged(struct graph_node *nodes, size_t *count, const struct commit_graph *graph,
                           const struct repository *repository,
                           const struct commit_selection *selection, struct error *err)
 {
@@ -498,7 +499,7 @@ static int drop_unchanged(struct graph_node *nodes, size_t *count, const struct 
     return 0;
 }
 
-static int list_selected(struct commit_list *out, const struct graph *graph,
+static int list_selected(struct commit_list *out, const struct commit_graph *graph,
                          const struct repository *repository,
                          const struct commit_selection *selection, struct arena *arena,
                          struct error *err)
@@ -549,7 +550,7 @@ int repository_select(struct commit_list *out, const struct repository *reposito
     if (strcmp(range, "ALL") != 0 && strcmp(range, "TAGS") != 0 && strcmp(range, "LINE") != 0 &&
         !strstr(range, ".."))
         return list_single(out, repository, range, arena, err);
-    struct graph graph = {0};
+    struct commit_graph graph = {0};
     int result = select_marks(&graph, repository, selection, err);
     if (result == 0)
         result = list_selected(out, &graph, repository, selection, arena, err);

@@ -48,7 +48,7 @@ int git_named_commit(git_oid *out, const struct repository *repository, const ch
 
 // ---- the name that a revision begins with
 
-struct name {
+struct revision_name {
     char *revision; // with HEAD in place of @
     char *text;     // "" without one, as in ":/words" and "@{-1}"
     bool exact;     // HEAD, a whole name, or a whole id: only what has it is meant
@@ -64,7 +64,7 @@ static bool is_whole_id(const char *text)
     return strlen(text) == GIT_OID_HEXSZ && is_hex(text);
 }
 
-static void read_name(struct name *out, const char *revision)
+static void read_name(struct revision_name *out, const char *revision)
 {
     const bool at = *revision == '@' && (!revision[1] || strchr("~^:", revision[1]));
     char *whole = at ? xprintf("HEAD%s", revision + 1) : xstrdup(revision);
@@ -73,18 +73,18 @@ static void read_name(struct name *out, const char *revision)
     if (brace && (size_t)(brace - whole) < length)
         length = (size_t)(brace - whole);
     char *text = xprintf("%.*s", (int)length, whole);
-    *out = (struct name){whole, text,
-                         strcmp(text, "HEAD") == 0 || strncmp(text, "refs/", 5) == 0 ||
-                             is_whole_id(text)};
+    *out = (struct revision_name){whole, text,
+                                  strcmp(text, "HEAD") == 0 || strncmp(text, "refs/", 5) == 0 ||
+                                      is_whole_id(text)};
 }
 
-static void free_name(struct name *name)
+static void free_name(struct revision_name *name)
 {
     free(name->revision);
     free(name->text);
 }
 
-static bool exact_is_there(const struct repository *repository, const struct name *name)
+static bool exact_is_there(const struct repository *repository, const struct revision_name *name)
 {
     git_object *object = NULL;
     git_oid id;
@@ -158,7 +158,7 @@ static const char *likely(const struct meaning *list, size_t count)
 
 // Several of one commit are no harm.
 static int check_name(const struct repository *repository, const char *revision,
-                      const struct name *name, struct error *err)
+                      const struct revision_name *name, struct error *err)
 {
     struct meaning list[MEANINGS_MOST];
     size_t count = 0, other = 0;
@@ -188,7 +188,7 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
                 struct error *err)
 {
     git_object *object = NULL, *commit = NULL;
-    struct name name;
+    struct revision_name name;
     read_name(&name, revision);
     if (!name.exact && check_name(repository, revision, &name, err)) {
         free_name(&name);

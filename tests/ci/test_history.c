@@ -17,7 +17,7 @@ static struct series_history *look(struct store *store, const struct epoch_list 
 {
     size_t count;
     struct series_entry *entries;
-    struct common_mode around;
+    struct control_shifts around;
     struct history_options options = history_defaults;
     const struct history_query all_points = {0};
     options.epochs = epochs;

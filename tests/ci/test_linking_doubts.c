@@ -79,20 +79,20 @@ static size_t doubts(unsigned heads[CODES], struct open_store *f)
     static struct built builds[CODES];
     struct context context = {.store = f->store};
     struct context_device device = {.unit = {.kind = "cuda", .uuid = uuid}};
-    struct comparison what[2 * CODES], *again;
-    struct compared series[2 * CODES];
+    struct commit_comparison what[2 * CODES], *again;
+    struct compared_series series[2 * CODES];
     struct error err;
     size_t asked = 0, count;
     for (unsigned i = 0; i < CODES; i++)
         name(builds[i].commit.id, 'e', i);
     for (unsigned i = 1; i < CODES; i++) {
-        series[asked] = (struct compared){&device, "k", &problem, 1, GATE_FOR_CHANGE};
-        what[asked] = (struct comparison){&builds[i - 1], &builds[i], &series[asked], 1};
+        series[asked] = (struct compared_series){&device, "k", &problem, 1, GATE_FOR_CHANGE};
+        what[asked] = (struct commit_comparison){&builds[i - 1], &builds[i], &series[asked], 1};
         asked++;
         if (i < BACK)
             continue;
-        series[asked] = (struct compared){&device, "k", &problem, BACK, GATE_FOR_LEVEL};
-        what[asked] = (struct comparison){&builds[i - BACK], &builds[i], &series[asked], 1};
+        series[asked] = (struct compared_series){&device, "k", &problem, BACK, GATE_FOR_LEVEL};
+        what[asked] = (struct commit_comparison){&builds[i - BACK], &builds[i], &series[asked], 1};
         asked++;
     }
     assert_ok(linking_doubts(&again, &count, what, asked, &context, &f->arena, &err), &err);

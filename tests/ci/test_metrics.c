@@ -158,7 +158,7 @@ static const struct metric_result *find(struct sides *s)
 {
     struct error err;
     const struct to_build *const to[] = {NULL, NULL};
-    const struct part whole = {0};
+    const struct work_part whole = {0};
     if (metrics_find(&s->run, &s->context, &s->built[ROLE_BASE], &s->built[ROLE_HEAD], to, &whole,
                      &err))
         fail_msg("%s", err.text);

@@ -12,7 +12,7 @@ static void every_item_is_in_one_part_and_parts_are_even(void **state)
         for (size_t at = 0; at < items; at++) {
             size_t of = 0;
             for (uint32_t n = 1; n <= parts; n++) {
-                if (part_has(&(struct part){n, parts}, at)) {
+                if (part_has(&(struct work_part){n, parts}, at)) {
                     counts[n - 1]++;
                     of++;
                 }
@@ -21,7 +21,7 @@ static void every_item_is_in_one_part_and_parts_are_even(void **state)
         }
         for (uint32_t n = 1; n <= parts; n++) {
             size_t first, end;
-            part_stretch(&first, &end, &(struct part){n, parts}, items);
+            part_stretch(&first, &end, &(struct work_part){n, parts}, items);
             assert_int_equal(first, covered);
             covered = end;
             assert_true(counts[n - 1] >= items / parts && counts[n - 1] <= items / parts + 1);
@@ -32,7 +32,7 @@ static void every_item_is_in_one_part_and_parts_are_even(void **state)
 
 static void what_is_no_part_is_refused(void **state)
 {
-    struct part part;
+    struct work_part part;
     static const char *const wrong[] = {"",     "3",    "0/8",   "9/8",      "3/",   "/8",
                                         "3/8x", "-1/8", "3 / 8", "1/100001", "1/1e3"};
     for (size_t i = 0; i < ARRAY_COUNT(wrong); i++)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static bool is_part(const struct part *part)
+static bool is_part(const struct work_part *part)
 {
     return part->number >= 1 && part->number <= part->count && part->count <= 100000;
 }
@@ -24,7 +24,7 @@ static void read_notes(const struct run *run)
 void fuzz_one(const uint8_t *bytes, size_t size)
 {
     struct run run = {0};
-    struct part part;
+    struct work_part part;
     struct part_note note, again;
     char *text = arena_strndup(&run.arena, (const char *)bytes, size);
     run.policy = text;

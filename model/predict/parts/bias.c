@@ -16,12 +16,12 @@ static const double kernel_part = 0.25, slope_part = 1.0 / 12, prior_rows = 300;
 static const double offset_sd_ns = 1000;
 
 // What a bias has beside its factor.
-struct form {
+struct bias_form {
     bool slope, offset;
 };
 
 // A row's logarithm with the kernel it belongs to.
-struct entry {
+struct bias_entry {
     const char *kernel;
     enum regime regime;
     enum dtype in;
@@ -30,7 +30,7 @@ struct entry {
 
 static int by_kernel(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct bias_entry *a = left, *b = right;
     const int order = strcmp(a->kernel, b->kernel);
     if (order || a->in != b->in)
         return order ? order : a->in < b->in ? -1 : 1;
@@ -44,13 +44,13 @@ static double robust_sigma(double *deviations, size_t count)
     return 1.4826 * robust_median(deviations, count);
 }
 
-static size_t take_valid(struct entry *out, const struct bias_row *rows, size_t count)
+static size_t take_valid(struct bias_entry *out, const struct bias_row *rows, size_t count)
 {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         double ratio = rows[i].measured_ns / rows[i].predicted_ns;
         if (rows[i].predicted_ns > 0 && rows[i].measured_ns > 0 && isfinite(ratio))
-            out[used++] = (struct entry){
+            out[used++] = (struct bias_entry){
                 rows[i].kernel, rows[i].regime, rows[i].in, log(ratio), log(rows[i].predicted_ns),
                 rows[i].band};
     }
@@ -58,7 +58,7 @@ static size_t take_valid(struct entry *out, const struct bias_row *rows, size_t 
 }
 
 // Of rows without bands: the median; leaves the deviations from it in `scratch`.
-static void take_median(struct bias *out, const struct entry *entries, size_t count,
+static void take_median(struct bias *out, const struct bias_entry *entries, size_t count,
                         double *scratch)
 {
     for (size_t i = 0; i < count; i++)
@@ -82,23 +82,23 @@ static double biased_ns(const struct bias *b, double log_time)
     return fmax(ns + b->offset_ns, ns / 5);
 }
 
-static double rest_of(const struct bias *b, const struct entry *e)
+static double rest_of(const struct bias *b, const struct bias_entry *e)
 {
     return e->log_ratio + e->log_time - log(biased_ns(b, e->log_time));
 }
 
 // The log ratio without the offset.
-static double plain_ratio(const struct bias *b, const struct entry *e)
+static double plain_ratio(const struct bias *b, const struct bias_entry *e)
 {
     double ns = exp(e->log_ratio + e->log_time);
     return log(fmax(ns - b->offset_ns, ns / 5)) - e->log_time;
 }
 
-static void improve_offset(struct bias *b, const struct entry *entries, size_t count)
+static void improve_offset(struct bias *b, const struct bias_entry *entries, size_t count)
 {
     double sum = 0, lever = 1 / (offset_sd_ns * offset_sd_ns);
     for (size_t i = 0; i < count; i++) {
-        const struct entry *e = &entries[i];
+        const struct bias_entry *e = &entries[i];
         double rest = rest_of(b, e), ns = exp(e->log_time) * factor_of(b, e->log_time);
         double weight = 1 / ((1 - kernel_part) * e->band * e->band + rest * rest);
         sum += weight * (exp(e->log_ratio + e->log_time) / ns - 1) / ns;
@@ -109,14 +109,14 @@ static void improve_offset(struct bias *b, const struct entry *entries, size_t c
 }
 
 // Sums over the rows with their weights; `prior` is the mean band squared.
-static void improve(struct bias *b, const struct entry *entries, size_t count, double prior,
-                    const struct form *form)
+static void improve(struct bias *b, const struct bias_entry *entries, size_t count, double prior,
+                    const struct bias_form *form)
 {
     double all = 0, of_time = 0, factor = 0, slope = 0, lever = 0;
     const double noise = 1 - kernel_part;
     double *weights = xcalloc(count, sizeof(*weights));
     for (size_t i = 0; i < count; i++) {
-        const struct entry *e = &entries[i];
+        const struct bias_entry *e = &entries[i];
         double one = noise * e->band * e->band, rest = rest_of(b, e);
         weights[i] = 1 / (one + rest * rest);
         all += weights[i];
@@ -139,7 +139,7 @@ static void improve(struct bias *b, const struct entry *entries, size_t count, d
         improve_offset(b, entries, count);
 }
 
-static double mean_squared_band(const struct entry *entries, size_t count)
+static double mean_squared_band(const struct bias_entry *entries, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -147,8 +147,8 @@ static double mean_squared_band(const struct entry *entries, size_t count)
     return sum / (double)count;
 }
 
-static void fit_form(struct bias *b, const struct entry *entries, size_t count,
-                     const struct form *form)
+static void fit_form(struct bias *b, const struct bias_entry *entries, size_t count,
+                     const struct bias_form *form)
 {
     double prior = mean_squared_band(entries, count);
     b->least = b->most = b->centre = entries[0].log_time;
@@ -162,9 +162,10 @@ static void fit_form(struct bias *b, const struct entry *entries, size_t count,
 }
 
 // Mean error of each fifth of the rows, predicted by the others.
-static double crossed_error(const struct entry *entries, size_t count, const struct form *form)
+static double crossed_error(const struct bias_entry *entries, size_t count,
+                            const struct bias_form *form)
 {
-    struct entry *others = xcalloc(count, sizeof(*others));
+    struct bias_entry *others = xcalloc(count, sizeof(*others));
     double sum = 0;
     for (size_t fold = 0; fold < FOLDS; fold++) {
         struct bias b = {0};
@@ -183,10 +184,11 @@ static double crossed_error(const struct entry *entries, size_t count, const str
     return sum / (double)count;
 }
 
-static struct form choose_form(const struct entry *entries, size_t count)
+static struct bias_form choose_form(const struct bias_entry *entries, size_t count)
 {
-    static const struct form forms[] = {{true, false}, {false, false}, {false, true}, {true, true}};
-    struct form best = forms[0];
+    static const struct bias_form forms[] = {
+        {true, false}, {false, false}, {false, true}, {true, true}};
+    struct bias_form best = forms[0];
     if (count < CROSSED_ROWS)
         return best;
     double least = INFINITY;
@@ -200,11 +202,11 @@ static struct form choose_form(const struct entry *entries, size_t count)
     return best;
 }
 
-static void take_posterior(struct bias *b, const struct entry *entries, size_t count,
+static void take_posterior(struct bias *b, const struct bias_entry *entries, size_t count,
                            double *scratch)
 {
     double noise = 1 - kernel_part, n = (double)count;
-    const struct form form = choose_form(entries, count);
+    const struct bias_form form = choose_form(entries, count);
     fit_form(b, entries, count, &form);
     for (size_t i = 0; i < count; i++)
         scratch[i] = rest_of(b, &entries[i]) / entries[i].band;
@@ -215,7 +217,7 @@ static void take_posterior(struct bias *b, const struct entry *entries, size_t c
     b->band = sqrt(noise * mean_squared_band(entries, count) + b->factor_sd * b->factor_sd);
 }
 
-static bool have_bands(const struct entry *entries, size_t count)
+static bool have_bands(const struct bias_entry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!(entries[i].band > 0))
@@ -226,7 +228,7 @@ static bool have_bands(const struct entry *entries, size_t count)
 
 struct bias_table bias_fit(const struct bias_row *rows, size_t count)
 {
-    struct entry *entries = xcalloc(count, sizeof(*entries));
+    struct bias_entry *entries = xcalloc(count, sizeof(*entries));
     double *deviations = xcalloc(count, sizeof(*deviations)); // of rows without bands
     double *scratch = xcalloc(count, sizeof(*scratch));
     struct bias_table out = {0};
@@ -270,8 +272,9 @@ void bias_table_free(struct bias_table *table)
 int bias_order(const void *left, const void *right)
 {
     const struct bias *a = left, *b = right;
-    const struct entry x = {.kernel = a->kernel, .regime = a->regime, .in = a->in};
-    return by_kernel(&x, &(struct entry){.kernel = b->kernel, .regime = b->regime, .in = b->in});
+    const struct bias_entry x = {.kernel = a->kernel, .regime = a->regime, .in = a->in};
+    return by_kernel(&x,
+                     &(struct bias_entry){.kernel = b->kernel, .regime = b->regime, .in = b->in});
 }
 
 const struct bias *bias_find(const struct bias_table *table, const char *kernel,

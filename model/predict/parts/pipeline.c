@@ -184,20 +184,20 @@ void pipeline_write_trace(struct buffer *out, const struct pipeline *p,
 
 enum { LEFT = 60, WIDTH = 900, ROW = 34, TOP = 24 };
 
-struct drawing {
+struct timeline_drawing {
     struct buffer *out;
     double scale; // pixels per time unit
     int dma_warps;
 };
 
-static int row_of(const struct drawing *d, const struct activity *event)
+static int row_of(const struct timeline_drawing *d, const struct activity *event)
 {
     return event->thread == 3 ? d->dma_warps : event->thread - 1;
 }
 
 static void draw_svg(void *context, const struct activity *event)
 {
-    const struct drawing *d = context;
+    const struct timeline_drawing *d = context;
     static const char *const colours[] = {"#4477aa", "#66ccee", "#ee6677", "#bbbbbb"};
     int kind = event->name[0] == 'm'   ? 2
                : event->name[0] == 'e' ? 3
@@ -222,7 +222,7 @@ void pipeline_write_svg(struct buffer *out, const struct pipeline *p,
                         const struct pipeline_events *events, const char *unit)
 {
     double wave = events->time.wave > 0 ? events->time.wave : 1;
-    struct drawing d = {out, WIDTH / wave, p->dma_warps};
+    struct timeline_drawing d = {out, WIDTH / wave, p->dma_warps};
     int height = TOP + (p->dma_warps + 1) * ROW + 28;
     buffer_printf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "

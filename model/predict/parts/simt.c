@@ -109,7 +109,7 @@ double simt_flops_clk(const struct predict_input *in)
 }
 
 // The costs of a block, per step of one in K unless the name says otherwise.
-struct block {
+struct simt_block {
     double warps, math, issue, pipe, chain;
     bool streams; // no slab, no barrier
 };
@@ -162,8 +162,8 @@ static double lines_loaded(const struct hopper_breakdown *b, const struct hopper
 }
 
 // Operands staged in shared memory slab by slab.
-static void stage(struct block *o, const struct hopper_breakdown *b, const struct hopper_terms *t,
-                  double read_bytes, double own)
+static void stage(struct simt_block *o, const struct hopper_breakdown *b,
+                  const struct hopper_terms *t, double read_bytes, double own)
 {
     double sides = (double)b->tile_m + b->tile_n, port = t->gpu->smem_bytes_clk.value;
     double reads = read_bytes / port, bytes = sides * t->bytes_in;
@@ -190,7 +190,7 @@ static void stage(struct block *o, const struct hopper_breakdown *b, const struc
 }
 
 // Operands straight from global memory, as far as the caches keep them.
-static void load(struct block *o, const struct hopper_terms *t, double lines, double own)
+static void load(struct simt_block *o, const struct hopper_terms *t, double lines, double own)
 {
     const struct problem *p = t->in->problem;
     bool by_k = along_k(p, true) && along_k(p, false);
@@ -203,7 +203,8 @@ static void load(struct block *o, const struct hopper_terms *t, double lines, do
 
 // Lanes along K, 16 bytes each: rows are read once, straight into registers (m = 1). Elements
 // below 32 bits are converted, A's once for two columns (kernels/gemm/cuda/small/gemv.cuh).
-static void stream(struct block *o, const struct hopper_breakdown *b, const struct hopper_terms *t)
+static void stream(struct simt_block *o, const struct hopper_breakdown *b,
+                   const struct hopper_terms *t)
 {
     double bytes = ((double)b->tile_m + b->tile_n) * t->bytes_in;
     double converted = t->bytes_in >= 4 ? 0 : t->bytes_in >= 2 ? 1 : fp8_conversion;
@@ -214,10 +215,10 @@ static void stream(struct block *o, const struct hopper_breakdown *b, const stru
     o->streams = true;
 }
 
-static struct block block_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
+static struct simt_block block_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct traits *traits = t->in->traits;
-    struct block o = {.warps = warps_of(traits)};
+    struct simt_block o = {.warps = warps_of(traits)};
     double area = (double)b->tile_m * b->tile_n, outputs = area / (o.warps * warp);
     double slab_bytes = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
     bool mma = by_mma(t->in), staged = traits->smem_bytes > 0;
@@ -269,7 +270,7 @@ static void add_limits(struct hopper_breakdown *b, double power)
 
 void simt_main(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
-    struct block block = block_of(b, t);
+    struct simt_block block = block_of(b, t);
     double ns = t->k * 1e9 / t->clock; // of one clock per step
     double each = (double)b->blocks / (double)t->sms;
     b->turns = (double)b->blocks / (double)b->resident;

@@ -11,7 +11,7 @@
 enum { WARPGROUP = 128, SLAB_BYTES = 128, ROWS = 64, PIECE_BYTES = 2048, NAME_MOST = 64 };
 enum { SM_BYTES = 233472, RESERVED_BYTES = 1024, BARRIER_BYTES = 16, SCALE_BYTES = 4 };
 
-struct row {
+struct space_row {
     struct traits traits;
     int32_t groups_m, groups_n, pieces;
     char raster, mode[16];
@@ -56,7 +56,7 @@ static bool read_gemv(struct traits *t, const char *rest)
 }
 
 // One of the parts between dashes that follow the type and the tile.
-static bool read_part(struct row *r, const char *part)
+static bool read_part(struct space_row *r, const char *part)
 {
     struct traits *t = &r->traits;
     char rest;
@@ -93,7 +93,7 @@ static bool read_part(struct row *r, const char *part)
     return text_copy(r->mode, sizeof(r->mode), part);
 }
 
-static bool sane(const struct row *r)
+static bool sane(const struct space_row *r)
 {
     const struct traits *t = &r->traits;
     const int32_t values[] = {t->tile_m,    t->tile_n,   t->stages,   t->cluster_m,
@@ -107,13 +107,13 @@ static bool sane(const struct row *r)
 }
 
 // Rows of B in a stage: of both matrices of a dual GEMM, whose tile is C's.
-static int32_t rows_of_b(const struct row *r)
+static int32_t rows_of_b(const struct space_row *r)
 {
     return r->traits.tile_n * (r->dual ? 2 : 1);
 }
 
 // Width of one matrix instruction, and how many of them down a warpgroup's rows.
-static void instruction(int32_t *width, int32_t *down, const struct row *r)
+static void instruction(int32_t *width, int32_t *down, const struct space_row *r)
 {
     const struct traits *t = &r->traits;
     int32_t rows = r->swapped ? rows_of_b(r) : t->tile_m;
@@ -122,7 +122,7 @@ static void instruction(int32_t *width, int32_t *down, const struct row *r)
     *down = rows / (r->swapped ? r->groups_n : r->groups_m) / ROWS;
 }
 
-static int32_t overlap_of(const struct row *r, int32_t groups)
+static int32_t overlap_of(const struct space_row *r, int32_t groups)
 {
     int32_t width, down;
     instruction(&width, &down, r);
@@ -139,7 +139,7 @@ static int32_t overlap_of(const struct row *r, int32_t groups)
     return shared && hidden ? OVERLAP_NEXT_TILE : OVERLAP_NONE;
 }
 
-static int32_t shared_bytes(const struct row *r, int32_t groups, int32_t boxes)
+static int32_t shared_bytes(const struct space_row *r, int32_t groups, int32_t boxes)
 {
     const struct traits *t = &r->traits;
     int32_t width, down, warps = 4 * groups;
@@ -156,7 +156,7 @@ static int32_t shared_bytes(const struct row *r, int32_t groups, int32_t boxes)
     return bytes;
 }
 
-static void derive(struct row *r)
+static void derive(struct space_row *r)
 {
     struct traits *t = &r->traits;
     int32_t boxes = strcmp(r->mode, "wide") == 0 ? 2 : 1;
@@ -182,7 +182,7 @@ bool space_says(const char *name, const char *word)
 
 bool space_traits(struct traits *out, const char *name)
 {
-    struct row r = {.traits = {.cluster_m = 1, .cluster_n = 1, .split_k = 1}};
+    struct space_row r = {.traits = {.cluster_m = 1, .cluster_n = 1, .split_k = 1}};
     char text[NAME_MOST], *at = text, rest;
     if (!text_copy(text, sizeof(text), name) || !read_type(&r.traits, strsep(&at, "-")) || !at)
         return false;
