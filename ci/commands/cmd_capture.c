@@ -406,6 +406,40 @@ static bool is_only_shape(const struct survey_kernel *k, const struct survey_ker
     return shapes == 1;
 }
 
+static void note_hidden(const char *what, const char *path, const char *here)
+{
+    if (path[0] == '/' && !sandbox_shows(path) &&
+        (strncmp(path, here, strlen(here)) != 0 || path[strlen(here)] != '/'))
+        printf(
+            "note       %s is %s, which no sandbox shows to a gate: have it below /opt, or, where "
+            "the code is your own, say `sandbox = off` in [build]\n",
+            what, path);
+}
+
+// A virtual environment in a home is there now, and not where a gate runs the program.
+static void note_where(const char *program, struct arena *arena)
+{
+    const char *path = getenv("PATH"), *python = getenv("PYTHONPATH");
+    char *here = realpath(".", NULL);
+    for (const char *from = path ? path : ""; here && *from && !strchr(program, '/');) {
+        const size_t length = strcspn(from, ":");
+        const char *file = arena_printf(arena, "%.*s/%s", (int)length, from, program);
+        if (access(file, X_OK) == 0) {
+            note_hidden(program, file, here);
+            break;
+        }
+        from += length + (from[length] == ':');
+    }
+    if (here && strchr(program, '/'))
+        note_hidden("the program", program, here);
+    for (const char *from = python ? python : ""; here && *from;) {
+        const size_t length = strcspn(from, ":");
+        note_hidden("a folder of PYTHONPATH", arena_strndup(arena, from, length), here);
+        from += length + (from[length] == ':');
+    }
+    free(here);
+}
+
 // A first one knows the device, and passes on where Python and libraries are found here.
 static FILE *open_policy(struct error *err)
 {
@@ -481,6 +515,7 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
         return error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
     printf("written    %zu [capture] %s to %s\n", written, plural(written, "section", "sections"),
            POLICY_PATH);
+    note_where(a->options.words.items[0], arena);
     return 0;
 }
 

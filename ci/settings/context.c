@@ -45,19 +45,6 @@ static int needs_sandbox(const struct context *context, const char *commit, stru
 
 enum { TOOLCHAINS_MOST = 32 };
 
-// Whether a sandbox shows this folder of the system anyway. A committed policy may name such a
-// folder, and no other of this machine.
-static bool is_system(const char *folder)
-{
-    static const char *const roots[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
-    for (size_t i = 0; i < ARRAY_COUNT(roots); i++) {
-        const size_t length = strlen(roots[i]);
-        if (strncmp(folder, roots[i], length) == 0 && (folder[length] == '/' || !folder[length]))
-            return true;
-    }
-    return false;
-}
-
 static int check_prefix(const struct context *context, const struct policy_toolchain *t,
                         struct error *err)
 {
@@ -65,7 +52,8 @@ static int check_prefix(const struct context *context, const struct policy_toolc
     const char *label = context->policy.label;
     if (!t->prefix || t->container)
         return 0;
-    if (!context->options->policy && !is_system(t->prefix))
+    // A committed policy may name a folder that each sandbox shows, and no other of this machine.
+    if (!context->options->policy && !sandbox_shows(t->prefix))
         return error_set(err,
                          "%s: [toolchain \"%s\"] prefix = %.80s: a committed policy may name "
                          "folders in /usr, /opt, /nix/store and /gnu/store; give the policy by "

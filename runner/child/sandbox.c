@@ -285,6 +285,16 @@ static void add_bind(struct argument_list *words, const char *how, const char *f
 static const char *const roots[] = {"/usr",   "/bin",    "/sbin", "/lib",       "/lib32",
                                     "/lib64", "/libx32", "/opt",  "/nix/store", "/gnu/store"};
 
+bool sandbox_shows(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++) {
+        const size_t length = strlen(roots[i]);
+        if (strncmp(path, roots[i], length) == 0 && (path[length] == '/' || !path[length]))
+            return true;
+    }
+    return false;
+}
+
 // A folder of the system, read-only, from below `where`. Where /bin and its like are links into
 // /usr, they stay links.
 static void add_root(struct argument_list *words, const char *where, const char *root,

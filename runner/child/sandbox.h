@@ -67,6 +67,8 @@ struct sandbox {
 // Tries bubblewrap once. SANDBOX_AUTO, SANDBOX_UNSAID: not active when it does not work.
 // SANDBOX_REQUIRE: -1 then, with what to do.
 int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err);
+// Whether every sandbox shows the file or folder of this absolute path: it is the system's.
+bool sandbox_shows(const char *path);
 
 // One directory or file shown inside.
 struct sandbox_bind {

@@ -203,6 +203,28 @@ static void sections_are_written_for_what_takes_time(void **state)
     free(path);
 }
 
+// A virtual environment in a home is seen by the user's shell and by no gate.
+static void a_program_that_no_sandbox_shows_is_told(void **state)
+{
+    char *path = xprintf("%s", getenv("PATH")), home[] = "/tmp/test_capture_home_XXXXXX";
+    assert_non_null(mkdtemp(home));
+    char *link = xprintf("%s/shell", home), *longer = xprintf("%s:%s", home, path);
+    char *said = xprintf("shell is %s, which no sandbox shows to a gate", link);
+    assert_int_equal(symlink("/bin/sh", link), 0);
+    setenv("PATH", longer, 1);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, said, "capture", "--write", "--", "shell",
+                 "program.sh", "64");
+    setenv("PATH", path, 1);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "kept", "capture", "--write", "--", "sh",
+                 "program.sh", "64");
+    assert_null(strstr(outcome.output, "no sandbox shows"));
+    assert_int_equal(unlink(link) || rmdir(home), 0);
+    free(said);
+    free(longer);
+    free(link);
+    free(path);
+}
+
 // ---- the policy ----
 
 // A commit whose program launches blocks of so many threads.
@@ -432,6 +454,7 @@ int main(void)
         cmocka_unit_test(a_record_is_kept_shown_and_compared),
         cmocka_unit_test(a_captures_contents_are_held_to_its_files),
         cmocka_unit_test(sections_are_written_for_what_takes_time),
+        cmocka_unit_test(a_program_that_no_sandbox_shows_is_told),
         cmocka_unit_test(a_first_policy_is_begun),
         cmocka_unit_test(a_policys_capture_is_gated),
         cmocka_unit_test(each_shape_is_a_series_of_what_its_range_is_named_as),
