@@ -28,10 +28,11 @@
 #include <unistd.h>
 
 // The policy of a series whose base has this size (gate_size_ns()).
-static struct gate_policy study_policy(const struct study *study, double size_ns)
+static struct gate_policy study_policy(const struct study *study, const struct study_series *s,
+                                       double size_ns)
 {
     struct gate_policy policy = gate_policy_default(study->kind, size_ns);
-    if (study->records)
+    if (s->record)
         gate_policy_records(&policy);
     if (study->margin > 0) {
         policy.floor *= study->margin / policy.margin;
@@ -229,7 +230,7 @@ struct study_result study_found(const struct study *study, const struct study_se
     found.time_ns /= timed;
     found.log_ratio /= timed;
     found.pair_sd /= timed;
-    const struct gate_policy policy = study_policy(study, series->size_ns / timed);
+    const struct gate_policy policy = study_policy(study, series, series->size_ns / timed);
     found.detectable = study_detectable(&policy, found.pair_sd,
                                         gate_budget(&policy, found.pair_sd, policy.max_pairs), 0.9);
     return found;
@@ -331,7 +332,7 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
 {
     (void)err;
     const struct study *study = context;
-    *out = study_policy(study, size_ns(study, d));
+    *out = study_policy(study, d->owner, size_ns(study, d));
     return 0;
 }
 
@@ -521,9 +522,9 @@ static int study_record(struct studied *studied, const char *folder, struct erro
     struct recorder r = {.studied = studied, .folder = folder};
     struct study *study = &studied->studies[0];
     int status = 0;
-    study->records = true;
     for (size_t i = 0; i < study->count && status == 0; i++) {
         struct study_series *s = &study->series[i];
+        s->record = true;
         status = record_one(&r, &s->base, s, err) || record_one(&r, &s->head, s, err) ? -1 : 0;
     }
     bench_stop(r.bench);
@@ -756,8 +757,11 @@ static int add_tasks(struct studied *s, const struct study_request *request,
             continue;
         }
         const bool differs = task->head && strcmp(r->base_code, r->head_code) != 0;
+        const size_t first = s->studies[r->device].count;
         add_pair(&s->studies[r->device], request, r->kernel, task->base->library,
                  differs ? task->head->library : NULL, &r->problem, r->device);
+        for (size_t k = first; k < s->studies[r->device].count; k++)
+            s->studies[r->device].series[k].record = task->base->captured != NULL;
         added++;
     }
     return added ? 0 : error_set(err, "no series of the policy is left to study");

@@ -21,6 +21,7 @@ struct study_series {
     // mean.
     struct study_result sum;
     bool unsupported; // the kernel does not do this problem: left out
+    bool record;      // is timed from records, not from libraries
     double size_ns;   // gate_size_ns() of its gates
     double squares;   // of the log ratios
     double largest;   // of them, either way
@@ -44,7 +45,6 @@ struct study {
     uint32_t rounds;    // at most
     uint32_t gates;     // of each series in a round; 0: 1
     double deadline_s;  // monotonic: no new round after it, and of many gates none; 0: none
-    bool records;       // are timed, not libraries
     double margin;      // 0: the default for the device and size
     uint32_t open_most; // series at once; 0: as a gate
     uint32_t max_pairs; // of the first process; 0: the default

@@ -300,6 +300,9 @@ static void a_policys_capture_is_gated(void **state)
         commit(ids[i], i ? ids[i - 1] : NULL, i + 1, run[i]);
     gate(ids[0], ids[1], CONCLUDE_OK, "OK: 1 same");
     gate(ids[1], ids[2], CONCLUDE_REGRESSION, "SLOWER: 1 slower");
+    // A study of it is judged as its gate is, by the margin of what is timed from records.
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "detectable 0.30 %", "study", "--base", ids[0],
+                 "--policy", policy, "--bench", bench, "--rounds", "1", "--gates", "2");
     // Their buffers hold two contents, 4096 and 8192 zeros, which lie once; what nobody has goes.
     assert_int_equal(library_shell("test $(ls .plumb/contents | wc -l) = 2 && "
                                    "test $(find .plumb/cache -links +3 | wc -l) -ge 6 && "
