@@ -182,7 +182,7 @@ static void measured_free(struct measured_rows *rows)
 // ---- as a table or as JSON ----
 
 static const struct column_head model_columns[] = {
-    {"model", -22}, {"rows", 5},   {"refuse", 6}, {"MAPE %", 7}, {"median", 7},
+    {"model", -28}, {"rows", 5},   {"refuse", 6}, {"MAPE %", 7}, {"median", 7},
     {"p90", 7},     {"p99", 8},    {"bias", 7},   {"ratio", 6},  {"in10%", 6},
     {"1sigma", 6},  {"2sigma", 6}, {"tau", 7},    {"A/BF", 7},   {"worst", 7}};
 
@@ -506,13 +506,25 @@ static void calibrate_across_halves(const struct measured_rows *data, struct jud
     bias_table_free(&halves[1]);
 }
 
+// Rows of kernels that state a tile, or of those that do not; of one regime, or REGIMES: of all.
+struct row_class {
+    bool library;
+    enum regime regime;
+};
+
+static bool is_of(const struct measured_row *m, struct row_class class)
+{
+    return m->library == class.library &&
+           (class.regime == REGIMES || m->row.problem.regime == class.regime);
+}
+
 static size_t comparable(struct accuracy_row *out, const struct measured_rows *data,
-                         const struct judged_model *j, bool library)
+                         const struct judged_model *j, struct row_class class)
 {
     size_t count = 0;
     for (size_t i = 0; i < data->count; i++) {
         const struct measured_row *m = &data->rows[i];
-        if (m->library == library && j->predictions[i].feasible && j->predictions[i].time_ns > 0)
+        if (is_of(m, class) && j->predictions[i].feasible && j->predictions[i].time_ns > 0)
             out[count++] = (struct accuracy_row){
                 m->problem, j->predictions[i].time_ns, m->time_ns,
                 m->kernel,  j->predictions[i].band,    j->predictions[i].band_95};
@@ -566,15 +578,15 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
     return result;
 }
 
-// One line over the kernels that state a tile, or over those that do not.
+// One line over a class of rows.
 static void judge_line(struct answer *answer, const char *what, const struct measured_rows *data,
                        const struct model *model, const struct judged_model *j,
-                       struct accuracy_row *rows, bool library)
+                       struct accuracy_row *rows, struct row_class class)
 {
-    size_t all = 0, count = comparable(rows, data, j, library);
+    size_t all = 0, count = comparable(rows, data, j, class);
     for (size_t i = 0; i < data->count; i++)
-        all += data->rows[i].library == library;
-    if (all == 0 || (library && count == 0))
+        all += is_of(&data->rows[i], class);
+    if (all == 0 || (class.library && count == 0))
         return;
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("%s%s", model->name, what);
@@ -582,22 +594,43 @@ static void judge_line(struct answer *answer, const char *what, const struct mea
     free(name);
 }
 
+// Lines of each regime, where rows are of several: a band, too, may hold in one and not in another.
+static void judge_regimes(struct answer *answer, const struct measured_rows *data,
+                          const struct model *model, const struct judged_model *j,
+                          struct accuracy_row *rows)
+{
+    unsigned seen = 0;
+    for (size_t i = 0; i < data->count; i++)
+        seen |= 1u << data->rows[i].row.problem.regime;
+    for (int r = 0; r < REGIMES && (seen & (seen - 1)); r++) {
+        for (int library = 0; library < 2; library++) {
+            char *what = xprintf(", %s%s", regime_name((enum regime)r), library ? ", no tile" : "");
+            judge_line(answer, what, data, model, j, rows,
+                       (struct row_class){library, (enum regime)r});
+            free(what);
+        }
+    }
+}
+
+static const struct row_class own = {false, REGIMES}, libraries = {true, REGIMES};
+
 static int judge_model(const struct arguments *a, const struct measured_rows *data,
                        const struct model *model, bool first, struct error *err)
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
     struct judged_model j = predict_all(data, model);
-    judge_line(a->answer, "", data, model, &j, rows, false);
-    judge_line(a->answer, ", no tile", data, model, &j, rows, true);
+    judge_line(a->answer, "", data, model, &j, rows, own);
+    judge_line(a->answer, ", no tile", data, model, &j, rows, libraries);
     int result = 0;
     if (first) {
-        size_t count = comparable(rows, data, &j, false);
-        count += comparable(rows + count, data, &j, true);
+        judge_regimes(a->answer, data, model, &j, rows);
+        size_t count = comparable(rows, data, &j, own);
+        count += comparable(rows + count, data, &j, libraries);
         result = write_files(a, data, model, &j, rows, count, err);
     }
     calibrate_across_halves(data, &j);
-    judge_line(a->answer, " +bias", data, model, &j, rows, false);
-    judge_line(a->answer, " +bias, no tile", data, model, &j, rows, true);
+    judge_line(a->answer, " +bias", data, model, &j, rows, own);
+    judge_line(a->answer, " +bias, no tile", data, model, &j, rows, libraries);
     free(j.predictions);
     free(rows);
     return result;
@@ -609,10 +642,10 @@ static void list_rows(const struct arguments *a, const struct measured_rows *dat
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
     struct judged_model j = predict_all(data, model);
-    size_t count = comparable(rows, data, &j, false);
+    size_t count = comparable(rows, data, &j, own);
     if (a->problems)
         accuracy_print_problems(a->answer, rows, count);
-    count += comparable(rows + count, data, &j, true);
+    count += comparable(rows + count, data, &j, libraries);
     if (a->worst)
         accuracy_print_worst(a->answer, rows, count, a->worst);
     free(j.predictions);
@@ -841,7 +874,8 @@ const struct command command_accuracy = {
         "Compares predictions with measured times. A line 'NAME +bias' has a bias for each kernel "
         "and regime: a factor, a slope with the size and an offset in time, fitted on half of the "
         "shapes and judged on the other half, both ways round; 'NAME, no tile' are the kernels "
-        "that say nothing of their tile, a library's. Rows that do not say how they were timed are "
+        "that say nothing of their tile, a library's; 'NAME, REGIME' are the leading model's rows "
+        "of one regime, where they are of several. Rows that do not say how they were timed are "
         "taken for what fits the leading model best, which is the first that is given, or hopper; "
         "the first line says so.\v"
         "The columns: rows predicted, rows refused; MAPE, median, p90 and p99 of |predicted / "

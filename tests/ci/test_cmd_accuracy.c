@@ -8,6 +8,7 @@
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ extern const struct command command_accuracy;
 // The numbers of the line that begins with `name`.
 static int line_numbers(const char *text, const char *name, double out[11])
 {
-    char *key = xprintf("\n%-22s ", name);
+    char *key = xprintf("\n%-28s ", name);
     const char *at = strstr(text, key);
     int count = 0;
     if (at) {
@@ -155,6 +156,29 @@ static void a_regime_that_is_not_told_is_chosen_aloud(void **state)
     unlink(path);
 }
 
+// A band may hold in one regime and not in another, so each has a line where there are several.
+static void each_regime_has_a_line_where_there_are_several(void **state)
+{
+    char path[] = "/tmp/plumb-test-XXXXXX", *text;
+    const int file = mkstemp(path);
+    dprintf(file, "m,n,k,in_dtype,regime,measured_us\n256,4096,1024,bf16,stream,9\n"
+                  "512,4096,1024,bf16,stream,11\n512,4096,1024,bf16,warm,12\n");
+    close(file);
+    assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm"), 0);
+    assert_non_null(strstr(text, "\nhopper, stream, no tile          2 "));
+    assert_non_null(strstr(text, "\nhopper, warm, no tile            1 "));
+    assert_null(strstr(text, "hopper, cold"));
+    assert_null(strstr(text, "sol, stream"));
+    free(text);
+    const int again = open(path, O_WRONLY | O_TRUNC);
+    dprintf(again, "problem,measured_us\n512x4096x1024:bf16:warm,12\n");
+    close(again);
+    assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm"), 0);
+    assert_null(strstr(text, "hopper, warm"));
+    free(text);
+    unlink(path);
+}
+
 // The first model by name ranks and gives no times: curves and lists are hopper's.
 static void what_is_drawn_is_of_a_model_that_gives_times(void **state)
 {
@@ -246,6 +270,7 @@ int main(void)
         cmocka_unit_test(fitted_biases_are_written_read_and_bound_to_their_model),
         cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
         cmocka_unit_test(a_regime_that_is_not_told_is_chosen_aloud),
+        cmocka_unit_test(each_regime_has_a_line_where_there_are_several),
         cmocka_unit_test(what_is_drawn_is_of_a_model_that_gives_times),
         cmocka_unit_test(rows_without_measurements_are_an_error),
         cmocka_unit_test(block_scales_are_one_product_for_all_kernels),

@@ -47,7 +47,7 @@ struct figures {
 
 static struct figures line(const char *text, const char *name)
 {
-    char *key = xprintf("\n%-22s ", name);
+    char *key = xprintf("\n%-28s ", name);
     const char *at = strstr(text, key);
     if (!at)
         fail_msg("no line %s in:\n%s", name, text);
