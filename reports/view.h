@@ -47,8 +47,8 @@ bool view_commit_link(struct buffer *out, const char *url, const char *id);
 void view_commit(struct markup *m, const char *url, const char *id);
 // The same without the series' name in front, for places that show it beside.
 void view_reason(struct buffer *out, const struct view *view);
-// The same without the size and the odds, for places that show these too: what else is known of
-// why.
+// The reasons of a verdict that its sentence gives, without the size and the odds: for places that
+// show these beside it.
 void view_why(struct buffer *out, const struct view *view);
 // Commands to type next after a gate, for its worst series that moved (NULL: none did): repeat it,
 // find the commit that did it, accept it; those that do not apply stay empty. To be copied into a

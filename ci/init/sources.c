@@ -230,8 +230,8 @@ static const char *past_blanks(const char *at)
     return at + strspn(at, " \t");
 }
 
-// "#define NAME TYPE", which stands in `text` alone; "typedef TYPE NAME;" and "using NAME = TYPE;"
-// of `plain`, which has no comments.
+// Finds the names of types: by "#define NAME TYPE" in `text`, and by "typedef TYPE NAME;" and
+// "using NAME = TYPE;" in `plain`, the text without comments and directives.
 static void aliases_find(struct aliases *out, const char *text, const char *plain,
                          struct arena *arena)
 {

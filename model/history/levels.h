@@ -47,7 +47,7 @@ struct levels {
     struct level_factor *factor;
 };
 
-// What is known of the misclosure of such links before any loop: 0.1 % as if from four loops.
+// The misclosure that is assumed before any loop is known: 0.1 %, with the weight of four loops.
 // Identical kernels in other places of a process were off by up to 0.18 %, process after process
 // (baselines/recorded/h200/README.md, "Other binaries").
 extern const struct moderation levels_prior;
