@@ -289,6 +289,23 @@ static void html_says_a_void_run_is_void(void **state)
     buffer_free(&out);
 }
 
+// What has no time says why in its place.
+static void html_says_why_there_is_no_time(void **state)
+{
+    static const enum measurement_state states[] = {MEASURED_WRONG, MEASURED_CRASHED,
+                                                    MEASURED_TIMEOUT, MEASURED_UNBUILDABLE};
+    for (size_t i = 0; i < ARRAY_COUNT(states); i++) {
+        struct run run = helper_run();
+        char *fact = xprintf("<dt>head</dt><dd>%s</dd>", measurement_state_name(states[i]));
+        run.results[0].head = (struct measurement){.state = states[i], .detail = "why"};
+        struct buffer out = helper_report("html", run);
+        if (!strstr(out.bytes, fact))
+            fail_msg("the page lacks %s", fact);
+        buffer_free(&out);
+        free(fact);
+    }
+}
+
 // Nothing counted has no rate, and "at most 100 %" of it is noise.
 static void html_tells_no_rate_of_no_gates(void **state)
 {
@@ -376,6 +393,7 @@ int main(void)
         cmocka_unit_test(json_is_well_formed),
         cmocka_unit_test(html_shows_findings_by_kernel),
         cmocka_unit_test(html_says_a_void_run_is_void),
+        cmocka_unit_test(html_says_why_there_is_no_time),
         cmocka_unit_test(html_tells_no_rate_of_no_gates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
