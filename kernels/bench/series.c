@@ -283,8 +283,8 @@ static int take_untold(double *least_ns, struct series *s, uint32_t launches, st
 //                  numbers in a part of it (noise.h), one launch on it.
 //     activations  the device stands still, the L2 is read full of other lines, then A and C are
 //                  read, one launch.
-// Of the last four a sample holds as many as make it no longer than one of 60 us, at most eight,
-// each on a set of its own, with two events of its own. None of the five has a switch.
+// Of the last four a sample holds as many as last 0.4 ms together, at most eight, each on a set of
+// its own, with two events of its own. None of the five has a switch.
 // What heats is the kernel itself, on sets of its own: where power limits, the clock is what its
 // own power makes it, and heated by the base's a head that needs less was 0.9 % slower instead
 // of 3.3 % faster (TF32 at 4096^3 on an H100). Where a regime wants a device at rest, it is left
