@@ -794,7 +794,8 @@ static int write_shims(struct init *init, struct error *err)
                                        "written."
                                      : "HEAD has no function that could be a kernel, so a first "
                                        "one is written.");
-    init->count = 0; // those are told, and lie beside
+    init->count = 0;                     // those are told, and lie beside
+    init->sources.names_cutlass = false; // the first kernel does without
     if (add_example(init, err))
         return -1;
     return write_shim(init, &init->candidates[0], err);

@@ -79,7 +79,7 @@ static void part_all(struct player *p);
 // The seconds that it takes to open a duet in a process.
 static double open_s(const struct duet *d)
 {
-    return (d->wall_s - d->play_s) / d->gate.processes;
+    return (d->wall_s - d->play_s) / (double)d->visit_count;
 }
 
 static size_t units_of(const struct duets *duets)
@@ -133,18 +133,36 @@ static bool duets_pressed(const struct duets *duets, const struct duets_time *ti
            (duets->processes <= units_of(duets) && begun && half);
 }
 
+// Pairs that it plays in this process whatever they show.
+static double least_pairs(const struct duet *d)
+{
+    const struct gate_series *gate = &d->gate;
+    const double here = gate->streams[gate->processes - 1].pairs;
+    return d->place == DUET_OPEN ? fmax(0, gate->policy.min_pairs - here) : 0;
+}
+
+double duet_processes(const struct duet *d)
+{
+    const double others = d->gate.policy.processes - d->gate.processes;
+    if (d->place == DUET_OVER || !d->judged)
+        return 0;
+    return d->place == DUET_OPEN ? fmin(others, d->left.processes) : d->left.processes;
+}
+
+double duet_least_s(const struct duet *d)
+{
+    return d->gate.pairs ? least_pairs(d) * d->play_s / d->gate.pairs : 0;
+}
+
 double duet_left_s(const struct duet *d)
 {
     const struct gate_series *gate = &d->gate;
-    const struct gate_policy *policy = &gate->policy;
     if (d->place == DUET_OVER)
         return 0;
     if (!d->judged || gate->pairs == 0)
         return NAN;
-    const double here = gate->streams[gate->processes - 1].pairs;
-    const double least = d->place == DUET_OPEN ? fmax(0, policy->min_pairs - here) : 0;
-    const double pairs = fmin(fmax(least, d->left.pairs), gate->capacity - gate->pairs);
-    return pairs * d->play_s / gate->pairs + d->left.processes * open_s(d);
+    const double pairs = fmin(fmax(least_pairs(d), d->left.pairs), gate->capacity - gate->pairs);
+    return pairs * d->play_s / gate->pairs + duet_processes(d) * open_s(d);
 }
 
 // ---- void pairs ----
@@ -342,6 +360,7 @@ static int make_child(struct player *p, const struct duet *d, struct error *err)
     p->bench = bench;
     end_leaving(p); // nothing is opened beside it
     p->start_s = fmax(p->start_s, player_now(p) - begun_s);
+    p->all->start_s = fmax(p->all->start_s, p->start_s);
     return 0;
 }
 

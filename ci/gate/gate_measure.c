@@ -521,30 +521,52 @@ static void place_task(struct duet *d, struct place *place, const struct session
                        .owner = place};
 }
 
-// Duets that have played say how long they will still take. The time of the others is estimated
-// from their size beside these.
-static double left_s(const struct duets *duets)
+// The longest that one of those that are no controls still takes, as far as is known.
+static double longest_s(const struct duets *duets)
 {
+    double most_s = 0;
+    for (size_t i = 0; i < duets->count; i++) {
+        const double own_s = duet_left_s(&duets->items[i]);
+        if (!duets->items[i].control && own_s > most_s)
+            most_s = own_s;
+    }
+    return most_s;
+}
+
+// Duets that have played say how long they will still take; a control that would outlast the others
+// ends with them. The time of the duets that have not played is estimated from their size beside
+// these. All alarms share the processes that are still to be started, are confirmed even after the
+// deadline, and are then looked at in other regimes.
+static double left_s(const struct session *s, const struct duets *duets)
+{
+    const double others_s = longest_s(duets);
     struct pace pace = {0};
-    double sum_s = 0;
+    double sum_s = 0, alarms_s = 0, further = 0, looks_s = 0;
     for (size_t i = 0; i < duets->count; i++) {
         const struct duet *d = &duets->items[i];
         const struct place *place = d->owner;
-        const double own_s = duet_left_s(d);
-        if (isnan(own_s))
+        const double whole_s = duet_left_s(d);
+        if (isnan(whole_s))
             continue;
-        pace_add(&pace, place->size, d->wall_s + own_s);
+        const double own_s = d->control ? fmin(whole_s, fmax(others_s, duet_least_s(d))) : whole_s;
+        pace_add(&pace, place->size, d->wall_s + whole_s);
         sum_s += own_s;
+        alarms_s += d->confirm_pairs ? own_s : 0;
+        looks_s += d->confirm_pairs ? look_part * (d->wall_s + own_s) : 0;
+        further = fmax(further, duet_processes(d));
     }
     for (size_t i = 0; i < duets->count; i++) {
         const struct place *place = duets->items[i].owner;
         if (isnan(duet_left_s(&duets->items[i])))
             sum_s += pace_expect(&pace, place->size);
     }
-    sum_s /= (double)duets->units;
+    const double units = (double)duets->units;
+    const double shared_s =
+        further * duets->start_s + (s->work->looks ? fmin(looks_s, s->look_s) / units : 0);
     if (isnan(sum_s) || !(duets->deadline_s > 0))
-        return sum_s;
-    return fmin(sum_s, fmax(0, duets->deadline_s - monotonic_s()));
+        return sum_s / units + shared_s;
+    const double until_s = duets->deadline_s - monotonic_s();
+    return fmin(sum_s, fmax(units * until_s, alarms_s)) / units + shared_s;
 }
 
 static void has_played(void *context, const struct duets *duets, const struct duet *duet)
@@ -553,7 +575,7 @@ static void has_played(void *context, const struct duets *duets, const struct du
     const struct place *place = duet->owner;
     if (!progress_due(&s->m->context->progress))
         return;
-    progress_left(&s->m->context->progress, left_s(duets));
+    progress_left(&s->m->context->progress, left_s(s, duets));
     task_show(place->task, s->m->context);
 }
 

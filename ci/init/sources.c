@@ -77,6 +77,18 @@ static char *signatures_plain(const char *text)
     return copy;
 }
 
+// The same with what stands behind // as code: a benchmark's author takes out what is not timed
+// now.
+static char *signatures_uncommented(const char *text)
+{
+    char *copy = xstrdup(text);
+    for (char *at = copy; (at = strstr(at, "//"));)
+        at[0] = at[1] = ' ';
+    char *plain = signatures_plain(copy);
+    free(copy);
+    return plain;
+}
+
 static bool span_has(struct span span, const char *word)
 {
     const size_t length = strlen(word);
@@ -588,7 +600,7 @@ struct looked_at {
     struct within within;
     bool cuda;
     struct aliases aliases;
-    const struct launch_list *launches;
+    const struct launch_list *launches, *commented; // in code, and with what is commented out
 };
 
 static void launched_by(const struct launch_list *launches, struct span body, size_t by)
@@ -666,6 +678,8 @@ static void add(struct signature_list *list, const struct definition *d,
         s.callee = CALLEE_LAUNCHER;
     if (s.callee == CALLEE_KERNEL)
         s.launch = find_launch(source->launches, s.file, d->name, template);
+    if (s.callee == CALLEE_KERNEL && !s.launch)
+        s.launch = find_launch(source->commented, s.file, d->name, template);
     s.waits = s.callee == CALLEE_LAUNCHER && span_has(d->body, "Synchronize");
     s.name = arena_strndup(arena, d->name.at, (size_t)(d->name.end - d->name.at));
     s.product = is_product(s.name);
@@ -702,14 +716,21 @@ static void find_functions(struct signature_list *list, struct looked_at *source
 void signatures_find(struct signature_list *list, const struct source_text *sources, size_t count,
                      struct arena *arena)
 {
-    struct launch_list launches;
+    struct launch_list launches, commented;
     char **plain = xcalloc(count + 1, sizeof(*plain));
     for (size_t i = 0; i < count; i++)
+        plain[i] = signatures_uncommented(sources[i].text);
+    launches_find(&commented, sources, (const char *const *)plain, count, arena);
+    for (size_t i = 0; i < count; i++) {
+        free(plain[i]);
         plain[i] = signatures_plain(sources[i].text);
+    }
     launches_find(&launches, sources, (const char *const *)plain, count, arena);
     for (size_t i = 0; i < count; i++) {
-        struct looked_at source = {
-            .file = sources[i].file, .plain = plain[i], .launches = &launches};
+        struct looked_at source = {.file = sources[i].file,
+                                   .plain = plain[i],
+                                   .launches = &launches,
+                                   .commented = &commented};
         source.within.seen = plain[i];
         source.cuda = !ends_with(sources[i].file, ".c");
         aliases_find(&source.aliases, sources[i].text, plain[i], arena);
@@ -1043,11 +1064,26 @@ static bool is_searched(const char *path, const char *text)
     return strstr(path, ".cu") || is_source(path, true) || strstr(text, "__global__");
 }
 
-// A source of somebody else's, of which no kernel is looked for.
+// A source of somebody else's, of which no kernel is looked for: it lies in CUTLASS, or is a header
+// of it that was copied, or lies in a folder that is called as those are which hold others' work.
 static bool is_foreign(const struct sources *sources, const char *path)
 {
+    static const char *const folders[] = {"third_party", "third-party", "3rdparty", "thirdparty",
+                                          "external",    "vendor",      "cutlass",  "cute"};
+    enum { OTHERS = 6 };
+    const size_t count =
+        ends_with(path, ".h") || ends_with(path, ".hpp") ? ARRAY_COUNT(folders) : OTHERS;
     const size_t length = sources->cutlass ? strlen(sources->cutlass) : 0;
-    return length && strncmp(path, sources->cutlass, length) == 0 && path[length] == '/';
+    if (length && strncmp(path, sources->cutlass, length) == 0 && path[length] == '/')
+        return true;
+    for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
+        for (size_t i = 0; i < count; i++) {
+            if ((size_t)(slash - path) == strlen(folders[i]) &&
+                strncmp(path, folders[i], strlen(folders[i])) == 0)
+                return true;
+        }
+    }
+    return false;
 }
 
 static void refuse_unnameable(struct signature_list *found)

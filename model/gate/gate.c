@@ -704,6 +704,17 @@ struct guesses {
     double d[GUESSES], needed[GUESSES]; // at least a block
 };
 
+// `weight` of the mean: 1 as it is, less where the guesses are to lie nearer to none.
+static void guess_at(struct guesses *g, double weight)
+{
+    const double spread = sqrt(weight) * g->o.sd / sqrt(g->o.pairs);
+    for (size_t i = 0; i < GUESSES; i++) {
+        const double z = normal_quantile(((double)i + 0.5) / GUESSES);
+        g->d[i] = weight * g->o.mean + z * spread;
+        g->needed[i] = fmax(g->o.policy->block_pairs, pairs_needed(&g->o, g->d[i]));
+    }
+}
+
 static struct guesses guess(const struct gate_series *s, const struct gate_decision *now)
 {
     const bool first = s->processes <= s->first;
@@ -723,11 +734,7 @@ static struct guesses guess(const struct gate_series *s, const struct gate_decis
               .log_same = fmax(0, -log(1 - s->policy.confidence) - now->log_same),
               .left = fmax(block, (double)budget - taken),
               .confirms = s->alarmed}};
-    for (size_t i = 0; i < GUESSES; i++) {
-        const double z = normal_quantile(((double)i + 0.5) / GUESSES);
-        out.d[i] = out.o.mean + z * out.o.sd / sqrt(out.o.pairs);
-        out.needed[i] = fmax(block, pairs_needed(&out.o, out.d[i]));
-    }
+    guess_at(&out, 1);
     return out;
 }
 
@@ -756,34 +763,47 @@ static double confirming_pairs(const struct gate_policy *policy, double d, doubl
     return block * ceil(fmin(fmax(needed, policy->min_pairs), most) / block);
 }
 
+// Most changes of code do not change the time, so a mean that chance alone could show gets little
+// weight. As in Stein's estimate, the weight is the part of its square that its error does not
+// explain.
+static double weight_of_mean(const struct outlook *o)
+{
+    const double error2 = o->sd * o->sd / o->pairs;
+    return o->mean != 0 ? fmax(0, 1 - error2 / (o->mean * o->mean)) : 0;
+}
+
 // Estimates what is left. A question that the process at work does not decide is asked in further
-// processes, each with a budget of its own.
+// processes, each with a budget of its own. The estimate is the geometric mean of the guesses,
+// because a guess near the margin takes so many pairs that it would decide the arithmetic mean
+// alone.
 struct gate_left gate_left(const struct gate_series *s, const struct gate_decision *now)
 {
     const struct gate_policy *policy = &s->policy;
-    const struct guesses g = guess(s, now);
+    struct guesses g = guess(s, now);
     const double further = policy->processes - s->processes;
     const double budget = gate_budget(policy, g.o.sd, policy->confirm_pairs);
     const double here = now->next == GATE_MORE ? g.o.left : 0, open = here + further * budget;
-    const bool alarm = now->kind == VERDICT_SLOWER || now->kind == VERDICT_FASTER;
-    struct gate_left sum = {0, 0};
+    const bool alarm = s->alarmed || now->kind == VERDICT_SLOWER || now->kind == VERDICT_FASTER;
+    const double block = policy->block_pairs;
+    double log_pairs = 0, processes = 0;
     if (now->next == GATE_DONE)
-        return sum;
+        return (struct gate_left){0, 0};
     if (policy->enough > 0)
         return (struct gate_left){measuring_pairs(s), 0};
+    guess_at(&g, weight_of_mean(&g.o));
     for (size_t i = 0; i < GUESSES; i++) {
         const double each = confirming_pairs(policy, g.d[i], g.o.sd, 1);
         const double later = ceil(fmax(0, g.needed[i] - here) / budget); // processes until then
-        const bool same = fabs(g.d[i]) < policy->margin && !s->alarmed && !alarm;
-        if (s->alarmed || alarm)
-            sum.pairs += (s->alarmed ? fmin(g.needed[i], here) : 0) + further * each;
+        const bool same = fabs(g.d[i]) < policy->margin && !alarm;
+        double pairs = g.needed[i] + (same ? 0 : (further - later) * each);
+        if (alarm)
+            pairs = (s->alarmed ? fmin(g.needed[i], here) : 0) + further * each;
         else if (g.needed[i] > open)
-            sum.pairs += open;
-        else
-            sum.pairs += g.needed[i] + (same ? 0 : (further - later) * each);
-        sum.processes += same ? fmin(later, further) : further;
+            pairs = open;
+        log_pairs += log(pairs + block) / GUESSES;
+        processes += (same ? fmin(later, further) : further) / GUESSES;
     }
-    return (struct gate_left){sum.pairs / GUESSES, sum.processes / GUESSES};
+    return (struct gate_left){exp(log_pairs) - block, processes};
 }
 
 // Half as many again as a steady series needs: one in ten needs more, and then goes on all the

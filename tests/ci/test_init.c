@@ -272,6 +272,29 @@ static void cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass(v
     free(directory);
 }
 
+static void a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_searched(void **state)
+{
+    static const struct helper_file files[] = {
+        {"gemm.cu",
+         "#include <cutlass/util/print.hpp>\ntemplate <class A, class B>\n"
+         "__global__ void gemm(int m, int n, int k, A *a, B *b, float *c) {}\n",
+         0},
+        {"src/cutlass/util/print.hpp", "__global__ void theirs(int m, int n, int k) {}\n", 0},
+        {"src/cutlass/own.cu", "__global__ void ours(int m, int n, int k) {}\n", 0}};
+    char *directory = empty_repository(), id[OBJECT_ID_TEXT];
+    helper_repo_commit(id, directory, "main", NULL, 0, 0, "copied", files, ARRAY_COUNT(files));
+    plumb(directory, "init", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "not understood: gemm of gemm.cu");
+    plumb_said(&outcome, CONCLUDE_OK, "not understood: ours of src/cutlass/own.cu");
+    assert_null(strstr(outcome.output, "theirs"));
+    assert_null(strstr(outcome.output, "CUTLASS"));
+    char *policy = xprintf("%s/ci/plumb.cfg", directory);
+    assert_false(helper_says(policy, "CUTLASS"));
+    free(policy);
+    helper_discard(directory);
+    free(directory);
+}
+
 static void a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said(void **state)
 {
     static const struct helper_file file = {
@@ -322,6 +345,8 @@ int main(void)
         cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),
         cmocka_unit_test(a_change_of_one_function_leaves_the_other_as_it_was),
         cmocka_unit_test(cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass),
+        cmocka_unit_test(
+            a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_searched),
         cmocka_unit_test(a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said),
         cmocka_unit_test(forms_that_there_are_not_say_which_there_are),
     };

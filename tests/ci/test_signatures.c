@@ -209,20 +209,24 @@ static void a_kernel_is_launched_as_any_source_launches_it(void **state)
     static const char kernels[] =
         "template <int BM> __global__ void tiled(int m, int n, int k, float *a, float *b, float "
         "*c) {}\n__global__ void plain(int m, int n, int k, float *a, float *b, float *c) {}\n"
-        "__global__ void never(int m, int n, int k, float *a, float *b, float *c) {}\n";
+        "__global__ void never(int m, int n, int k, float *a, float *b, float *c) {}\n"
+        "__global__ void said(int m, int n, int k, float *a, float *b, float *c) {}\n";
     static const struct source_text sources[] = {
         {"kernels.cuh", kernels},
         {"main.cu", "#define TILE 64\nvoid run() { plain<<<1, 32>>>(m, n, k, a, b, c);\n"
                     "plain<<<n / 32, 32>>>(m, n, k, a, b, c);\n"
+                    "// plain<<<n / 8, 8>>>(m, n, k, a, b, c);\n// dim3 grid(n / 16);\n"
+                    "    // said<<<grid, 16>>>(m, n, k, a, b, c); // taken out for now\n"
                     "tiled<TILE><<<m / TILE, 2 * TILE>>>(m, n, k, a, b, c); }"}};
     struct signature_list list = {0};
     signatures_find(&list, sources, 2, &arena);
-    assert_int_equal(list.count, 4); // with run()
+    assert_int_equal(list.count, 5); // with run()
     assert_string_equal(list.items[0].name, "tiled<64>");
     assert_string_equal(list.items[0].launch->grid, "(unsigned)($a / 64)");
     assert_string_equal(list.items[0].launch->file, "main.cu");
     assert_string_equal(list.items[1].launch->block, "32");
     assert_null(list.items[2].launch);
+    assert_string_equal(list.items[3].launch->grid, "(unsigned)($b / 16)"); // in a comment
 }
 
 // What a launcher launches gets no shim of its own, and its source is compiled with the launcher's.

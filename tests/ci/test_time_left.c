@@ -111,11 +111,79 @@ static void what_is_said_to_be_left_is_near_what_it_takes(void **state)
     assert_true(looks.expected > 0.7 * looks.taken);
 }
 
+// ---- seeded gates of one series ----
+
+// About normal.
+static double drawn(uint64_t *state)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++) {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        sum += (double)(*state >> 11) * 0x1p-53;
+    }
+    return sum;
+}
+
+// Pairs that were expected and taken from when a quarter of them was played on.
+struct quarter {
+    double expected[LOOKS_MOST], total;
+    size_t count;
+};
+
+static void play_drawn(struct quarter *q, double effect, double sd, uint64_t seed)
+{
+    const struct gate_policy policy = gate_policy_default("host", 1e6);
+    uint64_t state = 88172645463325252u * (seed + 1);
+    struct arena arena = {0};
+    struct gate_series series;
+    struct gate_decision now = {.next = GATE_MORE};
+    gate_series_init(&series, &policy, &arena);
+    *q = (struct quarter){.count = 0};
+    while (now.next != GATE_DONE) {
+        double y[64];
+        assert_true(policy.block_pairs <= ARRAY_COUNT(y) && q->count < LOOKS_MOST);
+        if (now.next != GATE_MORE)
+            gate_series_fresh_process(&series);
+        for (size_t i = 0; i < policy.block_pairs; i++)
+            y[i] = effect + sd * drawn(&state);
+        gate_series_add(&series, y, policy.block_pairs);
+        now = gate_series_decide(&series);
+        q->expected[q->count++] = gate_left(&series, &now).pairs;
+    }
+    q->total = (double)q->count * policy.block_pairs;
+    arena_free(&arena);
+}
+
+// The margin is 3 %. Most gates are of code that takes the same time.
+static void what_is_left_is_right_within_two_at_a_quarter_of_nearly_every_gate(void **state)
+{
+    static const double effects[] = {0, 0, 0, 0, 0.01, 0.04, 0.06, 0.1};
+    static const double scatters[] = {0.01, 0.02, 0.03, 0.05};
+    static struct quarter q;
+    size_t count = 0, right = 0;
+    for (uint64_t game = 0; game < 20; game++) {
+        for (size_t e = 0; e < ARRAY_COUNT(effects); e++) {
+            for (size_t s = 0; s < ARRAY_COUNT(scatters); s++) {
+                play_drawn(&q, effects[e], scatters[s], count++);
+                const double block = q.total / (double)q.count;
+                const size_t at = q.count / 4;
+                const double taken = q.total - (double)(at + 1) * block + block;
+                right += fabs(log((q.expected[at] + block) / taken)) <= log(2);
+            }
+        }
+    }
+    print_message("%zu of %zu within two\n", right, count);
+    assert_true(right >= 0.96 * (double)count);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_said_to_be_left_is_near_what_it_takes,
                                         open_store_set_up, open_store_tear_down),
+        cmocka_unit_test(what_is_left_is_right_within_two_at_a_quarter_of_nearly_every_gate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

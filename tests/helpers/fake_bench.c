@@ -30,8 +30,9 @@
 // unit and how many blocks it lives. With PROGRAM.record what it answers to `record`, PROGRAM.calm
 // nothing misbehaves, PROGRAM.cuda it has a device of that kind too. PROGRAM.starts (of
 // the second unit PROGRAM.starts.1) and PROGRAM.ends hold the ms that it takes for these where it
-// has a device, and PROGRAM.opens those that a series takes to be opened. PROGRAM.load and
-// libraries say how long things take (told_time.h).
+// has a device, and PROGRAM.opens those that a series takes to be opened, and PROGRAM.pairs
+// those of a pair of a kernel whose library says 1. PROGRAM.load and libraries say how long things
+// take (told_time.h).
 #include "tests/helpers/misbehave.h"
 #include "tests/helpers/told_time.h"
 #include "tests/helpers/told_unit.h"
@@ -51,6 +52,7 @@ struct series {
     bool has_base, same; // base and head are one file
     bool head_first;     // order of loading
     double takes;        // times as long as the base, as the libraries say
+    double pair_ms;
     enum regime regime;
     uint32_t next_pair, launches;
 };
@@ -201,6 +203,7 @@ static void read_series(struct series *series, const struct wire_record *record)
         series->has_base && strcmp(wire_text(record, "base"), wire_text(record, "head")) == 0;
     series->head_first = order == 1;
     series->takes = told_time(wire_text(record, "head"));
+    series->pair_ms = told_ms(".pairs") * series->takes;
     if (series->has_base)
         series->takes /= told_time(wire_text(record, "base"));
     series->launches = (uint32_t)(launches ? launches : order ? 8 : 4);
@@ -283,8 +286,9 @@ static double scattered(const struct series *series, int64_t block, int64_t pair
     unsigned percent, number;
     if (sscanf(series->kernel, "scatter-%u-%u", &percent, &number) != 2)
         return 1;
-    const double effect = series->same ? 0 : log1p(percent / 100.0);
-    return exp(effect + 0.1 * told_chance(number, (uint64_t)(block * 1000 + pair)));
+    const double effect = series->same ? 0 : log1p(percent / 100.0), told = told_ms(".scatter");
+    const double scatter = told > 0 ? told / 100 : 0.1;
+    return exp(effect + scatter * told_chance(number, (uint64_t)(block * 1000 + pair)));
 }
 
 // Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
@@ -336,6 +340,7 @@ static void take_samples(struct bench *bench, struct series *series,
         put_sample(&shown, head_first ? ROLE_BASE : ROLE_HEAD, 1, block,
                    head_first ? time_ns : time_ns * slower);
     }
+    usleep((useconds_t)(1000 * series->pair_ms * (double)count));
     put_text("done", NULL);
 }
 
