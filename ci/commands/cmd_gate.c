@@ -108,13 +108,13 @@ static void tell_base_aside(struct context *context, const struct arguments *a,
 }
 
 // A base that nobody accepted: what it was made slower by is then no news. A gate of a commit
-// against itself has no other base.
+// against itself has no other base, and neither has one of a first policy.
 static void tell_base_unknown(struct context *context, const struct commit *base,
                               const struct commit *head)
 {
     struct repository_trust trust;
     repository_trusted(&trust, context->repository);
-    if (trust.own || !trust.branch || strcmp(base->id, head->id) == 0 ||
+    if (trust.own || !trust.branch || strcmp(base->id, head->id) == 0 || context->first ||
         repository_accepts(context->repository, &trust, base->id))
         return;
     progress_note(&context->progress,

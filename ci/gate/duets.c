@@ -141,28 +141,21 @@ static double least_pairs(const struct duet *d)
     return d->place == DUET_OPEN ? fmax(0, gate->policy.min_pairs - here) : 0;
 }
 
-double duet_processes(const struct duet *d)
-{
-    const double others = d->gate.policy.processes - d->gate.processes;
-    if (d->place == DUET_OVER || !d->judged)
-        return 0;
-    return d->place == DUET_OPEN ? fmin(others, d->left.processes) : d->left.processes;
-}
-
-double duet_least_s(const struct duet *d)
-{
-    return d->gate.pairs ? least_pairs(d) * d->play_s / d->gate.pairs : 0;
-}
-
-double duet_left_s(const struct duet *d)
+struct duet_left duet_left(const struct duet *d)
 {
     const struct gate_series *gate = &d->gate;
+    const double others = gate->policy.processes - gate->processes;
+    struct duet_left left = {0};
     if (d->place == DUET_OVER)
-        return 0;
+        return left;
     if (!d->judged || gate->pairs == 0)
-        return NAN;
+        return (struct duet_left){.seconds = NAN};
+    const double pair_s = d->play_s / gate->pairs;
     const double pairs = fmin(fmax(least_pairs(d), d->left.pairs), gate->capacity - gate->pairs);
-    return pairs * d->play_s / gate->pairs + duet_processes(d) * open_s(d);
+    left.processes = d->place == DUET_OPEN ? fmin(others, d->left.processes) : d->left.processes;
+    left.least_s = least_pairs(d) * pair_s;
+    left.seconds = pairs * pair_s + left.processes * open_s(d);
+    return left;
 }
 
 // ---- void pairs ----

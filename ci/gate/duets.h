@@ -154,12 +154,13 @@ struct duets {
     double start_s;     // that one took to start, the longest
 };
 
-// Seconds that a duet still takes, as its blocks so far let one expect; NaN before its first.
-double duet_left_s(const struct duet *duet);
-// Processes that it is still to be opened in, the same way.
-double duet_processes(const struct duet *duet);
-// Of the seconds, those that it takes whatever it shows: all that a control does once it is alone.
-double duet_least_s(const struct duet *duet);
+// What a duet still takes, as its blocks so far let one expect.
+struct duet_left {
+    double seconds;   // NaN before its first block
+    double least_s;   // of these, whatever it shows: all that a control does once it is alone
+    double processes; // that it is still to be opened in
+};
+struct duet_left duet_left(const struct duet *duet);
 
 // Every duet is over when it returns 0. -1: all devices are gone, no child starts, or a callback
 // failed.

@@ -526,7 +526,7 @@ static double longest_s(const struct duets *duets)
 {
     double most_s = 0;
     for (size_t i = 0; i < duets->count; i++) {
-        const double own_s = duet_left_s(&duets->items[i]);
+        const double own_s = duet_left(&duets->items[i]).seconds;
         if (!duets->items[i].control && own_s > most_s)
             most_s = own_s;
     }
@@ -545,19 +545,20 @@ static double left_s(const struct session *s, const struct duets *duets)
     for (size_t i = 0; i < duets->count; i++) {
         const struct duet *d = &duets->items[i];
         const struct place *place = d->owner;
-        const double whole_s = duet_left_s(d);
-        if (isnan(whole_s))
+        const struct duet_left left = duet_left(d);
+        if (isnan(left.seconds))
             continue;
-        const double own_s = d->control ? fmin(whole_s, fmax(others_s, duet_least_s(d))) : whole_s;
-        pace_add(&pace, place->size, d->wall_s + whole_s);
+        const double own_s =
+            d->control ? fmin(left.seconds, fmax(others_s, left.least_s)) : left.seconds;
+        pace_add(&pace, place->size, d->wall_s + left.seconds);
         sum_s += own_s;
         alarms_s += d->confirm_pairs ? own_s : 0;
         looks_s += d->confirm_pairs ? look_part * (d->wall_s + own_s) : 0;
-        further = fmax(further, duet_processes(d));
+        further = fmax(further, left.processes);
     }
     for (size_t i = 0; i < duets->count; i++) {
         const struct place *place = duets->items[i].owner;
-        if (isnan(duet_left_s(&duets->items[i])))
+        if (isnan(duet_left(&duets->items[i]).seconds))
             sum_s += pace_expect(&pace, place->size);
     }
     const double units = (double)duets->units;

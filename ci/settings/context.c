@@ -268,8 +268,10 @@ unread:
                      why.text, trust->branch);
 }
 
-// Aloud, and in the run, so that every report says whose policy judged.
-static void tell_joined(struct context *context, const struct repository_trust *trust, bool known)
+// Tells what of the policy does not count, and puts it into the run, so that every report says
+// whose policy judged. A first policy in which nothing is ignored is only named there.
+static void tell_joined(struct context *context, const struct repository_trust *trust, bool known,
+                        bool changed)
 {
     struct policy *policy = &context->policy;
     const char *whose = arena_printf(
@@ -284,7 +286,7 @@ static void tell_joined(struct context *context, const struct repository_trust *
                       "(`git config plumb.trustCheckout true` if this repository's commits are "
                       "yours)",
                       policy->label, trust->branch);
-    else
+    else if (changed)
         progress_note(&context->progress,
                       "%s is not that of a trusted branch: its sandbox, pass and trust count only "
                       "where they are stricter (`git config plumb.trustCheckout true` if this "
@@ -346,8 +348,9 @@ static int confine(struct context *context, const char *commit, struct error *er
     context->foreign = !is_accepted(context, commit, &trust);
     if (policy_confine(&changed, &context->policy, known ? &context->trusted : NULL, err))
         return -1;
+    context->first = !known && !changed;
     if (changed || !known)
-        tell_joined(context, &trust, known);
+        tell_joined(context, &trust, known, changed);
     return 0;
 }
 

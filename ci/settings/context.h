@@ -81,6 +81,7 @@ struct context {
     struct repository *repository;
     struct policy policy;
     struct policy trusted; // of the trusted branch's tip, where the policy is held against it
+    bool first;            // a trusted branch has no policy yet, and all of this one counts
     bool foreign;          // `policy` is of no commit that the trusted branch has
     bool nobodys;          // no trusted branch is known: nothing is built or measured by it
     struct store *store;
