@@ -273,9 +273,18 @@ static const struct column_head columns[] = {{"device function", -62},
                                              {"MiB", 9},
                                              {"can be recorded", 0}};
 
-static void print_kernel(const struct text_table *table, const struct survey_kernel *k,
-                         struct arena *arena)
+// A line of the table: shapes that differ by the numbers among their parameters alone.
+struct line {
+    struct survey_kernel all;
+    size_t shapes;
+};
+
+static void print_line(const struct text_table *table, const struct line *line, struct arena *arena)
 {
+    const struct survey_kernel *k = &line->all;
+    const char *can = k->refused[0]       ? clean(k->refused, arena)
+                      : line->shapes == 1 ? "yes"
+                                          : arena_printf(arena, "yes, %zu shapes", line->shapes);
     char grid[40], block[40], name[64];
     const char *plain = clean(plain_name(k->name, arena), arena);
     if (strlen(plain) < sizeof(name))
@@ -285,8 +294,7 @@ static void print_kernel(const struct text_table *table, const struct survey_ker
     table_row(table, "%s\t%llu\t%s\t%s\t%u\t%u\t%.1f\t%.1f\t%s", name,
               (unsigned long long)k->launches, shape(grid, k->grid), shape(block, k->block),
               k->shared_bytes + k->static_bytes, k->registers,
-              k->time_ns > 0 ? k->time_ns / 1e3 : NAN, (double)k->touched_bytes / 0x1p20,
-              k->refused[0] ? clean(k->refused, arena) : "yes");
+              k->time_ns > 0 ? k->time_ns / 1e3 : NAN, (double)k->touched_bytes / 0x1p20, can);
 }
 
 static const struct survey_kernel **sorted(const struct capture_surveys *surveys, size_t *count,
@@ -305,14 +313,60 @@ static const struct survey_kernel **sorted(const struct capture_surveys *surveys
     return all;
 }
 
+static int by_look(const void *left, const void *right)
+{
+    const struct survey_kernel *a = &((const struct line *)left)->all;
+    const struct survey_kernel *b = &((const struct line *)right)->all;
+    int order = strcmp(a->name, b->name);
+    order = order ? order : strcmp(a->refused, b->refused);
+    order = order ? order : memcmp(a->grid, b->grid, sizeof(a->grid));
+    order = order ? order : memcmp(a->block, b->block, sizeof(a->block));
+    order = order ? order : memcmp(a->cluster, b->cluster, sizeof(a->cluster));
+    return order ? order
+                 : (a->shared_bytes > b->shared_bytes) - (a->shared_bytes < b->shared_bytes);
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct survey_kernel *a = &((const struct line *)left)->all;
+    const struct survey_kernel *b = &((const struct line *)right)->all;
+    return by_time(&a, &b);
+}
+
+// Lines of the table in place of kernels. Returns their number.
+static size_t lines_of(struct line *lines, const struct survey_kernel *const *kernels, size_t count)
+{
+    size_t made = 0;
+    for (size_t i = 0; i < count; i++)
+        lines[i] = (struct line){*kernels[i], 1};
+    if (count)
+        qsort(lines, count, sizeof(*lines), by_look);
+    for (size_t i = 0; i < count; i++) {
+        if (!made || by_look(&lines[made - 1], &lines[i]) != 0) {
+            lines[made++] = lines[i];
+            continue;
+        }
+        struct survey_kernel *all = &lines[made - 1].all;
+        const double both_ns = total_ns(all) + total_ns(&lines[i].all);
+        all->launches += lines[i].all.launches;
+        all->time_ns = both_ns / (double)all->launches;
+        lines[made - 1].shapes++;
+    }
+    if (made)
+        qsort(lines, made, sizeof(*lines), by_total);
+    return made;
+}
+
 static void print_table(const struct survey_kernel *const *kernels, size_t count,
                         struct arena *arena)
 {
+    struct line *lines = arena_alloc(arena, (count + 1) * sizeof(*lines));
+    const size_t made = lines_of(lines, kernels, count);
     struct buffer out = {0};
     const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};
     table_heads(&table);
-    for (size_t i = 0; i < count; i++)
-        print_kernel(&table, kernels[i], arena);
+    for (size_t i = 0; i < made; i++)
+        print_line(&table, &lines[i], arena);
     buffer_print(&out, stdout);
 }
 

@@ -60,6 +60,20 @@ static void the_table_names_kernels_and_what_cannot_be_recorded(void **state)
     plumb_said(&outcome, CONCLUDE_OK, "program    sh: exit code 5");
 }
 
+// A kernel whose numbers are others in each launch is one line.
+static void shapes_of_one_look_are_one_line(void **state)
+{
+    static const char shapes[] = "sed -e '2{p;s/launches=5/launches=10/;s/time_ns=235446/"
+                                 "time_ns=100000/}' " SEEDS "survey.txt >$PLUMB_CAPTURE/survey.7\n";
+    char *path = xprintf("%s/shapes.sh", folder);
+    helper_write_text(path, shapes);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "yes, 2 shapes", "capture", "--", "sh",
+                 "shapes.sh");
+    plumb_said(&outcome, CONCLUDE_OK,
+               "       15          32x32      32x32     8192    32      145.1");
+    free(path);
+}
+
 // Names and reasons are the program's: they reach a terminal and a policy as words or not at all.
 static void what_a_program_says_of_itself_is_made_harmless(void **state)
 {
@@ -450,6 +464,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_names_kernels_and_what_cannot_be_recorded),
+        cmocka_unit_test(shapes_of_one_look_are_one_line),
         cmocka_unit_test(what_a_program_says_of_itself_is_made_harmless),
         cmocka_unit_test(program_of_a_checkout_that_may_be_a_strangers_is_confined),
         cmocka_unit_test(a_program_without_cuda_is_told),
