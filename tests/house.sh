@@ -12,6 +12,7 @@
 #      function that one file of its room calls and no test, and circles of files that call each
 #      other. A room's seam may be narrow: a caller in another room is no reason to merge.
 #   6. recordings beyond what tests replay and pages cite
+#   7. a tag of a struct, an enumeration or a union that two files define: a name is of one thing
 set -eu
 cd "$1"
 rooms="ci runner model kernels baselines reports"
@@ -199,6 +200,30 @@ judge_doors() {
     }'
 }
 
+# Tags that more than one file defines. Each command has its own `arguments`.
+shared_tags=32
+judge_tags() {
+    awk -v most=$shared_tags '
+    /^(static |const |typedef )*(struct|enum|union) [a-z_0-9]+ [{]/ {
+        match($0, /(struct|enum|union) [a-z_0-9]+/)
+        split(substr($0, RSTART, RLENGTH), words, " ")
+        if (words[2] != "arguments" && !((words[2], FILENAME) in seen)) {
+            seen[words[2], FILENAME] = 1
+            where[words[2]] = where[words[2]] " " FILENAME
+            if (++files[words[2]] == 2)
+                count++
+        }
+    }
+    END {
+        if (count > most) {
+            print "tests/house.sh: " count " tags that two files define, and " most " at most:"
+            for (tag in where)
+                if (files[tag] > 1)
+                    print "tag " tag ":" where[tag]
+        }
+    }' $(sources $rooms)
+}
+
 # What is recorded: who adds a file takes one away that nothing replays. The history keeps it, and a
 # page names it as COMMIT:PATH.
 recorded_files=80 recorded_bytes=6000000
@@ -219,6 +244,7 @@ found=$(
     awk "$openings" $(sources $rooms tests)
     awk "$calls" $(sources $rooms tests)
     doors | judge_doors
+    judge_tags
     awk -v words="$words" "$spelling" $(sources $rooms)
     awk -v words="$header_words" "$spelling" $(sources $rooms | grep '\.h$')
 )

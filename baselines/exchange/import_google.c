@@ -67,14 +67,14 @@ static int read_more(struct foreign *f, const struct node *benchmark)
 }
 
 // A benchmark of the file, in the order of their run's names.
-struct entry {
+struct benchmark_entry {
     const struct node *node;
     const char *run;       // what its repetitions and their aggregates share
     const char *aggregate; // which; NULL: a repetition
     size_t order;
 };
 
-static int read_benchmark(struct import *in, const struct entry *entry, size_t device,
+static int read_benchmark(struct import *in, const struct benchmark_entry *entry, size_t device,
                           struct error *err)
 {
     const struct node *benchmark = entry->node;
@@ -115,14 +115,14 @@ static const char *aggregate_ending(const char *name)
 
 static int by_run(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct benchmark_entry *a = left, *b = right;
     const int order = strcmp(a->run, b->run);
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-static bool has_run(const struct entry *entries, size_t count, const char *run)
+static bool has_run(const struct benchmark_entry *entries, size_t count, const char *run)
 {
-    const struct entry wanted = {.run = run, .order = SIZE_MAX};
+    const struct benchmark_entry wanted = {.run = run, .order = SIZE_MAX};
     size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = (low + high) / 2;
@@ -136,8 +136,8 @@ static bool has_run(const struct entry *entries, size_t count, const char *run)
 
 // Without run_type: a name like an aggregate's is one where its benchmark is there too, or its
 // standard deviation.
-static void guess_aggregate(struct entry *e, const struct entry *sorted, size_t count,
-                            struct arena *arena)
+static void guess_aggregate(struct benchmark_entry *e, const struct benchmark_entry *sorted,
+                            size_t count, struct arena *arena)
 {
     const char *ending = aggregate_ending(e->run);
     if (!ending || node_member(e->node, "run_type"))
@@ -150,13 +150,14 @@ static void guess_aggregate(struct entry *e, const struct entry *sorted, size_t 
     e->aggregate = ending + 1;
 }
 
-static struct entry *list_entries(const struct node *list, struct arena *arena)
+static struct benchmark_entry *list_entries(const struct node *list, struct arena *arena)
 {
-    struct entry *entries = arena_alloc(arena, (list->count + 1) * sizeof(*entries)), *sorted;
+    struct benchmark_entry *entries = arena_alloc(arena, (list->count + 1) * sizeof(*entries)),
+                           *sorted;
     size_t i = 0;
     for (const struct node *at = list->children; at; at = at->next, i++) {
         const bool aggregate = strcmp(node_text(at, "run_type", ""), "aggregate") == 0;
-        entries[i] = (struct entry){
+        entries[i] = (struct benchmark_entry){
             .node = at,
             .run = node_text(at, "run_name", node_text(at, "name", "")),
             .aggregate = aggregate ? node_text(at, "aggregate_name", "unnamed") : NULL,
@@ -171,14 +172,15 @@ static struct entry *list_entries(const struct node *list, struct arena *arena)
 }
 
 // Whether the entry is a fit of how a family of benchmarks grows, and so no time of one of them.
-static bool is_fit(const struct entry *e)
+static bool is_fit(const struct benchmark_entry *e)
 {
     return strcmp(e->aggregate, "BigO") == 0 || strcmp(e->aggregate, "RMS") == 0;
 }
 
 // The aggregate that stands for the benchmark: the median, or else the mean. NULL: there is
 // neither.
-static const struct entry *best_aggregate(const struct entry *entries, size_t count)
+static const struct benchmark_entry *best_aggregate(const struct benchmark_entry *entries,
+                                                    size_t count)
 {
     static const char *const names[] = {"median", "mean"};
     for (size_t n = 0; n < ARRAY_COUNT(names); n++) {
@@ -190,7 +192,7 @@ static const struct entry *best_aggregate(const struct entry *entries, size_t co
     return NULL;
 }
 
-static int leave_aggregates(struct import *in, const struct entry *entries, size_t count,
+static int leave_aggregates(struct import *in, const struct benchmark_entry *entries, size_t count,
                             size_t device, struct error *err)
 {
     struct foreign f = {.name = entries->run, .device = device};
@@ -206,17 +208,17 @@ static int leave_aggregates(struct import *in, const struct entry *entries, size
 }
 
 // One benchmark's repetitions, or the median of what was made of them.
-static int read_run(struct import *in, const struct entry *entries, size_t count, size_t device,
-                    struct error *err)
+static int read_run(struct import *in, const struct benchmark_entry *entries, size_t count,
+                    size_t device, struct error *err)
 {
     bool repeated = false;
     for (size_t i = 0; i < count; i++)
         repeated |= !entries[i].aggregate;
-    const struct entry *best = repeated ? NULL : best_aggregate(entries, count);
+    const struct benchmark_entry *best = repeated ? NULL : best_aggregate(entries, count);
     if (!repeated && !best)
         return leave_aggregates(in, entries, count, device, err);
     for (size_t i = 0; i < count; i++) {
-        const struct entry *e = &entries[i];
+        const struct benchmark_entry *e = &entries[i];
         const bool counts = repeated ? !e->aggregate : e == best;
         if (counts && read_benchmark(in, e, device, err))
             return -1;
@@ -245,7 +247,7 @@ static int import_google(struct import *in, const struct import_file *file, stru
     const char *uuid = cpus > 0 ? arena_printf(arena, "google-benchmark:%lld-cpus", (long long)cpus)
                                 : "google-benchmark";
     size_t device = foreign_device(in, "host", uuid, host);
-    struct entry *entries = list_entries(list, arena);
+    struct benchmark_entry *entries = list_entries(list, arena);
     for (size_t from = 0, to; from < list->count; from = to) {
         for (to = from + 1; to < list->count && strcmp(entries[to].run, entries[from].run) == 0;)
             to++;

@@ -387,14 +387,14 @@ static const struct key {
 #undef AT
 };
 
-struct reading {
+struct policy_reading {
     struct policy *policy;
     const struct config_entry *entry;
     const struct key *key;
     const char *label;
 };
 
-static int refuse(const struct reading *r, struct error *err, const char *why)
+static int refuse(const struct policy_reading *r, struct error *err, const char *why)
 {
     const struct config_entry *e = r->entry;
     return error_set(err, "%s:%u: %s.%s = %.80s: %s", r->label, e->line, e->section, e->key,
@@ -403,7 +403,7 @@ static int refuse(const struct reading *r, struct error *err, const char *why)
 
 // ---- values ----
 
-static int read_number(int64_t *out, const struct reading *r, struct error *err)
+static int read_number(int64_t *out, const struct policy_reading *r, struct error *err)
 {
     char why[80];
     snprintf(why, sizeof(why), "needs a whole number from %.0f to %.0f", r->key->min, r->key->max);
@@ -413,7 +413,7 @@ static int read_number(int64_t *out, const struct reading *r, struct error *err)
     return 0;
 }
 
-static int read_fraction(double *out, const struct reading *r, struct error *err)
+static int read_fraction(double *out, const struct policy_reading *r, struct error *err)
 {
     char why[80];
     double value;
@@ -425,7 +425,7 @@ static int read_fraction(double *out, const struct reading *r, struct error *err
     return 0;
 }
 
-static int read_amount(double *out, const struct reading *r, struct error *err)
+static int read_amount(double *out, const struct policy_reading *r, struct error *err)
 {
     char why[80];
     int64_t whole;
@@ -441,7 +441,7 @@ static int read_amount(double *out, const struct reading *r, struct error *err)
     return 0;
 }
 
-static int read_word(const struct reading *r, struct error *err)
+static int read_word(const struct policy_reading *r, struct error *err)
 {
     const char *value = r->entry->value ? r->entry->value : "";
     for (int i = 0; i < 2; i++) {
@@ -453,7 +453,7 @@ static int read_word(const struct reading *r, struct error *err)
     return refuse(r, err, why);
 }
 
-static int read_problem(struct policy_set *set, const struct reading *r, struct error *err)
+static int read_problem(struct policy_set *set, const struct policy_reading *r, struct error *err)
 {
     struct problem problem;
     struct error why;
@@ -465,7 +465,7 @@ static int read_problem(struct policy_set *set, const struct reading *r, struct 
     return 0;
 }
 
-static int read_part(struct policy_mix *mix, const struct reading *r, struct error *err)
+static int read_part(struct policy_mix *mix, const struct policy_reading *r, struct error *err)
 {
     struct policy_mix_part part;
     struct error why;
@@ -481,7 +481,7 @@ static int read_part(struct policy_mix *mix, const struct reading *r, struct err
     return 0;
 }
 
-static int read_regimes(uint32_t *out, const struct reading *r, struct error *err)
+static int read_regimes(uint32_t *out, const struct policy_reading *r, struct error *err)
 {
     static const char between[] = " \t,";
     const bool looks = r->key->type == TYPE_LOOKS;
@@ -504,7 +504,7 @@ static int read_regimes(uint32_t *out, const struct reading *r, struct error *er
     return *out ? 0 : refuse(r, err, "names no regime");
 }
 
-static int read_text(const char **out, const struct reading *r, struct error *err)
+static int read_text(const char **out, const struct policy_reading *r, struct error *err)
 {
     if (!r->entry->value || !*r->entry->value)
         return refuse(r, err, "needs a value");
@@ -512,14 +512,14 @@ static int read_text(const char **out, const struct reading *r, struct error *er
     return 0;
 }
 
-static int read_url(const char **out, const struct reading *r, struct error *err)
+static int read_url(const char **out, const struct policy_reading *r, struct error *err)
 {
     const char *why = address_fault(r->entry->value);
     return why ? refuse(r, err, why) : read_text(out, r, err);
 }
 
 // "gpu,big", "gpu:h200:1", "2-00:30:00".
-static int read_slurm(const char **out, const struct reading *r, struct error *err)
+static int read_slurm(const char **out, const struct policy_reading *r, struct error *err)
 {
     static const char most[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *value = r->entry->value ? r->entry->value : "";
@@ -530,7 +530,7 @@ static int read_slurm(const char **out, const struct reading *r, struct error *e
     return read_text(out, r, err);
 }
 
-static int read_texts(void *field, const struct reading *r, struct error *err)
+static int read_texts(void *field, const struct policy_reading *r, struct error *err)
 {
     const char *text = NULL;
     if (read_text(&text, r, err))
@@ -541,13 +541,13 @@ static int read_texts(void *field, const struct reading *r, struct error *err)
     return 0;
 }
 
-static int read_setting(void *field, const struct reading *r, struct error *err)
+static int read_setting(void *field, const struct policy_reading *r, struct error *err)
 {
     const char *why = setting_fault(r->entry->value);
     return why ? refuse(r, err, why) : read_texts(field, r, err);
 }
 
-static int read_whole(void *field, const struct reading *r, struct error *err)
+static int read_whole(void *field, const struct policy_reading *r, struct error *err)
 {
     int64_t number;
     if (read_number(&number, r, err))
@@ -568,7 +568,7 @@ static int read_whole(void *field, const struct reading *r, struct error *err)
     }
 }
 
-static int read_value(void *field, const struct reading *r, struct error *err)
+static int read_value(void *field, const struct policy_reading *r, struct error *err)
 {
     int word;
     int64_t seed;
@@ -631,7 +631,7 @@ static int read_value(void *field, const struct reading *r, struct error *err)
     return 0;
 }
 
-static int unknown(const struct reading *r, struct error *err)
+static int unknown(const struct policy_reading *r, struct error *err)
 {
     const struct config_entry *e = r->entry;
     bool section_known = false;
@@ -652,7 +652,7 @@ static int unknown(const struct reading *r, struct error *err)
 static int policy_read_entry(struct policy *policy, const struct config_entry *entry,
                              const char *label, struct error *err)
 {
-    struct reading reading = {policy, entry, NULL, label}, *r = &reading;
+    struct policy_reading reading = {policy, entry, NULL, label}, *r = &reading;
     const struct config_entry *e = entry;
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
         if (strcmp(keys[i].section, e->section) || strcmp(keys[i].key, e->key))

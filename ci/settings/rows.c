@@ -80,7 +80,7 @@ int rows_refuse_misspelt(const struct csv *csv, const char *path, struct error *
 }
 
 // The place of a field, for reading it and for messages.
-struct field {
+struct row_field {
     const struct csv *csv;
     size_t index;
     const char *path;
@@ -88,19 +88,19 @@ struct field {
 };
 
 // "" when the column is absent.
-static const char *field_text(const struct field *f, const char *column)
+static const char *field_text(const struct row_field *f, const char *column)
 {
     int at = csv_column(f->csv, column);
     return at < 0 ? "" : f->csv->rows[f->index].fields[at];
 }
 
-static int refuse(const struct field *f, const char *column, const char *expected)
+static int refuse(const struct row_field *f, const char *column, const char *expected)
 {
     return error_set(f->err, "%s:%zu: %s is '%.40s'; it must be %s", f->path,
                      f->csv->rows[f->index].line, column, field_text(f, column), expected);
 }
 
-static int read_dimension(int64_t *out, const struct field *f, const char *column)
+static int read_dimension(int64_t *out, const struct row_field *f, const char *column)
 {
     int64_t value;
     if (parse_int64(&value, field_text(f, column)) || value < 1 || value > INT32_MAX)
@@ -109,7 +109,7 @@ static int read_dimension(int64_t *out, const struct field *f, const char *colum
     return 0;
 }
 
-static int read_trait(int32_t *out, const struct field *f, const char *column, int32_t least)
+static int read_trait(int32_t *out, const struct row_field *f, const char *column, int32_t least)
 {
     const char *text = field_text(f, column);
     int64_t value;
@@ -121,7 +121,7 @@ static int read_trait(int32_t *out, const struct field *f, const char *column, i
     return 0;
 }
 
-static int read_type(enum dtype *out, const struct field *f, const char *column)
+static int read_type(enum dtype *out, const struct row_field *f, const char *column)
 {
     if (dtype_parse(out, field_text(f, column)))
         return refuse(f, column, "an element type (fp32, tf32, bf16, fp16, fp8, e2m1, ...)");
@@ -131,7 +131,7 @@ static int read_type(enum dtype *out, const struct field *f, const char *column)
 int row_number(double *out, const struct csv *csv, size_t index, const char *column,
                const char *path, struct error *err)
 {
-    const struct field f = {csv, index, path, err};
+    const struct row_field f = {csv, index, path, err};
     const char *text = field_text(&f, column);
     double value = 0;
     if (text[0] != '\0' && (parse_double(&value, text) || value < 0))
@@ -158,7 +158,7 @@ int row_measured(double *out, const struct csv *csv, size_t index, const char *p
 }
 
 // A sweep gives the type's number.
-static int read_in_type(struct problem *p, const struct field *f)
+static int read_in_type(struct problem *p, const struct row_field *f)
 {
     int64_t number;
     if (csv_column(f->csv, "in_dtype") >= 0)
@@ -169,7 +169,7 @@ static int read_in_type(struct problem *p, const struct field *f)
     return 0;
 }
 
-static int read_epilogue(struct problem *p, const struct field *f)
+static int read_epilogue(struct problem *p, const struct row_field *f)
 {
     const char *text = field_text(f, "epilogue");
     if (text[0])
@@ -203,7 +203,7 @@ static void read_name(struct traits *out, const char *kernel)
         space_traits(out, kernel);
 }
 
-static int read_scales(struct block_scales *s, const struct field *f)
+static int read_scales(struct block_scales *s, const struct row_field *f)
 {
     if (csv_column(f->csv, "in_type") >= 0 && space_says(field_text(f, "kernel"), "scaled")) {
         *s = swept_scales;
@@ -217,7 +217,7 @@ static int read_scales(struct block_scales *s, const struct field *f)
 
 // Seed 0's columns: how the operands lie, and the type of the sums. Both have their own
 // words here (layout; sums are FP32), so a CSV may say either.
-static int read_majors(struct problem *p, const struct field *f)
+static int read_majors(struct problem *p, const struct row_field *f)
 {
     const char *a = field_text(f, "a_major"), *b = field_text(f, "b_major");
     const char *c = field_text(f, "c_major"), *sums = field_text(f, "acc_dtype");
@@ -236,7 +236,7 @@ static int read_majors(struct problem *p, const struct field *f)
 }
 
 // The problem in columns of its own.
-static int read_parts(struct problem *p, const struct field *f)
+static int read_parts(struct problem *p, const struct row_field *f)
 {
     const bool swept = csv_column(f->csv, "in_type") >= 0;
     const char *const required[] = {"m", "n", "k", swept ? "in_type" : "in_dtype"};
@@ -270,7 +270,7 @@ static int read_parts(struct problem *p, const struct field *f)
     return layout[0] ? refuse(f, "layout", "tn, nn, nt or tt") : 0;
 }
 
-static int read_problem(struct problem *p, const struct field *f)
+static int read_problem(struct problem *p, const struct row_field *f)
 {
     struct error why;
     if (csv_column(f->csv, "problem") < 0)
@@ -281,7 +281,7 @@ static int read_problem(struct problem *p, const struct field *f)
     return 0;
 }
 
-static int read_traits(struct traits *t, const struct field *f)
+static int read_traits(struct traits *t, const struct row_field *f)
 {
     const struct {
         const char *column;
@@ -315,7 +315,7 @@ static int read_traits(struct traits *t, const struct field *f)
 }
 
 // A yes or no of an optional column; *out stays as it is where it says nothing.
-static int read_answer(bool *out, const struct field *f, const char *column)
+static int read_answer(bool *out, const struct row_field *f, const char *column)
 {
     const char *text = field_text(f, column);
     bool yes = strcasecmp(text, "yes") == 0 || strcmp(text, "1") == 0;
@@ -329,7 +329,7 @@ static int read_answer(bool *out, const struct field *f, const char *column)
 // `defaults`, which is not asked of rows that say without a regime how they were timed: a sweep
 // times cold, between two events, bench says how many cold launches it timed together, and what is
 // warm lies between two events.
-static int read_regime(struct row *row, const struct field *f, const struct row *defaults)
+static int read_regime(struct row *row, const struct row_field *f, const struct row *defaults)
 {
     const char *text = field_text(f, "regime");
     const bool named = row->problem.regime_named;
@@ -354,7 +354,7 @@ static int read_regime(struct row *row, const struct field *f, const struct row 
 int row_read(struct row *out, const struct csv *csv, size_t index, const char *path,
              const struct row *defaults, struct error *err)
 {
-    const struct field f = {csv, index, path, err};
+    const struct row_field f = {csv, index, path, err};
     struct row row = *defaults;
     row.problem.regime = REGIME_COLD;
     row.problem.regime_named = false;

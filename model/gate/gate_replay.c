@@ -190,11 +190,11 @@ static int by_time(const void *left, const void *right)
 }
 
 // The mean of the usable samples and the time that one in 20 of them is above.
-struct spread {
+struct time_spread {
     double mean_ns, p95_ns;
 };
 
-static struct spread spread_of(const struct measurement *m, struct arena *arena)
+static struct time_spread spread_of(const struct measurement *m, struct arena *arena)
 {
     double *times = arena_alloc(arena, (m->count + 1) * sizeof(*times)), sum = 0;
     size_t count = 0;
@@ -203,15 +203,16 @@ static struct spread spread_of(const struct measurement *m, struct arena *arena)
             sum += times[count++] = m->samples[i].time_ns;
     }
     if (count == 0)
-        return (struct spread){NAN, NAN};
+        return (struct time_spread){NAN, NAN};
     qsort(times, count, sizeof(*times), by_time);
-    return (struct spread){sum / (double)count, times[(size_t)(0.95 * (double)(count - 1) + 0.5)]};
+    return (struct time_spread){sum / (double)count,
+                                times[(size_t)(0.95 * (double)(count - 1) + 0.5)]};
 }
 
 bool gate_slow_ratios(double *mean, double *p95, const struct measurement *base,
                       const struct measurement *head, struct arena *arena)
 {
-    const struct spread b = spread_of(base, arena), h = spread_of(head, arena);
+    const struct time_spread b = spread_of(base, arena), h = spread_of(head, arena);
     *mean = h.mean_ns / b.mean_ns;
     *p95 = h.p95_ns / b.p95_ns;
     return isfinite(*mean) && isfinite(*p95);

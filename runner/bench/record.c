@@ -24,7 +24,7 @@ static const double record_limit_s = 60;
 
 // ---- what bench tells ----
 
-struct telling {
+struct record_telling {
     struct record record;
     struct arena *arena;
     bool begun, ended;
@@ -45,7 +45,7 @@ static int take_head(struct record *out, const struct wire_record *line, struct 
 
 static int take_line(void *context, const struct wire_record *line, struct error *err)
 {
-    struct telling *t = context;
+    struct record_telling *t = context;
     if (!t->begun && strcmp(line->name, "record") == 0) {
         t->begun = true;
         return take_head(&t->record, line, err);
@@ -59,7 +59,7 @@ static int take_line(void *context, const struct wire_record *line, struct error
     return record_take_line(&t->record, line, t->arena, err);
 }
 
-static int ask(struct bench_outcome *out, struct telling *t, struct bench *bench,
+static int ask(struct bench_outcome *out, struct record_telling *t, struct bench *bench,
                const struct bench_series *series, struct error *err)
 {
     struct wire_line line;
@@ -197,7 +197,7 @@ int record_write(struct bench_outcome *out, const char *path, struct bench *benc
                  const struct bench_series *series, struct error *err)
 {
     struct arena arena = {0};
-    struct telling t = {.arena = &arena};
+    struct record_telling t = {.arena = &arena};
     struct code_file file = {0};
     int status = -1;
     t.record.problem = problem_in(series->problem, REGIME_COLD); // one record is for all regimes
