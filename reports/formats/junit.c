@@ -108,8 +108,9 @@ static void explain_series(struct buffer *out, const struct view *view, const st
     explain_time(out, "head", &r->head, view->head_ns, view->head_hz, run->head.id);
     explain_prediction(out, view);
     view_throttle(throttle, view->throttle);
-    buffer_printf(out, "clocks: %.0f %% of head samples throttled (%s)\n", view->throttled * 100,
-                  throttle);
+    if (r->head.count)
+        buffer_printf(out, "clocks: %.0f %% of head samples throttled (%s)\n",
+                      view->throttled * 100, throttle);
     explain_code(out, view);
     buffer_printf(out, "device: %s (%s), driver %s, runtime %s\n", view->device->name,
                   view->device->uuid, view->device->driver, view->device->runtime);
