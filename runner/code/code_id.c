@@ -179,8 +179,29 @@ static bool is_entered(const struct elf_image *image, const bool *entered, const
     return false;
 }
 
+// Of these the driver makes a kernel's code anew at load time, for Blackwell: what stands there is
+// what runs.
+static bool is_made_anew(const struct elf_section *section)
+{
+    static const char *const passed_over[] = {".nv.merc.debug", ".nv.merc.rela.debug",
+                                              ".nv.merc.nv_debug", ".nv.merc.rela.nv_debug",
+                                              ".nv.merc.symtab"};
+    for (size_t i = 0; i < ARRAY_COUNT(passed_over); i++) {
+        if (strncmp(section->name, passed_over[i], strlen(passed_over[i])) == 0)
+            return false;
+    }
+    return strncmp(section->name, ".nv.merc", 8) == 0 ||
+           strncmp(section->name, ".nv.capmerc", 11) == 0;
+}
+
+// Nothing is left out of such a cubin: its parts cannot be told apart for sure, and whether a
+// driver takes it without the code of some could not be tried.
 static void leave_out(struct cubin *cubin, const char *const *launched, size_t count)
 {
+    for (size_t i = 0; i < cubin->image.section_count; i++) {
+        if (is_made_anew(&cubin->image.sections[i]))
+            return;
+    }
     static const char info[] = ".nv.info.";
     const struct elf_image *image = &cubin->image;
     bool *entered = find_entered(image, launched, count);
@@ -325,6 +346,8 @@ static void put_section(struct code_hash *hash, const struct cubin *cubin,
         put_attributes(hash, cubin, section);
     } else if (strcmp(section->name, ".nv.compat") == 0 && section->bytes) {
         code_put_bytes(hash->to, "compat", section->bytes, (size_t)section->size);
+    } else if (is_made_anew(section) && section->bytes) {
+        code_put_bytes(hash->to, section->name, section->bytes, (size_t)section->size);
     }
 }
 
@@ -466,14 +489,6 @@ void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const 
     struct cubin c;
     if (needs_the_rest(cubin, size, launched, count) || elf_open(&c.image, cubin, size))
         return;
-    // Of newer devices the driver makes code anew from what stands beside it.
-    for (size_t i = 0; i < c.image.section_count; i++) {
-        if (strncmp(c.image.sections[i].name, ".nv.merc", 8) == 0 ||
-            strncmp(c.image.sections[i].name, ".nv.capmerc", 11) == 0) {
-            elf_close(&c.image);
-            return;
-        }
-    }
     c.left_out = xcalloc(c.image.section_count, sizeof(*c.left_out));
     leave_out(&c, launched, count);
     for (size_t i = 0; i < c.image.section_count; i++) {

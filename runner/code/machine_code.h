@@ -21,12 +21,13 @@ void code_close(struct code_file *file);
 void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
 // The id of one kernel of a cubin: of all that it is made of and may call or read there, without
 // the code, the constants and the attributes of the other kernels. Where it needs one of these, or
-// what it needs cannot be told, it is that of the whole cubin.
+// what it needs cannot be told, or the cubin is of Blackwell, it is that of the whole cubin.
 void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, size_t size,
                        const char *kernel);
 // Clears the code and the constants of kernels that are not launched, which their ids leave out: a
 // kernel could find and read them, or jump there. Nothing where one needs them, for then they
-// count; nor of Blackwell, whose drivers make code of other sections (.nv.merc).
+// count; nor of Blackwell, whose drivers make code of other sections (.nv.merc, .nv.capmerc): there
+// all kernels of a cubin count in the id of each, so that nothing is left to clear.
 void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
                            size_t count);
 // The needs of its device functions; -1: it is no library.

@@ -4,6 +4,7 @@
 #include "runner/child/log.h"
 #include "runner/child/process.h"
 #include "runner/code/code_id.h"
+#include "runner/code/machine_code.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/test.h"
@@ -147,6 +148,34 @@ static void cuda_id_sees_code_constants_and_launch_attributes(void **state)
     }
 }
 
+// The id of the usual kernel in a cubin whose debug section has a name of its own.
+static void id_of(char out[OBJECT_ID_TEXT], const char *section, const char *says)
+{
+    static const char debug[] = ".debug_line"; // as long as .nv.capmerc
+    struct cubin_plan plan = library_usual_cubin;
+    struct cubin cubin;
+    plan.debug = says;
+    cubin_make(&cubin, &plan);
+    unsigned char *name = memmem(cubin.bytes, cubin.used, debug, strlen(debug));
+    assert_non_null(name);
+    assert_int_equal(strlen(section), strlen(debug));
+    memcpy(name, section, strlen(section));
+    code_id_of_kernel(out, cubin.bytes, cubin.used, plan.kernel);
+}
+
+// For Blackwell the driver makes the code that runs of such sections.
+static void what_a_driver_makes_code_of_counts(void **state)
+{
+    char one[OBJECT_ID_TEXT], other[OBJECT_ID_TEXT];
+    (void)state;
+    id_of(one, ".debug_line", "one");
+    id_of(other, ".debug_line", "two");
+    assert_string_equal(one, other);
+    id_of(one, ".nv.capmerc", "one");
+    id_of(other, ".nv.capmerc", "two");
+    assert_string_not_equal(one, other);
+}
+
 static void cuda_resources_are_read(void **state)
 {
     struct cubin_plan plan = library_usual_cubin;
@@ -276,6 +305,7 @@ int main(void)
         cmocka_unit_test(two_kernels_that_swap_their_names_are_others),
         cmocka_unit_test(digits_of_nvcc_count_only_where_they_are_not_its_own),
         cmocka_unit_test(cuda_id_sees_code_constants_and_launch_attributes),
+        cmocka_unit_test(what_a_driver_makes_code_of_counts),
         cmocka_unit_test(cuda_resources_are_read),
         cmocka_unit_test(opaque_device_code_is_hashed_whole_and_said),
         cmocka_unit_test(nvcc_output_is_understood),
