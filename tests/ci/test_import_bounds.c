@@ -5,6 +5,8 @@
 // Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/test.h"
 
 #include <fcntl.h>
@@ -104,8 +106,47 @@ static void every_form_is_read_in_its_bounds(void **state)
     free(folder);
 }
 
+// A database of nsys with so many launches, each of its own length.
+static void write_launches(const char *path, int launches)
+{
+    char *sql = xprintf(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 65536; "
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); "
+        "CREATE TABLE TARGET_INFO_GPU (id, name, uuid, cuDevice); "
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, gridX, gridY, gridZ, "
+        "blockX, blockY, blockZ, demangledName); INSERT INTO StringIds VALUES (1, 'g(int)'); "
+        "INSERT INTO TARGET_INFO_GPU VALUES (0, 'G', 'd8ee7d6a-55aa', 0); "
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, 2 * i + i * 7919 %% 1000, 0, 1, 1, 1, 1, "
+        "1, 1, 1 FROM n",
+        launches);
+    unlink(path);
+    run_sql(path, sql);
+    free(sql);
+}
+
+static void database_of_nsys_has_a_limit_of_launches(void **state)
+{
+    (void)state;
+    struct plumb_outcome outcome;
+    char *folder = helper_directory(), *path = xprintf("%s/file", folder);
+    write_launches(path, 1000000);
+    import(folder, path, "nsys", "a million launches");
+    write_launches(path, 1500001);
+    import(folder, path, "nsys", "too many launches");
+    PLUMB_EXPECT(&outcome, folder, 4, "more than 1500000 launches in one database; split it",
+                 "import", path, "--format", "nsys", "--problem", "8x8x8:fp32", "--store",
+                 "store.db");
+    helper_discard(folder);
+    free(path);
+    free(folder);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_form_is_read_in_its_bounds)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_is_read_in_its_bounds),
+        cmocka_unit_test(database_of_nsys_has_a_limit_of_launches),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,32 @@ static void other_commands_need_one_too(void **state)
                  "k/8x8x8:fp32", "--good", base, "--bad", slower);
 }
 
+// init tries what it finds; where it may not, it writes what it found and says what was not tried.
+static void init_builds_nothing_of_a_strangers(void **state)
+{
+    static const char kernel[] = "void gemm(const float *a, const float *b, float *c, int m, int "
+                                 "n, int k) { for (int i = 0; i < m * n * k; i++) c[0] += a[0] * "
+                                 "b[0]; }\n";
+    char *path = xprintf("%s/gemm.c", repo.directory);
+    char *make =
+        xprintf("cd '%s' && git checkout -q --detach %s", repo.directory, repo.ids[REPO_SLOWER]);
+    char *commit = xprintf("cd '%s' && git add gemm.c && git -c user.name=A -c user.email=a@b "
+                           "commit -q -m more",
+                           repo.directory);
+    assert_int_equal(system(make), 0);
+    helper_write_text(path, kernel);
+    assert_int_equal(system(commit), 0);
+    helper_remote(repo.directory, repo.ids[REPO_SLOWER]);
+    PLUMB_EXPECT(&outcome, repo.directory, 0, refusal, "init");
+    plumb_said(&outcome, 0, "Not all was tried");
+    free(commit);
+    free(make);
+    make = xprintf("cd '%s' && rm -rf ci && git checkout -q -f main", repo.directory);
+    assert_int_equal(system(make), 0);
+    free(make);
+    free(path);
+}
+
 // A commit that the main branch has, built by the command of a policy that it does not have.
 static void policy_that_the_main_branch_does_not_have_needs_one(void **state)
 {
@@ -230,6 +256,7 @@ int main(void)
         cmocka_unit_test(repository_without_a_remote_needs_none),
         cmocka_unit_test(what_the_main_branch_does_not_have_needs_one),
         cmocka_unit_test(other_commands_need_one_too),
+        cmocka_unit_test(init_builds_nothing_of_a_strangers),
         cmocka_unit_test(policy_that_the_main_branch_does_not_have_needs_one),
         cmocka_unit_test(checkout_of_what_is_run_is_said),
         cmocka_unit_test(what_was_built_in_a_checkout_needs_one),
