@@ -54,8 +54,7 @@ static int read_change(void *item, const struct row_list *list, struct error *er
     out->model_changed = row_int(row, 17) != 0;
     out->attribution = (enum attribution)attribution;
     out->what = row_null(row, 19) ? NULL : row_text(row, 19, arena);
-    out->newest = row_int(row, 20) != 0;
-    out->held = row_text(row, 21, arena);
+    out->held = row_text(row, 20, arena);
     bool sound = earliest >= 0 && earliest <= at && at <= latest && latest < (int64_t)of->points &&
                  attribution >= 0 && attribution < ATTRIBUTIONS &&
                  row_copy(out->at.id, sizeof(out->at.id), row, 9) &&
@@ -215,7 +214,7 @@ static int put_changes(struct store *store, int64_t key, const struct judgement 
                                 TEXT(c->earliest.id), INT(c->earliest.time_s), TEXT(c->latest.id),
                                 INT(c->latest.time_s), INT(c->commits), INT(c->code_changed),
                                 INT(c->model_changed), INT(c->attribution),
-                                c->what ? TEXT(c->what) : NOTHING, INT(c->newest), TEXT(c->held))))
+                                c->what ? TEXT(c->what) : NOTHING, TEXT(c->held))))
             return -1;
     }
     return 0;

@@ -26,7 +26,6 @@ struct history_change {
     size_t commits;                             // in the credible set
     const char *held;                           // their ids, oldest first, a space between
     bool code_changed, model_changed;           // within the credible set
-    bool newest; // an alarm of online detection, always the last; the segmentation has it not yet
     enum attribution attribution;
     const char *what; // name of a break, or NULL
     bool shared;      // by so many series that it is the device's or the model's; not kept

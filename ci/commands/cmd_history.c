@@ -15,7 +15,6 @@
 #include "model/base.h"
 #include "model/history/changepoint.h"
 #include "model/history/control.h"
-#include "model/history/focus.h"
 #include "model/history/shape.h"
 #include "reports/text/clean.h"
 
@@ -45,8 +44,6 @@ struct series_view {
     size_t count, missing;
     struct changepoints found;
     struct shape shape;
-    bool alarmed;        // online detection sees more than the segmentation:
-    struct change alarm; // after all that was found
 };
 
 // ---- as a table ----
@@ -76,9 +73,8 @@ static void table_change(const struct history_change *c)
         snprintf(where, sizeof(where), "%zu commits, %.10s .. %.10s", c->commits, c->earliest.id,
                  c->latest.id);
     char *what = plain_line(c->what ? c->what : attribution_name(c->attribution));
-    printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]%s\n",
-           date_of(date, c->at.time_s), c->at.id, percent(c->change.size.value), interval,
-           c->change.evidence, what, where, c->newest ? "  alarm: not confirmed yet" : "");
+    printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]\n", date_of(date, c->at.time_s),
+           c->at.id, percent(c->change.size.value), interval, c->change.evidence, what, where);
     free(what);
 }
 
@@ -321,7 +317,7 @@ static void csv_changes(struct csv_line *line, const struct series_history *s)
     }
     for (size_t i = 0; i < s->change_count; i++) {
         const struct history_change *c = &s->changes[i];
-        csv_about(line, s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
+        csv_about(line, s, "change", c->at.id, c->at.time_s);
         csv_span(line, c->earliest.id, c->latest.id, c->commits);
         csv_rest(line, c->change.size, c->change.evidence, attribution_name(c->attribution),
                  c->what);
@@ -376,7 +372,6 @@ static void json_change(struct json *json, const struct history_change *c)
     json_int(json, "index", (int64_t)c->change.index);
     json_size(json, "log_ratio", c->change.size);
     json_number(json, "evidence", c->change.evidence);
-    json_bool(json, "confirmed", !c->newest);
     json_clean(json, "cause", attribution_name(c->attribution));
     json_clean(json, "what", c->what);
     json_end(json, '}');
@@ -649,16 +644,6 @@ enum {
     BESIDE = 5   // values from a change that count as there
 };
 
-static size_t listed(const struct series_view *view)
-{
-    return view->found.count + view->alarmed;
-}
-
-static const struct change *listed_at(const struct series_view *view, size_t i)
-{
-    return i < view->found.count ? &view->found.changes[i] : &view->alarm;
-}
-
 static const struct column_head columns[] = {
     {"index", 7},    {"credible", 16},      {"before", 12},  {"after", 12}, {"size", 12},
     {"relative", 9}, {"95 % interval", 27}, {"evidence", 9}, {"", 0}};
@@ -670,10 +655,9 @@ static void print_row(const struct text_table *table, const struct series_view *
     char relative[32] = "", *label = labelled ? plain_line(view->labels[c->index]) : NULL;
     if (c->before != 0 && fabs(c->size.value / c->before) < 1000)
         snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size.value / fabs(c->before));
-    table_row(table, "%zu\t%zu..%zu\t%.6g\t%.6g\t%+.4g\t%s\t%.4g..%.4g\t%.1f\t%s%s%s", c->index,
+    table_row(table, "%zu\t%zu..%zu\t%.6g\t%.6g\t%+.4g\t%s\t%.4g..%.4g\t%.1f\t%s%s", c->index,
               c->earliest, c->latest, c->before, c->after, c->size.value, relative, c->size.low,
-              c->size.high, c->evidence, label ? " " : "", label ? label : "",
-              c == &view->alarm ? "  alarm: not confirmed yet" : "");
+              c->size.high, c->evidence, label ? " " : "", label ? label : "");
     free(label);
 }
 
@@ -772,19 +756,18 @@ static void series_print_table(const struct series_view *view)
     const struct changepoints *found = &view->found;
     struct buffer out = {0};
     const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};
-    if (listed(view))
+    if (view->found.count)
         table_heads(&table);
-    for (size_t i = 0; i < listed(view); i++)
-        print_row(&table, view, listed_at(view, i));
+    for (size_t i = 0; i < view->found.count; i++)
+        print_row(&table, view, &view->found.changes[i]);
     buffer_print(&out, stdout);
     char *title = plain_line(view->title), *column = plain_line(view->column);
-    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s%s\n", title,
+    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s\n", title,
            column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
            found->correlation, found->count, plural(found->count, "change", "changes"),
            !found->drift  ? ""
            : found->count ? " out of a drifting level"
-                          : "; the level drifts",
-           view->alarmed ? "; 1 alarm" : "");
+                          : "; the level drifts");
     print_now(view);
     printf("read: column %s, %s\n", column, view->why);
     free(title);
@@ -803,11 +786,10 @@ static void series_print_csv(const struct series_view *view)
 {
     struct buffer out = {0};
     struct csv_line line = {.out = &out};
-    csv_raw(&line, "index,earliest,latest,before,after,size,size_low,size_high,evidence,label,"
-                   "confirmed");
+    csv_raw(&line, "index,earliest,latest,before,after,size,size_low,size_high,evidence,label");
     csv_end(&line, "\n");
-    for (size_t i = 0; i < listed(view); i++) {
-        const struct change *c = listed_at(view, i);
+    for (size_t i = 0; i < view->found.count; i++) {
+        const struct change *c = &view->found.changes[i];
         csv_int(&line, (int64_t)c->index);
         csv_int(&line, (int64_t)c->earliest);
         csv_int(&line, (int64_t)c->latest);
@@ -818,7 +800,6 @@ static void series_print_csv(const struct series_view *view)
         csv_real(&line, figures(c->size.high));
         csv_real(&line, figures(c->evidence));
         csv_clean(&line, view->labels ? view->labels[c->index] : NULL);
-        csv_int(&line, c != &view->alarm);
         csv_end(&line, "\n");
     }
     buffer_print(&out, stdout);
@@ -837,7 +818,6 @@ static void json_row(struct json *row, const struct series_view *view, const str
     json_number(row, "evidence", figures(c->evidence));
     if (view->labels)
         json_clean(row, "label", view->labels[c->index]);
-    json_bool(row, "confirmed", c != &view->alarm);
 }
 
 static void json_level(struct json *json, const struct series_view *view)
@@ -862,8 +842,8 @@ static void series_print_json(const struct series_view *view)
     const struct changepoints *found = &view->found;
     struct answer answer;
     answer_begin(&answer, "changes");
-    for (size_t i = 0; i < listed(view); i++)
-        json_row(answer_row(&answer), view, listed_at(view, i));
+    for (size_t i = 0; i < view->found.count; i++)
+        json_row(answer_row(&answer), view, &view->found.changes[i]);
     struct json *whole = answer_whole(&answer);
     json_clean(whole, "series", view->title);
     json_clean(whole, "column", view->column);
@@ -1070,8 +1050,6 @@ static int history_csv(const struct arguments *a, const struct format *format, s
                 "plumb: %s: line %zu is older than the one before; values count in the order of "
                 "the file\n",
                 name, series.unsorted);
-        view.alarmed = focus_newest(&view.alarm, series.values, series.count, &view.found, NULL) ==
-                       FOCUS_ALARM;
         format->column(&view);
         changepoints_free(&view.found);
     }
@@ -1176,8 +1154,7 @@ const struct command command_history = {
         "The store's series are of log(actual / predicted), at the observed clock, less what the "
         "device's controls did in the same run; log(time) when no model predicted. A change "
         "names the commits it may have begun with (95 %) and whose it was: the kernel's, the "
-        "environment's, the model's, or of a declared break such as a new driver. A change that is "
-        "so new that only the online detector reports it is an alarm, not confirmed yet. `now` is "
+        "environment's, the model's, or of a declared break such as a new driver. `now` is "
         "the newest level against the last accepted one (plumb accept), however it came "
         "about. `side by side` marks what `plumb run` found by comparing a new code with the one "
         "before it in one process ([history] link of the policy): its size is by all such links, "
@@ -1191,9 +1168,7 @@ const struct command command_history = {
         "ones too, and is the first value at the "
         "new level; `earliest` and `latest` bound where the change may have happened and "
         "`size_low` and `size_high` its size, each with 95 % confidence; `evidence` is the "
-        "log-likelihood ratio of a change against none (7 is the least for long series). Last "
-        "comes, as of the store's series, what only the online detector sees among the newest 50 "
-        "values: an alarm, not confirmed yet (csv: confirmed 0, json: false). A "
+        "log-likelihood ratio of a change against none (7 is the least for long series). A "
         "series whose level wanders is said to drift, and only jumps that stand out of the "
         "wandering are listed. `now` is the median since the last change; of the newest ten values "
         "where the level drifts or creeps. A steady creep, noise that gets louder or calmer, "

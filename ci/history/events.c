@@ -335,7 +335,7 @@ static void add_points(struct finding *f, size_t i)
                                             .device = device_of(f->set, s->series->device_uuid),
                                             .size = c->change.size,
                                             .log_evidence = c->change.evidence,
-                                            .confirmed = !c->newest,
+                                            .confirmed = true,
                                             .cause = c->attribution,
                                             .what = c->what};
         add_change(f, &change, &(struct timeline_stretch){"", c->earliest.id, c->latest.id},

@@ -10,7 +10,6 @@
 #include "model/history/changepoint.h"
 #include "model/history/control.h"
 #include "model/history/event.h"
-#include "model/history/focus.h"
 #include "model/history/shape.h"
 #include "model/robust.h"
 #include "reports/charts/series_chart.h"
@@ -279,20 +278,14 @@ static void tell_joined(struct series_history *s, struct pattern newest)
                                  .sigma = s->sigma,
                                  .drift = s->drift,
                                  .pattern = newest};
-    for (size_t i = 0; i < s->change_count; i++) {
-        if (!s->changes[i].newest)
-            found.changes[found.count++] = s->changes[i].change;
-    }
+    for (size_t i = 0; i < s->change_count; i++)
+        found.changes[found.count++] = s->changes[i].change;
     tell(s, &found);
     changepoints_free(&found);
 }
 
-// Takes the changes that the segmentation found and, last, an alarm of online detection about the
-// newest points.
-static void take_changes(struct series_history *s, struct changepoints *found, bool ends_now,
-                         struct arena *keep)
+static void take_changes(struct series_history *s, struct changepoints *found, struct arena *keep)
 {
-    struct change newest;
     s->sigma = found->sigma;
     s->correlation = found->correlation;
     s->drift = found->drift;
@@ -300,10 +293,6 @@ static void take_changes(struct series_history *s, struct changepoints *found, b
     s->changes = arena_alloc(keep, (found->count + 1) * sizeof(*s->changes));
     for (size_t i = 0; i < found->count; i++)
         add_change(s, &found->changes[i], keep);
-    if (ends_now && focus_newest(&newest, s->values, s->stored.count, found, NULL) == FOCUS_ALARM) {
-        add_change(s, &newest, keep);
-        s->changes[s->change_count - 1].newest = true;
-    }
     changepoints_free(found);
 }
 
@@ -316,14 +305,13 @@ static void history_values(struct series_history *out, const struct control_shif
     out->common_mode = !alone && take_off(out->values, &out->stored, common);
 }
 
-// Sets out->breaks and out->changes. `newest`: the stretch ends with the newest point, so the
-// online detector is asked too.
-static void history_find(struct series_history *out, bool newest, struct arena *keep)
+// Sets out->breaks and out->changes.
+static void history_find(struct series_history *out, struct arena *keep)
 {
     struct changepoints found;
     find_breaks(out, keep);
     changepoints_find(&found, out->values, out->stored.count, NULL);
-    take_changes(out, &found, newest, keep);
+    take_changes(out, &found, keep);
 }
 
 // The same of the newest stretch, in which these `count` changes were found before.
@@ -333,7 +321,7 @@ static void history_find_again(struct series_history *out, const struct change *
     struct changepoints found;
     find_breaks(out, keep);
     changepoints_again(&found, out->values, out->stored.count, earlier, count);
-    take_changes(out, &found, true, keep);
+    take_changes(out, &found, keep);
 }
 
 // ---- against the accepted state ----
@@ -824,7 +812,7 @@ static void join(struct series_history *out, const struct history_change *settle
         arena_alloc(keep, (settled_count + newer->change_count) * sizeof(*all));
     size_t count = 0, before;
     for (size_t i = 0; i < settled_count; i++) {
-        if (settled[i].change.index < seam && !settled[i].newest)
+        if (settled[i].change.index < seam)
             all[count++] = settled[i];
     }
     before = count;
@@ -879,7 +867,7 @@ static size_t found_before(struct change *out, const struct series_history *s,
     size_t count = 0;
     for (size_t i = 0; i < j->change_count; i++) {
         struct change c = j->changes[i].change;
-        const size_t at = j->changes[i].newest ? SIZE_MAX : place_now(s, &j->changes[i], base);
+        const size_t at = place_now(s, &j->changes[i], base);
         const size_t before = c.index - c.earliest, behind = c.latest - c.index;
         if (at == SIZE_MAX || at <= before || at + behind >= s->stored.count)
             continue;
@@ -902,13 +890,13 @@ static void judge_whole(struct series_history *s, const struct judgement *j, siz
         find_breaks(s, keep);
         changepoints_more(&found, s->values, s->stored.count, before,
                           found_before(before, s, j, 0));
-        take_changes(s, &found, true, keep);
+        take_changes(s, &found, keep);
         free(before);
     } else {
         struct series_history older = stretch(s, 0, settled);
         struct series_history newer = stretch(s, settled - HISTORY_CONTEXT, s->stored.count);
-        history_find(&older, false, keep);
-        history_find(&newer, true, keep);
+        history_find(&older, keep);
+        history_find(&newer, keep);
         s->sigma = older.sigma;
         s->correlation = older.correlation;
         s->drift = older.drift;

@@ -1156,7 +1156,7 @@ int history_marks(struct report_change **out, size_t *count, struct store *store
     for (size_t i = 0; history_kept_believed(&kept) && i < kept.change_count; i++) {
         const struct history_change *c = &kept.changes[i];
         const size_t at = place_of(shown, c->at.id);
-        if (!c->newest && at > 0 && at < shown->count)
+        if (at > 0 && at < shown->count)
             (*out)[(*count)++] =
                 (struct report_change){at, c->change.size.value, c->change.evidence};
     }

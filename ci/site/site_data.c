@@ -750,14 +750,12 @@ static const char *site_sentence(const struct history_change *c, struct arena *a
 {
     const char *direction = c->change.size.value > 0 ? "slower" : "faster";
     const char *why = c->what ? c->what : attribution_name(c->attribution);
-    const char *sure = c->newest ? ", not confirmed yet" : "";
     if (c->commits == 1)
-        return arena_printf(arena, "last step: %s by %.2f %% at %.10s (%s%s)", direction,
-                            fabs(100 * expm1(c->change.size.value)), c->at.id, why, sure);
-    return arena_printf(arena,
-                        "last step: %s by %.2f %% with one of %zu commits, %.10s to %.10s (%s%s)",
-                        direction, fabs(100 * expm1(c->change.size.value)), c->commits,
-                        c->earliest.id, c->latest.id, why, sure);
+        return arena_printf(arena, "last step: %s by %.2f %% at %.10s (%s)", direction,
+                            fabs(100 * expm1(c->change.size.value)), c->at.id, why);
+    return arena_printf(
+        arena, "last step: %s by %.2f %% with one of %zu commits, %.10s to %.10s (%s)", direction,
+        fabs(100 * expm1(c->change.size.value)), c->commits, c->earliest.id, c->latest.id, why);
 }
 
 // The linked change that moved the series in that direction last; NULL: none did.
@@ -808,13 +806,13 @@ static uint64_t revision_of(const struct series_history *s, const struct point_p
 // either way.
 static const double widest = 0.06;
 
-// The sum of the confirmed changes since the accepted state.
+// The sum of the changes since the accepted state.
 static double found_since(const struct series_history *s)
 {
     double sum = 0;
     for (size_t i = 0; i < s->change_count; i++) {
         const struct history_change *c = &s->changes[i];
-        if (c->change.index > s->since && !c->newest)
+        if (c->change.index > s->since)
             sum += c->change.size.value;
     }
     return sum;

@@ -328,8 +328,7 @@ static double sigma_of(const struct segmentation *s)
 static void report_clear(struct changepoints *out, const struct segmentation *s, double confidence)
 {
     struct change change;
-    if (out->count > 1 ||
-        !(out->count ? clear_step_separate : clear_step_find)(&change, s->y, s->n, confidence))
+    if (out->count > 1 || !clear_step_find(&change, s->y, s->n, confidence, out->count > 0))
         return;
     if (out->count && out->changes[0].evidence >= change.evidence)
         return;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Raised whenever the same values give other changes (or alarms: focus.h) than before, so that what
+// Raised whenever the same values give other changes than before, so that what
 // was kept of a series can be told to be out of date.
 #define CHANGEPOINT_VERSION 12
 

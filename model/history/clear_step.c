@@ -109,7 +109,7 @@ static bool wide_apart(const struct step_sums *s, size_t at, double low, double 
 
 // The split between sides that do not overlap; 0 if there is none so wide. `low` and `high` are of
 // what lies right of the split.
-static size_t separate(const struct step_sums *s)
+static size_t separated(const struct step_sums *s)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t at = s->n - 1; at >= 1; at--) {
@@ -317,30 +317,21 @@ static void describe(struct change *out, const struct step_sums *s, size_t at, d
     out->size = interval_about(gap, error * normal_quantile(0.5 + 0.5 * confidence));
 }
 
-bool clear_step_separate(struct change *out, const double *y, size_t n, double confidence)
+bool clear_step_find(struct change *out, const double *y, size_t n, double confidence,
+                     bool separate)
 {
     if (n < LEAST_SIDE + LEAST_OTHER)
         return false;
     struct step_sums s = sums_of(y, n);
-    const size_t at = separate(&s);
+    size_t at = separated(&s);
+    if (at == 0 && !separate)
+        at = of_few(&s);
+    if (at == 0 && !separate)
+        at = own_noise(&s);
     if (at > 0)
         describe(out, &s, at, confidence);
     free(s.sum);
-    return at > 0;
-}
-
-bool clear_step_find(struct change *out, const double *y, size_t n, double confidence)
-{
-    if (n < LEAST_SIDE + LEAST_OTHER)
-        return false;
-    if (clear_step_separate(out, y, n, confidence))
-        return true;
-    struct step_sums s = sums_of(y, n);
-    const size_t few = of_few(&s), at = few ? few : own_noise(&s);
-    if (at > 0)
-        describe(out, &s, at, confidence);
-    free(s.sum);
-    return at > 0 || ranked(out, y, n, confidence);
+    return at > 0 || (!separate && ranked(out, y, n, confidence));
 }
 
 size_t clear_step_runs(size_t *starts, const double *y, size_t n)

@@ -12,10 +12,9 @@
 // latest are of y. Either all values of one side lie beyond those of the other, by many times what
 // both scatter; or the means of both sides, each with its own noise and memory, differ by six
 // standard errors; or the ranks of both sides do not mix, and their medians lie far apart.
-bool clear_step_find(struct change *out, const double *y, size_t n, double confidence);
-
-// The first of these rules alone, which leaves no doubt where the step is.
-bool clear_step_separate(struct change *out, const double *y, size_t n, double confidence);
+// `separate`: by the first of these rules alone, which leaves no doubt where the step is.
+bool clear_step_find(struct change *out, const double *y, size_t n, double confidence,
+                     bool separate);
 
 // Where values repeat exactly: the starts of runs of equal values after the first, when every run
 // has at least five. Returns how many, 0 where the rule does not apply; `starts` has room for n

@@ -2,7 +2,6 @@
 //
 // Clear steps that detectors have missed, what is no step and is said as such, and how many changes
 // vanish as a series grows, with our rule and those of other tools. seed=N draws other series.
-#include "model/history/focus.h"
 #include "tests/helpers/helper_cp_cases.h"
 #include "tests/helpers/helper_cp_methods.h"
 #include "tests/helpers/helper_cp_series.h"
@@ -15,22 +14,9 @@
 enum { CASE_GAMES = 100, GROWING = 10, KEPT = 120, NOISES = 400, NEAR = 5 };
 static uint64_t other_histories; // added to each seed
 
-// With the online detector's alarm, as `plumb history` says it.
-static size_t with_alarm(size_t *out, const double *values, size_t n)
-{
-    struct changepoints found;
-    struct change newest;
-    changepoints_find(&found, values, n, NULL);
-    size_t count = cp_take_places(out, &found);
-    if (focus_newest(&newest, values, n, &found, NULL) == FOCUS_ALARM)
-        out[count++] = newest.index;
-    changepoints_free(&found);
-    return count;
-}
-
 static size_t ask(size_t *out, const struct cp_method *m, const double *values, size_t n)
 {
-    return m->find == cp_ours ? with_alarm(out, values, n) : m->find(out, values, n, m->usual);
+    return m->find(out, values, n, m->usual);
 }
 
 // Share of the steps that are found, and other reports per series.

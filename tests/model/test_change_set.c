@@ -3,7 +3,6 @@
 // The sets of commits and the sizes that are said with 95 % hold the truth as often, and more past
 // of the same kind hides no step. tests/measure/bench_sets.c has the whole table.
 #include "model/history/changepoint.h"
-#include "model/history/focus.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 
@@ -32,14 +31,12 @@ static bool found_at(const struct change *c, size_t at)
     return c->index <= at + 1 && at <= c->index + 1;
 }
 
-// Whether a step among the newest values is listed or alarmed.
+// Whether a step among the newest values is listed.
 static bool sees(const double *values, size_t n, size_t at)
 {
     struct changepoints found;
-    struct change alarm;
+    bool seen = false;
     changepoints_find(&found, values, n, NULL);
-    bool seen =
-        focus_newest(&alarm, values, n, &found, NULL) == FOCUS_ALARM && found_at(&alarm, at);
     for (size_t i = 0; i < found.count; i++)
         seen |= found_at(&found.changes[i], at);
     changepoints_free(&found);
