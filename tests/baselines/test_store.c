@@ -221,7 +221,7 @@ static void last_and_listed_runs_are_newest_first(void **state)
     assert_int_equal(entries[0].id, ids[2]);
 }
 
-static void file_is_in_wal_mode_so_that_readers_never_wait(void **state)
+static void file_is_in_wal_mode(void **state)
 {
     struct open_store *f = *state;
     FILE *file = fopen(store_path(f->store), "rb");
@@ -351,7 +351,7 @@ int main(void)
         TEST(interrupted_run_is_found_and_finished_one_is_not),
         TEST(run_that_another_is_at_is_not_gone_on_with),
         TEST(last_and_listed_runs_are_newest_first),
-        TEST(file_is_in_wal_mode_so_that_readers_never_wait),
+        TEST(file_is_in_wal_mode),
         TEST(profile_keeps_calibrated_figures_with_source),
         TEST(batch_is_all_or_nothing),
         TEST(senseless_samples_are_refused),
