@@ -637,7 +637,8 @@ static int capture(enum conclusion *out, const struct arguments *a, struct conte
         return error_set(
             err, "%s: there is no such library: this plumb was built without CUPTI's headers",
             library);
-    if (a->output && repository_refuse_brought(a->output, BROUGHT_LINKS, err))
+    if ((a->output && repository_refuse_brought(a->output, BROUGHT_LINKS, err)) ||
+        (a->write && repository_refuse_brought(POLICY_PATH, BROUGHT_LINKS, err)))
         return -1;
     if (a->output ? files_make_directory(a->output, err) || !realpath(a->output, folder)
                   : !mkdtemp(folder))
