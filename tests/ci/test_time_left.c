@@ -175,7 +175,7 @@ static void what_is_left_is_right_within_two_at_a_quarter_of_nearly_every_gate(v
         }
     }
     print_message("%zu of %zu within two\n", right, count);
-    assert_true(right >= 0.96 * (double)count);
+    assert_true((double)right >= 0.96 * (double)count);
 }
 
 int main(void)
