@@ -119,14 +119,20 @@ class Page {
         { name: "prefers-reduced-motion", value: "reduce" }] });
   }
 
-  // Another page in the same tab. What the page before it did wrong is forgotten.
-  async goto(url) {
+  async navigate(url) {
     const loaded = new Promise((resolve) => { this.loaded = resolve; });
+    await this.send("Page.navigate", { url });
+    await loaded;
+  }
+
+  // Another page in the same tab. What the page before it did wrong is forgotten; it is gone before
+  // this one begins, or what it asks for late would be taken for this one's.
+  async goto(url) {
+    if (this.url) await this.navigate("about:blank");
     this.url = url.replace(/#.*/, "");
     this.errors = [];
     this.requests = [];
-    await this.send("Page.navigate", { url });
-    await loaded;
+    await this.navigate(url);
   }
 
   // A phone widens its layout to what overflows, so innerWidth would hide it: `width` is what was asked.
