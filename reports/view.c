@@ -353,6 +353,26 @@ const char *view_since(const struct view *view, const struct run *run)
     return index < r->history.count ? r->history.points[index].commit : NULL;
 }
 
+void view_prediction(struct buffer *out, const struct prediction *p, double actual_predicted)
+{
+    char time[VIEW_TEXT], clock[VIEW_TEXT];
+    const char *version = p->version ? p->version : "";
+    if (!p->feasible) {
+        buffer_printf(out, "none by %.60s %.20s: %.200s", p->model, version,
+                      p->why ? p->why : "not feasible");
+        return;
+    }
+    view_time(time, p->time_ns);
+    view_clock(clock, p->clock_hz);
+    buffer_printf(out, "%s at %s by %.60s %.20s, bound by %s", time, clock, p->model, version,
+                  bound_name(p->bound));
+    if (isfinite(actual_predicted))
+        buffer_printf(out, "; actual / predicted %.3f", actual_predicted);
+    if (p->band_95 > 0)
+        buffer_printf(out, ", of which 95 of 100 lie within %.3g to %.3g", exp(-p->band_95),
+                      exp(p->band_95));
+}
+
 void view_time(char out[VIEW_TEXT], double time_ns)
 {
     static const struct {

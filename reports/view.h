@@ -83,6 +83,9 @@ void view_slow(char out[VIEW_TEXT], const struct view *view);
 void view_metric(char values[2][VIEW_TEXT], char margin[VIEW_TEXT],
                  const struct metric_result *metric);
 void view_clock(char out[VIEW_TEXT], double clock_hz); // "1.583 GHz"
+// A prediction's time, model and bound, and where 95 of 100 measured times over predicted ones lie;
+// or why there is none. `actual_predicted` NaN: it is not known.
+void view_prediction(struct buffer *out, const struct prediction *p, double actual_predicted);
 // "12440 B", "3.26 s"; "-" for what is not known.
 void view_metric_value(char out[VIEW_TEXT], double value, const char *unit);
 void view_date(char out[VIEW_TEXT], int64_t time_s);     // "2026-11-21 03:04 UTC"

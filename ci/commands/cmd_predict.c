@@ -261,7 +261,7 @@ static void rows_print_row(struct rows_printer *p, size_t row, const struct pred
         .time_us = prediction->feasible ? prediction->time_ns / 1e3 : NAN,
         .band = prediction->feasible && prediction->band > 0 ? prediction->band : NAN,
     };
-    told.band_95 = prediction->band_95 > 0 ? prediction->band_95 : 2 * told.band;
+    told.band_95 = isnan(told.band) ? NAN : prediction->band_95;
     bound_text(told.bound, prediction);
     parts_of(told.parts, in, prediction, measured_us);
     if (p->format == FORMAT_JSON)

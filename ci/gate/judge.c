@@ -306,7 +306,7 @@ static const char *against_model(struct run *run, const struct result *r)
     if (!r->prediction.feasible || !(r->prediction.time_ns > 0) || !(time_ns > 0))
         return "";
     const struct prediction *p = &r->prediction;
-    const double ratio = time_ns / p->time_ns, wide = p->band_95 > 0 ? p->band_95 : 2 * p->band;
+    const double ratio = time_ns / p->time_ns, wide = p->band_95;
     const char *said = arena_printf(&run->arena, "; %.2f x the time model %s predicts", ratio,
                                     r->prediction.model);
     if (!(wide > 0))

@@ -14,20 +14,31 @@ static const char *const placed[] = {"kind",  "cause",      "log_ratio",    "low
                                      "upper", "confidence", "log_evidence", "margin",
                                      "pairs", "sentence",   "explanation"};
 
-// Of a verdict, or their heads where it is NULL.
-static void put_further(struct csv_line *line, const struct verdict *v)
+// And of a prediction.
+static const char *const predicted[] = {"why", "time_ns", "clock_hz", "bound"};
+
+// Of a verdict or a prediction, or their heads where `thing` is NULL.
+static void put_further(struct csv_line *line, const struct stored_fields *fields,
+                        const char *const *names, size_t count, const void *thing)
 {
-    for (size_t i = 0; i < verdict_fields.count; i++) {
-        const struct stored_field *field = &verdict_fields.items[i];
-        if (field_named(field, placed, ARRAY_COUNT(placed)))
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct stored_field *field = &fields->items[i];
+        if (field_named(field, names, count))
             continue;
-        if (!v)
+        if (!thing)
             csv_text(line, field->name);
         else if (field->type == FIELD_LOG)
-            csv_real(line, expm1(field_number(field, v)));
+            csv_real(line, expm1(field_number(field, thing)));
         else
-            field_csv(line, field, v, csv_clean);
+            field_csv(line, field, thing, csv_clean);
     }
+}
+
+static void put_rest(struct csv_line *line, const struct result *r)
+{
+    put_further(line, &verdict_fields, placed, ARRAY_COUNT(placed), r ? &r->verdict : NULL);
+    put_further(line, &prediction_fields, predicted, ARRAY_COUNT(predicted),
+                r ? &r->prediction : NULL);
 }
 
 static void put_row(struct csv_line *line, const struct view *view, const struct run *run)
@@ -68,7 +79,7 @@ static void put_row(struct csv_line *line, const struct view *view, const struct
         csv_clean(line, reason);
     }
     csv_clean(line, sentence.bytes);
-    put_further(line, v);
+    put_rest(line, r);
     csv_real(line, view->mean);
     csv_real(line, view->p95);
     csv_end(line, "\r\n");
@@ -83,7 +94,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
                    "upper,confidence,log_evidence,margin,pairs,base_clock_hz,head_clock_hz,"
                    "throttled,model,predicted_ns,actual_predicted,bound,base_code,head_code,"
                    "timed,unconfined,unlimited,sentence");
-    put_further(&line, NULL);
+    put_rest(&line, NULL);
     csv_raw(&line, "mean_change,p95_change");
     csv_end(&line, "\r\n");
     for (size_t i = 0; i < run->count; i++)

@@ -938,20 +938,12 @@ static void time_fact(struct markup *m, const char *term, const struct measureme
 
 static void prediction_fact(struct markup *m, const struct view *view)
 {
-    const struct prediction *p = &view->result->prediction;
-    char time[VIEW_TEXT], clock[VIEW_TEXT], ratio[VIEW_TEXT] = "";
-    if (!p->model)
+    struct buffer text = {0};
+    if (!view->result->prediction.model)
         return;
-    if (!p->feasible) {
-        factf(m, "prediction", "none: %.200s", p->why ? p->why : "not feasible");
-        return;
-    }
-    view_time(time, p->time_ns);
-    view_clock(clock, p->clock_hz);
-    if (isfinite(view->actual_predicted))
-        snprintf(ratio, sizeof(ratio), "; actual / predicted %.3f", view->actual_predicted);
-    factf(m, "prediction", "%s at %s by %s %s, bound by %s%s", time, clock, p->model,
-          p->version ? p->version : "", bound_name(p->bound), ratio);
+    view_prediction(&text, &view->result->prediction, view->actual_predicted);
+    fact(m, "prediction", text.bytes);
+    buffer_free(&text);
 }
 
 static void power_fact(struct markup *m, const struct measurement *s)

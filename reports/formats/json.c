@@ -81,11 +81,7 @@ static void put_prediction(struct json *j, const struct prediction *p)
     json_clean(j, "model", p->model);
     json_clean(j, "version", p->version);
     json_bool(j, "feasible", p->feasible);
-    json_clean(j, "why", p->why);
-    json_number(j, "time_ns", p->feasible ? p->time_ns : NAN);
-    json_number(j, "clock_hz", p->clock_hz > 0 ? p->clock_hz : NAN);
-    json_number(j, "band", p->band > 0 ? p->band : NAN);
-    json_clean(j, "bound", bound_name(p->bound));
+    fields_json(j, &prediction_fields, p, json_clean);
     json_begin(j, "parts", '[');
     for (size_t i = 0; i < p->part_count; i++) {
         json_begin(j, NULL, '{');

@@ -60,26 +60,17 @@ static void explain_time(struct buffer *out, const char *name, const struct meas
 static void explain_prediction(struct buffer *out, const struct view *view)
 {
     const struct prediction *p = &view->result->prediction;
-    char time[VIEW_TEXT], clock[VIEW_TEXT];
+    char time[VIEW_TEXT];
     if (!p->model)
         return;
-    if (!p->feasible) {
-        buffer_printf(out, "prediction: none by %s %s: %s\n", p->model,
-                      p->version ? p->version : "", p->why ? p->why : "not feasible");
-        return;
-    }
-    view_time(time, p->time_ns);
-    view_clock(clock, p->clock_hz);
-    buffer_printf(out, "prediction: %s at %s by %s %s, bound by %s", time, clock, p->model,
-                  p->version ? p->version : "", bound_name(p->bound));
-    if (isfinite(view->actual_predicted))
-        buffer_printf(out, "; actual/predicted %.3f", view->actual_predicted);
+    buffer_puts(out, "prediction: ");
+    view_prediction(out, p, view->actual_predicted);
     buffer_puts(out, "\n");
-    for (size_t i = 0; i < p->part_count; i++) {
+    for (size_t i = 0; i < p->part_count && p->feasible; i++) {
         view_time(time, p->parts[i].time_ns);
         buffer_printf(out, "%s%s %s", i ? ", " : "parts: ", p->parts[i].name, time);
     }
-    buffer_puts(out, p->part_count ? "\n" : "");
+    buffer_puts(out, p->part_count && p->feasible ? "\n" : "");
 }
 
 static void explain_code(struct buffer *out, const struct view *view)

@@ -422,14 +422,11 @@ static void write_facts(struct site_page *p, const struct site_series *s,
     view_clock(predicted, s->clock_hz);
     snprintf(more, sizeof(more), "%.40s at %.40s", text, predicted);
     fact(p->m, "newest", s->clock_hz > 0 ? more : text);
-    if (isfinite(site_ratio(s))) {
-        view_time(predicted, s->predicted_ns);
-        snprintf(more, sizeof(more),
-                 "%.40s by %.60s %.20s, bound by %.20s; actual / predicted %.3f", predicted,
-                 d->prediction.model ? d->prediction.model : "",
-                 d->prediction.version ? d->prediction.version : "", bound_name(s->bound),
-                 site_ratio(s));
-        fact(p->m, "prediction", more);
+    if (isfinite(site_ratio(s)) && d->prediction.model) {
+        struct buffer prediction = {0};
+        view_prediction(&prediction, &d->prediction, site_ratio(s));
+        fact(p->m, "prediction", prediction.bytes);
+        buffer_free(&prediction);
     }
     snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
     fact(p->m, "history",

@@ -61,10 +61,10 @@ static void picking_a_slow_configuration_costs_its_share(void **state)
 
 static void bands_are_held_to_what_was_measured(void **state)
 {
-    const struct accuracy_row rows[] = {{"a", 100, 100 * exp(0.05), NULL, 0.1, 0},
-                                        {"b", 100, 100 * exp(-0.15), NULL, 0.1, 0},
-                                        {"c", 100, 100 * exp(0.3), NULL, 0.1, 0},
-                                        {"d", 100, 100 * exp(0.19), NULL, 0.2, 0},
+    const struct accuracy_row rows[] = {{"a", 100, 100 * exp(0.05), NULL, 0.1, 0.2},
+                                        {"b", 100, 100 * exp(-0.15), NULL, 0.1, 0.2},
+                                        {"c", 100, 100 * exp(0.3), NULL, 0.1, 0.2},
+                                        {"d", 100, 100 * exp(0.19), NULL, 0.2, 0.4},
                                         {"e", 100, 100, NULL, 0, 0}}; // none: not counted
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.within_sigma, 0.5) && near(a.within_2_sigma, 0.75));

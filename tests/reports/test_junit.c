@@ -143,6 +143,7 @@ static void body_tells_prediction_interval_clock_and_cause(void **state)
     xmlDocPtr doc = write_valid(&run);
 #define BODY "//testcase[@classname='plumb.tma_persistent'][1]/failure"
     assert_xpath(doc, "count(" BODY "[contains(., 'prediction: 177.1')])", 1);
+    assert_xpath(doc, "count(" BODY "[contains(., '95 of 100 lie within 0.835 to 1.2')])", 1);
     assert_xpath(doc, "count(" BODY "[contains(., 'interval [+4.01, +4.64]')])", 1);
     assert_xpath(doc, "count(" BODY "[contains(., '1.58')])", 1);
     assert_xpath(doc, "count(" BODY "[contains(., 'cause: kernel')])", 1);

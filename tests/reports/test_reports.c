@@ -93,6 +93,23 @@ static void markdown_tells_the_verdict_first(void **state)
     buffer_free(&out);
 }
 
+// What 95 of 100 lie within, wherever a prediction is: in words as a factor.
+static void reports_say_the_band_of_a_prediction(void **state)
+{
+    static const struct {
+        const char *report, *says;
+    } wanted[] = {{"csv", ",band,band_95,"},
+                  {"json", "\"band\":0.08,\"bound\":\"compute\",\"band_95\":0.18"},
+                  {"html", "of which 95 of 100 lie within 0.835 to 1.2"},
+                  {"junit", "of which 95 of 100 lie within 0.835 to 1.2"}};
+    for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
+        struct buffer out = helper_report(wanted[i].report, helper_run());
+        if (!strstr(out.bytes, wanted[i].says))
+            fail_msg("%s: no '%s'", wanted[i].report, wanted[i].says);
+        buffer_free(&out);
+    }
+}
+
 // Mean and 95th percentile stand beside the typical ratio wherever a series does.
 static void every_report_says_what_slow_launches_do(void **state)
 {
@@ -384,6 +401,7 @@ int main(void)
         cmocka_unit_test(markdown_tells_the_verdict_first),
         cmocka_unit_test(every_report_for_people_says_what_does_not_build),
         cmocka_unit_test(annotations_name_only_files_of_the_repository),
+        cmocka_unit_test(reports_say_the_band_of_a_prediction),
         cmocka_unit_test(every_report_says_what_slow_launches_do),
         cmocka_unit_test(summary_and_comment_have_a_line_a_kernel_and_what_to_type),
         cmocka_unit_test(markdown_fits_a_comment),

@@ -118,7 +118,7 @@ static void measure_errors(struct accuracy *out, const struct accuracy_row *rows
         banded += rows[i].band > 0;
         const double off = fabs(log(ratios[i])), one = rows[i].band;
         out->within_sigma += one > 0 && off <= one;
-        out->within_2_sigma += one > 0 && off <= (rows[i].band_95 > 0 ? rows[i].band_95 : 2 * one);
+        out->within_2_sigma += one > 0 && off <= rows[i].band_95;
     }
     out->within_sigma /= banded; // 0 / 0 is NaN
     out->within_2_sigma /= banded;

@@ -17,7 +17,7 @@ struct accuracy_row {
     double predicted_ns, measured_ns; // both positive
     const char *kernel;               // NULL: not told
     double band;                      // of the prediction, one sigma; 0: it has none
-    double band_95;                   // that 95 of 100 lie in; 0: twice that
+    double band_95;                   // that 95 of 100 lie in
 };
 
 struct accuracy {

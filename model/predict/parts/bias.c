@@ -300,7 +300,7 @@ void bias_apply(struct prediction *p, const struct bias_table *table, const char
     p->time_ns = biased;
     if (fabs(offset) > 1e-9 * biased && p->part_count < PREDICTION_PARTS)
         p->parts[p->part_count++] = (struct prediction_part){"offset", offset};
-    const double tail = own > 0 ? p->band_95 / own : 0;
+    const double tail = own > 0 ? p->band_95 / own : 2;
     p->band = bias->band;
     if (own > 0 && bias->spread > 0)
         p->band = sqrt(own * own * bias->spread * bias->spread + bias->factor_sd * bias->factor_sd +

@@ -65,7 +65,7 @@ static void explain_parts(struct buffer *out, const struct prediction *p)
                   p->clock_hz / 1e6, p->clock_exponent);
     if (p->band > 0)
         buffer_printf(out, "BAND +-%.1f %% (one sigma), +-%.1f %% (95 of 100)\n", 100 * p->band,
-                      100 * (p->band_95 > 0 ? p->band_95 : 2 * p->band));
+                      100 * p->band_95);
     buffer_puts(out, "PARTS\n");
     for (size_t i = 0; i < p->part_count; i++)
         buffer_printf(out, "    %-16s %12.4f us %6.1f %%\n", p->parts[i].name,
