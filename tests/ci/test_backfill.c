@@ -136,7 +136,7 @@ static void a_commits_bench_ends_while_the_next_one_starts(void **state)
     snprintf(range, sizeof(range), "%s..%s", ids[0], ids[CODES - 1]);
     backfill("c.db", ids[0]);
     char *ends = xprintf("%s.ends", bench);
-    helper_write_text(ends, "200");
+    helper_write_text(ends, "1500");
     backfill("c.db", range);
     assert_int_equal(remove(ends), 0);
     free(ends);

@@ -78,8 +78,10 @@ static void alarms_take_turns_in_further_processes_too(void **state)
     played_all(p, (const char *const[]){"slower-1", "slower-2", NULL});
     const char *second = strstr(p->journal + 1, "start;");
     assert_non_null(second);
-    const char *expected = "start;open slower-1;open slower-2;pairs slower-1;pairs slower-2;"
+    second = strstr(second, "open "); // the first may end before or behind the second's start
+    const char *expected = "open slower-1;open slower-2;pairs slower-1;pairs slower-2;"
                            "pairs slower-1;close slower-1;pairs slower-2;close slower-2;";
+    assert_non_null(second);
     assert_memory_equal(second, expected, strlen(expected));
 }
 
@@ -88,7 +90,7 @@ static void a_process_ends_while_the_next_one_starts(void **state)
 {
     struct played *p = *state;
     int living = 0, together = 0;
-    fake_bench_write(&p->fake, "ends", "300");
+    fake_bench_write(&p->fake, "ends", "1500");
     played_all(p, (const char *const[]){"slower-1", "slower-2", NULL});
     for (const char *at = p->journal; *at; at = strchr(at, ';') + 1) {
         together += living == 1 && strncmp(at, "start;", 6) == 0;

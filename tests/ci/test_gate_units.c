@@ -75,7 +75,7 @@ static void one_gate_on_two_units_has_the_verdict_of_one(void **state)
 static void nobody_waits_for_the_end_of_who_was_asked(void **state)
 {
     int living = 0, most = 0;
-    beside("ends", "400");
+    beside("ends", "1500");
     beside("journal", "");
     fake_gate_run(&fake, base, base, 0); // all is built, and nothing is measured
     beside("ends", NULL);
