@@ -190,7 +190,7 @@ static void take(void *arguments, const struct command_option *o, const char *te
             refuse(state, "--%s=%s: is table or json", o->name, text);
         break;
     case OPTION_IS_OWN:
-        if (o->take(arguments, text))
+        if (o->take(member, text))
             refuse(state, "--%s=%s: %s", o->name, text, o->must);
         break;
     }

@@ -28,9 +28,9 @@ struct command_option {
         OPTION_IS_OWN
     } kind;
     size_t member;
-    int64_t least, most;                            // of a count
-    int (*take)(void *arguments, const char *text); // of its own kind; -1: refused
-    const char *must;                               // then said: "--NAME=TEXT: MUST"
+    int64_t least, most;                         // of a count
+    int (*take)(void *member, const char *text); // of its own kind; -1: refused
+    const char *must;                            // then said: "--NAME=TEXT: MUST"
 };
 
 #define OPTION_MEMBER(of) offsetof(struct arguments, of)
@@ -71,11 +71,17 @@ struct command_option {
         .kind = OPTION_IS_FORMAT, .member = OPTION_MEMBER(of)                                      \
     }
 
-// An option of any other kind: `taker` reads the text, and `needs` says what it must be.
+// An option of any other kind: `taker` reads the text, and `needs` says what it must be. It is
+// given the arguments, or of OPTION_PART their member `of`.
 #define OPTION_OWN(long_name, short_name, shown, text, taker, needs)                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
         .kind = OPTION_IS_OWN, .take = (taker), .must = (needs)                                    \
+    }
+#define OPTION_PART(long_name, shown, text, of, taker, needs)                                      \
+    {                                                                                              \
+        .name = (long_name), .value = (shown), .help = (text), .kind = OPTION_IS_OWN,              \
+        .member = OPTION_MEMBER(of), .take = (taker), .must = (needs)                              \
     }
 
 enum { WORDS_ANY = 1 << 20 };

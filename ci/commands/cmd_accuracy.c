@@ -383,43 +383,6 @@ static int take_model(void *arguments, const char *text)
     return model ? 0 : -1;
 }
 
-static int take_regime(void *arguments, const char *text)
-{
-    struct arguments *a = arguments;
-    a->defaults.regime_stated = true;
-    return regime_parse(&a->defaults.problem.regime, text);
-}
-
-static int take_launch(void *arguments, const char *text)
-{
-    struct arguments *a = arguments;
-    a->defaults.regime_stated = true;
-    a->defaults.without_launch = strcmp(text, "no") == 0;
-    return strcmp(text, "yes") && strcmp(text, "no") ? -1 : 0;
-}
-
-static int take_warm(void *arguments, const char *text)
-{
-    struct arguments *a = arguments;
-    a->defaults.regime_stated = true;
-    a->defaults.input.warm = strcmp(text, "yes") == 0;
-    return strcmp(text, "yes") && strcmp(text, "no") ? -1 : 0;
-}
-
-static int take_clock(void *arguments, const char *text)
-{
-    double mhz;
-    if (parse_double(&mhz, text) || mhz < 0 || mhz > 1e5)
-        return -1;
-    ((struct arguments *)arguments)->defaults.input.clock_hz = mhz * 1e6;
-    return 0;
-}
-
-static int take_set(void *arguments, const char *text)
-{
-    return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
-}
-
 static const struct command_option own_options[] = {
     OPTION_OWN("csv", 0, "FILE", "Measured rows, also as bin/sweep prints them; may be given again",
                take_csv, "too many files"),
@@ -427,15 +390,8 @@ static const struct command_option own_options[] = {
     OPTION_RUN("run", "Of this run of the store", run_id),
     OPTION_OWN("model", 0, "NAME", "Only this model; may be given again [all]", take_model,
                "no such model; `plumb list models` names those there are"),
-    GPU_OPTIONS(gpu, take_set),
-    OPTION_OWN("regime", 0, "REGIME", "How the rows were timed that do not say it [what fits best]",
-               take_regime, REGIME_WORDS),
-    OPTION_OWN("warm", 0, "yes|no", "Whether their operands were in L2", take_warm,
-               "must be yes or no"),
-    OPTION_OWN("launch", 0, "yes|no", "Whether a launch is in their times", take_launch,
-               "must be yes or no"),
-    OPTION_OWN("clock", 0, "MHZ", "Their SM clock [the profile's]", take_clock,
-               "must be a number from 0 to 100000"),
+    GPU_OPTIONS(gpu),
+    ROWS_OPTIONS(defaults, "what fits best"),
     OPTION_TEXT("fit", 0, "FILE", "Write a bias per kernel and regime of the leading model", fit),
     OPTION_TEXT("svg", 0, "FILE", "S-curve of the leading model, as a figure", svg),
     OPTION_TEXT("bars", 0, "FILE", "The same as bars from 0, as seed 0 draws it", bars),
@@ -452,7 +408,10 @@ static const struct arguments usual = {.gpu.name = "h200-sxm"};
 
 static int check(void *arguments, struct error *err)
 {
-    const struct arguments *a = arguments;
+    struct arguments *a = arguments;
+    if (rows_check_options(&a->defaults, err))
+        return -1;
+    a->defaults.regime_stated |= a->defaults.warm_stated;
     return !a->csv_count == !a->options.store
                ? error_set(err, "give measured rows: either --csv FILE or --store FILE")
                : 0;
@@ -506,16 +465,27 @@ static void calibrate_across_halves(const struct measured_rows *data, struct jud
     bias_table_free(&halves[1]);
 }
 
-// Rows of kernels that state a tile, or of those that do not; of one regime, or REGIMES: of all.
+// Whether somebody held the model hopper to times of the row's GPU.
+enum gpu_judged { GPU_NEVER_JUDGED, GPU_JUDGED, GPU_ANY };
+
+static enum gpu_judged judged_of(const struct measured_row *m)
+{
+    return m->row.input.gpu->judged ? GPU_JUDGED : GPU_NEVER_JUDGED;
+}
+
+// Rows of kernels that state a tile, or of those that do not; of one regime, or REGIMES: of all; of
+// GPUs that were judged, or not.
 struct row_class {
     bool library;
     enum regime regime;
+    enum gpu_judged judged;
 };
 
 static bool is_of(const struct measured_row *m, struct row_class class)
 {
     return m->library == class.library &&
-           (class.regime == REGIMES || m->row.problem.regime == class.regime);
+           (class.regime == REGIMES || m->row.problem.regime == class.regime) &&
+           (class.judged == GPU_ANY || judged_of(m) == class.judged);
 }
 
 static size_t comparable(struct accuracy_row *out, const struct measured_rows *data,
@@ -594,25 +564,36 @@ static void judge_line(struct answer *answer, const char *what, const struct mea
     free(name);
 }
 
-// Lines of each regime, where rows are of several: a band, too, may hold in one and not in another.
-static void judge_regimes(struct answer *answer, const struct measured_rows *data,
+// Lines of each regime, and of GPUs that were judged and that were not, where rows are of several:
+// a band, too, may hold in one and not in another.
+static void judge_classes(struct answer *answer, const struct measured_rows *data,
                           const struct model *model, const struct judged_model *j,
                           struct accuracy_row *rows)
 {
-    unsigned seen = 0;
-    for (size_t i = 0; i < data->count; i++)
-        seen |= 1u << data->rows[i].row.problem.regime;
-    for (int r = 0; r < REGIMES && (seen & (seen - 1)); r++) {
-        for (int library = 0; library < 2; library++) {
-            char *what = xprintf(", %s%s", regime_name((enum regime)r), library ? ", no tile" : "");
+    unsigned regimes = 0, judged = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        regimes |= 1u << data->rows[i].row.problem.regime;
+        judged |= 1u << judged_of(&data->rows[i]);
+    }
+    for (int class = 0; class < REGIMES + GPU_ANY; class ++) {
+        const bool of_regime = class < REGIMES;
+        const unsigned seen = of_regime ? regimes : judged;
+        const struct row_class c = {.regime = of_regime ? (enum regime) class : REGIMES,
+                                    .judged =
+                                        of_regime ? GPU_ANY : (enum gpu_judged)(class - REGIMES)};
+        const char *name = of_regime                ? regime_name(c.regime)
+                           : c.judged == GPU_JUDGED ? "GPU judged"
+                                                    : "GPU never judged";
+        for (int library = 0; library < 2 && (seen & (seen - 1)); library++) {
+            char *what = xprintf(", %s%s", name, library ? ", no tile" : "");
             judge_line(answer, what, data, model, j, rows,
-                       (struct row_class){library, (enum regime)r});
+                       (struct row_class){library, c.regime, c.judged});
             free(what);
         }
     }
 }
 
-static const struct row_class own = {false, REGIMES}, libraries = {true, REGIMES};
+static const struct row_class own = {false, REGIMES, GPU_ANY}, libraries = {true, REGIMES, GPU_ANY};
 
 static int judge_model(const struct arguments *a, const struct measured_rows *data,
                        const struct model *model, bool first, struct error *err)
@@ -623,7 +604,7 @@ static int judge_model(const struct arguments *a, const struct measured_rows *da
     judge_line(a->answer, ", no tile", data, model, &j, rows, libraries);
     int result = 0;
     if (first) {
-        judge_regimes(a->answer, data, model, &j, rows);
+        judge_classes(a->answer, data, model, &j, rows);
         size_t count = comparable(rows, data, &j, own);
         count += comparable(rows + count, data, &j, libraries);
         result = write_files(a, data, model, &j, rows, count, err);
@@ -684,6 +665,42 @@ static const struct model *leading(const struct arguments *a)
     return a->model_count ? a->models[0] : model_find("hopper");
 }
 
+// ---- whose times they are ----
+
+static void say_gpu(struct json *json, const struct gpu *gpu, size_t rows)
+{
+    if (!json) {
+        printf("%s, %zu %s, judged: %s\n", gpu->name, rows, plural(rows, "row", "rows"),
+               gpu->judged ? gpu->judged : "never, on any time");
+        return;
+    }
+    json_begin(json, NULL, '{');
+    json_clean(json, "gpu", gpu->name);
+    json_int(json, "rows", (int64_t)rows);
+    json_clean(json, "judged", gpu->judged);
+    json_end(json, '}');
+}
+
+// Each profile once, in the order of the rows.
+static void say_gpus(struct answer *answer, const struct measured_rows *data)
+{
+    struct json *json = answer ? answer_whole(answer) : NULL;
+    if (json)
+        json_begin(json, "gpus", '[');
+    for (size_t i = 0; i < data->count; i++) {
+        const struct gpu *gpu = data->rows[i].row.input.gpu;
+        size_t first = 0, rows = 0;
+        while (data->rows[first].row.input.gpu != gpu)
+            first++;
+        for (size_t k = i; k < data->count && first == i; k++)
+            rows += data->rows[k].row.input.gpu == gpu;
+        if (rows)
+            say_gpu(json, gpu, rows);
+    }
+    if (json)
+        json_end(json, ']');
+}
+
 // ---- how rows were timed that do not say it ----
 
 enum { TRIED_ROWS = 2000, WAYS = 2 * REGIMES + 1 };
@@ -692,6 +709,13 @@ struct timing {
     enum regime regime;
     bool without_launch;
     bool together; // cold launches of the host, back to back
+};
+
+// The way that fits best, of those tried, and the first, which is cold; with their mean errors.
+struct timing_choice {
+    struct timing timing, first;
+    int tried;
+    double error, first_error;
 };
 
 static struct timing way(int i)
@@ -708,7 +732,8 @@ static void time_as(const struct measured_rows *data, const struct timing *timin
         if (row->regime_stated)
             continue;
         row->problem.regime = timing->regime;
-        row->without_launch = timing->without_launch;
+        if (!row->launch_stated)
+            row->without_launch = timing->without_launch;
         row->input.launches_together = timing->together ? 2 : 0;
     }
 }
@@ -731,9 +756,17 @@ static double error_as(const struct measured_rows *data, const struct model *mod
     return used ? sum / (double)used : INFINITY;
 }
 
-static void say_chosen(struct answer *answer, const struct timing *t, const struct model *model,
-                       size_t untold, double error, double cold)
+static const char *launch_words(const struct timing *t)
 {
+    return t->together         ? "launches back to back"
+           : t->without_launch ? "without a launch"
+                               : "with a launch";
+}
+
+static void say_chosen(struct answer *answer, const struct timing_choice *c,
+                       const struct model *model, size_t untold)
+{
+    const struct timing *t = &c->timing;
     if (answer) {
         struct json *json = answer_whole(answer);
         json_begin(json, "chosen", '{');
@@ -744,34 +777,36 @@ static void say_chosen(struct answer *answer, const struct timing *t, const stru
         return;
     }
     printf("%zu %s not say how %s timed. Of %d ways `%s, %s` fits %s best (MAPE %.1f %%; "
-           "cold with a launch %.1f %%), and is taken here. That is a choice made on these very "
+           "%s %s %.1f %%), and is taken here. That is a choice made on these very "
            "times; --regime, --launch or the columns regime, launch and timed_together say it.\n",
-           untold, untold == 1 ? "row does" : "rows do", untold == 1 ? "it was" : "they were", WAYS,
-           regime_name(t->regime),
-           t->together         ? "launches back to back"
-           : t->without_launch ? "without a launch"
-                               : "with a launch",
-           model->name, 100 * error, 100 * cold);
+           untold, untold == 1 ? "row does" : "rows do", untold == 1 ? "it was" : "they were",
+           c->tried, regime_name(t->regime), launch_words(t), model->name, 100 * c->error,
+           regime_name(c->first.regime), launch_words(&c->first), 100 * c->first_error);
 }
 
-// Tries every regime, with and without a launch, and leaves the rows as the best has them.
-static struct timing choose_timing(double *least, double *cold, const struct measured_rows *data,
-                                   const struct model *model, size_t untold)
+// Tries every regime, with and without a launch where --launch says nothing, and leaves the rows as
+// the best has them.
+static struct timing_choice choose_timing(const struct measured_rows *data,
+                                          const struct model *model, size_t untold,
+                                          const struct row *told)
 {
-    struct timing best = way(0);
-    *least = INFINITY;
+    struct timing_choice best = {.error = INFINITY};
     for (int i = 0; i < WAYS; i++) {
         const struct timing timing = way(i);
+        if (told->launch_stated && timing.without_launch != told->without_launch)
+            continue;
         time_as(data, &timing);
-        double error = error_as(data, model, untold);
-        if (i == 0)
-            *cold = error;
-        if (error < *least) {
-            *least = error;
-            best = timing;
+        const double error = error_as(data, model, untold);
+        if (best.tried++ == 0) {
+            best.first = best.timing = timing;
+            best.first_error = error;
+        }
+        if (error < best.error) {
+            best.error = error;
+            best.timing = timing;
         }
     }
-    time_as(data, &best);
+    time_as(data, &best.timing);
     for (size_t i = 0; i < data->count; i++)
         name_problem(&data->rows[i]);
     return best;
@@ -781,15 +816,16 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
 {
     size_t count = a->model_count ? a->model_count : model_count, untold = 0;
     const struct model *const *chosen = a->model_count ? a->models : models;
-    struct timing timing = way(0);
-    double error = 0, cold = 0;
+    struct timing_choice choice = {0};
     for (size_t i = 0; i < data->count; i++)
         untold += !data->rows[i].row.regime_stated;
     if (untold) {
-        timing = choose_timing(&error, &cold, data, leading(a), untold);
+        choice = choose_timing(data, leading(a), untold, &a->defaults);
         if (!a->answer)
-            say_chosen(NULL, &timing, leading(a), untold, error, cold);
+            say_chosen(NULL, &choice, leading(a), untold);
     }
+    if (!a->answer)
+        say_gpus(NULL, data);
     accuracy_print_header(a->answer);
     judge_constant(a->answer, data);
     const struct model *sol = model_find("sol"); // the roofline stands beside every model
@@ -802,7 +838,9 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
     if (beside && judge_model(a, data, sol, false, err))
         return -1;
     if (untold && a->answer)
-        say_chosen(a->answer, &timing, leading(a), untold, error, cold);
+        say_chosen(a->answer, &choice, leading(a), untold);
+    if (a->answer)
+        say_gpus(a->answer, data);
     if (a->worst || a->problems)
         list_rows(a, data, leading(a));
     return 0;
@@ -858,12 +896,13 @@ static const struct option_use uses[] = {{"run", reads_store, "--store FILE"}, {
 const struct command command_accuracy = {
     .name = "accuracy",
     .summary = "How far models are from measured times; fits one bias per kernel",
-    .json = "models (model, rows, refused, mape, median, p90, p99, bias, mean_ratio, within_10, "
-            "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
-            "(regime, launch, together) where no row says how it was timed, then with --problems "
-            "problems "
-            "(problem, configurations, tau, picked, picked_rank, configuration) and with --worst "
-            "worst (ratio, predicted_us, measured_us, kernel, problem).",
+    .json =
+        "models (model, rows, refused, mape, median, p90, p99, bias, mean_ratio, within_10, "
+        "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
+        "(regime, launch, together) where no row says how it was timed, gpus (gpu, rows, judged: "
+        "NULL if on no time), then with --problems problems "
+        "(problem, configurations, tau, picked, picked_rank, configuration) and with --worst "
+        "worst (ratio, predicted_us, measured_us, kernel, problem).",
     .options = own_options,
     .defaults = &usual,
     .check = check,
@@ -875,7 +914,9 @@ const struct command command_accuracy = {
         "and regime: a factor, a slope with the size and an offset in time, fitted on half of the "
         "shapes and judged on the other half, both ways round; 'NAME, no tile' are the kernels "
         "that say nothing of their tile, a library's; 'NAME, REGIME' are the leading model's rows "
-        "of one regime, where they are of several. Rows that do not say how they were timed are "
+        "of one regime, where they are of several, and 'NAME, GPU judged' those of GPUs that "
+        "hopper was held to times of, where not all are, as the lines above the table say. Rows "
+        "that do not say how they were timed are "
         "taken for what fits the leading model best, which is the first that is given, or hopper; "
         "the first line says so.\v"
         "The columns: rows predicted, rows refused; MAPE, median, p90 and p99 of |predicted / "

@@ -346,48 +346,24 @@ static int take_split(void *arguments, const char *text)
     return strcmp(text, "-1") ? parse_up_to_64(split_k, text) : 0;
 }
 
-static int take_clock(void *arguments, const char *text)
-{
-    double mhz;
-    if (parse_double(&mhz, text) || mhz < 0 || mhz > 1e5)
-        return -1;
-    ((struct arguments *)arguments)->defaults.input.clock_hz = mhz * 1e6;
-    return 0;
-}
-
 static int take_l2(void *arguments, const char *text)
 {
     double *rate = &((struct arguments *)arguments)->defaults.input.l2_hit_rate;
     return parse_double(rate, text) || *rate < 0 || *rate > 1 ? -1 : 0;
 }
 
-static int take_regime(void *arguments, const char *text)
-{
-    struct row *row = &((struct arguments *)arguments)->defaults;
-    row->regime_stated = true;
-    return regime_parse(&row->problem.regime, text);
-}
-
-static int take_set(void *arguments, const char *text)
-{
-    return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
-}
-
 #define SIDES "sizes are whole numbers joined by x, e.g. 128x256x64; several by commas"
 
 static const struct command_option own_options[] = {
     OPTION_TEXT("model", 0, "NAME", "Model [hopper]; `plumb list models`", model),
-    GPU_OPTIONS(gpu, take_set),
+    GPU_OPTIONS(gpu),
     OPTION_TEXT("csv", 0, "FILE", "Problems and kernels as CSV, - for standard input", csv),
     OPTION_TEXT("dtype", 0, "TYPE", "Type of a CSV's problems, e.g. nvfp4, e2m1-fp32:e8m0/16",
                 type),
     OPTION_OWN("format", 0, "csv|json|table", "Output [csv for --csv, else table]", take_format,
                "is no format: csv, json or table"),
     OPTION_FLAG("explain", 0, "Print each prediction's parts instead", explain),
-    OPTION_FLAG("warm", 0, "The same launch came just before [cold: operands in DRAM]",
-                defaults.input.warm),
-    OPTION_OWN("regime", 0, "REGIME", REGIME_HELP, take_regime, REGIME_WORDS),
-    OPTION_FLAG("no-launch", 0, "Leave the launch out of the time", defaults.without_launch),
+    ROWS_OPTIONS(defaults, "stream"),
     OPTION_FLAG("parts", 0,
                 "Columns of each prediction's parts, waves, and the ratio to measured_us", parts),
     OPTION_FLAG("sweep", 0, "Each problem with the usual tiles and clusters, or those given",
@@ -398,8 +374,6 @@ static const struct command_option own_options[] = {
                "needs a whole number from 1 to 64"),
     OPTION_OWN("split-k", 0, "N", "Pieces of K, -1 for stream-K", take_split,
                "needs a whole number from 1 to 64, or -1"),
-    OPTION_OWN("clock", 0, "MHZ", "SM clock [the profile's]", take_clock,
-               "must be a number from 0 to 100000"),
     OPTION_OWN("l2-hit", 0, "RATE", "L2 hit rate, 0 to 1 (ws-persistent)", take_l2,
                "must be a number from 0 to 1"),
     OPTION_TEXT("bias", 0, "FILE", "Biases that `plumb accuracy --fit` wrote, by column kernel",
@@ -419,7 +393,9 @@ static int check(void *arguments, struct error *err)
     if (a->sweep && !a->clusters.count)
         a->clusters = sides_usual_clusters;
     const struct model *model = model_find(a->model);
-    if (model && model->knows_regimes && !a->defaults.regime_stated && !a->defaults.input.warm)
+    if (rows_check_options(&a->defaults, err))
+        return -1;
+    if (model && model->knows_regimes && !a->defaults.regime_stated && !a->defaults.warm_stated)
         a->defaults.problem.regime = regime_usual("cuda"); // a gate's, where none is named
     if (a->type && !a->csv)
         return error_set(err, "--dtype is for the problems of --csv; others name their own");
@@ -667,8 +643,9 @@ const struct command command_predict = {
         "other "
         "columns are passed through. Adds the columns regime (that of a gate, stream, where "
         "neither "
-        "a row nor --regime nor --warm says how launches meet the device; cold of models that know "
-        "no other), predicted_us, band and "
+        "a row nor --regime nor --warm says how launches meet the device; models that know no "
+        "other "
+        "give their times of cold ones in each), predicted_us, band and "
         "band_95 (what 68 and 95 of 100 of log(measured / predicted) lie within, where the model "
         "knows it) and bound, and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "

@@ -25,46 +25,20 @@ struct arguments {
     struct gpu_option gpu;
     struct origami_search search;
     uint32_t top;
-    double clock_hz;
-    enum regime regime;
-    bool regime_stated, warm, without_launch, all, json;
+    struct row timed; // how launches meet the device, where a problem does not say it
+    bool all, json;
 };
-
-static int take_regime(void *arguments, const char *text)
-{
-    struct arguments *a = arguments;
-    a->regime_stated = true;
-    return regime_parse(&a->regime, text);
-}
-
-static int take_clock(void *arguments, const char *text)
-{
-    double mhz;
-    if (parse_double(&mhz, text) || mhz < 0 || mhz > 1e5)
-        return -1;
-    ((struct arguments *)arguments)->clock_hz = mhz * 1e6;
-    return 0;
-}
-
-static int take_set(void *arguments, const char *text)
-{
-    return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
-}
 
 static const struct command_option own_options[] = {
     OPTION_TEXT("model", 0, "NAME", "Model [origami]; `plumb list models`", model),
-    GPU_OPTIONS(gpu, take_set),
+    GPU_OPTIONS(gpu),
     OPTION_FLAG("registers", 0, "Leave out tiles that registers do not suffice for (origami)",
                 search.registers),
     OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
     OPTION_FLAG("split-k", 0, "Search splits of K too (origami)", search.split_k),
     OPTION_COUNT("top", "N", "The N best, best first [1]", top, 1, TOP_MOST),
     OPTION_FLAG("all", 0, "All configurations, best first", all),
-    OPTION_OWN("regime", 0, "REGIME", REGIME_HELP, take_regime, REGIME_WORDS),
-    OPTION_FLAG("warm", 0, "The same launch came just before [cold: operands in DRAM]", warm),
-    OPTION_FLAG("no-launch", 0, "Leave the launch out of the time", without_launch),
-    OPTION_OWN("clock", 0, "MHZ", "SM clock [the profile's]", take_clock,
-               "must be a number from 0 to 100000"),
+    ROWS_OPTIONS(timed, "stream"),
     OPTION_TEXT("trial", 0, "LIBRARY",
                 "What its kernels choose, which prepare() tries on the device", trial),
     OPTION_TEXT("kernel", 'k', "NAME", "trial: one of them [all]", kernel),
@@ -81,6 +55,8 @@ static const struct arguments usual = {.model = "origami", .top = 1, .kind = "cu
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    if (rows_check_options(&a->timed, err))
+        return -1;
     return a->options.words.count
                ? 0
                : error_set(err, "which problem? e.g. 4096x4096x4096 or 4096x4096x4096:bf16");
@@ -92,11 +68,14 @@ static int check(void *arguments, struct error *err)
 static int read_problem(struct problem *out, const struct arguments *a, const struct model *model,
                         const char *text, struct error *err)
 {
-    const bool is_told = a->regime_stated, is_cold = a->warm || (model && !model->knows_regimes);
+    const struct row *timed = &a->timed;
+    const bool is_cold = timed->warm_stated || (model && !model->knows_regimes);
     if (problem_parse(out, text, err))
         return -1;
     if (!out->regime_named)
-        out->regime = is_told ? a->regime : is_cold ? REGIME_COLD : regime_usual(a->kind);
+        out->regime = timed->regime_stated ? timed->problem.regime
+                      : is_cold            ? REGIME_COLD
+                                           : regime_usual(a->kind);
     return 0;
 }
 
@@ -169,8 +148,10 @@ static int choose(struct answer *answer, const struct arguments *a, const struct
     size_t count;
     if (read_problem(&p, a, model, text, err))
         return -1;
-    const struct predict_input in = {
-        .gpu = gpu, .problem = &p, .clock_hz = a->clock_hz, .warm = a->warm};
+    const struct predict_input in = {.gpu = gpu,
+                                     .problem = &p,
+                                     .clock_hz = a->timed.input.clock_hz,
+                                     .warm = a->timed.input.warm && !p.regime_named};
     const size_t most = a->all ? TOP_MOST : a->top;
     struct selection *best = xcalloc(most, sizeof(*best));
     const char *why = select_best(best, &count, most, model, &in, &a->search);
@@ -178,7 +159,7 @@ static int choose(struct answer *answer, const struct arguments *a, const struct
         print_infeasible(answer, &p, why);
     for (size_t i = 0; i < count; i++) {
         const size_t rank = most > 1 ? i + 1 : 0;
-        best[i].time_ns -= a->without_launch ? best[i].launch_ns : 0;
+        best[i].time_ns -= a->timed.without_launch ? best[i].launch_ns : 0;
         if (answer)
             choice_json(answer_row(answer), &p, &best[i], rank);
         else
@@ -316,7 +297,16 @@ static bool tries(const void *arguments)
     return a->trial != NULL;
 }
 
-static const struct option_use uses[] = {{"kernel bench sandbox", tries, "--trial LIBRARY"}, {0}};
+static bool predicts(const void *arguments)
+{
+    return !tries(arguments);
+}
+
+static const struct option_use uses[] = {
+    {"kernel bench sandbox device", tries, "--trial LIBRARY"},
+    {"model gpu set registers pipeline split-k top all warm launch clock store", predicts,
+     "a model's choice; --trial asks the device"},
+    {0}};
 
 const struct command command_select = {
     .name = "select",

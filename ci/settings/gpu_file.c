@@ -275,8 +275,9 @@ void gpu_profile_free(struct gpu_profile *profile)
 
 // ---- options ----
 
-int gpu_option_set(struct gpu_option *option, const char *text)
+int gpu_option_set(void *out, const char *text)
 {
+    struct gpu_option *option = out;
     if (option->set_count == GPU_SETS_MOST)
         return -1;
     option->sets[option->set_count++] = text;

@@ -47,17 +47,16 @@ struct gpu_option {
     size_t set_count;
 };
 
-// One --set more. -1: there are GPU_SETS_MOST.
-int gpu_option_set(struct gpu_option *option, const char *text);
+// One --set more of a struct gpu_option. -1: there are GPU_SETS_MOST.
+int gpu_option_set(void *out, const char *text);
 
-// Both for a command's table (ci/command.h): `of` is a struct gpu_option of its arguments, `taker`
-// passes it to gpu_option_set().
-#define GPU_OPTIONS(of, taker)                                                                     \
+// Both for a command's table (ci/command.h): `of` is a struct gpu_option of its arguments.
+#define GPU_OPTIONS(of)                                                                            \
     OPTION_TEXT("gpu", 'g', "NAME|FILE", "Profile, shipped or from a file; `plumb list gpus`",     \
                 of.name),                                                                          \
-        OPTION_OWN("set", 0, "KEY=VALUE",                                                          \
-                   "A figure of it, e.g. dram_bytes_s='3.2 TB/s'; may be given again", taker,      \
-                   "too many of them")
+        OPTION_PART("set", "KEY=VALUE",                                                            \
+                    "A figure of it, e.g. dram_bytes_s='3.2 TB/s'; may be given again", of,        \
+                    gpu_option_set, "too many of them")
 
 // The profile that the options ask for. Free with gpu_profile_free().
 int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option, struct error *err);

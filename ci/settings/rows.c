@@ -23,6 +23,16 @@ int rows_open(struct csv *out, const char *path, struct error *err)
     return result;
 }
 
+// No clock and no time comes near these: 1 MHz to 100 GHz, a picosecond to 30 years.
+static const double clock_least_hz = 1e6, clock_most_hz = 1e11;
+static const double time_least_us = 1e-6, time_most_us = 1e15;
+
+// 0: it is not said.
+static bool is_clock(double hz)
+{
+    return hz == 0 || (hz >= clock_least_hz && hz <= clock_most_hz);
+}
+
 // ---- columns that are nearly one of those that are read ----
 
 static const char *const read_columns[] = {
@@ -153,8 +163,13 @@ const char *rows_time_column(const struct csv *csv)
 int row_measured(double *out, const struct csv *csv, size_t index, const char *path,
                  struct error *err)
 {
-    const char *column = rows_time_column(csv);
-    return row_number(out, csv, index, column ? column : "measured_us", path, err);
+    const char *named = rows_time_column(csv), *column = named ? named : "measured_us";
+    const struct row_field f = {csv, index, path, err};
+    if (row_number(out, csv, index, column, path, err))
+        return -1;
+    return *out != 0 && (*out < time_least_us || *out > time_most_us)
+               ? refuse(&f, column, "0 (not measured) or a time from a picosecond to 30 years")
+               : 0;
 }
 
 // A sweep gives the type's number.
@@ -314,40 +329,79 @@ static int read_traits(struct traits *t, const struct row_field *f)
     return t->raster > RASTER_HILBERT ? refuse(f, "raster", "0 (m), 1 (n) or 2 (Hilbert)") : 0;
 }
 
-// A yes or no of an optional column; *out stays as it is where it says nothing.
+// A yes or no; *out stays as it is where it is neither.
+static int take_answer(bool *out, const char *text)
+{
+    const bool yes = strcasecmp(text, "yes") == 0 || strcmp(text, "1") == 0;
+    const bool no = strcasecmp(text, "no") == 0 || strcmp(text, "0") == 0;
+    if (yes || no)
+        *out = yes;
+    return yes || no ? 0 : -1;
+}
+
+// Of an optional column; *out stays as it is where it says nothing.
 static int read_answer(bool *out, const struct row_field *f, const char *column)
 {
     const char *text = field_text(f, column);
-    bool yes = strcasecmp(text, "yes") == 0 || strcmp(text, "1") == 0;
-    bool no = strcasecmp(text, "no") == 0 || strcmp(text, "0") == 0;
-    if (yes || no)
-        *out = yes;
-    return text[0] && !yes && !no ? refuse(f, column, "yes or no") : 0;
+    return text[0] && take_answer(out, text) ? refuse(f, column, "yes or no") : 0;
 }
 
-// How the row was timed: a regime of its own, or of the problem's text, comes before that of
-// `defaults`, which is not asked of rows that say without a regime how they were timed: a sweep
-// times cold, between two events, bench says how many cold launches it timed together, and what is
-// warm lies between two events.
+// A regime has its own operands: only cold launches are asked whether theirs are warm.
+static bool contradicts(enum regime regime, bool warm)
+{
+    return warm ? regime != REGIME_COLD && regime != REGIME_WARM
+                : regime == REGIME_WARM || regime == REGIME_ACTIVATIONS;
+}
+
+// How the row was timed. Its own regime, or that of its problem's text, comes before that of
+// `defaults`. Rows that say without a regime how they were timed are cold, and --regime is asked of
+// a sweep's alone: a sweep times cold, between two events, bench says how many cold launches it
+// timed together, and what is said to be warm or not is cold else.
 static int read_regime(struct row *row, const struct row_field *f, const struct row *defaults)
 {
     const char *text = field_text(f, "regime");
-    const bool named = row->problem.regime_named;
-    const bool told = csv_column(f->csv, "in_type") >= 0 || field_text(f, "timed_together")[0] ||
-                      field_text(f, "warm")[0];
+    const bool named = row->problem.regime_named || text[0], warm = field_text(f, "warm")[0];
+    const bool swept = csv_column(f->csv, "in_type") >= 0 || field_text(f, "timed_together")[0];
     enum regime regime = row->problem.regime;
     bool launched = !row->without_launch;
     if (!named)
-        regime = told && !defaults->regime_stated ? REGIME_COLD : defaults->problem.regime;
+        regime =
+            warm || (swept && !defaults->regime_stated) ? REGIME_COLD : defaults->problem.regime;
     if (text[0] && regime_parse(&regime, text))
         return refuse(f, "regime", "cold, stream, isolated, dirty, warm or activations");
-    if (text[0] && named && row->problem.regime != regime)
+    if (text[0] && row->problem.regime_named && row->problem.regime != regime)
         return refuse(f, "regime", "what the problem's text says");
+    if (named)
+        row->input.warm = false;
     if (read_answer(&row->input.warm, f, "warm") || read_answer(&launched, f, "launch"))
         return -1;
+    if (warm && contradicts(regime, row->input.warm))
+        return refuse(f, "warm", "empty where the regime says which operands are warm");
     row->without_launch = !launched;
-    row->regime_stated |= told || named || text[0] || field_text(f, "launch")[0];
+    row->regime_stated |= swept || named || warm;
+    row->launch_stated |= field_text(f, "launch")[0] != '\0';
     row->problem.regime = regime;
+    return 0;
+}
+
+// In MHz, or as a sweep has it; *out stays as it is where neither is said.
+static int read_clock(struct predict_input *out, const struct row_field *f)
+{
+    static const struct {
+        const char *column;
+        double hz;
+        const char *must;
+    } columns[] = {{"ghz", 1e9, "0 (not known) or a number from 0.001 to 100"},
+                   {"clock_mhz", 1e6, "0 (not known) or a number from 1 to 100000"}};
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
+        double value = 0;
+        if (row_number(&value, f->csv, f->index, columns[i].column, f->path, f->err))
+            return -1;
+        if (!is_clock(value * columns[i].hz))
+            return refuse(f, columns[i].column, columns[i].must);
+        if (value > 0)
+            out->clock_hz = value * columns[i].hz;
+    }
     return 0;
 }
 
@@ -358,26 +412,23 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
     struct row row = *defaults;
     row.problem.regime = REGIME_COLD;
     row.problem.regime_named = false;
-    double rate = 0, clock_mhz = 0, clock_ghz = 0, together = 0;
+    double rate = 0;
+    int32_t together = 0;
     row.kernel = field_text(&f, "kernel");
     if (csv_column(csv, "cta_m") < 0)
         read_name(&row.traits, row.kernel);
     if (read_problem(&row.problem, &f) || read_traits(&row.traits, &f) ||
         read_regime(&row, &f, defaults) ||
-        row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
-        row_number(&clock_mhz, csv, index, "clock_mhz", path, err) ||
-        row_number(&clock_ghz, csv, index, "ghz", path, err) ||
-        row_number(&together, csv, index, "timed_together", path, err))
+        row_number(&rate, csv, index, "l2_hit_rate", path, err) || read_clock(&row.input, &f) ||
+        read_trait(&together, &f, "timed_together", 0))
         return -1;
-    if (together > 1e6)
+    if (together > 1000000)
         return refuse(&f, "timed_together", "at most a million launches");
     row.input.launches_together = (uint32_t)together;
     if (rate > 1)
         return refuse(&f, "l2_hit_rate", "a number from 0 to 1");
     if (field_text(&f, "l2_hit_rate")[0])
         row.input.l2_hit_rate = rate;
-    if (clock_mhz > 0 || clock_ghz > 0)
-        row.input.clock_hz = clock_mhz > 0 ? clock_mhz * 1e6 : clock_ghz * 1e9;
     row.traits.in = row.problem.in;
     row.traits.out = row.problem.out;
     *out = row;
@@ -408,4 +459,53 @@ struct prediction row_predict(struct row *row, const struct model *model)
     if (row->without_launch && out.feasible)
         leave_launch_out(&out);
     return out;
+}
+
+// ---- options ----
+
+int row_take_regime(void *row, const char *text)
+{
+    struct row *out = row;
+    out->regime_stated = true;
+    return regime_parse(&out->problem.regime, text);
+}
+
+int row_take_warm(void *row, const char *text)
+{
+    struct row *out = row;
+    out->warm_stated = true;
+    return take_answer(&out->input.warm, text);
+}
+
+int row_take_launch(void *row, const char *text)
+{
+    struct row *out = row;
+    bool launched = true;
+    out->launch_stated = true;
+    if (take_answer(&launched, text))
+        return -1;
+    out->without_launch = !launched;
+    return 0;
+}
+
+int row_take_clock(void *row, const char *text)
+{
+    struct row *out = row;
+    double mhz;
+    if (parse_double(&mhz, text) || !is_clock(mhz * 1e6))
+        return -1;
+    out->input.clock_hz = mhz * 1e6;
+    return 0;
+}
+
+int rows_check_options(const struct row *options, struct error *err)
+{
+    const enum regime regime = options->problem.regime;
+    return options->regime_stated && options->warm_stated &&
+                   contradicts(regime, options->input.warm)
+               ? error_set(err,
+                           "--warm is for the regime cold: the regime %s says itself which "
+                           "operands are warm",
+                           regime_name(regime))
+               : 0;
 }

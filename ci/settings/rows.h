@@ -19,18 +19,37 @@
     "kernel, "                                                                                     \
     "measured_us"
 
-// Of the option --regime.
-#define REGIME_HELP  "How launches meet the device, where a row does not say [stream]"
-#define REGIME_WORDS "is no regime: cold, stream, isolated, dirty, warm or activations"
-
 struct row {
     struct problem problem;
     struct traits traits;
     struct predict_input input; // points into this struct: set by row_input()
     bool without_launch;        // the time is of the kernel alone, as a profiler has it
-    bool regime_stated;         // by the row or by what stands for it
-    const char *kernel;         // "" when there is no such column; borrowed from the CSV
+    // By the row or by what stands for it. What says of its operands alone whether they are warm is
+    // cold, and that is stated, too.
+    bool regime_stated, warm_stated, launch_stated;
+    const char *kernel; // "" when there is no such column; borrowed from the CSV
 };
+
+// For a command's table (ci/command.h): how launches meet the device and what is in their time,
+// where a problem or a row does not say it. `of` is a struct row of the command's arguments, which
+// its check passes to rows_check_options(); `usual` is what holds where no option says it either.
+#define ROWS_OPTIONS(of, usual)                                                                    \
+    OPTION_PART("regime", "REGIME",                                                                \
+                "How launches meet the device, where a row does not say it [" usual "]", of,       \
+                row_take_regime,                                                                   \
+                "is no regime: cold, stream, isolated, dirty, warm or "                            \
+                "activations"),                                                                    \
+        OPTION_PART("warm", "yes|no", "cold: whether the same launch came just before [no]", of,   \
+                    row_take_warm, "must be yes or no"),                                           \
+        OPTION_PART("launch", "yes|no", "Whether a launch is in the time [yes]", of,               \
+                    row_take_launch, "must be yes or no"),                                         \
+        OPTION_PART("clock", "MHZ", "SM clock [the profile's]", of, row_take_clock,                \
+                    "must be 0 or a number from 1 to 100000")
+int row_take_regime(void *row, const char *text);
+int row_take_warm(void *row, const char *text);
+int row_take_launch(void *row, const char *text);
+int row_take_clock(void *row, const char *text);
+int rows_check_options(const struct row *options, struct error *err);
 
 // Reads a whole file ("-": standard input) as CSV. An error names file and line.
 int rows_open(struct csv *out, const char *path, struct error *err);

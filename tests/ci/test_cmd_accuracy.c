@@ -5,6 +5,7 @@
 #include "ci/settings/bias_file.h"
 #include "ci/settings/rows.h"
 #include "tests/helpers/helper_command.h"
+#include "tests/helpers/helper_store.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 
@@ -148,7 +149,7 @@ static void a_regime_that_is_not_told_is_chosen_aloud(void **state)
     free(text);
     assert_int_equal(
         RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--regime", "stream", "--launch", "no"), 0);
-    assert_null(strstr(text, "fits"));
+    assert_null(strstr(text, "fits hopper best"));
     free(text);
     assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--format", "json"), 0);
     assert_non_null(strstr(text, "\"regime\":\"dirty\""));
@@ -175,6 +176,58 @@ static void each_regime_has_a_line_where_there_are_several(void **state)
     close(again);
     assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm"), 0);
     assert_null(strstr(text, "hopper, warm"));
+    free(text);
+    unlink(path);
+}
+
+// A run of two devices: hopper was held to times of the one, and never to one of the other.
+static void gpus_that_nobody_judged_have_lines_of_their_own(void **state)
+{
+    char folder[] = "/tmp/plumb-test-XXXXXX", *text;
+    assert_non_null(mkdtemp(folder));
+    struct arena arena = {0};
+    const char *path = scratch_path(&arena, folder, "store.db");
+    struct store *store = scratch_store(path, STORE_WRITE);
+    struct run run;
+    make_run(&run, RUN_MEASURE, 1, 3, 7);
+    struct device devices[2] = {run.devices[0], run.devices[0]};
+    devices[1].uuid = "GPU-00000000-0002";
+    devices[1].name = "NVIDIA L40S";
+    devices[1].profile = "l40s";
+    run.devices = devices;
+    run.device_count = 2;
+    run.results[1].device = run.results[2].device = 1;
+    save_whole_run(store, &run);
+    store_close(store);
+    assert_int_equal(RUN(&text, "--store", path, "--model", "hopper"), 0);
+    assert_non_null(strstr(text, "h200-sxm, 1 row, judged: hopper on "));
+    assert_non_null(strstr(text, "l40s, 2 rows, judged: never, on any time\n"));
+    assert_non_null(strstr(text, "\nhopper, GPU judged               1 "));
+    assert_non_null(strstr(text, "\nhopper, GPU never judged         2 "));
+    assert_null(strstr(text, "judged, no tile"));
+    assert_null(strstr(text, "sol, GPU"));
+    free(text);
+    assert_int_equal(RUN(&text, "--store", path, "--model", "hopper", "--format", "json"), 0);
+    assert_non_null(strstr(text, "{\"gpu\":\"l40s\",\"rows\":2,\"judged\":null}]"));
+    free(text);
+    unlink(path);
+    rmdir(folder);
+    run_free(&run);
+    arena_free(&arena);
+}
+
+// Said of the launch alone, the regime is tried still, and the launch is not.
+static void a_launch_that_is_told_is_not_chosen(void **state)
+{
+    char path[] = "/tmp/plumb-test-XXXXXX", *text;
+    const int file = mkstemp(path);
+    dprintf(file, "m,n,k,in_dtype,measured_us\n256,4096,1024,bf16,9\n512,4096,1024,bf16,11\n");
+    close(file);
+    assert_int_equal(
+        RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--model", "hopper", "--launch", "no"), 0);
+    assert_non_null(strstr(text, "Of 6 ways `"));
+    assert_non_null(strstr(text, "cold without a launch "));
+    assert_null(strstr(text, "with a launch"));
     free(text);
     unlink(path);
 }
@@ -271,6 +324,8 @@ int main(void)
         cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
         cmocka_unit_test(a_regime_that_is_not_told_is_chosen_aloud),
         cmocka_unit_test(each_regime_has_a_line_where_there_are_several),
+        cmocka_unit_test(gpus_that_nobody_judged_have_lines_of_their_own),
+        cmocka_unit_test(a_launch_that_is_told_is_not_chosen),
         cmocka_unit_test(what_is_drawn_is_of_a_model_that_gives_times),
         cmocka_unit_test(rows_without_measurements_are_an_error),
         cmocka_unit_test(block_scales_are_one_product_for_all_kernels),

@@ -107,12 +107,15 @@ static void a_regime_is_of_the_text_an_option_or_a_column(void **state)
     double usual = predicted_us(shape), dirty = predicted_us(text);
     assert_true(usual == predicted_us("256x7168x2048:bf16:stream")); // as a gate measures
     assert_true(usual < predicted_us("256x7168x2048:bf16:cold"));
-    assert_true(predicted_us("--warm 256x7168x2048:bf16") ==
-                predicted_us("--warm --regime cold 256x7168x2048:bf16"));
+    assert_true(predicted_us("--warm yes 256x7168x2048:bf16") ==
+                predicted_us("--warm yes --regime cold 256x7168x2048:bf16"));
     assert_true(dirty > usual);
     assert_true(predicted_us(option) == dirty);
     char *file = temporary("m,n,k,in_dtype,regime\n256,7168,2048,bf16,dirty\n");
     char *csv = xprintf("--regime warm --csv %s", file); // a row that says its own keeps it
+    assert_true(predicted_us(csv) == dirty);
+    free(csv);
+    csv = xprintf("--warm yes --csv %s", file); // and what that says of its operands
     assert_true(predicted_us(csv) == dirty);
     free(option);
     free(text);
@@ -125,7 +128,7 @@ static void a_launch_is_left_out_by_an_option_or_a_column(void **state)
 {
     char *file = temporary("m,n,k,in_dtype,launch\n256,7168,2048,bf16,no\n");
     char *csv = xprintf("--csv %s", file);
-    double without = predicted_us("--no-launch 256x7168x2048:bf16");
+    double without = predicted_us("--launch no 256x7168x2048:bf16");
     assert_true(predicted_us(csv) == without);
     double launch_us = predicted_us("256x7168x2048:bf16:cold") - without;
     assert_true(launch_us > 2.7 && launch_us < 2.8);
@@ -334,6 +337,15 @@ static void bad_input_ends_with_4_and_prints_no_rows(void **state)
         "m,n,k,in_dtype,Threads\n1,2,3,fp16,256\n",
         "m,n,k,in_dtype,regime\n1,2,3,fp16,hot\n",
         "m,n,k,in_dtype,launch\n1,2,3,fp16,maybe\n",
+        "m,n,k,in_dtype,warm\n1,2,3,fp16,hot\n",
+        "m,n,k,in_dtype,regime,warm\n1,2,3,fp16,dirty,yes\n",
+        "m,n,k,in_dtype,regime,warm\n1,2,3,fp16,activations,no\n",
+        "m,n,k,in_dtype,clock_mhz\n1,2,3,fp16,100001\n",
+        "m,n,k,in_dtype,clock_mhz\n1,2,3,fp16,-1\n",
+        "m,n,k,in_dtype,clock_mhz\n1,2,3,fp16,1e-300\n", // its time would be infinite
+        "m,n,k,in_dtype,clock_mhz\n1,2,3,fp16,inf\n",
+        "m,n,k,in_dtype,measured_us\n1,2,3,fp16,1e16\n",
+        "m,n,k,in_dtype,measured_us\n1,2,3,fp16,1e-320\n",
         "problem,regime\n1x2x3:fp16:stream,warm\n",
     };
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
