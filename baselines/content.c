@@ -4,17 +4,12 @@
 // read back is checked as if a stranger had written it.
 #include "baselines/content.h"
 
-#include "baselines/json_read.h"
+#include "baselines/fields.h"
 #include "model/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-int content_text(int64_t *key, struct store *store, const char *text, struct error *err)
-{
-    return statement_key_of(key, store, err, SQL_FIND_TEXT, 1, SQL_ADD_TEXT, CELLS(TEXT(text)));
-}
 
 int content_commit(int64_t *key, struct store *store, const struct commit *commit,
                    struct error *err)
@@ -27,21 +22,26 @@ int content_commit(int64_t *key, struct store *store, const struct commit *commi
         return -1;
     if (*key)
         return 0;
+    if (fields_run(store, SQL_ADD_COMMIT,
+                   CELLS(TEXT(commit->parent), INT(commit->time_s), INT(commit->after_s)),
+                   &commit_fields, commit, err))
+        return -1;
+    *key = sqlite3_last_insert_rowid(store->db);
     // Its children may be there already, with no other place than their second's.
-    return statement_key_of(key, store, err, SQL_FIND_COMMIT, 1, SQL_ADD_COMMIT,
-                            CELLS(TEXT(commit->id), TEXT(commit->tree), TEXT(commit->parent),
-                                  TEXT(commit->summary), TEXT(commit->author), INT(commit->time_s),
-                                  INT(commit->after_s))) ||
-                   statement_run(store, err, SQL_ORDER_CHILDREN, CELLS(TEXT(commit->id)))
-               ? -1
-               : 0;
+    return statement_run(store, err, SQL_ORDER_CHILDREN, CELLS(TEXT(commit->id)));
 }
 
 int content_device(int64_t *key, struct store *store, const struct device *device,
                    struct error *err)
 {
-    return statement_key_of(key, store, err, SQL_FIND_DEVICE, 1, SQL_ADD_DEVICE,
-                            CELLS(TEXT(device->uuid), TEXT(device->kind), TEXT(device->name)));
+    if (statement_get(key, store, err, SQL_FIND_DEVICE, CELLS(TEXT(device->uuid))))
+        return -1;
+    if (*key)
+        return 0;
+    if (fields_run(store, SQL_ADD_DEVICE, NULL, 0, &device_fields, device, err))
+        return -1;
+    *key = sqlite3_last_insert_rowid(store->db);
+    return 0;
 }
 
 int content_kernel(int64_t *key, struct store *store, const char *name, struct error *err)
@@ -136,15 +136,10 @@ int content_load_commit(struct commit *out, struct store *store, int64_t key, st
         int status = statement_step(store, row, err);
         if (status <= 0)
             return status < 0 ? -1 : store_damaged(store, "a commit is missing", err);
-        bool fits = row_copy(commit.id, sizeof(commit.id), row, 0) &&
-                    row_copy(commit.tree, sizeof(commit.tree), row, 1) &&
-                    row_copy(commit.parent, sizeof(commit.parent), row, 2);
-        commit.summary = row_text(row, 3, arena);
-        commit.author = row_text(row, 4, arena);
-        commit.time_s = row_int(row, 5);
+        status = fields_load(&commit, &commit_fields, store, row, 1, arena, err);
         sqlite3_reset(row);
-        if (!fits)
-            return store_damaged(store, "a commit id is too long", err);
+        if (status)
+            return -1;
     }
     *out = commit;
     return 0;

@@ -8,7 +8,6 @@
 #include "baselines/statement.h"
 #include "model/json.h"
 
-int content_text(int64_t *key, struct store *store, const char *text, struct error *err);
 int content_commit(int64_t *key, struct store *store, const struct commit *commit,
                    struct error *err); // key 0 when commit->id is ""
 int content_device(int64_t *key, struct store *store, const struct device *device,

@@ -47,6 +47,15 @@ struct epoch {
 #define EPOCH_DAY_S 86400
 };
 
+#define EPOCH_FIELDS(F)                                                                            \
+    F(series, "series", TEXT, series, "", FIELD_ANY, 1)                                            \
+    F(commit_id, "commit", ID, commit, "", FIELD_ANY, 1)                                           \
+    F(level, "level", REAL, level, "", FIELD_ANY, 1)                                               \
+    F(removed, "removed", SET, removed, "", FIELD_ANY, 11)                                         \
+    F(reason, "reason", TEXT, reason, "", FIELD_ANY, 1)                                            \
+    F(who, "who", TEXT, who, "", FIELD_ANY, 1)                                                     \
+    F(when_s, "when_s", TIME, when_s, "s", FIELD_TIMES, 1)
+
 struct epoch_decision {
     const char *event; // its name
     enum event_state state;

@@ -4,16 +4,20 @@
 // and a file are checked as if a stranger had written them.
 #include "baselines/fields.h"
 
-#include "baselines/content.h"
+#include "baselines/event.h"
 #include "baselines/link.h"
+#include "baselines/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct stored_fields *const all_fields[] = {
-    &measurement_fields, &prediction_fields, &verdict_fields, &study_fields,
-    &self_test_fields,   &link_fields,       &metric_fields};
+    &commit_fields,        &device_fields,     &run_device_fields,  &run_fields,
+    &run_toolchain_fields, &run_end_fields,    &measurement_fields, &prediction_fields,
+    &verdict_fields,       &study_fields,      &self_test_fields,   &link_fields,
+    &metric_fields,        &build_fields,      &epoch_fields,       &event_fields,
+    &event_change_fields,  &event_entry_fields};
 
 static struct cell real_cell(double value)
 {
@@ -24,7 +28,7 @@ static int field_cell(struct cell *out, struct store *store, const struct stored
                       const void *thing, struct error *err)
 {
     const void *at = (const char *)thing + field->offset;
-    int64_t key;
+    int64_t key = 0;
     switch (field->type) {
     case FIELD_COUNT:
         *out = INT(*(const uint32_t *)at);
@@ -36,12 +40,16 @@ static int field_cell(struct cell *out, struct store *store, const struct stored
         *out = INT(*(const int64_t *)at);
         return 0;
     case FIELD_FLAG:
+    case FIELD_SET:
         *out = INT(*(const bool *)at);
         return 0;
     case FIELD_SHARED:
-        if (content_text(&key, store, field_text(field, thing), err))
+    case FIELD_RARE:
+        if ((field->type == FIELD_SHARED || field_text(field, thing)) &&
+            statement_key_of(&key, store, err, SQL_FIND_TEXT, 1, SQL_ADD_TEXT,
+                             CELLS(TEXT(field_text(field, thing)))))
             return -1;
-        *out = INT(key);
+        *out = KEY(key);
         return 0;
     case FIELD_NOTE:
         *out = field_text(field, thing) ? TEXT(field_text(field, thing)) : NOTHING;
@@ -62,6 +70,18 @@ int fields_cells(struct cell *cells, size_t *count, struct store *store,
     }
     *count += fields->count;
     return 0;
+}
+
+int fields_run(struct store *store, enum statement which, const struct cell *keys, size_t key_count,
+               const struct stored_fields *fields, const void *thing, struct error *err)
+{
+    struct cell cells[FIELD_CELLS];
+    size_t count = key_count;
+    for (size_t i = 0; i < key_count; i++)
+        cells[i] = keys[i];
+    return fields_cells(cells, &count, store, fields, thing, err)
+               ? -1
+               : statement_run(store, err, which, cells, count);
 }
 
 // ---- rows and JSON into the struct ----
@@ -86,6 +106,7 @@ static bool set_number(void *thing, const struct stored_field *field, double val
         *(int64_t *)at = (int64_t)known;
         return true;
     case FIELD_FLAG:
+    case FIELD_SET:
         *(bool *)at = known != 0;
         return true;
     case FIELD_ZERO:
@@ -97,20 +118,27 @@ static bool set_number(void *thing, const struct stored_field *field, double val
     }
 }
 
-// `text` NULL: it is missing.
-static bool set_text(void *thing, const struct stored_field *field, const char *text)
+// `text` NULL: it is missing. `later`: the field is newer than the thing, so that what is older
+// lacks it, and a word is then the first one.
+static bool set_text(void *thing, const struct stored_field *field, const char *text, bool later)
 {
     void *at = (char *)thing + field->offset;
+    if (field->type == FIELD_ID)
+        return text_copy(at, field->size, text ? text : "");
     if (!field_is_word(field->type)) {
-        *(const char **)at = text || field->type == FIELD_NOTE ? text : "";
+        const bool none = field->type == FIELD_NOTE || field->type == FIELD_RARE;
+        *(const char **)at = text || none ? text : "";
         return true;
     }
-    // A field that came later is missing in what is older, and then it is the first word.
-    const bool later = field->since > 1 || field->type == FIELD_BOUND;
-    const int value = !text && later ? 0 : field_word_parse(field->type, text ? text : "");
+    const int value = !text && later ? 0 : field_word_parse(field, text ? text : "");
     if (value >= 0)
         *(int *)at = value;
     return value >= 0;
+}
+
+static bool is_later(const struct stored_fields *fields, const struct stored_field *field)
+{
+    return field->since > fields->items[0].since || field->type == FIELD_BOUND;
 }
 
 int fields_load(void *thing, const struct stored_fields *fields, struct store *store,
@@ -126,7 +154,8 @@ int fields_load(void *thing, const struct stored_fields *fields, struct store *s
             sound = set_number(thing, field, row_real(row, column));
         else
             sound =
-                set_text(thing, field, row_null(row, column) ? NULL : row_text(row, column, arena));
+                set_text(thing, field, row_null(row, column) ? NULL : row_text(row, column, arena),
+                         is_later(fields, field));
         if (!sound) {
             char what[96];
             snprintf(what, sizeof(what), "%s.%s", fields->table, field->column);
@@ -145,7 +174,8 @@ static bool read_seed(uint64_t *out, const char *text)
 }
 
 // Whether a member that is there has the type that the field wants. What is null counts as missing.
-static bool read_field(void *thing, const struct stored_field *field, const struct node *node)
+static bool read_field(void *thing, const struct stored_field *field, const struct node *node,
+                       bool later, struct arena *arena)
 {
     const bool there = node && node->type != NODE_NULL;
     if (field->type == FIELD_SEED) {
@@ -153,10 +183,16 @@ static bool read_field(void *thing, const struct stored_field *field, const stru
         *seed = 0;
         return !there || (node->type == NODE_TEXT && read_seed(seed, node->text));
     }
-    if (!field_is_number(field->type))
+    if (!field_is_number(field->type)) {
+        const bool keeps = there && arena && field->type != FIELD_ID && !field_is_word(field->type);
         return (!there || node->type == NODE_TEXT) &&
-               set_text(thing, field, there ? node->text : NULL);
-    if (field->type == FIELD_FLAG)
+               set_text(thing, field,
+                        keeps   ? arena_strdup(arena, node->text)
+                        : there ? node->text
+                                : NULL,
+                        later);
+    }
+    if (field->type == FIELD_FLAG || field->type == FIELD_SET)
         return (!there || node->type == NODE_TRUE || node->type == NODE_FALSE) &&
                set_number(thing, field, there && node->type == NODE_TRUE);
     return (!there || node->type == NODE_NUMBER) &&
@@ -164,11 +200,13 @@ static bool read_field(void *thing, const struct stored_field *field, const stru
 }
 
 const struct stored_field *fields_read(void *thing, const struct stored_fields *fields,
-                                       const struct node *node)
+                                       const struct node *node, struct arena *arena)
 {
     for (size_t i = 0; i < fields->count; i++) {
-        if (!read_field(thing, &fields->items[i], node_member(node, fields->items[i].name)))
-            return &fields->items[i];
+        const struct stored_field *field = &fields->items[i];
+        if (!read_field(thing, field, node_member(node, field->name), is_later(fields, field),
+                        arena))
+            return field;
     }
     return NULL;
 }
@@ -177,7 +215,7 @@ bool field_read(void *thing, const struct stored_field *field, const char *cell)
 {
     double value;
     if (!field_is_number(field->type))
-        return set_text(thing, field, cell);
+        return set_text(thing, field, cell, false);
     return parse_double(&value, cell) == 0 && set_number(thing, field, value);
 }
 
@@ -207,8 +245,10 @@ static const char *sql_type(enum field_type type)
     case FIELD_SEED:
     case FIELD_TIME:
     case FIELD_FLAG:
+    case FIELD_SET:
         return " INTEGER";
     case FIELD_SHARED:
+    case FIELD_RARE:
         return "_key INTEGER REFERENCES texts";
     default:
         return field_is_number(type) ? " REAL" : " TEXT";

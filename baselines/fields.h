@@ -18,13 +18,17 @@
 #define FIELD_PICK_SEED(value, key)   value
 #define FIELD_PICK_TIME(value, key)   value
 #define FIELD_PICK_FLAG(value, key)   value
+#define FIELD_PICK_SET(value, key)    value
+#define FIELD_PICK_ID(value, key)     value
 #define FIELD_PICK_TEXT(value, key)   value
 #define FIELD_PICK_NOTE(value, key)   value
 #define FIELD_PICK_KIND(value, key)   value
 #define FIELD_PICK_CAUSE(value, key)  value
 #define FIELD_PICK_BOUND(value, key)  value
 #define FIELD_PICK_STATE(value, key)  value
+#define FIELD_PICK_WORD(value, key)   value
 #define FIELD_PICK_SHARED(value, key) key
+#define FIELD_PICK_RARE(value, key)   key
 
 #define FIELD_COLUMN(column, type) #column FIELD_PICK_##type("", "_key")
 // Pieces of SQL for a list of fields, each with a comma before it. FIELD_COLUMNS: the columns.
@@ -43,20 +47,27 @@
 // The condition that all are what is bound.
 #define FIELD_EQUALS(column, name, type, ...) " AND x." FIELD_COLUMN(column, type) " IS ?"
 
-enum { FIELD_CELLS = 8 + FIELDS_MOST }; // room for a row's keys and its fields
+// Of structs of this room, beside which their lists stand.
+extern const struct stored_fields build_fields, epoch_fields;
+
+enum { FIELD_CELLS = 10 + FIELDS_MOST }; // room for a row's keys and its fields
 
 // The fields of a thing behind `*count` other cells of a row. Shared texts get their keys.
 int fields_cells(struct cell *cells, size_t *count, struct store *store,
                  const struct stored_fields *fields, const void *thing, struct error *err);
+// Runs a statement with these cells and the fields behind them.
+int fields_run(struct store *store, enum statement which, const struct cell *keys, size_t key_count,
+               const struct stored_fields *fields, const void *thing, struct error *err);
 // A row's columns from `first` on into the thing; texts end up in the arena. -1: the row is
 // damaged.
 int fields_load(void *thing, const struct stored_fields *fields, struct store *store,
                 sqlite3_stmt *row, int first, struct arena *arena, struct error *err);
 
 // Members of a JSON object into the thing; what is missing is as if it were not known. NULL, or the
-// first field that is not what it has to be. Texts are borrowed from the nodes.
+// first field that is not what it has to be. Texts are copied into the arena; NULL: they are
+// borrowed from the nodes.
 const struct stored_field *fields_read(void *thing, const struct stored_fields *fields,
-                                       const struct node *node);
+                                       const struct node *node, struct arena *arena);
 
 // A cell of a table into the field; false: it is not what it has to be, or empty.
 bool field_read(void *thing, const struct stored_field *field, const char *cell);

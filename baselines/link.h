@@ -33,37 +33,13 @@ struct link {
 #define LINK_FIELDS(F)                                                                             \
     F(tool, "tool_version", SHARED, tool_version, "", FIELD_ANY, 12)                               \
     F(made_s, "made_s", TIME, made_s, "s", FIELD_TIMES, 12)                                        \
-    F(back, "back", COUNT, back, "codes", LINK_BACKS, 12)                                          \
+    F(back, "back", COUNT, back, "codes", RANGE(0, LINK_BACK_MOST), 12)                            \
     F(kind, "verdict", KIND, kind, "", FIELD_ANY, 12)                                              \
-    F(log_ratio, "log_ratio", LOG, log_ratio, "", LINK_LOGS, 12)                                   \
-    F(error, "error", REAL, error, "", LINK_ERRORS, 12)                                            \
-    F(log_evidence, "log_evidence", REAL, log_evidence, "", LINK_EVIDENCE, 12)                     \
-    F(pairs, "pairs", COUNT, pairs, "", LINK_PAIRS, 12)                                            \
-    F(processes, "processes", COUNT, processes, "", LINK_PROCESSES, 12)
-#define LINK_BACKS                                                                                 \
-    {                                                                                              \
-        0, LINK_BACK_MOST                                                                          \
-    }
-#define LINK_LOGS                                                                                  \
-    {                                                                                              \
-        -50, 50                                                                                    \
-    }
-#define LINK_ERRORS                                                                                \
-    {                                                                                              \
-        1e-6, 50                                                                                   \
-    }
-#define LINK_EVIDENCE                                                                              \
-    {                                                                                              \
-        -1e9, 1e9                                                                                  \
-    }
-#define LINK_PAIRS                                                                                 \
-    {                                                                                              \
-        1, UINT32_MAX                                                                              \
-    }
-#define LINK_PROCESSES                                                                             \
-    {                                                                                              \
-        1, 65535                                                                                   \
-    }
+    F(log_ratio, "log_ratio", LOG, log_ratio, "", RANGE(-50, 50), 12)                              \
+    F(error, "error", REAL, error, "", RANGE(1e-6, 50), 12)                                        \
+    F(log_evidence, "log_evidence", REAL, log_evidence, "", RANGE(-1e9, 1e9), 12)                  \
+    F(pairs, "pairs", COUNT, pairs, "", RANGE(1, UINT32_MAX), 12)                                  \
+    F(processes, "processes", COUNT, processes, "", RANGE(1, 65535), 12)
 extern const struct stored_fields link_fields;
 
 // Whether a link can be stored. A link that cannot is never handed out.

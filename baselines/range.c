@@ -74,10 +74,6 @@ struct ranged_column {
 };
 
 static const struct ranged_column columns[] = {
-    {"commits", "commit_id", A_WORD, NULL},
-    {"commits", "tree_id", A_WORD, NULL},
-    {"commits", "parent_id", A_WORD, NULL},
-    {"commits", "time_s", A_TIME, NULL},
     {"commits", "order_s", A_TIME, NULL},
     {"devices", "uuid", A_DEVICE, NULL},
     {"devices", "kind", A_WORD, NULL},
@@ -85,8 +81,6 @@ static const struct ranged_column columns[] = {
     {"kernels", "name", A_KERNEL, NULL},
     {"codes", "code_id", A_WORD, NULL},
     {"runs", "uid", A_UID, NULL},
-    {"runs", "started_s", A_TIME, NULL},
-    {"runs", "finished_s", A_TIME, NULL},
     {"run_devices", "position", A_COUNT, NULL},
     {"measurements", "commit_s", A_TIME, NULL},
     {"measurements", "time_ns", A_DURATION, NULL},
@@ -95,17 +89,11 @@ static const struct ranged_column columns[] = {
     {"results", "pairs", A_COUNT, NULL},
     {"profiles", "measured_s", A_TIME, NULL},
     {"figures", "value", A_NUMBER, NULL},
-    {"epochs", "when_s", A_TIME, NULL},
     {"epochs", "level", A_NUMBER, NULL},
     {"predictions", "made_s", A_TIME, NULL},
     {"verdicts", "made_s", A_TIME, NULL},
     {"links", "uid", A_UID, NULL},
     {"device_entries", "when_s", A_TIME, NULL},
-    {"events", "name", A_WORD, NULL},
-    {"events", "culprit", A_WORD, NULL},
-    {"event_changes", "first_id", A_WORD, NULL},
-    {"event_changes", "last_id", A_WORD, NULL},
-    {"event_entries", "when_s", A_TIME, NULL},
 };
 
 static bool is_word(const char *text)
@@ -193,9 +181,10 @@ static int check_fields(struct store *store, const char *schema, const struct st
 {
     for (size_t i = 0; i < fields->count; i++) {
         const struct stored_field *f = &fields->items[i];
-        const struct ranged_column column = {fields->table, f->column, A_FIELD, f};
+        const bool word = f->type == FIELD_ID;
+        const struct ranged_column column = {fields->table, f->column, word ? A_WORD : A_FIELD, f};
         const bool bounded = isfinite(f->range.low) || isfinite(f->range.high);
-        if (bounded && check_column(store, schema, &column, err))
+        if ((word || bounded) && check_column(store, schema, &column, err))
             return -1;
     }
     return 0;

@@ -5,6 +5,7 @@
 // where they are used.
 #include "baselines/statement.h"
 
+#include "baselines/event.h"
 #include "baselines/fields.h"
 #include "baselines/link.h"
 
@@ -154,7 +155,9 @@ int statement_list(struct row_list *list, size_t size, row_reader *read, struct 
     list->count = 0;
     while ((status = statement_step(list->store, list->row, err)) > 0) {
         list->items = xgrow(list->items, list->count, &room, size);
-        if (read((char *)list->items + list->count * size, list, err)) {
+        void *item = (char *)list->items + list->count * size;
+        memset(item, 0, size);
+        if (read(item, list, err)) {
             status = -1;
             break;
         }

@@ -146,6 +146,11 @@ struct build_kernel {
     char code[OBJECT_ID_TEXT]; // code id
     struct traits traits;
 };
+#define BUILD_FIELDS(F)                                                                            \
+    F(content, "content", TEXT, content, "", FIELD_ANY, 1)                                         \
+    F(recipe, "recipe", TEXT, recipe, "", FIELD_ANY, 1)                                            \
+    F(state, "state", STATE, state, "", FIELD_ANY, 1)                                              \
+    F(detail, "detail", TEXT, detail, "", FIELD_ANY, 1)
 struct build_record {
     const char *content;          // the build's content key; includes the recipe
     const char *recipe;           // how it was built: device kind, or the recipe's name

@@ -2,18 +2,21 @@
 //
 // Builds, and the question "is there anything left to do for this commit?".
 #include "baselines/content.h"
+#include "baselines/fields.h"
 #include "baselines/rows.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define F(...) FIELD_ITEM(build_record, __VA_ARGS__)
+STORED_FIELDS(build, "builds", BUILD_FIELDS(F));
+#undef F
+
 static int add_build(int64_t *key, struct store *store, const struct build_record *build,
                      struct error *err)
 {
-    if (statement_run(store, err, SQL_ADD_BUILD,
-                      CELLS(TEXT(build->content), TEXT(build->recipe),
-                            TEXT(measurement_state_name(build->state)), TEXT(build->detail))))
+    if (fields_run(store, SQL_ADD_BUILD, NULL, 0, &build_fields, build, err))
         return -1;
     *key = sqlite3_last_insert_rowid(store->db);
     for (size_t i = 0; i < build->count; i++) {
@@ -85,13 +88,10 @@ int load_build(struct build_record *out, struct store *store, int64_t key, struc
     int status = statement_step(store, row, err);
     if (status <= 0)
         return status < 0 ? -1 : store_damaged(store, "a build is missing", err);
-    build.content = row_text(row, 0, arena);
-    build.recipe = row_text(row, 1, arena);
-    const char *state = row_text(row, 2, arena);
-    build.detail = row_text(row, 3, arena);
+    status = fields_load(&build, &build_fields, store, row, 1, arena, err);
     sqlite3_reset(row);
-    if (measurement_state_parse(&build.state, state))
-        return store_damaged(store, "a build's state", err);
+    if (status)
+        return -1;
     build.kernels = arena_alloc(arena, (size_t)count * sizeof(*build.kernels));
     if (load_kernels(&build, store, key, (size_t)count, arena, err))
         return -1;

@@ -4,6 +4,7 @@
 #include "baselines/store_device.h"
 
 #include "baselines/content.h"
+#include "baselines/fields.h"
 #include "baselines/rows.h"
 #include "baselines/store.h"
 
@@ -99,13 +100,14 @@ int store_newest_profile(struct device_entry *out, struct store *store, struct a
     return status < 0 ? -1 : 0;
 }
 
+#define F(...) FIELD_ITEM(epoch, __VA_ARGS__)
+STORED_FIELDS(epoch, "epochs", EPOCH_FIELDS(F));
+#undef F
+
 static int save_epochs(struct store *store, const struct epoch_list *list, struct error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const struct epoch *e = &list->epochs[i];
-        if (statement_run(store, err, SQL_ADD_EPOCH,
-                          CELLS(TEXT(e->series), TEXT(e->commit), REAL(e->level), TEXT(e->reason),
-                                TEXT(e->who), INT(e->when_s), INT(e->removed))))
+        if (fields_run(store, SQL_ADD_EPOCH, NULL, 0, &epoch_fields, &list->epochs[i], err))
             return -1;
     }
     return 0;

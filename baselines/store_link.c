@@ -11,9 +11,8 @@
 #include <string.h>
 
 #define F(...) FIELD_ITEM(link, __VA_ARGS__)
-static const struct stored_field link_items[] = {LINK_FIELDS(F)};
+STORED_FIELDS(link, "links", LINK_FIELDS(F));
 #undef F
-const struct stored_fields link_fields = {"links", link_items, ARRAY_COUNT(link_items)};
 
 bool link_sound(const struct link *l)
 {
@@ -36,12 +35,10 @@ static int save(struct store *store, const struct series *series, const struct l
         content_code(&head_code, store, kernel, l->head_code, NULL, err) ||
         content_commit(&base, store, &l->base, err) || content_commit(&head, store, &l->head, err))
         return -1;
-    struct cell cells[FIELD_CELLS] = {TEXT(l->uid),   INT(key),  INT(base_code),
-                                      INT(head_code), INT(base), INT(head)};
-    size_t count = 6;
-    return fields_cells(cells, &count, store, &link_fields, l, err)
-               ? -1
-               : statement_run(store, err, SQL_ADD_LINK, cells, count);
+    return fields_run(
+        store, SQL_ADD_LINK,
+        CELLS(TEXT(l->uid), INT(key), INT(base_code), INT(head_code), INT(base), INT(head)),
+        &link_fields, l, err);
 }
 
 int store_save_link(struct store *store, const struct series *series, const struct link *link,

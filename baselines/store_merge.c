@@ -4,6 +4,7 @@
 // like any store before its rows are read, and each value of it; what it says of runs that are
 // known must be what is known; what was merged must be readable; all steps are one transaction, and
 // what merging made for itself is gone afterwards.
+#include "baselines/event.h"
 #include "baselines/fields.h"
 #include "baselines/link.h"
 #include "baselines/range.h"

@@ -116,13 +116,10 @@ static int save_metrics(struct store *store, const struct run *run, struct error
 {
     int status = 0;
     for (size_t i = 0; status == 0 && i < run->metric_count; i++) {
-        struct cell cells[FIELD_CELLS] = {INT(run->id)};
-        size_t count = 1;
         if (!metric_sound(&run->metrics[i]))
             return error_set(err, "a metric has a name, a subject, a margin and what it is of");
-        status = fields_cells(cells, &count, store, &metric_fields, &run->metrics[i], err)
-                     ? -1
-                     : statement_run(store, err, SQL_PUT_METRIC, cells, count);
+        status = fields_run(store, SQL_PUT_METRIC, CELLS(INT(run->id)), &metric_fields,
+                            &run->metrics[i], err);
     }
     return status;
 }
@@ -197,11 +194,9 @@ static int save_row(struct store *store, const struct run *run, const struct stu
     if (content_kernel(&kernel, store, s->kernel, err) ||
         content_series(&key, store, &series, kernel, err))
         return -1;
-    struct cell cells[FIELD_CELLS] = {INT(run->id), INT(key), TEXT(study_kind_name(s->kind))};
-    size_t count = 3;
-    return fields_cells(cells, &count, store, &study_fields, s, err)
-               ? -1
-               : statement_run(store, err, SQL_PUT_STUDY, cells, count);
+    return fields_run(store, SQL_PUT_STUDY,
+                      CELLS(INT(run->id), INT(key), TEXT(study_kind_name(s->kind))), &study_fields,
+                      s, err);
 }
 
 static int save_study(struct store *store, const struct run *run, struct error *err)
@@ -314,14 +309,10 @@ static int save_devices(struct store *store, int64_t run_id, const struct run *r
 {
     for (size_t i = 0; i < run->device_count; i++) {
         const struct device *d = &run->devices[i];
-        int64_t device, driver, runtime, profile;
+        int64_t device;
         if (content_device(&device, store, d, err) ||
-            content_text(&driver, store, d->driver, err) ||
-            content_text(&runtime, store, d->runtime, err) ||
-            content_text(&profile, store, d->profile, err) ||
-            statement_run(
-                store, err, SQL_ADD_RUN_DEVICE,
-                CELLS(INT(run_id), INT(i), INT(device), INT(driver), INT(runtime), INT(profile))))
+            fields_run(store, SQL_ADD_RUN_DEVICE, CELLS(INT(run_id), INT(i), INT(device)),
+                       &run_device_fields, d, err))
             return -1;
     }
     return 0;
@@ -330,22 +321,18 @@ static int save_devices(struct store *store, int64_t run_id, const struct run *r
 int save_run(int64_t *run_id, struct store *store, const struct run *run, const char *uid,
              struct error *err)
 {
-    int64_t tool, repository, policy, base, head, toolchains[2] = {0};
-    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
-        if (run->toolchain[role] &&
-            content_text(&toolchains[role], store, run->toolchain[role], err))
-            return -1;
-    }
-    if (content_text(&tool, store, run->tool_version, err) ||
-        content_text(&repository, store, run->repository, err) ||
-        content_text(&policy, store, run->policy, err) ||
-        content_commit(&base, store, &run->base, err) ||
-        content_commit(&head, store, &run->head, err) ||
-        statement_run(store, err, SQL_ADD_RUN,
-                      CELLS(TEXT(uid), TEXT(run_kind_name(run->kind)), INT(run->started_s),
-                            INT(tool), INT(repository), INT(policy), KEY(base), KEY(head),
-                            INT(run->conclusion), TEXT(run->headline), KEY(toolchains[ROLE_BASE]),
-                            KEY(toolchains[ROLE_HEAD]))))
+    struct run begun = *run;
+    int64_t base, head;
+    begun.finished_s = 0;
+    if (content_commit(&base, store, &run->base, err) ||
+        content_commit(&head, store, &run->head, err))
+        return -1;
+    struct cell cells[FIELD_CELLS] = {TEXT(uid), KEY(base), KEY(head)};
+    size_t count = 3;
+    if (fields_cells(cells, &count, store, &run_fields, &begun, err) ||
+        fields_cells(cells, &count, store, &run_toolchain_fields, &begun, err) ||
+        fields_cells(cells, &count, store, &run_end_fields, &begun, err) ||
+        statement_run(store, err, SQL_ADD_RUN, cells, count))
         return -1;
     *run_id = sqlite3_last_insert_rowid(store->db);
     return save_devices(store, *run_id, run, err);
@@ -466,19 +453,12 @@ static int add_measurement(int64_t *key, struct store *store, const struct row_p
     if (!place->commit[role])
         return error_set(err, "store %s: a measurement of no commit; name the run's %s commit",
                          store->path, role == ROLE_BASE ? "base" : "head");
-    struct cell cells[FIELD_CELLS + 2] = {INT(place->run),
-                                          INT(place->series),
-                                          INT(role),
-                                          INT(place->plain),
-                                          INT(place->commit[role]),
-                                          INT(place->commit_s[role]),
-                                          KEY(place->code[role]),
-                                          time_ns > 0 ? REAL(time_ns) : NOTHING,
-                                          clock_hz > 0 ? REAL(clock_hz) : NOTHING,
-                                          INT(m->count)};
-    size_t count = 10;
-    if (fields_cells(cells, &count, store, &measurement_fields, m, err) ||
-        statement_run(store, err, SQL_ADD_MEASUREMENT, cells, count))
+    if (fields_run(store, SQL_ADD_MEASUREMENT,
+                   CELLS(INT(place->run), INT(place->series), INT(role), INT(place->plain),
+                         INT(place->commit[role]), INT(place->commit_s[role]),
+                         KEY(place->code[role]), time_ns > 0 ? REAL(time_ns) : NOTHING,
+                         clock_hz > 0 ? REAL(clock_hz) : NOTHING, INT(m->count)),
+                   &measurement_fields, m, err))
         return -1;
     *key = sqlite3_last_insert_rowid(store->db);
     return m->count ? add_samples(store, *key, m, err) : 0;
@@ -576,12 +556,9 @@ static int save_verdict(struct store *store, const struct row_place *place, cons
         return 0;
     if (model_key(&model, store, v->model, v->version, err))
         return -1;
-    struct cell cells[FIELD_CELLS] = {INT(place->series), INT(place->run), INT(model),
-                                      INT(time(NULL))};
-    size_t count = 4;
-    return fields_cells(cells, &count, store, &verdict_fields, v, err)
-               ? -1
-               : statement_run(store, err, SQL_PUT_VERDICT, cells, count);
+    return fields_run(store, SQL_PUT_VERDICT,
+                      CELLS(INT(place->series), INT(place->run), INT(model), INT(time(NULL))),
+                      &verdict_fields, v, err);
 }
 
 // Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date. A
@@ -628,11 +605,7 @@ int save_finish(struct store *store, const struct run *run, int64_t finished_s, 
         return -1;
     if (t->series == 0 && !t->void_run)
         return 0;
-    struct cell cells[FIELD_CELLS] = {INT(run->id)};
-    size_t count = 1;
-    return fields_cells(cells, &count, store, &self_test_fields, t, err)
-               ? -1
-               : statement_run(store, err, SQL_PUT_SELF_TEST, cells, count);
+    return fields_run(store, SQL_PUT_SELF_TEST, CELLS(INT(run->id)), &self_test_fields, t, err);
 }
 
 int store_finish_run(struct store *store, const struct run *run, struct error *err)
@@ -873,23 +846,36 @@ static int load_results(struct run *run, struct store *store, struct error *err)
     return status;
 }
 
+// The fields behind `*column` columns of a row.
+static int load_fields(void *thing, const struct stored_fields *fields, int *column,
+                       struct store *store, sqlite3_stmt *row, struct arena *arena,
+                       struct error *err)
+{
+    const int first = *column;
+    *column += (int)fields->count;
+    return fields_load(thing, fields, store, row, first, arena, err);
+}
+
+static int read_device(void *item, const struct row_list *list, struct error *err)
+{
+    int column = 1;
+    return load_fields(item, &device_fields, &column, list->store, list->row, list->arena, err) ||
+                   load_fields(item, &run_device_fields, &column, list->store, list->row,
+                               list->arena, err)
+               ? -1
+               : 0;
+}
+
 static int load_devices(struct run *run, struct store *store, struct error *err)
 {
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_RUN_DEVICES, CELLS(INT(run->id)));
-    struct device *devices = NULL;
-    size_t count = 0;
-    int status;
-    while ((status = statement_step(store, row, err)) > 0) {
-        devices = xrealloc(devices, count + 1, sizeof(*devices));
-        devices[count++] =
-            (struct device){row_text(row, 0, &run->arena), row_text(row, 1, &run->arena),
-                            row_text(row, 2, &run->arena), row_text(row, 3, &run->arena),
-                            row_text(row, 4, &run->arena), row_text(row, 5, &run->arena)};
-    }
-    run->devices = arena_copy(&run->arena, devices, count * sizeof(*devices));
-    run->device_count = count;
-    free(devices);
-    return status;
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LOAD_RUN_DEVICES, CELLS(INT(run->id))),
+                            .arena = &run->arena};
+    if (statement_list(&list, sizeof(*run->devices), read_device, err))
+        return -1;
+    run->devices = list.items;
+    run->device_count = list.count;
+    return 0;
 }
 
 static int load_header(struct run *run, struct store *store, struct error *err)
@@ -902,27 +888,19 @@ static int load_header(struct run *run, struct store *store, struct error *err)
                                       "store %s: has no run %lld; `plumb report --list` "
                                       "shows them",
                                       store->path, (long long)run->id);
-    bool sound = run_kind_parse(&run->kind, column_text(row, 0)) == 0;
-    run->started_s = row_int(row, 1);
-    run->finished_s = row_int(row, 2);
-    run->tool_version = row_text(row, 3, &run->arena);
-    run->repository = row_text(row, 4, &run->arena);
-    run->policy = row_text(row, 5, &run->arena);
-    int64_t conclusion = row_int(row, 6);
-    run->headline = row_text(row, 7, &run->arena);
-    int64_t base = row_int(row, 8), head = row_int(row, 9);
-    if (fields_load(&run->self_test, &self_test_fields, store, row, 12, &run->arena, err)) {
-        sqlite3_reset(row);
-        return -1;
-    }
-    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
-        const char *name = row_text(row, 10 + role, &run->arena);
-        run->toolchain[role] = name[0] ? name : NULL;
-    }
+    const int64_t base = row_int(row, 0), head = row_int(row, 1);
+    struct arena *arena = &run->arena;
+    int column = 2;
+    status =
+        load_fields(run, &run_fields, &column, store, row, arena, err) ||
+                load_fields(run, &run_toolchain_fields, &column, store, row, arena, err) ||
+                load_fields(run, &run_end_fields, &column, store, row, arena, err) ||
+                load_fields(&run->self_test, &self_test_fields, &column, store, row, arena, err)
+            ? -1
+            : 0;
     sqlite3_reset(row);
-    if (!sound || conclusion < CONCLUDE_OK || conclusion > CONCLUDE_FAILED)
-        return store_damaged(store, "a run's kind or conclusion", err);
-    run->conclusion = (enum conclusion)conclusion;
+    if (status)
+        return -1;
     if (content_load_commit(&run->base, store, base, &run->arena, err))
         return -1;
     return content_load_commit(&run->head, store, head, &run->arena, err);

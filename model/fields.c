@@ -4,48 +4,62 @@
 #include "model/fields.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+static const char *run_kind_word(int kind)
+{
+    return kind < RUN_KINDS ? run_kind_name((enum run_kind)kind) : NULL;
+}
+
+#define F(...) FIELD_ITEM(commit, __VA_ARGS__)
+STORED_FIELDS(commit, "commits", COMMIT_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(device, __VA_ARGS__)
+STORED_FIELDS(device, "devices", DEVICE_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(device, __VA_ARGS__)
+STORED_FIELDS(run_device, "run_devices", RUN_DEVICE_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(run, __VA_ARGS__)
+STORED_FIELDS(run, "runs", RUN_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(run, __VA_ARGS__)
+STORED_FIELDS(run_toolchain, "runs", RUN_TOOLCHAIN_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(run, __VA_ARGS__)
+STORED_FIELDS(run_end, "runs", RUN_END_FIELDS(F));
+#undef F
 #define F(...) FIELD_ITEM(measurement, __VA_ARGS__)
-static const struct stored_field measurement_items[] = {MEASUREMENT_FIELDS(F)};
+STORED_FIELDS(measurement, "measurements", MEASUREMENT_FIELDS(F));
 #undef F
 #define F(...) FIELD_ITEM(prediction, __VA_ARGS__)
-static const struct stored_field prediction_items[] = {PREDICTION_FIELDS(F)};
+STORED_FIELDS(prediction, "predictions", PREDICTION_FIELDS(F));
 #undef F
 #define F(...) FIELD_ITEM(verdict, __VA_ARGS__)
-static const struct stored_field verdict_items[] = {VERDICT_FIELDS(F)};
+STORED_FIELDS(verdict, "verdicts", VERDICT_FIELDS(F));
 #undef F
 #define F(...) FIELD_ITEM(study_result, __VA_ARGS__)
-static const struct stored_field study_items[] = {STUDY_FIELDS(F)};
+STORED_FIELDS(study, "studies", STUDY_FIELDS(F));
 #undef F
 #define F(...) FIELD_ITEM(metric_result, __VA_ARGS__)
-static const struct stored_field metric_items[] = {METRIC_FIELDS(F)};
+STORED_FIELDS(metric, "metrics", METRIC_FIELDS(F));
 #undef F
 #define F(...) FIELD_ITEM(self_test, __VA_ARGS__)
-static const struct stored_field self_test_items[] = {SELF_TEST_FIELDS(F)};
+STORED_FIELDS(self_test, "self_tests", SELF_TEST_FIELDS(F));
 #undef F
-
-const struct stored_fields measurement_fields = {"measurements", measurement_items,
-                                                 ARRAY_COUNT(measurement_items)};
-const struct stored_fields prediction_fields = {"predictions", prediction_items,
-                                                ARRAY_COUNT(prediction_items)};
-const struct stored_fields verdict_fields = {"verdicts", verdict_items, ARRAY_COUNT(verdict_items)};
-const struct stored_fields study_fields = {"studies", study_items, ARRAY_COUNT(study_items)};
-const struct stored_fields metric_fields = {"metrics", metric_items, ARRAY_COUNT(metric_items)};
-const struct stored_fields self_test_fields = {"self_tests", self_test_items,
-                                               ARRAY_COUNT(self_test_items)};
-_Static_assert(ARRAY_COUNT(verdict_items) <= FIELDS_MOST, "raise FIELDS_MOST");
-_Static_assert(ARRAY_COUNT(study_items) <= FIELDS_MOST, "raise FIELDS_MOST");
 
 bool field_is_word(enum field_type type)
 {
     return type >= FIELD_KIND;
 }
 
-static const char *field_word(enum field_type type, int value)
+static const char *field_word(const struct stored_field *field, int value)
 {
-    switch (type) {
+    switch (field->type) {
+    case FIELD_WORD:
+        return field->word(value);
     case FIELD_KIND:
         return verdict_kind_name((enum verdict_kind)value);
     case FIELD_CAUSE:
@@ -57,14 +71,19 @@ static const char *field_word(enum field_type type, int value)
     }
 }
 
-int field_word_parse(enum field_type type, const char *name)
+int field_word_parse(const struct stored_field *field, const char *name)
 {
+    const enum field_type type = field->type;
     const int count = type == FIELD_KIND    ? VERDICT_KINDS
                       : type == FIELD_CAUSE ? CAUSES
                       : type == FIELD_BOUND ? BOUNDS
-                                            : MEASUREMENT_STATES;
+                      : type == FIELD_STATE ? MEASUREMENT_STATES
+                                            : INT_MAX;
     for (int value = 0; value < count; value++) {
-        if (strcmp(field_word(type, value), name) == 0)
+        const char *word = field_word(field, value);
+        if (!word)
+            return -1;
+        if (strcmp(word, name) == 0)
             return value;
     }
     return -1;
@@ -72,7 +91,7 @@ int field_word_parse(enum field_type type, const char *name)
 
 bool field_is_number(enum field_type type)
 {
-    return type <= FIELD_FLAG && type != FIELD_SEED;
+    return type <= FIELD_SET && type != FIELD_SEED;
 }
 
 double field_number(const struct stored_field *field, const void *thing)
@@ -84,6 +103,7 @@ double field_number(const struct stored_field *field, const void *thing)
     case FIELD_TIME:
         return (double)*(const int64_t *)at;
     case FIELD_FLAG:
+    case FIELD_SET:
         return *(const bool *)at;
     case FIELD_ABOVE:
         return *(const double *)at > 0 ? *(const double *)at : NAN;
@@ -95,7 +115,9 @@ double field_number(const struct stored_field *field, const void *thing)
 const char *field_text(const struct stored_field *field, const void *thing)
 {
     const void *at = (const char *)thing + field->offset;
-    return field_is_word(field->type) ? field_word(field->type, *(const int *)at)
+    if (field->type == FIELD_ID)
+        return at;
+    return field_is_word(field->type) ? field_word(field, *(const int *)at)
                                       : *(const char *const *)at;
 }
 
@@ -113,6 +135,14 @@ void field_json(struct json *json, const struct stored_field *field, const void 
         break;
     case FIELD_FLAG:
         json_bool(json, field->name, *(const bool *)at);
+        break;
+    case FIELD_SET:
+        if (*(const bool *)at)
+            json_bool(json, field->name, true);
+        break;
+    case FIELD_RARE:
+        if (field_text(field, thing))
+            text(json, field->name, field_text(field, thing));
         break;
     case FIELD_SEED: // 64 bits do not fit JSON's habits
         snprintf(seed, sizeof(seed), "%" PRIu64, *(const uint64_t *)at);

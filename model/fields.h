@@ -14,7 +14,10 @@
 //   range   what is taken from elsewhere: FIELD_ANY, FIELD_COUNTS, ...; of numbers alone
 //   since   version of the store that has the column. A version without a migration file of its
 //           own is made from here: it adds the columns that are since then.
+//   word    behind it, of a FIELD_WORD alone: the name of a value; NULL behind the last.
 // What a row refers to (series, runs, codes, commits) is no field: it is part of the store's shape.
+// A struct that stands elsewhere has its list beside it: links (baselines/link.h), builds
+// (baselines/store.h), events (baselines/event.h), epochs (baselines/epoch.h).
 #ifndef PLUMB_FIELDS_H
 #define PLUMB_FIELDS_H
 
@@ -33,14 +36,19 @@ enum field_type {
     FIELD_SEED,   // uint64_t, of which all bits count; a text in JSON
     FIELD_TIME,   // int64_t, seconds since 1970
     FIELD_FLAG,   // bool
+    FIELD_SET,    // bool, a member of JSON only when it is true
+    FIELD_ID,     // char[]: one word, such as an object id; "" when it is missing
     FIELD_TEXT,   // const char *; "" when it is missing
     FIELD_NOTE,   // const char *; NULL when it is missing
     FIELD_SHARED, // const char *, which many rows share: the column is its key among the texts
-    // Words, kept by name: enumerations of model/result.h.
+    FIELD_RARE,   // const char *, likewise shared; NULL when it is missing, and then no member of
+                  // JSON
+    // Words, kept by name: enumerations of model/result.h, and any other, whose names `word` gives.
     FIELD_KIND,
     FIELD_CAUSE,
     FIELD_BOUND,
-    FIELD_STATE
+    FIELD_STATE,
+    FIELD_WORD
 };
 
 struct field_range {
@@ -49,35 +57,53 @@ struct field_range {
 // No time (30 years) and no clock of a sample comes near these.
 #define SAMPLE_TIME_NS  1e18
 #define SAMPLE_CLOCK_HZ 1e12
-#define FIELD_ANY                                                                                  \
+#define RANGE(low, high)                                                                           \
     {                                                                                              \
-        -INFINITY, INFINITY                                                                        \
+        low, high                                                                                  \
     }
-#define FIELD_COUNTS                                                                               \
-    {                                                                                              \
-        0, UINT32_MAX                                                                              \
-    }
-#define FIELD_TIMES                                                                                \
-    {                                                                                              \
-        OLDEST_TIME_S, LATEST_TIME_S                                                               \
-    }
-#define FIELD_SPANS                                                                                \
-    {                                                                                              \
-        0, SAMPLE_TIME_NS                                                                          \
-    }                    // nanoseconds
-#define METRIC_MOST 1e18 // of whatever is counted
-#define FIELD_SIZES                                                                                \
-    {                                                                                              \
-        0, METRIC_MOST                                                                             \
-    }
-#define FIELD_FLAGS                                                                                \
-    {                                                                                              \
-        0, 1                                                                                       \
-    }
-#define FIELD_CLOCKS                                                                               \
-    {                                                                                              \
-        0, SAMPLE_CLOCK_HZ                                                                         \
-    }
+#define METRIC_MOST       1e18 // of whatever is counted
+#define FIELD_ANY         RANGE(-INFINITY, INFINITY)
+#define FIELD_COUNTS      RANGE(0, UINT32_MAX)
+#define FIELD_TIMES       RANGE(OLDEST_TIME_S, LATEST_TIME_S)
+#define FIELD_SPANS       RANGE(0, SAMPLE_TIME_NS) // nanoseconds
+#define FIELD_SIZES       RANGE(0, METRIC_MOST)
+#define FIELD_FLAGS       RANGE(0, 1)
+#define FIELD_CLOCKS      RANGE(0, SAMPLE_CLOCK_HZ)
+#define FIELD_CONCLUSIONS RANGE(CONCLUDE_OK, CONCLUDE_FAILED)
+
+#define COMMIT_FIELDS(F)                                                                           \
+    F(commit_id, "id", ID, id, "", FIELD_ANY, 1)                                                   \
+    F(tree_id, "tree", ID, tree, "", FIELD_ANY, 1)                                                 \
+    F(parent_id, "parent", ID, parent, "", FIELD_ANY, 1)                                           \
+    F(summary, "summary", TEXT, summary, "", FIELD_ANY, 1)                                         \
+    F(author, "author", TEXT, author, "", FIELD_ANY, 1)                                            \
+    F(time_s, "time_s", TIME, time_s, "s", FIELD_TIMES, 1)
+
+// A device, and what it had in a run.
+#define DEVICE_FIELDS(F)                                                                           \
+    F(kind, "kind", TEXT, kind, "", FIELD_ANY, 1)                                                  \
+    F(uuid, "uuid", TEXT, uuid, "", FIELD_ANY, 1)                                                  \
+    F(name, "name", TEXT, name, "", FIELD_ANY, 1)
+#define RUN_DEVICE_FIELDS(F)                                                                       \
+    F(driver, "driver", SHARED, driver, "", FIELD_ANY, 1)                                          \
+    F(runtime, "runtime", SHARED, runtime, "", FIELD_ANY, 1)                                       \
+    F(profile, "profile", SHARED, profile, "", FIELD_ANY, 1)
+
+// A run: what it began with, by which toolchains, and how it ended.
+#define RUN_FIELDS(F)                                                                              \
+    F(kind, "kind", WORD, kind, "", FIELD_ANY, 1, run_kind_word)                                   \
+    F(started_s, "started_s", TIME, started_s, "s", FIELD_TIMES, 1)                                \
+    F(finished_s, "finished_s", TIME, finished_s, "s", FIELD_TIMES, 1)                             \
+    F(tool, "tool_version", SHARED, tool_version, "", FIELD_ANY, 1)                                \
+    F(repository, "repository", SHARED, repository, "", FIELD_ANY, 1)                              \
+    F(policy, "policy", SHARED, policy, "", FIELD_ANY, 1)
+#define RUN_TOOLCHAIN_FIELDS(F)                                                                    \
+    F(base_toolchain, "base_toolchain", RARE, toolchain[ROLE_BASE], "", FIELD_ANY, 20)             \
+    F(head_toolchain, "head_toolchain", RARE, toolchain[ROLE_HEAD], "", FIELD_ANY, 20)
+#define RUN_END_FIELDS(F)                                                                          \
+    F(conclusion, "conclusion", COUNT, conclusion, "", FIELD_CONCLUSIONS, 1)                       \
+    F(headline, "headline", TEXT, headline, "", FIELD_ANY, 1)
+#define ALL_RUN_FIELDS(F) RUN_FIELDS(F) RUN_TOOLCHAIN_FIELDS(F) RUN_END_FIELDS(F)
 
 #define MEASUREMENT_FIELDS(F)                                                                      \
     F(state, "state", STATE, state, "", FIELD_ANY, 1)                                              \
@@ -158,26 +184,39 @@ struct field_range {
 struct stored_field {
     const char *name, *column;
     enum field_type type;
-    size_t offset; // of the member
+    size_t offset, size; // of the member
     const char *unit;
     struct field_range range;
     int since;
+    const char *(*word)(int value);
 };
 struct stored_fields {
     const char *table; // of the store
     const struct stored_field *items;
     size_t count;
 };
-#define FIELD_ITEM(thing, column, name, type, member, unit, ...)                                   \
-    {name, #column, FIELD_##type, offsetof(struct thing, member), unit, __VA_ARGS__},
+#define FIELD_ITEM(thing, itself, called, of, member, in, ...)                                     \
+    {.name = called,                                                                               \
+     .column = #itself,                                                                            \
+     .type = FIELD_##of,                                                                           \
+     .offset = offsetof(struct thing, member),                                                     \
+     .size = sizeof(((struct thing *)NULL)->member),                                               \
+     .unit = in,                                                                                   \
+     .range = __VA_ARGS__},
 enum { FIELDS_MOST = 32 }; // of one thing
+// Defines NAME_fields, of the items that FIELD_ITEM made.
+#define STORED_FIELDS(name, table, ...)                                                            \
+    static const struct stored_field name##_items[] = {__VA_ARGS__};                               \
+    _Static_assert(ARRAY_COUNT(name##_items) <= FIELDS_MOST, "raise FIELDS_MOST");                 \
+    const struct stored_fields name##_fields = {table, name##_items, ARRAY_COUNT(name##_items)}
 
-extern const struct stored_fields measurement_fields, prediction_fields, verdict_fields,
+extern const struct stored_fields commit_fields, device_fields, run_device_fields, run_fields,
+    run_toolchain_fields, run_end_fields, measurement_fields, prediction_fields, verdict_fields,
     study_fields, self_test_fields, metric_fields;
 
 // Words: whether the type is one, and the value of a name (-1: none).
 bool field_is_word(enum field_type type);
-int field_word_parse(enum field_type type, const char *name);
+int field_word_parse(const struct stored_field *field, const char *name);
 
 // The members of a number: whichever it is, as a double. NaN where it is not known.
 double field_number(const struct stored_field *field, const void *thing);

@@ -4,10 +4,10 @@
 // and by git. Results belong to the run line before them. README.md describes the forms.
 
 #include "baselines/content.h"
+#include "baselines/event.h"
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
-#include "baselines/kept/event.h"
 #include "baselines/link.h"
 #include "baselines/range.h"
 #include "baselines/rows.h"
@@ -49,33 +49,37 @@ static void export_text(struct json *json, const char *name, const char *text)
     json_text(json, name, text ? text : "");
 }
 
-// The commit; null when its id is "".
-static void export_commit(struct json *json, const char *name, const struct commit *c)
+// An object of fields.
+static void put_fields(struct json *json, const char *name, const struct stored_fields *fields,
+                       const void *thing)
 {
-    if (!c->id[0]) {
-        json_text(json, name, NULL);
-        return;
-    }
     json_begin(json, name, '{');
-    export_text(json, "id", c->id);
-    export_text(json, "tree", c->tree);
-    export_text(json, "parent", c->parent);
-    export_text(json, "summary", c->summary);
-    export_text(json, "author", c->author);
-    json_int(json, "time_s", c->time_s);
+    fields_json(json, fields, thing, export_text);
     json_end(json, '}');
 }
 
+// The commit; null when its id is "".
+static void export_commit(struct json *json, const char *name, const struct commit *c)
+{
+    if (c->id[0])
+        put_fields(json, name, &commit_fields, c);
+    else
+        json_text(json, name, NULL);
+}
+
+// Of a line whose own name is "name".
 static void put_device(struct json *json, const struct device *d)
 {
-    json_begin(json, NULL, '{');
     export_text(json, "kind", d->kind);
     export_text(json, "uuid", d->uuid);
-    export_text(json, "name", d->name);
-    export_text(json, "driver", d->driver);
-    export_text(json, "runtime", d->runtime);
-    export_text(json, "profile", d->profile);
-    json_end(json, '}');
+    export_text(json, "device", d->name);
+}
+
+static struct device read_device(const struct node *node)
+{
+    return (struct device){.kind = node_text(node, "kind", ""),
+                           .uuid = node_text(node, "uuid", ""),
+                           .name = node_text(node, "device", "")};
 }
 
 static void put_unbuilt(struct json *json, const char *name, const struct build_failure *f)
@@ -96,11 +100,8 @@ static void put_metrics(struct json *json, const struct run *run)
     if (!run->metric_count)
         return;
     json_begin(json, "metrics", '[');
-    for (size_t i = 0; i < run->metric_count; i++) {
-        json_begin(json, NULL, '{');
-        fields_json(json, &metric_fields, &run->metrics[i], export_text);
-        json_end(json, '}');
-    }
+    for (size_t i = 0; i < run->metric_count; i++)
+        put_fields(json, NULL, &metric_fields, &run->metrics[i]);
     json_end(json, ']');
 }
 
@@ -109,30 +110,23 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
     struct export_line line;
     struct json *json = export_begin(&line, "run");
     export_text(json, "uid", uid);
-    export_text(json, "kind", run_kind_name(run->kind));
-    json_int(json, "started_s", run->started_s);
-    json_int(json, "finished_s", run->finished_s);
-    export_text(json, "tool_version", run->tool_version);
-    export_text(json, "repository", run->repository);
-    export_text(json, "policy", run->policy);
+    fields_json(json, &run_fields, run, export_text);
     export_commit(json, "base", &run->base);
     export_commit(json, "head", &run->head);
-    if (run->toolchain[ROLE_BASE])
-        export_text(json, "base_toolchain", run->toolchain[ROLE_BASE]);
-    if (run->toolchain[ROLE_HEAD])
-        export_text(json, "head_toolchain", run->toolchain[ROLE_HEAD]);
+    fields_json(json, &run_toolchain_fields, run, export_text);
     json_begin(json, "devices", '[');
-    for (size_t i = 0; i < run->device_count; i++)
-        put_device(json, &run->devices[i]);
+    for (size_t i = 0; i < run->device_count; i++) {
+        json_begin(json, NULL, '{');
+        fields_json(json, &device_fields, &run->devices[i], export_text);
+        fields_json(json, &run_device_fields, &run->devices[i], export_text);
+        json_end(json, '}');
+    }
     json_end(json, ']');
-    json_begin(json, "self_test", '{');
-    fields_json(json, &self_test_fields, &run->self_test, export_text);
-    json_end(json, '}');
+    put_fields(json, "self_test", &self_test_fields, &run->self_test);
     put_unbuilt(json, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
     put_unbuilt(json, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
     put_metrics(json, run);
-    json_int(json, "conclusion", run->conclusion);
-    export_text(json, "headline", run->headline);
+    fields_json(json, &run_end_fields, run, export_text);
     export_end(&line, file);
 }
 
@@ -314,9 +308,9 @@ static int export_profiles(struct store *store, const struct export_filter *filt
         struct json *json = export_begin(&line, "profile");
         export_text(json, "name", (const char *)sqlite3_column_text(row, 1));
         json_int(json, "measured_s", row_int(row, 2));
-        export_text(json, "kind", (const char *)sqlite3_column_text(row, 3));
-        export_text(json, "uuid", (const char *)sqlite3_column_text(row, 4));
-        export_text(json, "device", (const char *)sqlite3_column_text(row, 5));
+        put_device(json, &(struct device){.kind = (const char *)sqlite3_column_text(row, 3),
+                                          .uuid = (const char *)sqlite3_column_text(row, 4),
+                                          .name = (const char *)sqlite3_column_text(row, 5)});
         json_begin(json, "figures", '[');
         if (put_figures(json, store, row_int(row, 0), err)) {
             buffer_free(&line.text);
@@ -335,35 +329,38 @@ static int export_epochs(struct store *store, const struct export_filter *filter
     sqlite3_stmt *row = statement_bind(store, SQL_LIST_EPOCHS, CELLS(INT(filter->run_id)));
     int status;
     while ((status = statement_step(store, row, err)) > 0) {
+        struct arena arena = {0};
+        struct epoch epoch;
         struct export_line line;
-        struct json *json = export_begin(&line, "epoch");
-        export_text(json, "series", (const char *)sqlite3_column_text(row, 0));
-        export_text(json, "commit", (const char *)sqlite3_column_text(row, 1));
-        json_number(json, "level", row_real(row, 2));
-        if (row_int(row, 6))
-            json_bool(json, "removed", true);
-        export_text(json, "reason", (const char *)sqlite3_column_text(row, 3));
-        export_text(json, "who", (const char *)sqlite3_column_text(row, 4));
-        json_int(json, "when_s", row_int(row, 5));
-        export_end(&line, file);
+        if (fields_load(&epoch, &epoch_fields, store, row, 1, &arena, err)) {
+            status = -1;
+        } else {
+            fields_json(export_begin(&line, "epoch"), &epoch_fields, &epoch, export_text);
+            export_end(&line, file);
+        }
+        arena_free(&arena);
+        if (status < 0)
+            break;
     }
+    sqlite3_reset(row);
     return status;
+}
+
+// A build's line has the fields of a commit beside its own, and calls the id "commit".
+static struct stored_fields rest_of_commit(void)
+{
+    return (struct stored_fields){commit_fields.table, commit_fields.items + 1,
+                                  commit_fields.count - 1};
 }
 
 static void put_build(FILE *file, const struct commit *commit, const struct build_record *build)
 {
+    const struct stored_fields rest = rest_of_commit();
     struct export_line line;
     struct json *json = export_begin(&line, "build");
     export_text(json, "commit", commit->id);
-    export_text(json, "tree", commit->tree);
-    export_text(json, "parent", commit->parent);
-    export_text(json, "summary", commit->summary);
-    export_text(json, "author", commit->author);
-    json_int(json, "time_s", commit->time_s);
-    export_text(json, "content", build->content);
-    export_text(json, "recipe", build->recipe);
-    export_text(json, "state", measurement_state_name(build->state));
-    export_text(json, "detail", build->detail);
+    fields_json(json, &rest, commit, export_text);
+    fields_json(json, &build_fields, build, export_text);
     json_begin(json, "kernels", '[');
     for (size_t i = 0; i < build->count; i++) {
         json_begin(json, NULL, '{');
@@ -404,13 +401,7 @@ static bool import_commit(struct commit *out, const struct node *node, struct ar
     *out = (struct commit){.summary = "", .author = ""};
     if (!node || node->type != NODE_OBJECT)
         return true; // null: there is none
-    bool fits = text_copy(out->id, sizeof(out->id), node_text(node, "id", "")) &&
-                text_copy(out->tree, sizeof(out->tree), node_text(node, "tree", "")) &&
-                text_copy(out->parent, sizeof(out->parent), node_text(node, "parent", ""));
-    out->summary = arena_strdup(arena, node_text(node, "summary", ""));
-    out->author = arena_strdup(arena, node_text(node, "author", ""));
-    out->time_s = node_int(node, "time_s", 0);
-    return fits && import_is_object_id(out->id) && range_is_time(out->time_s);
+    return !fields_read(out, &commit_fields, node, arena) && import_is_object_id(out->id);
 }
 
 // ---- links: a line stands for itself, for the run that measured it may have been pruned ----
@@ -422,9 +413,7 @@ static void put_link(FILE *file, const struct link_owner *owner, const struct li
     export_text(json, "run", l->uid);
     export_text(json, "kernel", owner->kernel);
     export_text(json, "problem", owner->problem);
-    export_text(json, "kind", owner->device.kind);
-    export_text(json, "uuid", owner->device.uuid);
-    export_text(json, "device", owner->device.name);
+    put_device(json, &owner->device);
     export_text(json, "base_code", l->base_code);
     export_text(json, "head_code", l->head_code);
     export_commit(json, "base", &l->base);
@@ -506,9 +495,7 @@ int import_put_link(struct import *in, const struct series *series, const struct
 static int import_link(struct import *in, const struct node *node, struct arena *arena,
                        struct error *err)
 {
-    const struct device device = {.kind = node_text(node, "kind", ""),
-                                  .uuid = node_text(node, "uuid", ""),
-                                  .name = node_text(node, "device", "")};
+    const struct device device = read_device(node);
     const char *base = node_text(node, "base_code", ""), *head = node_text(node, "head_code", "");
     struct link link = {0};
     struct problem problem;
@@ -523,7 +510,7 @@ static int import_link(struct import *in, const struct node *node, struct arena 
         text_copy(link.uid, sizeof(link.uid), node_text(node, "run", "")) &&
         import_commit(&link.base, node_member(node, "base"), arena) &&
         import_commit(&link.head, node_member(node, "head"), arena) &&
-        !fields_read(&link, &link_fields, node) && link_sound(&link);
+        !fields_read(&link, &link_fields, node, NULL) && link_sound(&link);
     if (!sound)
         return import_refuse(in,
                              "a link has a run, kernel, problem, uuid, two codes and commits, a "
@@ -546,13 +533,10 @@ static int put_change(struct json *json, struct store *store, const struct store
     json_begin(json, NULL, '{');
     export_text(json, "kernel", (const char *)sqlite3_column_text(row, 0));
     export_text(json, "problem", (const char *)sqlite3_column_text(row, 1));
-    export_text(json, "kind", (const char *)sqlite3_column_text(row, 2));
-    export_text(json, "uuid", (const char *)sqlite3_column_text(row, 3));
-    export_text(json, "device", (const char *)sqlite3_column_text(row, 4));
-    export_text(json, "first", c->first);
-    export_text(json, "last", c->last);
-    json_number(json, "log_ratio", c->log_ratio);
-    json_number(json, "log_evidence", c->log_evidence);
+    put_device(json, &(struct device){.kind = (const char *)sqlite3_column_text(row, 2),
+                                      .uuid = (const char *)sqlite3_column_text(row, 3),
+                                      .name = (const char *)sqlite3_column_text(row, 4)});
+    fields_json(json, &event_change_fields, c, export_text);
     json_end(json, '}');
     sqlite3_reset(row);
     return 0;
@@ -563,10 +547,7 @@ static int put_event(FILE *file, struct store *store, const struct stored_event 
 {
     struct export_line line;
     struct json *json = export_begin(&line, "event");
-    export_text(json, "name", e->name);
-    export_text(json, "cause", attribution_name(e->cause));
-    export_text(json, "what", e->what);
-    export_text(json, "culprit", e->culprit);
+    fields_json(json, &event_fields, e, export_text);
     json_begin(json, "changes", '[');
     for (size_t i = 0; i < e->change_count; i++) {
         if (put_change(json, store, &e->changes[i], err)) {
@@ -576,15 +557,8 @@ static int put_event(FILE *file, struct store *store, const struct stored_event 
     }
     json_end(json, ']');
     json_begin(json, "entries", '[');
-    for (size_t i = 0; i < e->entry_count; i++) {
-        const struct event_entry *n = &e->entries[i];
-        json_begin(json, NULL, '{');
-        export_text(json, "state", event_state_name(n->state));
-        json_int(json, "when_s", n->when_s);
-        export_text(json, "who", n->who);
-        export_text(json, "why", n->why);
-        json_end(json, '}');
-    }
+    for (size_t i = 0; i < e->entry_count; i++)
+        put_fields(json, NULL, &event_entry_fields, &e->entries[i]);
     json_end(json, ']');
     export_end(&line, file);
     return 0;
@@ -609,29 +583,20 @@ static int export_events(struct store *store, const struct export_filter *filter
 
 // ---- reading ----
 
-static bool is_id(char out[OBJECT_ID_TEXT], const char *text)
-{
-    return text_copy(out, OBJECT_ID_TEXT, text) && import_is_object_id(text);
-}
-
 // *sound is false: not a change.
 static int read_change(struct stored_event_change *out, bool *sound, struct store *store,
                        const struct node *node, struct error *err)
 {
-    const struct device device = {.kind = node_text(node, "kind", ""),
-                                  .uuid = node_text(node, "uuid", ""),
-                                  .name = node_text(node, "device", "")};
+    const struct device device = read_device(node);
     const char *kernel = node_text(node, "kernel", "");
     struct problem problem;
     struct error ignored;
     int64_t key;
-    out->log_ratio = node_real(node, "log_ratio", NAN);
-    out->log_evidence = node_real(node, "log_evidence", NAN);
     *sound = range_is_name(device.uuid, IMPORT_WHERE) && range_is_name(kernel, KERNEL_NAME_TEXT) &&
              problem_parse(&problem, node_text(node, "problem", ""), &ignored) == 0 &&
-             is_id(out->first, node_text(node, "first", "")) &&
-             is_id(out->last, node_text(node, "last", "")) && fabs(out->log_ratio) <= 50 &&
-             isfinite(out->log_evidence);
+             !fields_read(out, &event_change_fields, node, NULL) &&
+             fields_sound(&event_change_fields, out) && import_is_object_id(out->first) &&
+             import_is_object_id(out->last);
     const struct series series = {kernel, &problem, device.uuid};
     return *sound && (content_device(&key, store, &device, err) ||
                       content_kernel(&key, store, kernel, err) ||
@@ -643,14 +608,10 @@ static int read_change(struct stored_event_change *out, bool *sound, struct stor
 // Reads an entry that the tool itself made; a store keeps no other.
 static bool read_entry(struct event_entry *out, const struct node *node)
 {
-    *out = (struct event_entry){.when_s = node_int(node, "when_s", 0),
-                                .who = node_text(node, "who", ""),
-                                .why = node_text(node, "why", "")};
-    return event_state_parse(&out->state, node_text(node, "state", "")) == 0 &&
+    return !fields_read(out, &event_entry_fields, node, NULL) &&
            (out->state == EVENT_NEW || out->state == EVENT_CONFIRMED || out->state == EVENT_FIXED ||
             out->state == EVENT_WITHDRAWN) &&
-           range_is_time(out->when_s) && range_is_name(out->who, IMPORT_WHERE) &&
-           (!out->why[0] || range_is_name(out->why, 4096));
+           range_is_name(out->who, IMPORT_WHERE) && (!out->why[0] || range_is_name(out->why, 4096));
 }
 
 static int read_event(struct stored_event *out, bool *sound, struct store *store,
@@ -658,12 +619,9 @@ static int read_event(struct stored_event *out, bool *sound, struct store *store
 {
     const struct node *changes = node_member(node, "changes");
     const struct node *entries = node_member(node, "entries");
-    const char *culprit = node_text(node, "culprit", "");
-    out->what = node_text(node, "what", "");
-    *sound = text_copy(out->name, sizeof(out->name), node_text(node, "name", "")) &&
-             range_is_name(out->name, sizeof(out->name)) &&
-             attribution_parse(&out->cause, node_text(node, "cause", "")) == 0 &&
-             out->cause != ATTRIBUTION_NONE && (!culprit[0] || is_id(out->culprit, culprit)) &&
+    *sound = !fields_read(out, &event_fields, node, NULL) &&
+             range_is_name(out->name, sizeof(out->name)) && out->cause != ATTRIBUTION_NONE &&
+             (!out->culprit[0] || import_is_object_id(out->culprit)) &&
              (!out->what[0] || range_is_name(out->what, 4096)) && changes &&
              changes->type == NODE_ARRAY && entries && entries->type == NODE_ARRAY;
     if (!*sound)
@@ -747,19 +705,12 @@ static int import_build(struct import *in, const struct node *node, struct arena
                         struct error *err)
 {
     const struct node *kernels = node_member(node, "kernels");
-    struct build_record build = {.content = node_text(node, "content", ""),
-                                 .recipe = node_text(node, "recipe", ""),
-                                 .detail = node_text(node, "detail", ""),
-                                 .count = kernels ? kernels->count : 0};
-    struct commit commit = {.summary = node_text(node, "summary", ""),
-                            .author = node_text(node, "author", ""),
-                            .time_s = node_int(node, "time_s", 0)};
+    const struct stored_fields rest = rest_of_commit();
+    struct build_record build = {.count = kernels ? kernels->count : 0};
+    struct commit commit = {0};
     bool sound = text_copy(commit.id, sizeof(commit.id), node_text(node, "commit", "")) &&
-                 text_copy(commit.tree, sizeof(commit.tree), node_text(node, "tree", "")) &&
-                 text_copy(commit.parent, sizeof(commit.parent), node_text(node, "parent", "")) &&
-                 import_is_object_id(commit.id) && range_is_time(commit.time_s) &&
-                 build.content[0] &&
-                 measurement_state_parse(&build.state, node_text(node, "state", "")) == 0 &&
+                 import_is_object_id(commit.id) && !fields_read(&commit, &rest, node, NULL) &&
+                 !fields_read(&build, &build_fields, node, NULL) && build.content[0] &&
                  (build.state == MEASURED_OK || build.state == MEASURED_UNBUILDABLE);
     build.kernels = arena_alloc(arena, build.count * sizeof(*build.kernels));
     const struct node *at = kernels ? kernels->children : NULL;
@@ -782,9 +733,7 @@ static int import_build(struct import *in, const struct node *node, struct arena
 
 static int import_profile(struct import *in, const struct node *node, struct error *err)
 {
-    const struct device device = {.kind = node_text(node, "kind", ""),
-                                  .uuid = node_text(node, "uuid", ""),
-                                  .name = node_text(node, "device", "")};
+    const struct device device = read_device(node);
     struct gpu gpu = {.name = node_text(node, "name", "")};
     const struct node *list = node_member(node, "figures");
     int64_t measured_s = node_int(node, "measured_s", 0);
@@ -807,16 +756,11 @@ static int import_profile(struct import *in, const struct node *node, struct err
 
 static int import_epoch(struct import *in, const struct node *node, struct error *err)
 {
-    struct epoch epoch = {.series = node_text(node, "series", ""),
-                          .level = node_real(node, "level", NAN),
-                          .removed = node_bool(node, "removed", false),
-                          .reason = node_text(node, "reason", ""),
-                          .who = node_text(node, "who", ""),
-                          .when_s = node_int(node, "when_s", 0)};
+    struct epoch epoch;
     const struct epoch_list list = {.epochs = &epoch, .count = 1};
     struct arena arena = {0};
     char *text;
-    bool sound = text_copy(epoch.commit, sizeof(epoch.commit), node_text(node, "commit", "")) &&
+    bool sound = !fields_read(&epoch, &epoch_fields, node, NULL) &&
                  epoch_format(&text, &epoch, &arena, err) == 0;
     arena_free(&arena);
     if (!sound)
@@ -837,7 +781,7 @@ static int import_study(struct import *in, const struct node *node, struct error
                  range_is_name(study.kernel, sizeof(study.kernel)) &&
                  problem_parse(&study.problem, node_text(node, "problem", ""), &ignored) == 0 &&
                  study_kind_parse(&study.kind, node_text(node, "kind", "")) == 0;
-    if (!sound || fields_read(&study, &study_fields, node) || !study_sound(&study))
+    if (!sound || fields_read(&study, &study_fields, node, NULL) || !study_sound(&study))
         return import_refuse(in, "a study has kind, kernel, problem, device and counts that add up",
                              err);
     if (in->known)
@@ -859,62 +803,37 @@ static bool read_unbuilt(struct run *run, enum sample_role role, const struct no
     return unbuilt_errors_parse(f, node_text(node, "errors", ""), &run->arena);
 }
 
-// Texts that are kept with the run.
-static bool read_metric(struct metric_result *out, const struct node *node, struct arena *arena)
-{
-    if (node->type != NODE_OBJECT || fields_read(out, &metric_fields, node))
-        return false;
-    const char **texts[] = {&out->name,   &out->what, &out->subject,
-                            &out->device, &out->unit, &out->sentence};
-    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
-        *texts[i] = arena_strdup(arena, *texts[i]);
-    return true;
-}
-
+// Texts are kept with the run.
 static bool read_metrics(struct run *run, const struct node *list)
 {
     const size_t count = list && list->type == NODE_ARRAY ? list->count : 0;
     const struct node *node = count ? list->children : NULL;
     run->metrics = arena_alloc(&run->arena, (count + 1) * sizeof(*run->metrics));
     for (; node; node = node->next) {
-        if (!read_metric(&run->metrics[run->metric_count++], node, &run->arena))
+        if (node->type != NODE_OBJECT ||
+            fields_read(&run->metrics[run->metric_count++], &metric_fields, node, &run->arena))
             return false;
     }
     return true;
 }
 
-static void read_devices(struct run *run, const struct node *list)
+static bool read_devices(struct run *run, const struct node *list)
 {
-    size_t count = list && list->type == NODE_ARRAY ? list->count : 0;
-    run->devices = arena_alloc(&run->arena, count * sizeof(*run->devices));
-    run->device_count = count;
+    const size_t count = list && list->type == NODE_ARRAY ? list->count : 0;
     const struct node *node = count ? list->children : NULL;
-    for (size_t i = 0; i < count; i++, node = node->next) {
-        const char *names[] = {"kind", "uuid", "name", "driver", "runtime", "profile"};
-        const char *texts[ARRAY_COUNT(names)];
-        for (size_t k = 0; k < ARRAY_COUNT(names); k++)
-            texts[k] = arena_strdup(&run->arena, node_text(node, names[k], ""));
-        run->devices[i] =
-            (struct device){texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]};
-    }
-}
-
-static bool devices_sound(const struct run *run)
-{
-    for (size_t i = 0; i < run->device_count; i++) {
-        if (!run->devices[i].uuid[0])
+    run->devices = arena_alloc(&run->arena, count * sizeof(*run->devices));
+    for (; node; node = node->next) {
+        struct device *d = &run->devices[run->device_count++];
+        if (fields_read(d, &device_fields, node, &run->arena) ||
+            fields_read(d, &run_device_fields, node, &run->arena) || !d->uuid[0])
             return false;
     }
-    return run->device_count > 0;
+    return count > 0;
 }
 
-// False: it is no name of a toolchain.
-static bool read_toolchain(struct run *run, enum sample_role role, const char *name)
+static bool toolchain_sound(const char *name)
 {
-    if (name && !toolchain_name_sound(name))
-        return false;
-    run->toolchain[role] = name ? arena_strdup(&run->arena, name) : NULL;
-    return true;
+    return !name || toolchain_name_sound(name);
 }
 
 static int read_run(struct import *in, const struct node *node, struct error *err)
@@ -922,31 +841,26 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     struct run run = {0};
     const char *uid = node_text(node, "uid", "");
     const struct node *test = node_member(node, "self_test");
-    int64_t conclusion = node_int(node, "conclusion", -1);
+    struct arena *arena = &run.arena;
     if (import_end(in, err))
         return -1;
-    bool sound = strlen(uid) == STORE_UID_TEXT - 1 && strspn(uid, "0123456789abcdef") == 32 &&
-                 run_kind_parse(&run.kind, node_text(node, "kind", "")) == 0 &&
-                 conclusion >= CONCLUDE_OK && conclusion <= CONCLUDE_FAILED &&
-                 import_commit(&run.base, node_member(node, "base"), &run.arena) &&
-                 import_commit(&run.head, node_member(node, "head"), &run.arena) &&
-                 node_int(node, "started_s", 0) > 0 && node_int(node, "finished_s", -1) >= 0;
-    run.started_s = node_int(node, "started_s", 0);
-    run.finished_s = node_int(node, "finished_s", 0);
-    run.tool_version = arena_strdup(&run.arena, node_text(node, "tool_version", ""));
-    run.repository = arena_strdup(&run.arena, node_text(node, "repository", ""));
-    run.policy = arena_strdup(&run.arena, node_text(node, "policy", ""));
-    run.headline = arena_strdup(&run.arena, node_text(node, "headline", ""));
-    run.conclusion = sound ? (enum conclusion)conclusion : CONCLUDE_FAILED;
-    sound = sound && !fields_read(&run.self_test, &self_test_fields, test);
-    sound = sound && read_toolchain(&run, ROLE_BASE, node_text(node, "base_toolchain", NULL)) &&
-            read_toolchain(&run, ROLE_HEAD, node_text(node, "head_toolchain", NULL));
+    // What every run has, and no missing member may stand for.
+    bool sound = node_int(node, "started_s", 0) > 0 && node_int(node, "finished_s", -1) >= 0 &&
+                 node_int(node, "conclusion", -1) >= 0;
+    sound = sound && strlen(uid) == STORE_UID_TEXT - 1 && strspn(uid, "0123456789abcdef") == 32 &&
+            !fields_read(&run, &run_fields, node, arena) &&
+            !fields_read(&run, &run_toolchain_fields, node, arena) &&
+            !fields_read(&run, &run_end_fields, node, arena) &&
+            !fields_read(&run.self_test, &self_test_fields, test, arena);
+    sound = sound && import_commit(&run.base, node_member(node, "base"), arena) &&
+            import_commit(&run.head, node_member(node, "head"), arena) &&
+            toolchain_sound(run.toolchain[ROLE_BASE]) && toolchain_sound(run.toolchain[ROLE_HEAD]);
     sound = sound && read_unbuilt(&run, ROLE_BASE, node_member(node, "base_unbuilt")) &&
             read_unbuilt(&run, ROLE_HEAD, node_member(node, "head_unbuilt")) &&
-            read_metrics(&run, node_member(node, "metrics"));
-    read_devices(&run, node_member(node, "devices"));
+            read_metrics(&run, node_member(node, "metrics")) &&
+            read_devices(&run, node_member(node, "devices"));
     in->run = run;
-    if (!sound || !devices_sound(&run))
+    if (!sound)
         return import_refuse(in, "a run needs uid, kind, times, conclusion, commits and devices",
                              err);
     return import_begin(in, uid, err);
@@ -998,7 +912,7 @@ static bool read_measurement(struct measurement *out, const struct node *node, s
     *out = m;
     if (!node || node->type != NODE_OBJECT)
         return true;
-    if (fields_read(&m, &measurement_fields, node) || m.state == MEASURED_NOT_TAKEN)
+    if (fields_read(&m, &measurement_fields, node, NULL) || m.state == MEASURED_NOT_TAKEN)
         return false;
     if (!read_samples(&m, node_member(node, "samples"), arena) ||
         (m.state == MEASURED_OK && m.count == 0))
@@ -1015,7 +929,7 @@ static bool read_prediction(struct prediction *out, const struct node *node)
     const struct node *parts = node_member(node, "parts");
     if (!node)
         return true;
-    if (fields_read(&p, &prediction_fields, node))
+    if (fields_read(&p, &prediction_fields, node, NULL))
         return false;
     p.why = p.feasible ? NULL : p.why ? p.why : "";
     const struct node *part = parts && parts->type == NODE_ARRAY ? parts->children : NULL;
@@ -1035,7 +949,7 @@ static bool read_verdict(struct verdict *out, const struct node *node)
                         .version = node_text(node, "version", "")};
     if (!node)
         return true;
-    if (fields_read(&v, &verdict_fields, node))
+    if (fields_read(&v, &verdict_fields, node, NULL))
         return false;
     *out = v;
     return true;

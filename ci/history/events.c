@@ -4,7 +4,7 @@
 // named.
 #include "ci/history/events.h"
 
-#include "baselines/kept/event.h"
+#include "baselines/event.h"
 #include "baselines/link.h"
 #include "ci/history/drivers.h"
 #include "ci/history/link_tests.h"

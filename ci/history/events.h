@@ -15,7 +15,7 @@
 #ifndef PLUMB_CI_EVENTS_H
 #define PLUMB_CI_EVENTS_H
 
-#include "baselines/kept/event.h"
+#include "baselines/event.h"
 #include "ci/history/load.h"
 #include "runner/git/repository.h"
 

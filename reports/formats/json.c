@@ -29,12 +29,8 @@ static void put_devices(struct json *j, const struct run *run)
         const struct device *d = &run->devices[i];
         json_newline(j);
         json_begin(j, NULL, '{');
-        json_clean(j, "kind", d->kind);
-        json_clean(j, "uuid", d->uuid);
-        json_clean(j, "name", d->name);
-        json_clean(j, "driver", d->driver);
-        json_clean(j, "runtime", d->runtime);
-        json_clean(j, "profile", d->profile);
+        fields_json(j, &device_fields, d, json_clean);
+        fields_json(j, &run_device_fields, d, json_clean);
         json_end(j, '}');
     }
     json_end(j, ']');
@@ -167,16 +163,6 @@ static void put_unbuilt(struct json *j, const char *name, const struct build_fai
     json_end(j, '}');
 }
 
-static void put_self_test(struct json *j, const struct self_test *test)
-{
-    json_begin(j, "self_test", '{');
-    json_int(j, "series", test->series);
-    json_int(j, "alarms", test->alarms);
-    json_number(j, "worst_log_evidence", test->worst_log_evidence);
-    json_bool(j, "void", test->void_run);
-    json_end(j, '}');
-}
-
 static void put_mixes(struct json *j, const struct run *run)
 {
     json_begin(j, "mixes", '[');
@@ -247,7 +233,9 @@ static void write(struct buffer *out, const struct run *run, const struct report
     json_clean(&j, "head_toolchain", run_toolchain(run, ROLE_HEAD));
     put_unbuilt(&j, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
     put_unbuilt(&j, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
-    put_self_test(&j, &run->self_test);
+    json_begin(&j, "self_test", '{');
+    fields_json(&j, &self_test_fields, &run->self_test, json_clean);
+    json_end(&j, '}');
     put_mixes(&j, run);
     put_metrics(&j, run);
     put_devices(&j, run);

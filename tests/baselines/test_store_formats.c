@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Export and import: what goes out comes back.
+#include "baselines/event.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
@@ -41,6 +42,8 @@ static void fill(struct store *store)
         }
         if (i == 0)
             strcpy(run.results[0].head_code, "c0de000000000000");
+        if (i == 2)
+            run.toolchain[ROLE_HEAD] = "cuda-13";
         save_whole_run(store, &run);
         struct build_kernel kernels[] = {
             {.name = "tile-00", .code = "c0de", .traits = {.in = DTYPE_BF16, .tile_m = 64}}};
@@ -53,9 +56,22 @@ static void fill(struct store *store)
     struct gpu gpu = {.name = "host"};
     gpu.dram_bytes_s = (struct figure){21.5e9 / 3, ORIGIN_CALIBRATED, "measured"};
     assert_ok(store_save_profile(store, &device, &gpu, &err), &err);
-    struct epoch epoch = {"tile-* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
-    assert_ok(store_save_epochs(store, &(struct epoch_list){.epochs = &epoch, .count = 1}, &err),
+    struct epoch epochs[] = {{"tile-* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0},
+                             {"old * *", "abcdef1", 0, true, "it goes", "B. Author", EPOCH_DAY_S}};
+    assert_ok(store_save_epochs(store, &(struct epoch_list){.epochs = epochs, .count = 2}, &err),
               &err);
+    struct stored_event_change change = {.series = 1, .log_ratio = 0.0123, .log_evidence = 7.5};
+    struct stored_event event = {.name = "abcdef0",
+                                 .cause = ATTRIBUTION_MEMORY,
+                                 .what = "a word",
+                                 .changes = &change,
+                                 .change_count = 1};
+    const struct event_entry entry = {EVENT_CONFIRMED, 1700000000, "plumb", "it stayed"};
+    strcpy(event.culprit, "abcdef0");
+    strcpy(change.first, "abcdef0");
+    strcpy(change.last, "abcdef1");
+    assert_ok(store_save_event(store, &event, &err), &err);
+    assert_ok(store_add_event_entry(store, event.key, &entry, &err), &err);
 }
 
 static void expect_same_runs(struct open_store *f)
@@ -82,6 +98,18 @@ static void expect_same_runs(struct open_store *f)
     }
 }
 
+static void expect_everything(const char *text)
+{
+    static const char *const wanted[] = {
+        "{\"profile\":", "{\"epoch\":", "\"removed\":true",
+        "{\"build\":",   "{\"run\":",   "\"head_toolchain\":\"cuda-13\"",
+        "{\"result\":",  "{\"event\":", "\"state\":\"confirmed\""};
+    for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
+        if (!strstr(text, wanted[i]))
+            fail_msg("the export lacks %s", wanted[i]);
+    }
+}
+
 static void json_comes_back_whole_and_once(void **state)
 {
     struct open_store *f = *state;
@@ -89,6 +117,7 @@ static void json_comes_back_whole_and_once(void **state)
     size_t size;
     fill(f->store);
     char *text = exported(f->store, "json", 0, &size);
+    expect_everything(text);
     for (int i = 0; i < 2; i++)
         assert_ok(import_text(f->other, text, size, "json", NULL, &err), &err);
     expect_same_runs(f);
@@ -98,6 +127,15 @@ static void json_comes_back_whole_and_once(void **state)
     size_t again_size;
     char *again = exported(f->other, "json", 0, &again_size);
     assert_string_equal(text, again);
+    free(again);
+
+    const char *path = scratch_path(&f->arena, f->folder, "merged.db");
+    struct store *merged = scratch_store(path, STORE_WRITE);
+    for (int i = 0; i < 2; i++)
+        assert_ok(store_merge(merged, f->path, NULL, &err), &err);
+    again = exported(merged, "json", 0, &again_size);
+    assert_string_equal(text, again);
+    store_close(merged);
     free(text);
     free(again);
 }

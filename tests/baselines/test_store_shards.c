@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shards of strangers: what they may not say, of runs that are known and of anything.
-#include "baselines/kept/event.h"
+#include "baselines/event.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

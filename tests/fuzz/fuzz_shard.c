@@ -2,7 +2,7 @@
 //
 // A shard, as anyone may hand it in: a database file that is merged into a store. Whatever it says,
 // the store is whole afterwards and all of it can be read; a shard that is refused leaves nothing.
-#include "baselines/kept/event.h"
+#include "baselines/event.h"
 #include "baselines/link.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"

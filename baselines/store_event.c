@@ -1,47 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events kept and read back.
-#include "baselines/kept/event.h"
-#include "baselines/content.h"
+#include "baselines/event.h"
+#include "baselines/fields.h"
+#include "baselines/rows.h"
 
 #include <string.h>
 
+static const char *attribution_word(int cause)
+{
+    return cause < ATTRIBUTIONS ? attribution_name((enum attribution)cause) : NULL;
+}
+
+static const char *event_state_word(int state)
+{
+    return state < EVENT_STATES ? event_state_name((enum event_state)state) : NULL;
+}
+
+#define F(...) FIELD_ITEM(stored_event, __VA_ARGS__)
+STORED_FIELDS(event, "events", EVENT_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(stored_event_change, __VA_ARGS__)
+STORED_FIELDS(event_change, "event_changes", EVENT_CHANGE_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(event_entry, __VA_ARGS__)
+STORED_FIELDS(event_entry, "event_entries", EVENT_ENTRY_FIELDS(F));
+#undef F
+
 // ---- reading ----
+
+static int load_fields(void *thing, const struct stored_fields *fields, const struct row_list *list,
+                       struct error *err)
+{
+    return fields_load(thing, fields, list->store, list->row, 1, list->arena, err);
+}
 
 static int read_change(void *item, const struct row_list *list, struct error *err)
 {
-    sqlite3_stmt *row = list->row;
     struct stored_event_change *c = item;
-    *c = (struct stored_event_change){
-        .series = row_int(row, 0), .log_ratio = row_real(row, 3), .log_evidence = row_real(row, 4)};
-    if (!row_copy(c->first, sizeof(c->first), row, 1) ||
-        !row_copy(c->last, sizeof(c->last), row, 2))
-        return store_damaged(list->store, "a change of an event", err);
-    return 0;
+    c->series = row_int(list->row, 0);
+    return load_fields(c, &event_change_fields, list, err);
 }
 
 static int read_entry(void *item, const struct row_list *list, struct error *err)
 {
-    sqlite3_stmt *row = list->row;
-    struct event_entry *n = item;
-    *n = (struct event_entry){.when_s = row_int(row, 1),
-                              .who = row_text(row, 2, list->arena),
-                              .why = row_text(row, 3, list->arena)};
-    if (event_state_parse(&n->state, row_text(row, 0, list->arena)))
-        return store_damaged(list->store, "an entry of an event", err);
-    return 0;
+    return load_fields(item, &event_entry_fields, list, err);
 }
 
 static int read_event(void *item, const struct row_list *list, struct error *err)
 {
-    sqlite3_stmt *row = list->row;
     struct stored_event *e = item;
-    *e = (struct stored_event){.key = row_int(row, 0), .what = row_text(row, 3, list->arena)};
-    if (!row_copy(e->name, sizeof(e->name), row, 1) ||
-        !row_copy(e->culprit, sizeof(e->culprit), row, 4) ||
-        attribution_parse(&e->cause, row_text(row, 2, list->arena)))
-        return store_damaged(list->store, "an event", err);
-    return 0;
+    e->key = row_int(list->row, 0);
+    return load_fields(e, &event_fields, list, err);
 }
 
 // Reads the commits, series and entries that belong to one event.
@@ -85,14 +95,7 @@ int store_load_events(struct stored_event **out, size_t *count, struct store *st
 
 static int read_commit(void *item, const struct row_list *list, struct error *err)
 {
-    sqlite3_stmt *row = list->row;
-    struct commit *c = item;
-    *c = (struct commit){.summary = row_text(row, 2, list->arena),
-                         .author = row_text(row, 3, list->arena),
-                         .time_s = row_int(row, 4)};
-    if (!row_copy(c->id, sizeof(c->id), row, 0) || !row_copy(c->parent, sizeof(c->parent), row, 1))
-        return store_damaged(list->store, "a commit id is too long", err);
-    return 0;
+    return load_fields(item, &commit_fields, list, err);
 }
 
 int store_commits(struct commit **out, size_t *count, struct store *store, struct arena *arena,
@@ -111,17 +114,14 @@ int store_commits(struct commit **out, size_t *count, struct store *store, struc
 
 static int save(struct store *store, struct stored_event *e, struct error *err)
 {
-    if (statement_run(store, err, SQL_PUT_EVENT,
-                      CELLS(TEXT(e->name), TEXT(attribution_name(e->cause)), TEXT(e->what),
-                            TEXT(e->culprit))) ||
+    if (fields_run(store, SQL_PUT_EVENT, NULL, 0, &event_fields, e, err) ||
         statement_get(&e->key, store, err, SQL_FIND_EVENT, CELLS(TEXT(e->name))) ||
         statement_run(store, err, SQL_DROP_EVENT_CHANGES, CELLS(INT(e->key))))
         return -1;
     for (size_t i = 0; i < e->change_count; i++) {
         const struct stored_event_change *c = &e->changes[i];
-        if (statement_run(store, err, SQL_ADD_EVENT_CHANGE,
-                          CELLS(INT(e->key), INT(c->series), TEXT(c->first), TEXT(c->last),
-                                REAL(c->log_ratio), REAL(c->log_evidence))))
+        if (fields_run(store, SQL_ADD_EVENT_CHANGE, CELLS(INT(e->key), INT(c->series)),
+                       &event_change_fields, c, err))
             return -1;
     }
     return 0;
@@ -141,8 +141,6 @@ int store_add_event_entry(struct store *store, int64_t event, const struct event
         return -1;
     return transaction_end(
         store,
-        statement_run(store, err, SQL_ADD_EVENT_ENTRY,
-                      CELLS(INT(event), TEXT(event_state_name(entry->state)), INT(entry->when_s),
-                            TEXT(entry->who), TEXT(entry->why))),
+        fields_run(store, SQL_ADD_EVENT_ENTRY, CELLS(INT(event)), &event_entry_fields, entry, err),
         err);
 }
