@@ -55,17 +55,6 @@ const char *attribution_name(enum attribution attribution)
     return pattern_names[attribution];
 }
 
-int attribution_parse(enum attribution *out, const char *name)
-{
-    for (int i = 0; i < ATTRIBUTIONS; i++) {
-        if (strcmp(pattern_names[i], name) == 0) {
-            *out = (enum attribution)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 struct moved_tally {
     size_t count, slower, faster;
     size_t old_slower, old_faster; // of them by code that is not new, or not known

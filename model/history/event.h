@@ -55,8 +55,6 @@ enum attribution {
 
 const char *attribution_name(enum attribution attribution);
 
-int attribution_parse(enum attribution *out, const char *name); // -1: no such cause
-
 // One series at one commit.
 struct attribution_series {
     size_t device; // any numbering
