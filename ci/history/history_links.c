@@ -605,7 +605,7 @@ bool history_is_linked(const struct linked_history *linked, const struct history
 // ---- keeping what links said ----
 
 // Raised when the same links would say something else.
-enum { LINKS_KEPT_VERSION = 17 };
+enum { LINKS_KEPT_VERSION = 18 };
 
 // Names what kept links depend on. Their judgement depends on the newest code, too, which may have
 // come without a link.
