@@ -62,7 +62,9 @@ static void the_pairs(const struct result *r)
                   100 * sum[1] / count[1], 100 * sum[2] / count[2], 100 * sum[3] / count[3]);
 }
 
-static void the_worked_example_is_the_recorded_gate(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(the_worked_example_is_the_recorded_gate)
 {
     struct open_store *open = *state;
     struct error err = {{0}};
@@ -86,11 +88,4 @@ static void the_worked_example_is_the_recorded_gate(void **state)
     the_page_says("ran for %.3f s in all", v->gpu_s);
     run_free(&run);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
-        the_worked_example_is_the_recorded_gate, open_store_set_up, open_store_tear_down)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

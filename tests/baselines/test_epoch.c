@@ -31,7 +31,7 @@ static int parse(struct epoch_list *out, struct arena *arena, struct error *err,
     return epoch_parse(out, text, strlen(text), "epochs.txt", arena, err);
 }
 
-static void file_parses_to_its_epochs(void **state)
+TEST(file_parses_to_its_epochs)
 {
     struct arena arena = {0};
     struct error err = {0};
@@ -50,7 +50,7 @@ static void file_parses_to_its_epochs(void **state)
     arena_free(&arena);
 }
 
-static void empty_file_has_no_epochs(void **state)
+TEST(empty_file_has_no_epochs)
 {
     struct arena arena = {0};
     struct error err;
@@ -62,7 +62,7 @@ static void empty_file_has_no_epochs(void **state)
     arena_free(&arena);
 }
 
-static void mistakes_are_named_with_their_line(void **state)
+TEST(mistakes_are_named_with_their_line)
 {
     static const struct {
         const char *text, *expected;
@@ -107,7 +107,7 @@ static void mistakes_are_named_with_their_line(void **state)
     }
 }
 
-static void decisions_stand_among_epochs_and_parse_back(void **state)
+TEST(decisions_stand_among_epochs_and_parse_back)
 {
     struct arena arena = {0};
     struct error err;
@@ -135,7 +135,7 @@ static void decisions_stand_among_epochs_and_parse_back(void **state)
     arena_free(&arena);
 }
 
-static void epoch_formats_to_what_parses_back(void **state)
+TEST(epoch_formats_to_what_parses_back)
 {
     uint64_t seed = 3;
     for (int round = 0; round < 2000; round++) {
@@ -162,7 +162,7 @@ static void epoch_formats_to_what_parses_back(void **state)
     }
 }
 
-static void what_cannot_be_one_line_is_refused(void **state)
+TEST(what_cannot_be_one_line_is_refused)
 {
     const struct epoch sound = {.series = "a * *", .commit = "abcdef0", .reason = "r", .who = "w"};
     struct epoch cases[] = {sound, sound, sound, sound, sound};
@@ -182,7 +182,7 @@ static void what_cannot_be_one_line_is_refused(void **state)
     }
 }
 
-static void patterns_match_whole_parts(void **state)
+TEST(patterns_match_whole_parts)
 {
     static const struct {
         const char *series;
@@ -208,7 +208,7 @@ static void patterns_match_whole_parts(void **state)
     }
 }
 
-static void last_matching_epoch_is_found(void **state)
+TEST(last_matching_epoch_is_found)
 {
     struct epoch epochs[] = {{.series = "* * *", .level = 1},
                              {.series = "tile-01 * *", .level = 2},
@@ -222,7 +222,7 @@ static void last_matching_epoch_is_found(void **state)
     assert_null(epoch_find(&none, "naive", &problem, "host"));
 }
 
-static void a_removal_is_a_level_of_its_own(void **state)
+TEST(a_removal_is_a_level_of_its_own)
 {
     static const char text[] = "series = k * *\ncommit = abcdef0\nlevel  = removed\n"
                                "reason = nobody calls it\nwho    = A\nwhen   = 2026-11-21\n";
@@ -248,7 +248,7 @@ static void a_removal_is_a_level_of_its_own(void **state)
     arena_free(&arena);
 }
 
-static void mutated_files_never_crash_the_parser(void **state)
+TEST(mutated_files_never_crash_the_parser)
 {
     uint64_t seed = 5;
     size_t accepted = 0;
@@ -281,21 +281,4 @@ static void mutated_files_never_crash_the_parser(void **state)
         arena_free(&arena);
     }
     assert_true(accepted > 500);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(file_parses_to_its_epochs),
-        cmocka_unit_test(empty_file_has_no_epochs),
-        cmocka_unit_test(mistakes_are_named_with_their_line),
-        cmocka_unit_test(decisions_stand_among_epochs_and_parse_back),
-        cmocka_unit_test(epoch_formats_to_what_parses_back),
-        cmocka_unit_test(what_cannot_be_one_line_is_refused),
-        cmocka_unit_test(patterns_match_whole_parts),
-        cmocka_unit_test(last_matching_epoch_is_found),
-        cmocka_unit_test(a_removal_is_a_level_of_its_own),
-        cmocka_unit_test(mutated_files_never_crash_the_parser),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,9 @@ static char *exported(struct store *store, export_to *export, size_t *size)
     return copy;
 }
 
-static void every_field_comes_back_from_a_store_a_file_and_a_merge(void **state)
+AROUND_EACH(open_store_set_up_two, open_store_tear_down);
+
+TEST(every_field_comes_back_from_a_store_a_file_and_a_merge)
 {
     struct open_store *f = *state;
     struct error err;
@@ -126,7 +128,7 @@ static void every_field_comes_back_from_a_store_a_file_and_a_merge(void **state)
 }
 
 // A file and a shard of strangers: what is beyond a field's range is refused, and the field named.
-static void a_count_out_of_range_is_refused(void **state)
+TEST(a_count_out_of_range_is_refused)
 {
     struct open_store *f = *state;
     struct error err;
@@ -165,15 +167,4 @@ static void a_count_out_of_range_is_refused(void **state)
     assert_true(tried >= 3);
     assert_ok(import_text(f->store, good, size, "json", NULL, &err), &err);
     free(good);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_field_comes_back_from_a_store_a_file_and_a_merge,
-                                        open_store_set_up_two, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_count_out_of_range_is_refused, open_store_set_up_two,
-                                        open_store_tear_down),
-    };
-    return cmocka_run_group_tests_name("fields", tests, NULL, NULL);
 }

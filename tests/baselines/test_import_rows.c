@@ -269,7 +269,9 @@ static void check_drawn(struct store *store, const struct form *form, const stru
 
 enum { DRAWS = 10000, DRAWS_SANITIZED = 1000 };
 
-static void rows_are_samples_or_are_named(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(rows_are_samples_or_are_named)
 {
     struct open_store *f = *state;
     uint64_t seed = 37;
@@ -582,7 +584,7 @@ static void expect_written_once(struct open_store *f, const char *what, const ch
     free(name);
 }
 
-static void a_table_is_the_same_however_it_was_saved(void **state)
+TEST(a_table_is_the_same_however_it_was_saved)
 {
     struct open_store *f = *state;
     static const struct {
@@ -608,7 +610,7 @@ static void a_table_is_the_same_however_it_was_saved(void **state)
     }
 }
 
-static void what_is_no_text_is_told_how_to_become_one(void **state)
+TEST(what_is_no_text_is_told_how_to_become_one)
 {
     static const struct {
         const char *begin, *says;
@@ -634,7 +636,7 @@ static void what_is_no_text_is_told_how_to_become_one(void **state)
 }
 
 // What is wrong with one value costs that value's row, whose line is named.
-static void one_bad_value_costs_its_row_and_not_the_file(void **state)
+TEST(one_bad_value_costs_its_row_and_not_the_file)
 {
     static const char *const values[] = {
         "\"real_time\":1e400",     "\"real_time\":5,\"real_time\":6",
@@ -665,7 +667,7 @@ static void one_bad_value_costs_its_row_and_not_the_file(void **state)
     }
 }
 
-static void files_of_the_field_are_read_as_they_are_meant(void **state)
+TEST(files_of_the_field_are_read_as_they_are_meant)
 {
     struct open_store *f = *state;
     for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
@@ -696,7 +698,7 @@ static void files_of_the_field_are_read_as_they_are_meant(void **state)
 }
 
 // Figures of a public report (tests/data/import/README.md), in the tables that nsys exports.
-static void a_database_of_nsys_is_read_as_its_tables_are(void **state)
+TEST(a_database_of_nsys_is_read_as_its_tables_are)
 {
     struct open_store *f = *state;
     struct problem problem;
@@ -744,7 +746,7 @@ static void a_database_of_nsys_is_read_as_its_tables_are(void **state)
 }
 
 // Figures of ionelmc/pytest-benchmark's tests/test_storage.
-static void what_a_changed_tree_measured_is_no_commits(void **state)
+TEST(what_a_changed_tree_measured_is_no_commits)
 {
     static char text[] =
         "{\"machine_info\":{\"node\":\"h\"},\"commit_info\":{\"dirty\":true,\"id\":"
@@ -781,7 +783,7 @@ static void put_samples(const char *path, const float *seconds, size_t count)
 
 // The samples lie where nvbench put them, seen from the JSON: nothing else is opened, and a file of
 // another length is not taken for them.
-static void samples_of_nvbench_are_read_beside_it(void **state)
+TEST(samples_of_nvbench_are_read_beside_it)
 {
     struct open_store *f = *state;
     static const float seconds[] = {5e-5f, 6e-5f, 7e-5f};
@@ -827,7 +829,7 @@ static void samples_of_nvbench_are_read_beside_it(void **state)
 }
 
 // As dense as a format allows, and refused before much is made of it.
-static void what_holds_too_much_is_refused(void **state)
+TEST(what_holds_too_much_is_refused)
 {
     static const struct {
         const char *head, *row, *tail, *format, *said;
@@ -854,29 +856,4 @@ static void what_holds_too_much_is_refused(void **state)
             fail_msg("%s: %s", cases[i].format, err.text);
         buffer_free(&text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(files_of_the_field_are_read_as_they_are_meant,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_database_of_nsys_is_read_as_its_tables_are,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_table_is_the_same_however_it_was_saved, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_text_is_told_how_to_become_one,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(one_bad_value_costs_its_row_and_not_the_file,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(what_a_changed_tree_measured_is_no_commits,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(what_holds_too_much_is_refused, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(samples_of_nvbench_are_read_beside_it, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(rows_are_samples_or_are_named, open_store_set_up,
-                                        open_store_tear_down),
-    };
-    return cmocka_run_group_tests_name("import_rows", tests, NULL, NULL);
 }

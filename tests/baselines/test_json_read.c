@@ -21,7 +21,7 @@ static int parse(const struct node **out, const char *text, size_t length, struc
     return status;
 }
 
-static void values_are_read(void **state)
+TEST(values_are_read)
 {
     struct arena arena = {0};
     struct error err = {0};
@@ -48,7 +48,7 @@ static void values_are_read(void **state)
 }
 
 // By its first string, in the text as it was; what holds none is nowhere.
-static void a_value_knows_where_it_stands(void **state)
+TEST(a_value_knows_where_it_stands)
 {
     static const char text[] = "{\n \"a\" : [ { \"b\":1 } , [\n\"x\\n\", 2], 7 ]\n}";
     struct arena arena = {0};
@@ -63,7 +63,7 @@ static void a_value_knows_where_it_stands(void **state)
     arena_free(&arena);
 }
 
-static void what_is_not_json_is_refused(void **state)
+TEST(what_is_not_json_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -129,7 +129,7 @@ static void what_is_not_json_is_refused(void **state)
     arena_free(&arena);
 }
 
-static void texts_are_written_so_that_they_read_back(void **state)
+TEST(texts_are_written_so_that_they_read_back)
 {
     static const char *const texts[] = {"", "plain", "\"\\/\b\f\n\r\t\x01\x7f",
                                         "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"};
@@ -146,7 +146,7 @@ static void texts_are_written_so_that_they_read_back(void **state)
     }
 }
 
-static void reals_read_back_to_the_same_bits(void **state)
+TEST(reals_read_back_to_the_same_bits)
 {
     uint64_t seed = 4;
     for (int i = 0; i < 20000; i++) {
@@ -163,7 +163,7 @@ static void reals_read_back_to_the_same_bits(void **state)
     }
 }
 
-static void mutated_text_never_crashes_the_reader(void **state)
+TEST(mutated_text_never_crashes_the_reader)
 {
     static const char good[] = "{\"run\":{\"a\":[1,2.5e3,-0.1,null,true],\"b\":\"x\\u00e4\\n\\\"\","
                                "\"c\":{\"d\":{}}},\"e\":\"\xc3\xa4\"}";
@@ -184,17 +184,4 @@ static void mutated_text_never_crashes_the_reader(void **state)
         arena_free(&arena);
     }
     assert_true(accepted > 1000 && accepted < 29000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_read),
-        cmocka_unit_test(a_value_knows_where_it_stands),
-        cmocka_unit_test(what_is_not_json_is_refused),
-        cmocka_unit_test(texts_are_written_so_that_they_read_back),
-        cmocka_unit_test(reals_read_back_to_the_same_bits),
-        cmocka_unit_test(mutated_text_never_crashes_the_reader),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,9 @@ static struct store *another(struct open_store *f, const char *name)
     return scratch_store(scratch_path(&f->arena, f->folder, name), STORE_WRITE);
 }
 
-static void a_recorded_history_comes_back_from_its_table(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(a_recorded_history_comes_back_from_its_table)
 {
     struct open_store *f = *state;
     char *lines = helper_read(TEST_SOURCE "/baselines/recorded/h200/history/own.jsonl", NULL);
@@ -65,7 +67,7 @@ static void a_recorded_history_comes_back_from_its_table(void **state)
 
 // What scripts must say is enough, and a text in front of which an apostrophe stands is meant
 // without it.
-static void the_needed_columns_suffice(void **state)
+TEST(the_needed_columns_suffice)
 {
     struct open_store *f = *state;
     assert_int_equal(links_added(f->store, HEADER "\n" ROW "\n", NULL), 1);
@@ -74,7 +76,7 @@ static void the_needed_columns_suffice(void **state)
     free(table);
 }
 
-static void rows_that_cannot_be_links_are_refused(void **state)
+TEST(rows_that_cannot_be_links_are_refused)
 {
     static const char *const changes[][3] = {
         {"0123456789abcdef0123456789abcdef", "12", "file:2: run: "},
@@ -112,16 +114,4 @@ static void rows_that_cannot_be_links_are_refused(void **state)
     char *table = table_of(f->store);
     assert_null(strchr(strchr(table, '\n') + 1, '\n')); // nothing of them is there
     free(table);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_recorded_history_comes_back_from_its_table),
-        TEST(the_needed_columns_suffice),
-        TEST(rows_that_cannot_be_links_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

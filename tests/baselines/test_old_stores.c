@@ -79,7 +79,9 @@ static void forget_infinite_ends(struct run *run)
     }
 }
 
-static void an_older_store_opens_and_its_export_says_the_same(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(an_older_store_opens_and_its_export_says_the_same)
 {
     struct open_store *f = *state;
     for (size_t i = 0; i < ARRAY_COUNT(seeds); i++) {
@@ -113,7 +115,7 @@ static void an_older_store_opens_and_its_export_says_the_same(void **state)
 }
 
 // A machine that was not brought up to date sends what it measured to one that was.
-static void an_older_store_is_merged_once_it_was_opened(void **state)
+TEST(an_older_store_is_merged_once_it_was_opened)
 {
     struct open_store *f = *state;
     for (size_t i = 0; i < ARRAY_COUNT(seeds); i++) {
@@ -177,7 +179,7 @@ static void assert_opens(const char *path, const struct seed *seed)
 }
 
 // Wherever the disk is full, it is not called done: a migration is whole or as if it never was.
-static void a_migration_on_a_full_disk_is_refused_and_comes_later(void **state)
+TEST(a_migration_on_a_full_disk_is_refused_and_comes_later)
 {
     struct open_store *f = *state;
     for (size_t i = 0; i < ARRAY_COUNT(seeds); i++) {
@@ -198,7 +200,7 @@ static void a_migration_on_a_full_disk_is_refused_and_comes_later(void **state)
     }
 }
 
-static void a_migration_that_is_killed_goes_on(void **state)
+TEST(a_migration_that_is_killed_goes_on)
 {
     struct open_store *f = *state;
     for (size_t i = 0; i < ARRAY_COUNT(seeds); i++) {
@@ -213,7 +215,7 @@ static void a_migration_that_is_killed_goes_on(void **state)
 }
 
 // Another process writes for longer than anyone waits.
-static void a_store_that_is_locked_is_not_migrated(void **state)
+TEST(a_store_that_is_locked_is_not_migrated)
 {
     struct open_store *f = *state;
     sqlite3 *db = NULL;
@@ -225,21 +227,4 @@ static void a_store_that_is_locked_is_not_migrated(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     assert_int_equal(version_of(path), before);
     assert_opens(path, &seeds[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_older_store_opens_and_its_export_says_the_same,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(an_older_store_is_merged_once_it_was_opened,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_migration_on_a_full_disk_is_refused_and_comes_later,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_migration_that_is_killed_goes_on, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_store_that_is_locked_is_not_migrated, open_store_set_up,
-                                        open_store_tear_down),
-    };
-    return cmocka_run_group_tests_name("old_stores", tests, NULL, NULL);
 }

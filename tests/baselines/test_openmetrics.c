@@ -54,7 +54,9 @@ static char *parsed(struct open_store *f, const char *python)
     return helper_read(said, NULL);
 }
 
-static void an_export_is_read_by_prometheus_own_parser(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(an_export_is_read_by_prometheus_own_parser)
 {
     struct open_store *f = *state;
     struct error err = {""};
@@ -88,13 +90,4 @@ static void an_export_is_read_by_prometheus_own_parser(void **state)
             fail_msg("not in what the parser read: %s\n%s", wanted[i], said);
     }
     free(said);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_export_is_read_by_prometheus_own_parser,
-                                        open_store_set_up, open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

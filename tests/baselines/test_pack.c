@@ -31,14 +31,14 @@ static void assert_round_trip(const struct sample *samples, size_t count)
     arena_free(&arena);
 }
 
-static void empty_and_single_round_trip(void **state)
+TEST(empty_and_single_round_trip)
 {
     const struct sample one = {.time_ns = 1234.567, .temperature_c = INT16_MIN, .power_mw = -1};
     assert_round_trip(NULL, 0);
     assert_round_trip(&one, 1);
 }
 
-static void extremes_round_trip(void **state)
+TEST(extremes_round_trip)
 {
     const struct sample samples[] = {
         {0x1p-1074, 0, 0, 0, 0, 0, 0, 0, 0, 0, INT16_MIN, INT32_MIN},
@@ -53,7 +53,7 @@ static void extremes_round_trip(void **state)
 }
 
 // Any bits at all in the fields, over many sizes.
-static void random_samples_round_trip(void **state)
+TEST(random_samples_round_trip)
 {
     uint64_t seed = 7;
     for (int round = 0; round < 300; round++) {
@@ -83,7 +83,7 @@ static void random_samples_round_trip(void **state)
 }
 
 // The bytes of version 1 as pack.h describes them, written by hand: stores outlive machines.
-static void layout_is_as_documented(void **state)
+TEST(layout_is_as_documented)
 {
     const struct sample samples[] = {
         {.time_ns = 100.5, .clock_hz = 0, .launches = 4, .pair = 0, .power_mw = -1},
@@ -128,7 +128,7 @@ static int unpack_times(struct sample **samples, const char *count, const char *
 
 // A time that no double holds beside its neighbours was written by nobody, and damage in the first
 // column is not hidden by the soundness of those behind it.
-static void a_value_out_of_its_range_is_refused(void **state)
+TEST(a_value_out_of_its_range_is_refused)
 {
     static const char two[] = "\x02", most[] = "\x80\x80\x80\x80\x80\x80\x80\x20";
     static const char more[] = "\x82\x80\x80\x80\x80\x80\x80\x20";
@@ -139,7 +139,7 @@ static void a_value_out_of_its_range_is_refused(void **state)
     assert_int_equal(unpack_times(&samples, two, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), -1);
 }
 
-static void a_pack_is_as_large_as_it_may_be_and_no_larger(void **state)
+TEST(a_pack_is_as_large_as_it_may_be_and_no_larger)
 {
     struct sample *samples = xcalloc(PACK_SAMPLES, sizeof(*samples));
     for (size_t i = 0; i < PACK_SAMPLES; i++) {
@@ -158,7 +158,7 @@ static void a_pack_is_as_large_as_it_may_be_and_no_larger(void **state)
     assert_int_equal(unpack_times(&samples, "\x81\x80\x08", "\x02"), -1);
 }
 
-static void realistic_samples_are_small(void **state)
+TEST(realistic_samples_are_small)
 {
     struct run run;
     unsigned char *bytes;
@@ -172,7 +172,7 @@ static void realistic_samples_are_small(void **state)
     run_free(&run);
 }
 
-static void truncated_or_longer_bytes_are_refused(void **state)
+TEST(truncated_or_longer_bytes_are_refused)
 {
     struct run run;
     unsigned char *bytes;
@@ -198,7 +198,7 @@ static void truncated_or_longer_bytes_are_refused(void **state)
 }
 
 // Whatever is accepted has sound fields and packs again; nothing crashes.
-static void mutated_bytes_are_refused_or_sound(void **state)
+TEST(mutated_bytes_are_refused_or_sound)
 {
     struct run run;
     unsigned char *bytes;
@@ -231,20 +231,4 @@ static void mutated_bytes_are_refused_or_sound(void **state)
     assert_true(accepted > 100 && accepted < 19000);
     free(bytes);
     run_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_and_single_round_trip),
-        cmocka_unit_test(extremes_round_trip),
-        cmocka_unit_test(random_samples_round_trip),
-        cmocka_unit_test(layout_is_as_documented),
-        cmocka_unit_test(a_value_out_of_its_range_is_refused),
-        cmocka_unit_test(a_pack_is_as_large_as_it_may_be_and_no_larger),
-        cmocka_unit_test(realistic_samples_are_small),
-        cmocka_unit_test(truncated_or_longer_bytes_are_refused),
-        cmocka_unit_test(mutated_bytes_are_refused_or_sound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

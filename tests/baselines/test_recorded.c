@@ -61,7 +61,7 @@ static void predict_again(struct run *run)
     }
 }
 
-static void a_plain_run_replays(void **state)
+TEST(a_plain_run_replays)
 {
     struct run run = {0};
     load(&run, "fp32-run-1.jsonl");
@@ -114,17 +114,17 @@ static void judge_again(bool exchanged, size_t slower, size_t faster)
     run_free(&run);
 }
 
-static void a_kernel_made_slower_is_found_again(void **state)
+TEST(a_kernel_made_slower_is_found_again)
 {
     judge_again(false, 10, 0);
 }
 
-static void what_takes_it_back_is_found_as_faster(void **state)
+TEST(what_takes_it_back_is_found_as_faster)
 {
     judge_again(true, 0, 10);
 }
 
-static void reports_of_a_recorded_run_are_written(void **state)
+TEST(reports_of_a_recorded_run_are_written)
 {
     struct run run = {0};
     struct error err = {""};
@@ -153,13 +153,4 @@ static int tear_down(void **state)
     return status;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_run_replays),
-        cmocka_unit_test(a_kernel_made_slower_is_found_again),
-        cmocka_unit_test(what_takes_it_back_is_found_as_faster),
-        cmocka_unit_test(reports_of_a_recorded_run_are_written),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND_ALL(set_up, tear_down);

@@ -28,6 +28,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(NULL, tear_down);
+
 static char *recorded(const char *name, const char *end)
 {
     char *path = xprintf(RECORDED "%s%s", name, end);
@@ -111,27 +113,27 @@ static void expect_events(const char *name, size_t count)
     assert_int_equal(events.list.count, expected);
 }
 
-static void events_of_this_repository_come_again_and_no_other(void **state)
+TEST(events_of_this_repository_come_again_and_no_other)
 {
     expect_events("own", 9);
 }
 
-static void the_step_of_fast_cu_comes_again_and_no_other(void **state)
+TEST(the_step_of_fast_cu_comes_again_and_no_other)
 {
     expect_events("fast", 1);
 }
 
-static void the_steps_of_simplegemm_come_again_and_no_other(void **state)
+TEST(the_steps_of_simplegemm_come_again_and_no_other)
 {
     expect_events("simple", 11);
 }
 
-static void events_of_the_strangers_whole_history_come_again_and_no_other(void **state)
+TEST(events_of_the_strangers_whole_history_come_again_and_no_other)
 {
     expect_events("sgemm", 10);
 }
 
-static void every_bisection_ended_at_an_event(void **state)
+TEST(every_bisection_ended_at_an_event)
 {
     struct csv csv;
     csv = table_read("../../baselines/recorded/h200/history/bisections.csv");
@@ -160,21 +162,8 @@ static void expect_closed(const char *name, size_t expected)
     assert_int_equal(loops, expected);
 }
 
-static void loops_close_within_a_tenth_of_a_percent(void **state)
+TEST(loops_close_within_a_tenth_of_a_percent)
 {
     expect_closed("own", 98);
     expect_closed("sgemm", 74);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_of_this_repository_come_again_and_no_other),
-        cmocka_unit_test(the_step_of_fast_cu_comes_again_and_no_other),
-        cmocka_unit_test(the_steps_of_simplegemm_come_again_and_no_other),
-        cmocka_unit_test(events_of_the_strangers_whole_history_come_again_and_no_other),
-        cmocka_unit_test(every_bisection_ended_at_an_event),
-        cmocka_unit_test(loops_close_within_a_tenth_of_a_percent),
-    };
-    return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -171,7 +171,9 @@ static const struct {
     {"a run", save_run},
 };
 
-static void whatever_step_fails_is_told(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(whatever_step_fails_is_told)
 {
     struct open_store *f = *state;
     struct error err;
@@ -207,13 +209,4 @@ static void whatever_step_fails_is_told(void **state)
     }
     sound_counts(f->store);
     run_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(whatever_step_fails_is_told, open_store_set_up,
-                                        open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

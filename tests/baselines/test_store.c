@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void run_loads_back_as_saved(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(run_loads_back_as_saved)
 {
     struct open_store *f = *state;
     const enum run_kind kinds[] = {RUN_MEASURE, RUN_GATE};
@@ -26,7 +28,7 @@ static void run_loads_back_as_saved(void **state)
     }
 }
 
-static void states_without_time_load_back(void **state)
+TEST(states_without_time_load_back)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -50,7 +52,7 @@ static void states_without_time_load_back(void **state)
     run_free(&loaded);
 }
 
-static void result_without_conclusions_has_none(void **state)
+TEST(result_without_conclusions_has_none)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -67,7 +69,7 @@ static void result_without_conclusions_has_none(void **state)
     run_free(&loaded);
 }
 
-static void saving_again_keeps_facts_and_renews_conclusions(void **state)
+TEST(saving_again_keeps_facts_and_renews_conclusions)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -89,7 +91,7 @@ static void saving_again_keeps_facts_and_renews_conclusions(void **state)
     run_free(&loaded);
 }
 
-static void newer_version_of_a_model_wins_and_the_older_stays(void **state)
+TEST(newer_version_of_a_model_wins_and_the_older_stays)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -123,7 +125,7 @@ static void newer_version_of_a_model_wins_and_the_older_stays(void **state)
     run_free(&run);
 }
 
-static void interrupted_run_is_found_and_finished_one_is_not(void **state)
+TEST(interrupted_run_is_found_and_finished_one_is_not)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -163,7 +165,7 @@ static void interrupted_run_is_found_and_finished_one_is_not(void **state)
 }
 
 // Two at once on one store: the second must not go on with what the first is measuring.
-static void run_that_another_is_at_is_not_gone_on_with(void **state)
+TEST(run_that_another_is_at_is_not_gone_on_with)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -192,7 +194,7 @@ static void run_that_another_is_at_is_not_gone_on_with(void **state)
     run_free(&later);
 }
 
-static void last_and_listed_runs_are_newest_first(void **state)
+TEST(last_and_listed_runs_are_newest_first)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -221,7 +223,7 @@ static void last_and_listed_runs_are_newest_first(void **state)
     assert_int_equal(entries[0].id, ids[2]);
 }
 
-static void file_is_in_wal_mode(void **state)
+TEST(file_is_in_wal_mode)
 {
     struct open_store *f = *state;
     FILE *file = fopen(store_path(f->store), "rb");
@@ -232,7 +234,7 @@ static void file_is_in_wal_mode(void **state)
     fclose(file);
 }
 
-static void profile_keeps_calibrated_figures_with_source(void **state)
+TEST(profile_keeps_calibrated_figures_with_source)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -253,7 +255,7 @@ static void profile_keeps_calibrated_figures_with_source(void **state)
     assert_int_equal(loaded.sm_count.origin, ORIGIN_UNKNOWN);
 }
 
-static void batch_is_all_or_nothing(void **state)
+TEST(batch_is_all_or_nothing)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -279,7 +281,7 @@ static void batch_is_all_or_nothing(void **state)
     run_free(&run);
 }
 
-static void senseless_samples_are_refused(void **state)
+TEST(senseless_samples_are_refused)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -295,7 +297,7 @@ static void senseless_samples_are_refused(void **state)
     run_free(&run);
 }
 
-static void as_many_samples_as_a_pack_holds_are_kept_and_not_one_more(void **state)
+TEST(as_many_samples_as_a_pack_holds_are_kept_and_not_one_more)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -316,7 +318,7 @@ static void as_many_samples_as_a_pack_holds_are_kept_and_not_one_more(void **sta
     free(samples);
 }
 
-static void readers_see_a_run_while_it_is_written(void **state)
+TEST(readers_see_a_run_while_it_is_written)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -336,27 +338,4 @@ static void readers_see_a_run_while_it_is_written(void **state)
     run_free(&seen);
     store_close(reader);
     run_free(&run);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(run_loads_back_as_saved),
-        TEST(states_without_time_load_back),
-        TEST(result_without_conclusions_has_none),
-        TEST(saving_again_keeps_facts_and_renews_conclusions),
-        TEST(newer_version_of_a_model_wins_and_the_older_stays),
-        TEST(interrupted_run_is_found_and_finished_one_is_not),
-        TEST(run_that_another_is_at_is_not_gone_on_with),
-        TEST(last_and_listed_runs_are_newest_first),
-        TEST(file_is_in_wal_mode),
-        TEST(profile_keeps_calibrated_figures_with_source),
-        TEST(batch_is_all_or_nothing),
-        TEST(senseless_samples_are_refused),
-        TEST(as_many_samples_as_a_pack_holds_are_kept_and_not_one_more),
-        TEST(readers_see_a_run_while_it_is_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,9 @@ static void make_build(struct build_record *out, struct build_kernel kernels[2],
     }
 }
 
-static void build_is_found_by_content_commit_and_tree(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(build_is_found_by_content_commit_and_tree)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -55,7 +57,7 @@ static void build_is_found_by_content_commit_and_tree(void **state)
     run_free(&run);
 }
 
-static void series_was_right_only_where_a_run_saw_it_so(void **state)
+TEST(series_was_right_only_where_a_run_saw_it_so)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -78,7 +80,7 @@ static void series_was_right_only_where_a_run_saw_it_so(void **state)
     run_free(&run);
 }
 
-static void unknown_traits_are_filled_in_and_known_ones_stay(void **state)
+TEST(unknown_traits_are_filled_in_and_known_ones_stay)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -113,7 +115,7 @@ static bool is_measured(struct open_store *f, const struct commit *commit,
     return measured;
 }
 
-static void commit_is_measured_when_all_its_series_are(void **state)
+TEST(commit_is_measured_when_all_its_series_are)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -162,7 +164,7 @@ static void commit_is_measured_when_all_its_series_are(void **state)
     run_free(&run);
 }
 
-static void unbuildable_commit_leaves_nothing_to_do(void **state)
+TEST(unbuildable_commit_leaves_nothing_to_do)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -177,18 +179,4 @@ static void unbuildable_commit_leaves_nothing_to_do(void **state)
     assert_ok(store_record_build(f->store, &run.head, &build, &err), &err);
     assert_true(is_measured(f, &run.head, &all));
     run_free(&run);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(build_is_found_by_content_commit_and_tree),
-        TEST(series_was_right_only_where_a_run_saw_it_so),
-        TEST(unknown_traits_are_filled_in_and_known_ones_stay),
-        TEST(commit_is_measured_when_all_its_series_are),
-        TEST(unbuildable_commit_leaves_nothing_to_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

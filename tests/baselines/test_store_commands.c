@@ -44,15 +44,17 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 #define EXPECT(code, part, ...) PLUMB_EXPECT(&outcome, repo.directory, code, part, __VA_ARGS__)
 
-static void sound_store_is_said_to_be_so(void **state)
+TEST(sound_store_is_said_to_be_so)
 {
     EXPECT(0, "sound, 4 runs, 36 measurements", "store", "check");
     EXPECT(0, "measurements  36", "store", "info");
 }
 
-static void bad_use_ends_with_4_and_one_line(void **state)
+TEST(bad_use_ends_with_4_and_one_line)
 {
     EXPECT(4, "no action 'fix'", "store", "fix");
     EXPECT(4, "plumb store: needs more words; see `plumb store --help`", "store");
@@ -73,7 +75,7 @@ static void bad_use_ends_with_4_and_one_line(void **state)
     EXPECT(4, "csv, links, metrics, json, bmf or openmetrics", "export", "--format=xml");
 }
 
-static void damaged_store_is_said_to_be_so(void **state)
+TEST(damaged_store_is_said_to_be_so)
 {
     const char *copy = in_repo("damaged.db");
     EXPECT(0, "added", "store", "--store=damaged.db", "merge", ".plumb/store.db");
@@ -90,7 +92,7 @@ static void damaged_store_is_said_to_be_so(void **state)
     unlink(copy);
 }
 
-static void export_import_and_merge_give_the_same_store(void **state)
+TEST(export_import_and_merge_give_the_same_store)
 {
     EXPECT(0, "", "export", "--output=all.json");
     EXPECT(0, "4 runs, 24 results added", "import", "--store=a.db", "all.json");
@@ -108,7 +110,7 @@ static void export_import_and_merge_give_the_same_store(void **state)
     EXPECT(0, "{\"plumb\":{\"export\":1", "export", "--run=1", "--format=json");
 }
 
-static void failed_export_leaves_no_file(void **state)
+TEST(failed_export_leaves_no_file)
 {
     struct stat info;
     EXPECT(4, "has no run 9", "export", "--run=9", "--output=none.json");
@@ -116,7 +118,7 @@ static void failed_export_leaves_no_file(void **state)
     EXPECT(4, "cannot be written", "export", "--output=no/such/folder/x.csv");
 }
 
-static void nvbench_file_is_of_the_commit_named(void **state)
+TEST(nvbench_file_is_of_the_commit_named)
 {
     helper_write_text(
         in_repo("bench.json"),
@@ -132,7 +134,7 @@ static void nvbench_file_is_of_the_commit_named(void **state)
 }
 
 // pytest-benchmark's own word for the commit is taken where the repository knows it.
-static void tool_that_knows_the_commit_is_believed(void **state)
+TEST(tool_that_knows_the_commit_is_believed)
 {
     static const char *const dirty[] = {"false", "true"};
     const char *const measured[] = {repo.ids[REPO_AWAKE], repo.ids[REPO_FASTER]};
@@ -155,7 +157,7 @@ static void tool_that_knows_the_commit_is_believed(void **state)
     EXPECT(4, "measured 0123456789, which is not in", "import", "--store=e.db", "p.json");
 }
 
-static void prune_says_what_goes(void **state)
+TEST(prune_says_what_goes)
 {
     EXPECT(0, "4 runs", "store", "--store=p.db", "merge", ".plumb/store.db");
     EXPECT(0, "would remove 4 runs, 36 measurements", "store", "--store=p.db", "prune", "--runs",
@@ -178,7 +180,7 @@ static struct epoch_list load_epochs(void)
     return list;
 }
 
-static void accept_writes_what_the_gate_found(void **state)
+TEST(accept_writes_what_the_gate_found)
 {
     const char *who = "--who=A. Author <author@example.org>";
     EXPECT(4, "say why", "accept", who);
@@ -200,7 +202,7 @@ static void accept_writes_what_the_gate_found(void **state)
     assert_int_equal(load_epochs().count, 5);
 }
 
-static void accept_of_a_level_needs_no_run(void **state)
+TEST(accept_of_a_level_needs_no_run)
 {
     const char *who = "--who=A. Author";
     EXPECT(4, "--level needs the series", "accept", who, "-m", "r", "--level=+3%");
@@ -214,7 +216,7 @@ static void accept_of_a_level_needs_no_run(void **state)
     EXPECT(4, "who", "accept", "--who=two\nlines", "-m", "r", "--level=1%", "x");
 }
 
-static void broken_epochs_are_not_made_longer(void **state)
+TEST(broken_epochs_are_not_made_longer)
 {
     helper_write_text(in_repo("broken.txt"), "series = a * *\nlevle = 3\n");
     EXPECT(4, "broken.txt:2: unknown key levle", "accept", "--who=A", "-m", "r", "--level=1%", "x",
@@ -222,22 +224,4 @@ static void broken_epochs_are_not_made_longer(void **state)
     char *text = helper_read(in_repo("broken.txt"), NULL);
     assert_string_equal(text, "series = a * *\nlevle = 3\n");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sound_store_is_said_to_be_so),
-        cmocka_unit_test(bad_use_ends_with_4_and_one_line),
-        cmocka_unit_test(damaged_store_is_said_to_be_so),
-        cmocka_unit_test(export_import_and_merge_give_the_same_store),
-        cmocka_unit_test(failed_export_leaves_no_file),
-        cmocka_unit_test(nvbench_file_is_of_the_commit_named),
-        cmocka_unit_test(tool_that_knows_the_commit_is_believed),
-        cmocka_unit_test(prune_says_what_goes),
-        cmocka_unit_test(accept_writes_what_the_gate_found),
-        cmocka_unit_test(accept_of_a_level_needs_no_run),
-        cmocka_unit_test(broken_epochs_are_not_made_longer),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

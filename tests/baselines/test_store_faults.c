@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static void locked_store_says_so(void **state)
+AROUND_EACH(open_store_set_up_none, open_store_tear_down);
+
+TEST(locked_store_says_so)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -104,7 +106,7 @@ static void kill_a_writer(struct open_store *f, unsigned *commit, unsigned *save
     close(fds[0]);
 }
 
-static void killed_writer_loses_nothing_committed(void **state)
+TEST(killed_writer_loses_nothing_committed)
 {
     struct open_store *f = *state;
     uint64_t seed = (uint64_t)getpid();
@@ -177,7 +179,7 @@ static int exit_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-static void file_size_limit_fails_cleanly(void **state)
+TEST(file_size_limit_fails_cleanly)
 {
     struct open_store *f = *state;
     struct store_report report;
@@ -225,7 +227,7 @@ static bool mount_small_disk(const char *folder)
     return mount("tmpfs", folder, "tmpfs", 0, "size=4m") == 0;
 }
 
-static void full_disk_fails_cleanly(void **state)
+TEST(full_disk_fails_cleanly)
 {
     struct open_store *f = *state;
     pid_t child = fork();
@@ -275,7 +277,7 @@ static int open_as_nobody(const char *path, enum store_mode mode, const char *ex
     return exit_of(child);
 }
 
-static void read_only_file_can_be_read_and_says_it_cannot_be_written(void **state)
+TEST(read_only_file_can_be_read_and_says_it_cannot_be_written)
 {
     struct open_store *f = *state;
     save_runs_at(f->path, 2);
@@ -292,7 +294,7 @@ static void read_only_file_can_be_read_and_says_it_cannot_be_written(void **stat
     assert_int_equal(chmod(f->folder, 0755), 0);
 }
 
-static void two_writers_both_get_all_saved(void **state)
+TEST(two_writers_both_get_all_saved)
 {
     struct open_store *f = *state;
     enum { WRITERS = 3, RUNS = 6 };
@@ -324,7 +326,7 @@ static void two_writers_both_get_all_saved(void **state)
     store_close(store);
 }
 
-static void first_opening_can_be_raced(void **state)
+TEST(first_opening_can_be_raced)
 {
     struct open_store *f = *state;
     enum { RACERS = 4, ROUNDS = 40 };
@@ -352,21 +354,4 @@ static void first_opening_can_be_raced(void **state)
         for (unsigned r = 0; r < RACERS; r++)
             assert_int_equal(exit_of(racers[r]), 0);
     }
-}
-
-#define TEST(name)                                                                                 \
-    cmocka_unit_test_setup_teardown(name, open_store_set_up_none, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(locked_store_says_so),
-        TEST(killed_writer_loses_nothing_committed),
-        TEST(file_size_limit_fails_cleanly),
-        TEST(full_disk_fails_cleanly),
-        TEST(read_only_file_can_be_read_and_says_it_cannot_be_written),
-        TEST(two_writers_both_get_all_saved),
-        TEST(first_opening_can_be_raced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

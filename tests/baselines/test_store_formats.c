@@ -110,7 +110,9 @@ static void expect_everything(const char *text)
     }
 }
 
-static void json_comes_back_whole_and_once(void **state)
+AROUND_EACH(open_store_set_up_two, open_store_tear_down);
+
+TEST(json_comes_back_whole_and_once)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -140,7 +142,7 @@ static void json_comes_back_whole_and_once(void **state)
     free(again);
 }
 
-static void one_run_can_be_exported_alone(void **state)
+TEST(one_run_can_be_exported_alone)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -162,7 +164,7 @@ static void one_run_can_be_exported_alone(void **state)
     fclose(file);
 }
 
-static void csv_comes_back_with_its_times(void **state)
+TEST(csv_comes_back_with_its_times)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -200,7 +202,7 @@ static void csv_comes_back_with_its_times(void **state)
     }
 }
 
-static void mutated_exports_never_crash_the_import(void **state)
+TEST(mutated_exports_never_crash_the_import)
 {
     struct open_store *f = *state;
     uint64_t seed = 8;
@@ -231,18 +233,4 @@ static void mutated_exports_never_crash_the_import(void **state)
         free(text);
     }
     sound_counts(f->other); // whatever was let in is sound
-}
-
-#define TEST(name)                                                                                 \
-    cmocka_unit_test_setup_teardown(name, open_store_set_up_two, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(json_comes_back_whole_and_once),
-        TEST(one_run_can_be_exported_alone),
-        TEST(csv_comes_back_with_its_times),
-        TEST(mutated_exports_never_crash_the_import),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-static void identical_code_is_found_by_code_regime_and_driver(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(identical_code_is_found_by_code_regime_and_driver)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -65,7 +67,7 @@ static void identical_code_is_found_by_code_regime_and_driver(void **state)
 }
 
 // A gate's times are of pairs; a history is made of times taken alone, so a run takes its own.
-static void what_a_gate_timed_is_no_point_of_a_history(void **state)
+TEST(what_a_gate_timed_is_no_point_of_a_history)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -88,7 +90,7 @@ static void what_a_gate_timed_is_no_point_of_a_history(void **state)
     run_free(&gate);
 }
 
-static void reused_result_refers_to_the_first_measurement(void **state)
+TEST(reused_result_refers_to_the_first_measurement)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -119,7 +121,7 @@ static void reused_result_refers_to_the_first_measurement(void **state)
 }
 
 // Nine in ten results of a night are reused: their predictions would be most of a store.
-static void a_reused_result_has_the_prediction_of_its_measurement(void **state)
+TEST(a_reused_result_has_the_prediction_of_its_measurement)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -175,7 +177,7 @@ static struct series save_history(struct open_store *f, const unsigned *numbers,
     return series;
 }
 
-static void history_is_in_order_of_commits_not_of_runs(void **state)
+TEST(history_is_in_order_of_commits_not_of_runs)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -204,7 +206,7 @@ static void history_is_in_order_of_commits_not_of_runs(void **state)
 }
 
 // What lies between two commits of one second may be unknown here; their places are not.
-static void commits_of_one_second_are_in_the_order_of_their_places(void **state)
+TEST(commits_of_one_second_are_in_the_order_of_their_places)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -236,7 +238,7 @@ static void commits_of_one_second_are_in_the_order_of_their_places(void **state)
     assert_int_equal(stored.count, 2);
 }
 
-static void history_leaves_out_comparisons_failures_and_other_series(void **state)
+TEST(history_leaves_out_comparisons_failures_and_other_series)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -265,7 +267,7 @@ static void history_leaves_out_comparisons_failures_and_other_series(void **stat
     run_free(&wrong);
 }
 
-static void scale_is_the_spread_of_past_pairs(void **state)
+TEST(scale_is_the_spread_of_past_pairs)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -295,21 +297,4 @@ static void scale_is_the_spread_of_past_pairs(void **state)
     assert_ok(store_scale(&scales, &count, f->store, &series, 5, run.id, &f->arena, &err), &err);
     assert_int_equal(count, 0);
     run_free(&run);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(identical_code_is_found_by_code_regime_and_driver),
-        TEST(what_a_gate_timed_is_no_point_of_a_history),
-        TEST(reused_result_refers_to_the_first_measurement),
-        TEST(a_reused_result_has_the_prediction_of_its_measurement),
-        TEST(history_is_in_order_of_commits_not_of_runs),
-        TEST(commits_of_one_second_are_in_the_order_of_their_places),
-        TEST(history_leaves_out_comparisons_failures_and_other_series),
-        TEST(scale_is_the_spread_of_past_pairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-static void smallest_table_imports_as_a_history(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(smallest_table_imports_as_a_history)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -31,7 +33,7 @@ static void smallest_table_imports_as_a_history(void **state)
         assert_true(stored.points[i].time_ns == times[i]);
 }
 
-static void bad_tables_are_refused_with_their_line(void **state)
+TEST(bad_tables_are_refused_with_their_line)
 {
     struct open_store *f = *state;
     static const struct {
@@ -71,7 +73,7 @@ static void bad_tables_are_refused_with_their_line(void **state)
 }
 
 // A good line before the bad one: all or nothing.
-static void times_that_cannot_be_are_refused_with_their_line(void **state)
+TEST(times_that_cannot_be_are_refused_with_their_line)
 {
     struct open_store *f = *state;
     static const char *const times[] = {"-5", "nan", "inf", "0", "1e999", "five"};
@@ -90,7 +92,7 @@ static void times_that_cannot_be_are_refused_with_their_line(void **state)
     assert_int_equal(sound_counts(f->store).measurements, 0);
 }
 
-static void bad_json_is_refused_with_its_line(void **state)
+TEST(bad_json_is_refused_with_its_line)
 {
     struct open_store *f = *state;
 #define RUN RUN_ON("0", "u")
@@ -164,7 +166,7 @@ static void bad_json_is_refused_with_its_line(void **state)
     "{\"name\":\"My GEMM\",\"states\":[" states "]}]}"
 
 // What a file from elsewhere says of a run that is here and finished.
-static void known_run_is_not_added_to(void **state)
+TEST(known_run_is_not_added_to)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -180,7 +182,7 @@ static void known_run_is_not_added_to(void **state)
     assert_memory_equal(&before, &after, sizeof(before));
 }
 
-static void names_and_times_out_of_range_are_refused(void **state)
+TEST(names_and_times_out_of_range_are_refused)
 {
     struct open_store *f = *state;
     static const char *const tables[] = {
@@ -201,7 +203,7 @@ static void names_and_times_out_of_range_are_refused(void **state)
     }
 }
 
-static void nvbench_file_imports_as_series(void **state)
+TEST(nvbench_file_imports_as_series)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -225,7 +227,7 @@ static void nvbench_file_imports_as_series(void **state)
     assert_true(stored.points[0].clock_hz == 1.7e9);
 }
 
-static void bad_nvbench_files_are_refused(void **state)
+TEST(bad_nvbench_files_are_refused)
 {
     struct open_store *f = *state;
     static const char *const texts[] = {
@@ -244,21 +246,4 @@ static void bad_nvbench_files_are_refused(void **state)
             fail_msg("case %zu was accepted", i);
         assert_int_equal(sound_counts(f->store).runs, 0);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(smallest_table_imports_as_a_history),
-        TEST(bad_tables_are_refused_with_their_line),
-        TEST(times_that_cannot_be_are_refused_with_their_line),
-        TEST(bad_json_is_refused_with_its_line),
-        TEST(known_run_is_not_added_to),
-        TEST(names_and_times_out_of_range_are_refused),
-        TEST(nvbench_file_imports_as_series),
-        TEST(bad_nvbench_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,9 @@ static void import_whole(struct open_store *f, const char *path, struct import_s
     assert_int_equal(added.measurements + added.runs, 0);
 }
 
-static void google_benchmark_names_become_kernel_and_problem(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(google_benchmark_names_become_kernel_and_problem)
 {
     struct open_store *f = *state;
     static const struct expected expected[] = {
@@ -92,7 +94,7 @@ static void google_benchmark_names_become_kernel_and_problem(void **state)
     expect_run(f, expected, ARRAY_COUNT(expected));
 }
 
-static void nvbench_as_it_writes_now_is_read(void **state)
+TEST(nvbench_as_it_writes_now_is_read)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -110,7 +112,7 @@ static void nvbench_as_it_writes_now_is_read(void **state)
     assert_non_null(strstr(err.text, "version 2.0.0 is not known here"));
 }
 
-static void pytest_parameters_become_the_problem(void **state)
+TEST(pytest_parameters_become_the_problem)
 {
     struct open_store *f = *state;
     char named[OBJECT_ID_TEXT];
@@ -124,7 +126,7 @@ static void pytest_parameters_become_the_problem(void **state)
     expect_run(f, expected, ARRAY_COUNT(expected));
 }
 
-static void cutlass_rows_keep_layout_batch_and_state(void **state)
+TEST(cutlass_rows_keep_layout_batch_and_state)
 {
     struct open_store *f = *state;
     static const struct expected expected[] = {
@@ -142,7 +144,7 @@ static void cutlass_rows_keep_layout_batch_and_state(void **state)
 }
 
 // As print_csv_header_() and print_result_csv_() write them with --tags and on two devices.
-static void cutlass_rows_with_tags_are_of_kernels_of_their_own(void **state)
+TEST(cutlass_rows_with_tags_are_of_kernels_of_their_own)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -168,7 +170,7 @@ static void cutlass_rows_with_tags_are_of_kernels_of_their_own(void **state)
     expect_run(f, expected, ARRAY_COUNT(expected));
 }
 
-static void launches_of_ncu_are_samples_of_the_problem_that_is_told(void **state)
+TEST(launches_of_ncu_are_samples_of_the_problem_that_is_told)
 {
     struct open_store *f = *state;
     struct problem problem;
@@ -203,7 +205,7 @@ static void launches_of_ncu_are_samples_of_the_problem_that_is_told(void **state
     "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k/8\"," row  \
     "\n"
 
-static void type_is_found_wherever_it_stands(void **state)
+TEST(type_is_found_wherever_it_stands)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -229,7 +231,7 @@ static void type_is_found_wherever_it_stands(void **state)
     expect_run(f, expected, ARRAY_COUNT(expected));
 }
 
-static void hostile_files_are_refused_and_leave_nothing(void **state)
+TEST(hostile_files_are_refused_and_leave_nothing)
 {
     struct open_store *f = *state;
     static const struct {
@@ -293,7 +295,7 @@ static void hostile_files_are_refused_and_leave_nothing(void **state)
     }
 }
 
-static void our_own_exports_are_recognised(void **state)
+TEST(our_own_exports_are_recognised)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -326,7 +328,7 @@ static char *exported(struct open_store *f, bool openmetrics, int64_t run_id)
     return text;
 }
 
-static void newest_times_go_out_for_bencher_and_prometheus(void **state)
+TEST(newest_times_go_out_for_bencher_and_prometheus)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -358,23 +360,4 @@ static void newest_times_go_out_for_bencher_and_prometheus(void **state)
     char *all[] = {empty, nothing, bmf, metrics, first};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         free(all[i]);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(google_benchmark_names_become_kernel_and_problem),
-        TEST(nvbench_as_it_writes_now_is_read),
-        TEST(pytest_parameters_become_the_problem),
-        TEST(cutlass_rows_keep_layout_batch_and_state),
-        TEST(cutlass_rows_with_tags_are_of_kernels_of_their_own),
-        TEST(launches_of_ncu_are_samples_of_the_problem_that_is_told),
-        TEST(type_is_found_wherever_it_stands),
-        TEST(hostile_files_are_refused_and_leave_nothing),
-        TEST(our_own_exports_are_recognised),
-        TEST(newest_times_go_out_for_bencher_and_prometheus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,9 @@ static char *exported(struct store *store, size_t *size)
     return text;
 }
 
-static void links_come_back_through_merging_and_json(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(links_come_back_through_merging_and_json)
 {
     struct open_store *f = *state;
     struct run run;
@@ -120,7 +122,7 @@ static void links_come_back_through_merging_and_json(void **state)
 }
 
 // A gate's link is of no step of the history: it is zero codes back.
-static void a_gates_link_comes_back_through_json(void **state)
+TEST(a_gates_link_comes_back_through_json)
 {
     struct open_store *f = *state;
     struct arena arena = {0};
@@ -179,7 +181,7 @@ static void expect_event(struct store *store, const char *who)
     arena_free(&arena);
 }
 
-static void events_come_back_through_json(void **state)
+TEST(events_come_back_through_json)
 {
     struct open_store *f = *state;
     struct arena arena = {0};
@@ -219,7 +221,7 @@ static void events_come_back_through_json(void **state)
     arena_free(&arena);
 }
 
-static void hostile_events_of_a_file_are_refused(void **state)
+TEST(hostile_events_of_a_file_are_refused)
 {
     static const char sound[] =
         "{\"event\":{\"name\":\"n\",\"cause\":\"kernel\",\"changes\":[],\"entries\":[{"
@@ -245,7 +247,7 @@ static void hostile_events_of_a_file_are_refused(void **state)
     }
 }
 
-static void links_outlive_their_runs(void **state)
+TEST(links_outlive_their_runs)
 {
     struct open_store *f = *state;
     struct run run;
@@ -260,7 +262,7 @@ static void links_outlive_their_runs(void **state)
     run_free(&run);
 }
 
-static void what_cannot_be_a_link_is_not_saved(void **state)
+TEST(what_cannot_be_a_link_is_not_saved)
 {
     struct open_store *f = *state;
     struct run run;
@@ -285,7 +287,7 @@ static void what_cannot_be_a_link_is_not_saved(void **state)
     run_free(&run);
 }
 
-static void hostile_links_of_a_file_are_refused(void **state)
+TEST(hostile_links_of_a_file_are_refused)
 {
     struct open_store *f = *state;
     static const char *const changes[][2] = {
@@ -322,7 +324,7 @@ static void hostile_links_of_a_file_are_refused(void **state)
     run_free(&run);
 }
 
-static void hostile_links_of_a_store_are_refused(void **state)
+TEST(hostile_links_of_a_store_are_refused)
 {
     struct open_store *f = *state;
     struct run run;
@@ -337,17 +339,4 @@ static void hostile_links_of_a_store_are_refused(void **state)
     assert_non_null(strstr(err.text, "damaged, a link"));
     arena_free(&arena);
     run_free(&run);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(links_come_back_through_merging_and_json), TEST(links_outlive_their_runs),
-        TEST(a_gates_link_comes_back_through_json),     TEST(events_come_back_through_json),
-        TEST(hostile_events_of_a_file_are_refused),     TEST(what_cannot_be_a_link_is_not_saved),
-        TEST(hostile_links_of_a_file_are_refused),      TEST(hostile_links_of_a_store_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

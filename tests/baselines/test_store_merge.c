@@ -38,7 +38,9 @@ static void expect_runs(struct store *store, size_t n)
     arena_free(&arena);
 }
 
-static void shards_join_to_the_same_as_one_store(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(shards_join_to_the_same_as_one_store)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -65,7 +67,7 @@ static void shards_join_to_the_same_as_one_store(void **state)
     assert_true(found && loaded.dram_bytes_s.value == 21.5e9);
 }
 
-static void merging_again_changes_nothing(void **state)
+TEST(merging_again_changes_nothing)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -85,7 +87,7 @@ static void merging_again_changes_nothing(void **state)
     expect_runs(f->store, 4);
 }
 
-static void order_of_merging_does_not_matter(void **state)
+TEST(order_of_merging_does_not_matter)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -110,7 +112,7 @@ static void order_of_merging_does_not_matter(void **state)
     store_close(reverse);
 }
 
-static void unfinished_run_is_brought_up_later(void **state)
+TEST(unfinished_run_is_brought_up_later)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -137,7 +139,7 @@ static void unfinished_run_is_brought_up_later(void **state)
     run_free(&loaded);
 }
 
-static void reused_measurement_keeps_its_origin(void **state)
+TEST(reused_measurement_keeps_its_origin)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -164,7 +166,7 @@ static void reused_measurement_keeps_its_origin(void **state)
     run_free(&loaded);
 }
 
-static void builds_merge_with_their_kernels(void **state)
+TEST(builds_merge_with_their_kernels)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -189,7 +191,7 @@ static void builds_merge_with_their_kernels(void **state)
     run_free(&run);
 }
 
-static void bad_shard_is_refused_and_nothing_is_added(void **state)
+TEST(bad_shard_is_refused_and_nothing_is_added)
 {
     struct open_store *f = *state;
     static const char *const changes[] = {
@@ -239,7 +241,8 @@ static uint64_t merge_steps(struct store *store, const char *shard)
 }
 
 // Or a thousand shards would take a million times as long as one.
-static void a_shard_costs_the_same_however_large_the_store_is(void **state)
+TEST_WITH(a_shard_costs_the_same_however_large_the_store_is, open_store_set_up_two,
+          open_store_tear_down)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -255,7 +258,7 @@ static void a_shard_costs_the_same_however_large_the_store_is(void **state)
                  (unsigned long long)first, (unsigned long long)last);
 }
 
-static void pruned_samples_leave_time_and_history(void **state)
+TEST(pruned_samples_leave_time_and_history)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -290,7 +293,7 @@ static void pruned_samples_leave_time_and_history(void **state)
     run_free(&loaded);
 }
 
-static void pruned_runs_are_gone_but_not_what_others_show(void **state)
+TEST(pruned_runs_are_gone_but_not_what_others_show)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -321,24 +324,4 @@ static void pruned_runs_are_gone_but_not_what_others_show(void **state)
     expect_runs(f->store, 2);
     run_free(&first);
     run_free(&second);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(shards_join_to_the_same_as_one_store),
-        TEST(merging_again_changes_nothing),
-        TEST(order_of_merging_does_not_matter),
-        TEST(unfinished_run_is_brought_up_later),
-        TEST(reused_measurement_keeps_its_origin),
-        TEST(builds_merge_with_their_kernels),
-        TEST(bad_shard_is_refused_and_nothing_is_added),
-        cmocka_unit_test_setup_teardown(a_shard_costs_the_same_however_large_the_store_is,
-                                        open_store_set_up_two, open_store_tear_down),
-        TEST(pruned_samples_leave_time_and_history),
-        TEST(pruned_runs_are_gone_but_not_what_others_show),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

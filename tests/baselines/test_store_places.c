@@ -35,7 +35,9 @@ static int log_mark(const char *path)
     return header[18];
 }
 
-static void no_log_where_machines_share_a_disk(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(no_log_where_machines_share_a_disk)
 {
     static const unsigned long shared[] = {0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997};
     struct open_store *f = *state;
@@ -59,7 +61,7 @@ static void no_log_where_machines_share_a_disk(void **state)
 }
 
 // One that was made on a disk of one machine and moved.
-static void a_store_that_came_with_a_log_loses_it_or_is_refused(void **state)
+TEST(a_store_that_came_with_a_log_loses_it_or_is_refused)
 {
     struct open_store *f = *state;
     struct store *store, *other;
@@ -101,7 +103,7 @@ static void write_runs(const char *path, unsigned writer)
     _exit(0);
 }
 
-static void writers_at_once_lose_nothing_there(void **state)
+TEST(writers_at_once_lose_nothing_there)
 {
     struct open_store *f = *state;
     struct run_entry *entries;
@@ -128,7 +130,7 @@ static void writers_at_once_lose_nothing_there(void **state)
 }
 
 // Where locks may be unseen by other machines: one machine at a time, whose processes may be many.
-static void one_machine_writes_where_locks_are_unseen(void **state)
+TEST(one_machine_writes_where_locks_are_unseen)
 {
     static const unsigned long deaf[] = {0x65735546, 0x01021997};
     struct open_store *f = *state;
@@ -171,7 +173,7 @@ static void put_mark(const char *mark, int age_s)
     assert_int_equal(utimensat(AT_FDCWD, mark, times, 0), 0);
 }
 
-static void another_machine_is_waited_for_and_then_refused_or_followed(void **state)
+TEST(another_machine_is_waited_for_and_then_refused_or_followed)
 {
     struct open_store *f = *state;
     struct store *store, *other;
@@ -201,21 +203,4 @@ static void another_machine_is_waited_for_and_then_refused_or_followed(void **st
     file_system = 0;
     free(mark);
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_log_where_machines_share_a_disk, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_store_that_came_with_a_log_loses_it_or_is_refused,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(one_machine_writes_where_locks_are_unseen,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(another_machine_is_waited_for_and_then_refused_or_followed,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(writers_at_once_lose_nothing_there, open_store_set_up,
-                                        open_store_tear_down),
-    };
-    return cmocka_run_group_tests_name("store_places", tests, NULL, NULL);
 }

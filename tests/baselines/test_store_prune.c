@@ -14,7 +14,9 @@ static struct prune_rule before(int runs, bool whole)
     return (struct prune_rule){.before_s = 1700000000 + 3600 * (int64_t)runs, .runs = whole};
 }
 
-static void removed_runs_are_counted_and_not_their_devices(void **state)
+AROUND_EACH(open_store_set_up_none, open_store_tear_down);
+
+TEST_WITH(removed_runs_are_counted_and_not_their_devices, open_store_set_up, open_store_tear_down)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -76,7 +78,7 @@ static uint64_t steps_of(const char *path, unsigned runs)
     return steps;
 }
 
-static void a_chain_of_runs_that_show_each_other_is_followed_once(void **state)
+TEST(a_chain_of_runs_that_show_each_other_is_followed_once)
 {
     struct open_store *f = *state;
     const uint64_t steps = steps_of(f->path, 100), twice = steps_of(f->other_path, 200);
@@ -95,7 +97,7 @@ static int64_t file_bytes(const char *path)
     return report.bytes;
 }
 
-static void a_night_does_not_copy_the_file_and_a_clearance_shrinks_it(void **state)
+TEST(a_night_does_not_copy_the_file_and_a_clearance_shrinks_it)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -117,7 +119,7 @@ static void a_night_does_not_copy_the_file_and_a_clearance_shrinks_it(void **sta
 }
 
 // Cold storage is a copy of the file: what was pruned here is there, and comes back from it.
-static void pruned_runs_come_back_from_a_copy_that_was_put_away(void **state)
+TEST(pruned_runs_come_back_from_a_copy_that_was_put_away)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -136,19 +138,4 @@ static void pruned_runs_come_back_from_a_copy_that_was_put_away(void **state)
     const struct store_counts again = sound_counts(store);
     assert_memory_equal(&whole, &again, sizeof(whole));
     store_close(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(removed_runs_are_counted_and_not_their_devices,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_chain_of_runs_that_show_each_other_is_followed_once,
-                                        open_store_set_up_none, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_night_does_not_copy_the_file_and_a_clearance_shrinks_it,
-                                        open_store_set_up_none, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(pruned_runs_come_back_from_a_copy_that_was_put_away,
-                                        open_store_set_up_none, open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,9 @@ static void expect_refused(const char *path, enum store_mode mode, const char *p
         fail_msg("\"%s\" does not say \"%s\"", err.text, part);
 }
 
-static void what_is_no_store_is_refused_with_a_reason(void **state)
+AROUND_EACH(open_store_set_up_none, open_store_tear_down);
+
+TEST(what_is_no_store_is_refused_with_a_reason)
 {
     struct open_store *f = *state;
     char junk[8192];
@@ -74,7 +76,7 @@ static void write_journal(const char *store, const char *leader)
     free(path);
 }
 
-static void journal_that_names_another_file_is_refused(void **state)
+TEST(journal_that_names_another_file_is_refused)
 {
     struct open_store *f = *state;
     char *other = xprintf("%s/precious", f->folder), *journal = xprintf("%s-journal", f->path);
@@ -92,7 +94,7 @@ static void journal_that_names_another_file_is_refused(void **state)
     free(other);
 }
 
-static void database_of_another_program_is_refused(void **state)
+TEST(database_of_another_program_is_refused)
 {
     struct open_store *f = *state;
     run_sql(f->path, "CREATE TABLE theirs (x)");
@@ -101,7 +103,7 @@ static void database_of_another_program_is_refused(void **state)
     expect_refused(f->path, STORE_WRITE, "another program");
 }
 
-static void newer_version_is_refused_with_both_numbers(void **state)
+TEST(newer_version_is_refused_with_both_numbers)
 {
     struct open_store *f = *state;
     struct store_report report;
@@ -117,7 +119,7 @@ static void newer_version_is_refused_with_both_numbers(void **state)
     expect_refused(f->path, STORE_WRITE, said);
 }
 
-static void older_version_is_brought_up_by_a_writer_only(void **state)
+TEST(older_version_is_brought_up_by_a_writer_only)
 {
     struct open_store *f = *state;
     run_sql(f->path, "PRAGMA application_id = 1886156141"); // ours, no migration applied yet
@@ -127,7 +129,7 @@ static void older_version_is_brought_up_by_a_writer_only(void **state)
     store_close(store);
 }
 
-static void foreign_schema_is_never_run(void **state)
+TEST(foreign_schema_is_never_run)
 {
     struct open_store *f = *state;
     static const char *const changes[] = {
@@ -152,7 +154,7 @@ static void foreign_schema_is_never_run(void **state)
     store_close(scratch_store(f->path, STORE_WRITE));
 }
 
-static void values_of_another_origin_are_refused_when_read(void **state)
+TEST(values_of_another_origin_are_refused_when_read)
 {
     struct open_store *f = *state;
     static const char *const changes[] = {
@@ -186,7 +188,7 @@ static void values_of_another_origin_are_refused_when_read(void **state)
 }
 
 // Whatever bytes of the file are changed: an answer or one line, never a crash.
-static void flipped_bytes_never_crash(void **state)
+TEST(flipped_bytes_never_crash)
 {
     struct open_store *f = *state;
     uint64_t seed = 11;
@@ -218,7 +220,7 @@ static void flipped_bytes_never_crash(void **state)
     assert_true(refused > 5 && failed > 5 && found > 5);
 }
 
-static void check_finds_damage_and_passes_a_sound_store(void **state)
+TEST(check_finds_damage_and_passes_a_sound_store)
 {
     struct open_store *f = *state;
     struct store_report report;
@@ -248,7 +250,7 @@ static void check_finds_damage_and_passes_a_sound_store(void **state)
     }
 }
 
-static void odd_names_are_only_names(void **state)
+TEST(odd_names_are_only_names)
 {
     struct open_store *f = *state;
     static const char *const names[] = {"a?mode=memory", "b%41#c", "d e'f\"g", "\xc3\xa4.db"};
@@ -259,24 +261,4 @@ static void odd_names_are_only_names(void **state)
         assert_int_equal(stat(path, &info), 0);
         store_close(scratch_store(path, STORE_READ));
     }
-}
-
-#define TEST(name)                                                                                 \
-    cmocka_unit_test_setup_teardown(name, open_store_set_up_none, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_no_store_is_refused_with_a_reason),
-        TEST(journal_that_names_another_file_is_refused),
-        TEST(database_of_another_program_is_refused),
-        TEST(newer_version_is_refused_with_both_numbers),
-        TEST(older_version_is_brought_up_by_a_writer_only),
-        TEST(foreign_schema_is_never_run),
-        TEST(values_of_another_origin_are_refused_when_read),
-        TEST(flipped_bytes_never_crash),
-        TEST(check_finds_damage_and_passes_a_sound_store),
-        TEST(odd_names_are_only_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

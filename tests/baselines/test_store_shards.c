@@ -17,8 +17,10 @@ static void save_one(struct store *store, unsigned number)
     run_free(&run);
 }
 
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
 // What a shard may be made to say of a run that is here and finished.
-static void known_run_is_neither_added_to_nor_changed(void **state)
+TEST(known_run_is_neither_added_to_nor_changed)
 {
     struct open_store *f = *state;
     static const struct {
@@ -71,7 +73,7 @@ static void known_run_is_neither_added_to_nor_changed(void **state)
 }
 
 // STRICT tables and CHECKs let these through.
-static void values_out_of_range_are_refused(void **state)
+TEST(values_out_of_range_are_refused)
 {
     struct open_store *f = *state;
     static const char *const changes[][2] = {
@@ -109,7 +111,7 @@ static void values_out_of_range_are_refused(void **state)
 
 // Each value is one that a store may have, and no reader takes the whole: merged, it would stay,
 // and nobody could read its run or any event again.
-static void what_could_not_be_read_again_is_refused(void **state)
+TEST(what_could_not_be_read_again_is_refused)
 {
     struct open_store *f = *state;
     static const char event[] =
@@ -154,7 +156,7 @@ static void what_could_not_be_read_again_is_refused(void **state)
 }
 
 // What a run may well hold: no time that a model could give, and an error beyond all bounds.
-static void odd_but_true_values_are_merged(void **state)
+TEST(odd_but_true_values_are_merged)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -176,7 +178,7 @@ static void odd_but_true_values_are_merged(void **state)
 }
 
 // A shard of a run whose series are said to be of another device.
-static void run_of_another_device_is_refused_whole(void **state)
+TEST(run_of_another_device_is_refused_whole)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -200,16 +202,4 @@ static void run_of_another_device_is_refused_whole(void **state)
     assert_non_null(strstr(report.first, "that the run was not on"));
     store_close(shard);
     run_free(&run);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(known_run_is_neither_added_to_nor_changed), TEST(values_out_of_range_are_refused),
-        TEST(what_could_not_be_read_again_is_refused),   TEST(odd_but_true_values_are_merged),
-        TEST(run_of_another_device_is_refused_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

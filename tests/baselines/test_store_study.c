@@ -79,7 +79,9 @@ static void expect_alarms(struct store *store, const struct run *run, uint64_t g
     assert_int_equal(studies.alarms, alarms);
 }
 
-static void study_comes_back_and_counts(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(study_comes_back_and_counts)
 {
     struct open_store *f = *state;
     struct run run, second;
@@ -101,7 +103,7 @@ static void study_comes_back_and_counts(void **state)
 }
 
 // Saved round by round: the later save counts, once.
-static void later_save_replaces_the_earlier(void **state)
+TEST(later_save_replaces_the_earlier)
 {
     struct open_store *f = *state;
     struct run run;
@@ -114,7 +116,7 @@ static void later_save_replaces_the_earlier(void **state)
     run_free(&run);
 }
 
-static void study_survives_merging_and_json(void **state)
+TEST(study_survives_merging_and_json)
 {
     struct open_store *f = *state;
     struct run run;
@@ -141,7 +143,7 @@ static void study_survives_merging_and_json(void **state)
     run_free(&run);
 }
 
-static void counts_that_do_not_add_up_are_refused(void **state)
+TEST(counts_that_do_not_add_up_are_refused)
 {
     struct open_store *f = *state;
     struct run run;
@@ -171,7 +173,7 @@ static void counts_that_do_not_add_up_are_refused(void **state)
     run_free(&run);
 }
 
-static void pruned_study_is_gone(void **state)
+TEST(pruned_study_is_gone)
 {
     struct open_store *f = *state;
     struct run run;
@@ -183,21 +185,4 @@ static void pruned_study_is_gone(void **state)
     assert_int_equal(removed.runs, 1);
     expect_alarms(f->store, &run, 0, 0);
     run_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(study_comes_back_and_counts, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(later_save_replaces_the_earlier, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(study_survives_merging_and_json, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(counts_that_do_not_add_up_are_refused, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(pruned_study_is_gone, open_store_set_up,
-                                        open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,9 @@ static void write_old_store(const char *path)
         "INSERT INTO epochs VALUES (1, 'k * *', 'aaaaaaa', 0.03, 'r', 'A', 0);");
 }
 
-static void verdicts_of_older_stores_stay(void **state)
+AROUND_EACH(open_store_set_up_two, open_store_tear_down);
+
+TEST_WITH(verdicts_of_older_stores_stay, open_store_set_up_none, open_store_tear_down)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -93,7 +95,7 @@ static void expect_words(struct store *store, int64_t id)
     run_free(&run);
 }
 
-static void a_name_of_200_bytes_is_kept(void **state)
+TEST_WITH(a_name_of_200_bytes_is_kept, open_store_set_up, open_store_tear_down)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -122,7 +124,7 @@ static __attribute__((noinline)) char *exported(struct store *store)
     return text;
 }
 
-static void words_come_back_from_the_store_and_from_an_export(void **state)
+TEST(words_come_back_from_the_store_and_from_an_export)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -139,7 +141,7 @@ static void words_come_back_from_the_store_and_from_an_export(void **state)
     run_free(&run);
 }
 
-static void a_verdict_that_nobody_gave_is_not_measured(void **state)
+TEST_WITH(a_verdict_that_nobody_gave_is_not_measured, open_store_set_up, open_store_tear_down)
 {
     struct open_store *f = *state;
     struct error err = {0};
@@ -165,7 +167,7 @@ static void refused_with(struct open_store *f, const char *from, const char *to)
     free(text);
 }
 
-static void states_that_no_measurement_has_are_refused(void **state)
+TEST(states_that_no_measurement_has_are_refused)
 {
     struct open_store *f = *state;
     static const char csv[] = "commit,kernel,problem,time_ns,state\naaaaaaa,k,1x1x1,5,not taken\n";
@@ -187,21 +189,4 @@ static void states_that_no_measurement_has_are_refused(void **state)
     assert_non_null(strstr(err.text, "a measurement that is ok has samples"));
     run_free(&run);
     run_free(&empty);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(verdicts_of_older_stores_stay, open_store_set_up_none,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(words_come_back_from_the_store_and_from_an_export,
-                                        open_store_set_up_two, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_name_of_200_bytes_is_kept, open_store_set_up,
-                                        open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_verdict_that_nobody_gave_is_not_measured,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(states_that_no_measurement_has_are_refused,
-                                        open_store_set_up_two, open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static enum verdict_kind accepted_as(struct verdict verdict, enum measurement_st
     return r.verdict.kind;
 }
 
-static void a_slowdown_is_accepted_up_to_the_epochs_size(void **state)
+TEST(a_slowdown_is_accepted_up_to_the_epochs_size)
 {
     struct epoch e = {.series = "k * *", .level = 0.03, .reason = "wider tiles", .who = "A"};
     const struct verdict slower = {.kind = VERDICT_SLOWER,
@@ -57,7 +57,7 @@ static void a_slowdown_is_accepted_up_to_the_epochs_size(void **state)
     assert_int_equal(accepted_as(slower, MEASURED_OK, &e, false), VERDICT_SLOWER);
 }
 
-static void undecided_is_accepted_when_all_that_it_may_be_is(void **state)
+TEST(undecided_is_accepted_when_all_that_it_may_be_is)
 {
     struct epoch e = {.series = "k * *", .level = 0.03, .reason = "r", .who = "A"};
     struct verdict open = {
@@ -69,7 +69,7 @@ static void undecided_is_accepted_when_all_that_it_may_be_is(void **state)
     assert_int_equal(accepted_as(open, MEASURED_NOT_TAKEN, &e, false), VERDICT_UNDECIDED);
 }
 
-static void a_removal_is_accepted_as_such_and_wrong_results_never(void **state)
+TEST(a_removal_is_accepted_as_such_and_wrong_results_never)
 {
     const struct verdict broken = {.kind = VERDICT_BROKEN, .cause = CAUSE_KERNEL};
     struct epoch e = {.series = "k * *", .removed = true, .reason = "r", .who = "A"};
@@ -112,6 +112,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(const char *base, const char *head)
 {
     const char *argv[] = {"gate", "--base", base, "--head", head, "-p", policy_path, NULL};
@@ -130,7 +132,7 @@ static void commit_epochs(char out[OBJECT_ID_TEXT], const char *parent, int numb
     free(read);
 }
 
-static void an_epoch_that_comes_with_the_change_turns_slower_into_accepted(void **state)
+TEST(an_epoch_that_comes_with_the_change_turns_slower_into_accepted)
 {
     char accepted[OBJECT_ID_TEXT];
     gate(repo.ids[REPO_MERGE], repo.ids[REPO_SLOWER]);
@@ -165,7 +167,7 @@ static void an_epoch_that_comes_with_the_change_turns_slower_into_accepted(void 
     write_policy("");
 }
 
-static void a_removal_is_accepted_by_its_epoch(void **state)
+TEST(a_removal_is_accepted_by_its_epoch)
 {
     char gone[OBJECT_ID_TEXT], accepted[OBJECT_ID_TEXT];
     const char *parent = repo.ids[REPO_MERGE];
@@ -182,7 +184,7 @@ static void a_removal_is_accepted_by_its_epoch(void **state)
 }
 
 // Where the base's file counts, a stranger must not be able to make a commit that it names.
-static void part_of_an_id_accepts_nothing(void **state)
+TEST(part_of_an_id_accepts_nothing)
 {
     char gone[OBJECT_ID_TEXT], base[OBJECT_ID_TEXT];
     const struct helper_file files[] = {{"kernels/blocked.c", NULL, 0}};
@@ -202,7 +204,7 @@ static void part_of_an_id_accepts_nothing(void **state)
     write_policy("");
 }
 
-static void an_epochs_file_that_is_none_is_said_before_anything_is_measured(void **state)
+TEST(an_epochs_file_that_is_none_is_said_before_anything_is_measured)
 {
     char bad[OBJECT_ID_TEXT];
     commit_epochs(bad, repo.ids[REPO_SLOWER], 80, "level = 3\n");
@@ -228,7 +230,7 @@ static void write_in(const char *folder, const char *name, const char *text)
 }
 
 // git's own order and files: the user's, those of XDG, what they include, and a worktree's.
-static void who_accepts_is_whom_git_knows(void **state)
+TEST(who_accepts_is_whom_git_knows)
 {
     char *home = helper_directory(), *kept_home = getenv("HOME"),
          *kept_xdg = getenv("XDG_CONFIG_HOME");
@@ -267,19 +269,4 @@ static void who_accepts_is_whom_git_knows(void **state)
     free(git_folder);
     free(xdg);
     free(home);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slowdown_is_accepted_up_to_the_epochs_size),
-        cmocka_unit_test(undecided_is_accepted_when_all_that_it_may_be_is),
-        cmocka_unit_test(a_removal_is_accepted_as_such_and_wrong_results_never),
-        cmocka_unit_test(an_epoch_that_comes_with_the_change_turns_slower_into_accepted),
-        cmocka_unit_test(a_removal_is_accepted_by_its_epoch),
-        cmocka_unit_test(part_of_an_id_accepts_nothing),
-        cmocka_unit_test(an_epochs_file_that_is_none_is_said_before_anything_is_measured),
-        cmocka_unit_test(who_accepts_is_whom_git_knows),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

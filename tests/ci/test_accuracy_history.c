@@ -34,7 +34,7 @@ static void add(struct accuracy_history *accuracy, int size, double wrong, doubl
     accuracy_history_add(accuracy, &entry, &stored);
 }
 
-static void model_that_shifts_moves_its_bias(void **state)
+TEST(model_that_shifts_moves_its_bias)
 {
     struct accuracy_history accuracy = {0};
     add(&accuracy, 64, 0.05, 0.15, 1);
@@ -48,7 +48,7 @@ static void model_that_shifts_moves_its_bias(void **state)
 }
 
 // Three problems of one run, by hand: errors of 20, 5 and 30 %, and one pair in the wrong order.
-static void figures_of_a_night_are_over_its_problems(void **state)
+TEST(figures_of_a_night_are_over_its_problems)
 {
     static const double times[3][2] = {{1000, 1200}, {2000, 1900}, {1500, 1950}};
     struct accuracy_history accuracy = {0};
@@ -73,7 +73,7 @@ static void figures_of_a_night_are_over_its_problems(void **state)
 }
 
 // Too fast on one problem, too slow on the other, and then more of both.
-static void model_that_gets_worse_both_ways_moves_its_mape(void **state)
+TEST(model_that_gets_worse_both_ways_moves_its_mape)
 {
     struct accuracy_history accuracy = {0};
     add(&accuracy, 64, 0.05, 0.20, 1);
@@ -85,14 +85,4 @@ static void model_that_gets_worse_both_ways_moves_its_mape(void **state)
     assert_int_equal(accuracy.series[0].error.changes[0].index, STEP);
     assert_true(accuracy.series[0].error.changes[0].size.value > 1);
     accuracy_history_free(&accuracy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(model_that_shifts_moves_its_bias),
-        cmocka_unit_test(figures_of_a_night_are_over_its_problems),
-        cmocka_unit_test(model_that_gets_worse_both_ways_moves_its_mape),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // `second`: another parent, or -1. Commits of one tree differ by their time.
 static int commit(struct world *w, const char *branch, int parent, int second, int code)
 {
@@ -323,7 +325,7 @@ static void times_are_of_the_line(const struct world *w)
     free(store);
 }
 
-static void a_run_holds_each_commit_against_its_first_parent(void **state)
+TEST(a_run_holds_each_commit_against_its_first_parent)
 {
     for (uint64_t seed = 1; seed <= 3 * draws(2); seed++) {
         struct world w = {.topic = -1, .random = {seed}, .policy = policies[seed % 3]};
@@ -359,7 +361,7 @@ static void begin(struct world *w, const char *policy, int at)
     assert_int_equal(outcome.code, 1);
 }
 
-static void a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing(void **state)
+TEST(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing)
 {
     for (size_t p = 0; p < ARRAY_COUNT(policies); p++) {
         for (int merge = 0; merge < 2; merge++) {
@@ -401,7 +403,7 @@ static void tells_one_change_at(const struct world *w, int at)
 
 static const char *const pairing[] = {"on", "silent"}; // those by which codes are compared
 
-static void a_change_is_told_once_and_where_the_line_has_it(void **state)
+TEST(a_change_is_told_once_and_where_the_line_has_it)
 {
     for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
         struct world w;
@@ -427,7 +429,7 @@ static void a_change_is_told_once_and_where_the_line_has_it(void **state)
 }
 
 // A branch's times lie between those of main by their dates, and are no noise of it.
-static void a_branch_counts_from_the_commit_that_brings_it(void **state)
+TEST(a_branch_counts_from_the_commit_that_brings_it)
 {
     struct world w = {.topic = -1, .policy = "off"};
     int branched = 0;
@@ -457,7 +459,7 @@ static void a_branch_counts_from_the_commit_that_brings_it(void **state)
 
 // What one of two devices has measured of a branch is not known of the other where main has it; and
 // the commits since the newest run are those of main, whatever a branch measured of their trees.
-static void each_device_is_told(void **state)
+TEST(each_device_is_told)
 {
     struct world w = {.topic = -1, .policy = "two"};
     char *units = xprintf("%s.units", bench);
@@ -488,7 +490,7 @@ static void each_device_is_told(void **state)
 }
 
 // What a pull request's gate found is told where a plain run meets it, and the branch's is not.
-static void what_a_gate_found_is_told_where_main_has_it(void **state)
+TEST(what_a_gate_found_is_told_where_main_has_it)
 {
     struct world w = {.topic = -1, .policy = "silent"};
     git("symbolic-ref HEAD refs/heads/main");
@@ -509,7 +511,7 @@ static void what_a_gate_found_is_told_where_main_has_it(void **state)
     tells_one_change_at(&w, w.main);
 }
 
-static void what_no_branch_has_is_withdrawn_and_not_fixed(void **state)
+TEST(what_no_branch_has_is_withdrawn_and_not_fixed)
 {
     for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
         struct world w;
@@ -527,7 +529,7 @@ static void what_no_branch_has_is_withdrawn_and_not_fixed(void **state)
 }
 
 // An accepted level is of the commits before it, and of no other branch's.
-static void nothing_is_accepted_that_nobody_accepted(void **state)
+TEST(nothing_is_accepted_that_nobody_accepted)
 {
     struct world w;
     char *epoch, *path = xprintf("%s/baselines/epochs.txt", directory);
@@ -545,19 +547,4 @@ static void nothing_is_accepted_that_nobody_accepted(void **state)
     git("--version >/dev/null && rm -r baselines");
     free(epoch);
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slower_branch_is_told_when_it_reaches_main_and_costs_nothing),
-        cmocka_unit_test(a_change_is_told_once_and_where_the_line_has_it),
-        cmocka_unit_test(a_branch_counts_from_the_commit_that_brings_it),
-        cmocka_unit_test(each_device_is_told),
-        cmocka_unit_test(what_a_gate_found_is_told_where_main_has_it),
-        cmocka_unit_test(what_no_branch_has_is_withdrawn_and_not_fixed),
-        cmocka_unit_test(nothing_is_accepted_that_nobody_accepted),
-        cmocka_unit_test(a_run_holds_each_commit_against_its_first_parent),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

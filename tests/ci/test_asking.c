@@ -14,7 +14,7 @@ static int parse(struct asking *out, const char *text, struct error *err)
     return asking_parse(out, text, strlen(text), err);
 }
 
-static void words_are_options(void **state)
+TEST(words_are_options)
 {
     struct asking a;
     struct error err = {0};
@@ -31,7 +31,7 @@ static void words_are_options(void **state)
     assert_string_equal(a.head, "0123456789abcdef");
 }
 
-static void what_is_no_request_is_refused(void **state)
+TEST(what_is_no_request_is_refused)
 {
     static const struct {
         const char *text, *said;
@@ -74,7 +74,7 @@ static void what_is_no_request_is_refused(void **state)
     assert_non_null(strstr(err.text, "longer than 127 bytes"));
 }
 
-static void the_command_prints_options(void **state)
+TEST(the_command_prints_options)
 {
     struct plumb_outcome outcome;
     char *directory = helper_directory(), *path = xprintf("%s/comment.md", directory);
@@ -86,14 +86,4 @@ static void the_command_prints_options(void **state)
     free(path);
     helper_discard(directory);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_options),
-        cmocka_unit_test(what_is_no_request_is_refused),
-        cmocka_unit_test(the_command_prints_options),
-    };
-    return cmocka_run_group_tests_name("asking", tests, NULL, NULL);
 }

@@ -168,9 +168,8 @@ static void commit_attack(const struct attack *attack, int value, const char *th
     free(build);
 }
 
-static void what_an_id_leaves_out_cannot_be_read(void **state)
+TEST(what_an_id_leaves_out_cannot_be_read)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(attacks); i++) {
         const struct attack *attack = &attacks[i];
         int kept;
@@ -186,13 +185,12 @@ static void what_an_id_leaves_out_cannot_be_read(void **state)
 
 // Both libraries have kernels, so each has an id of its own, and a change of one is not seen in the
 // id of the other. So nobody can come to open the other by a name that is put together.
-static void library_that_another_one_opens_unseen_is_not_there(void **state)
+TEST(library_that_another_one_opens_unseen_is_not_there)
 {
     static const char build[] = "set -e\n" COMPILE "%s" VICTIM "\n" COMPILE
                                 "-UCHEAT_NAME -DCHEAT_NAME='\"impl\"' -DREADS=value -o "
                                 "$PLUMB_OUT/impl_wide.so" READER "\n";
     static const char *const ways[] = {"-DREADS=value", "-DSIBLING"};
-    (void)state;
     int kept;
     begin("off");
     for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
@@ -209,9 +207,8 @@ static void library_that_another_one_opens_unseen_is_not_there(void **state)
 
 // ---- a policy of an earlier day
 
-static void policy_of_an_earlier_day_loosens_nothing(void **state)
+TEST(policy_of_an_earlier_day_loosens_nothing)
 {
-    (void)state;
     begin("off");
     must("cd repo && printf '\tmargin = 30%%\n' >>ci/plumb.cfg");
     commit(COMPILE "-DREADS=value" VICTIM);
@@ -227,25 +224,15 @@ static void policy_of_an_earlier_day_loosens_nothing(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_an_id_leaves_out_cannot_be_read),
-        cmocka_unit_test(library_that_another_one_opens_unseen_is_not_there),
-        cmocka_unit_test(policy_of_an_earlier_day_loosens_nothing),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND_ALL(set_up, tear_down);

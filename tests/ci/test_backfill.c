@@ -76,6 +76,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // A commit, or a range.
 static void backfill(const char *store, const char *range)
 {
@@ -114,7 +116,7 @@ static size_t links_of(struct link **out, const char *store_name, const char *ke
 // Each series has 9 links with the code before and 2 with that eight before it, 33 in 11
 // comparisons. With processes of its own each comparison took three, and one that lists the base.
 // An alarm of a link with the code before is confirmed in two more, one with eight before is not.
-static void links_of_all_commits_and_series_share_their_processes(void **state)
+TEST(links_of_all_commits_and_series_share_their_processes)
 {
     char range[2 * OBJECT_ID_TEXT + 2];
     snprintf(range, sizeof(range), "%s..%s", ids[0], ids[CODES - 1]);
@@ -129,7 +131,7 @@ static void links_of_all_commits_and_series_share_their_processes(void **state)
 
 // To end a bench and start the next takes a third of a second on a GPU, one after the other. All is
 // built by now; while something is built no bench waits.
-static void a_commits_bench_ends_while_the_next_one_starts(void **state)
+TEST(a_commits_bench_ends_while_the_next_one_starts)
 {
     int living = 0, handed = 0, together = 0;
     char range[2 * OBJECT_ID_TEXT + 2];
@@ -167,7 +169,7 @@ static const struct link *find(const struct link *links, size_t count, const str
     return NULL;
 }
 
-static void links_say_the_same_as_one_by_one(void **state)
+TEST(links_say_the_same_as_one_by_one)
 {
     for (int i = 0; i < CODES; i++) {
         backfill("b.db", ids[i]);
@@ -191,7 +193,7 @@ static void links_say_the_same_as_one_by_one(void **state)
 
 // The loop from the first code to the ninth one is closed by one link with the eighth code before;
 // that one is made to say +30 %.
-static void a_link_that_does_not_fit_is_measured_again_and_stays(void **state)
+TEST(a_link_that_does_not_fit_is_measured_again_and_stays)
 {
     struct link *links;
     sqlite3 *file;
@@ -233,15 +235,4 @@ static void a_link_that_does_not_fit_is_measured_again_and_stays(void **state)
     assert_null(strstr(outcome.output, line + 26));
     plumb_run(&outcome, directory, history, 0);
     assert_null(strstr(outcome.output, "measures it again"));
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links_of_all_commits_and_series_share_their_processes),
-        cmocka_unit_test(a_commits_bench_ends_while_the_next_one_starts),
-        cmocka_unit_test(links_say_the_same_as_one_by_one),
-        cmocka_unit_test(a_link_that_does_not_fit_is_measured_again_and_stays),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

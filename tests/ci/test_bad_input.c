@@ -63,6 +63,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void run_in(const char *directory, const char *a, const char *b, const char *c,
                    const char *d, const char *e, const char *f)
 {
@@ -70,7 +72,7 @@ static void run_in(const char *directory, const char *a, const char *b, const ch
     plumb_run(&outcome, directory, argv, 0);
 }
 
-static void no_repository_is_said(void **state)
+TEST(no_repository_is_said)
 {
     run_in(outside, "gate", NULL, NULL, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "repository");
@@ -79,7 +81,7 @@ static void no_repository_is_said(void **state)
 }
 
 // Where no base is known to build in less, the machine may have been busy.
-static void a_build_that_runs_out_of_time_is_tried_again_and_is_no_verdict(void **state)
+TEST(a_build_that_runs_out_of_time_is_tried_again_and_is_no_verdict)
 {
     char *file = in_repo("slow.cfg");
     helper_write_text(file, "[build]\n\tcommand = sleep 30\n\ttimeout = 1\n[problems \"p\"]\n"
@@ -91,7 +93,7 @@ static void a_build_that_runs_out_of_time_is_tried_again_and_is_no_verdict(void 
     free(file);
 }
 
-static void bare_repository_works(void **state)
+TEST(bare_repository_works)
 {
     char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s/bare.git'",
                             repo.directory, outside);
@@ -106,7 +108,7 @@ static void bare_repository_works(void **state)
 }
 
 // gate takes it from the base; what has no base takes it from where HEAD points.
-static void bare_repository_holds_the_policy(void **state)
+TEST(bare_repository_holds_the_policy)
 {
     char *bare = xprintf("%s/holds.git", outside), *hit = in_repo("good.cfg");
     char *command =
@@ -142,7 +144,7 @@ static void bare_repository_holds_the_policy(void **state)
     free(text);
 }
 
-static void shallow_clone_says_how_to_fetch_the_rest(void **state)
+TEST(shallow_clone_says_how_to_fetch_the_rest)
 {
     char *command = xprintf("git -c safe.directory='*' clone -q --depth 1 'file://%s' '%s/shallow'",
                             repo.directory, outside);
@@ -155,7 +157,7 @@ static void shallow_clone_says_how_to_fetch_the_rest(void **state)
     free(file);
 }
 
-static void partial_clone_says_how_to_fetch_what_it_lacks(void **state)
+TEST(partial_clone_says_how_to_fetch_what_it_lacks)
 {
     char *whole = xprintf("%s/whole.git", outside), *clone = xprintf("%s/partial.git", outside);
     char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s' && "
@@ -185,13 +187,13 @@ static void partial_clone_says_how_to_fetch_what_it_lacks(void **state)
     free(filtered);
 }
 
-static void unknown_revision_is_named(void **state)
+TEST(unknown_revision_is_named)
 {
     run_in(repo.directory, "gate", "--head", "no-such-branch", NULL, NULL, NULL);
     plumb_said(&outcome, 4, "no-such-branch");
 }
 
-static void policy_with_an_unknown_key_names_its_line(void **state)
+TEST(policy_with_an_unknown_key_names_its_line)
 {
     char *file = policy("bad.cfg", "[device \"host\"]\n\tkind = host\n\tcolour = blue\n");
     run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
@@ -199,7 +201,7 @@ static void policy_with_an_unknown_key_names_its_line(void **state)
     free(file);
 }
 
-static void policy_that_is_a_directory_or_missing_is_said(void **state)
+TEST(policy_that_is_a_directory_or_missing_is_said)
 {
     run_in(repo.directory, "gate", "--policy", outside, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "not a regular file");
@@ -213,7 +215,7 @@ static void policy_that_is_a_directory_or_missing_is_said(void **state)
     plumb_said(&outcome, 4, "plumb init");
 }
 
-static void no_device_is_said(void **state)
+TEST(no_device_is_said)
 {
     char *file = policy("cuda.cfg", "[device \"gpu\"]\n\tkind = cuda\n\tindex = 99\n");
     run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
@@ -225,7 +227,7 @@ static void no_device_is_said(void **state)
     free(file);
 }
 
-static void unwritable_store_is_said(void **state)
+TEST(unwritable_store_is_said)
 {
     char *file = in_repo("good.cfg");
     run_in(repo.directory, "gate", "--policy", file, "--store", "/proc/plumb.db", NULL);
@@ -240,7 +242,7 @@ static void unwritable_store_is_said(void **state)
     free(file);
 }
 
-static void full_disk_loses_nothing(void **state)
+TEST(full_disk_loses_nothing)
 {
     char *file = in_repo("good.cfg"), *path = xprintf("%s/full.db", outside);
     know_host(outside, "full.db");
@@ -273,7 +275,7 @@ static void sql(const char *path, const char *text)
     sqlite3_close(db);
 }
 
-static void newer_store_is_refused(void **state)
+TEST(newer_store_is_refused)
 {
     char *file = in_repo("good.cfg"), *path = xprintf("%s/newer.db", outside);
     know_host(outside, "newer.db");
@@ -287,7 +289,7 @@ static void newer_store_is_refused(void **state)
     free(path);
 }
 
-static void store_locked_by_another_process_is_waited_for_then_said(void **state)
+TEST(store_locked_by_another_process_is_waited_for_then_said)
 {
     char *file = in_repo("good.cfg"), *path = xprintf("%s/locked.db", outside);
     know_host(outside, "locked.db");
@@ -307,7 +309,7 @@ static void store_locked_by_another_process_is_waited_for_then_said(void **state
 }
 
 // That is not "no regression": neither the first time nor later, when the build is kept.
-static void commit_that_does_not_build_is_broken_and_says_where(void **state)
+TEST(commit_that_does_not_build_is_broken_and_says_where)
 {
     char *file = in_repo("good.cfg"), id[OBJECT_ID_TEXT];
     const char *bad = repo.ids[REPO_UNBUILDABLE], *parents[] = {bad};
@@ -334,7 +336,7 @@ static void commit_that_does_not_build_is_broken_and_says_where(void **state)
     free(file);
 }
 
-static void another_abi_version_is_a_broken_build(void **state)
+TEST(another_abi_version_is_a_broken_build)
 {
     static const char source[] =
         "#include \"kernel.h\"\n"
@@ -354,7 +356,7 @@ static void another_abi_version_is_a_broken_build(void **state)
     free(file);
 }
 
-static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void **state)
+TEST(device_that_disappears_ends_the_run_and_keeps_what_was_measured)
 {
     char id[OBJECT_ID_TEXT], *file = in_repo("good.cfg");
     char *bench = xprintf("%s/fake_bench", outside), *path = xprintf("%s/lost.db", outside);
@@ -382,7 +384,7 @@ static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void
     free(copy);
 }
 
-static void bad_usage_is_refused(void **state)
+TEST(bad_usage_is_refused)
 {
     run_in(repo.directory, "gate", "--bogus", NULL, NULL, NULL, NULL);
     assert_int_equal(outcome.code, 4);
@@ -390,29 +392,4 @@ static void bad_usage_is_refused(void **state)
     plumb_said(&outcome, 4, "not a command");
     run_in(repo.directory, "report", "--run", "77", NULL, NULL, NULL);
     assert_int_equal(outcome.code, 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_repository_is_said),
-        cmocka_unit_test(a_build_that_runs_out_of_time_is_tried_again_and_is_no_verdict),
-        cmocka_unit_test(bare_repository_works),
-        cmocka_unit_test(bare_repository_holds_the_policy),
-        cmocka_unit_test(shallow_clone_says_how_to_fetch_the_rest),
-        cmocka_unit_test(partial_clone_says_how_to_fetch_what_it_lacks),
-        cmocka_unit_test(unknown_revision_is_named),
-        cmocka_unit_test(policy_with_an_unknown_key_names_its_line),
-        cmocka_unit_test(policy_that_is_a_directory_or_missing_is_said),
-        cmocka_unit_test(no_device_is_said),
-        cmocka_unit_test(unwritable_store_is_said),
-        cmocka_unit_test(full_disk_loses_nothing),
-        cmocka_unit_test(newer_store_is_refused),
-        cmocka_unit_test(store_locked_by_another_process_is_waited_for_then_said),
-        cmocka_unit_test(commit_that_does_not_build_is_broken_and_says_where),
-        cmocka_unit_test(another_abi_version_is_a_broken_build),
-        cmocka_unit_test(device_that_disappears_ends_the_run_and_keeps_what_was_measured),
-        cmocka_unit_test(bad_usage_is_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -34,6 +34,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void bisect(const char *good, const char *bad, const char *series)
 {
     const char *argv[] = {"bisect",   "--good", good,       "--bad",     bad,
@@ -60,7 +62,7 @@ static size_t stored_duets(void)
 
 static const char *series = "simple/96x64x128:fp32";
 
-static void culprit_is_found_past_commits_that_cannot_be_measured(void **state)
+TEST(culprit_is_found_past_commits_that_cannot_be_measured)
 {
     char line[128];
     bisect(repo.ids[REPO_REVERT], repo.ids[REPO_FASTER], series);
@@ -69,7 +71,7 @@ static void culprit_is_found_past_commits_that_cannot_be_measured(void **state)
     plumb_said(&outcome, 0, "  M kernels/plain.c (+");
 }
 
-static void bisection_asked_again_measures_nothing(void **state)
+TEST(bisection_asked_again_measures_nothing)
 {
     size_t before = stored_duets();
     bisect(repo.ids[REPO_REVERT], repo.ids[REPO_FASTER], series);
@@ -79,7 +81,7 @@ static void bisection_asked_again_measures_nothing(void **state)
 }
 
 // FASTER, then a commit that does not build, then one that builds and is slow as SLOWER.
-static void commit_that_does_not_build_is_neither_blamed_nor_cleared(void **state)
+TEST(commit_that_does_not_build_is_neither_blamed_nor_cleared)
 {
     static const char broken[] = "int broken(void)\n{\n    return no_such_name;\n}\n";
     char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT], line[160];
@@ -106,13 +108,13 @@ static void commit_that_does_not_build_is_neither_blamed_nor_cleared(void **stat
     plumb_said(&outcome, 2, "does not build, passed over");
 }
 
-static void same_machine_code_has_no_culprit(void **state)
+TEST(same_machine_code_has_no_culprit)
 {
     bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FIXED], series);
     plumb_said(&outcome, 2, "NONE: simple");
 }
 
-static void what_cannot_be_searched_is_said(void **state)
+TEST(what_cannot_be_searched_is_said)
 {
     bisect(repo.ids[REPO_FASTER], repo.ids[REPO_MERGE], series);
     plumb_said(&outcome, 4, "is --good older than --bad?");
@@ -122,16 +124,4 @@ static void what_cannot_be_searched_is_said(void **state)
     plumb_said(&outcome, 4, "KERNEL/PROBLEM");
     bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FASTER], "none/96x64x128:fp32");
     plumb_said(&outcome, 4, "no kernel none");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(culprit_is_found_past_commits_that_cannot_be_measured),
-        cmocka_unit_test(bisection_asked_again_measures_nothing),
-        cmocka_unit_test(commit_that_does_not_build_is_neither_blamed_nor_cleared),
-        cmocka_unit_test(same_machine_code_has_no_culprit),
-        cmocka_unit_test(what_cannot_be_searched_is_said),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

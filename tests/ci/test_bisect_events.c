@@ -40,6 +40,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void run(enum helper_commit commit)
 {
     const char *argv[] = {"run", repo.ids[commit], "--policy", "long.cfg", "--store", "s.db", NULL};
@@ -63,7 +65,7 @@ static void list(void)
 
 // SLOWER after COMMENT: nobody measured RENAME and MERGE between them, and MERGE changes nothing
 // that a build reads.
-static void an_event_over_a_gap_has_all_of_its_commits(void **state)
+TEST(an_event_over_a_gap_has_all_of_its_commits)
 {
     run(REPO_COMMENT);
     run(REPO_SLOWER);
@@ -72,14 +74,14 @@ static void an_event_over_a_gap_has_all_of_its_commits(void **state)
     plumb_said(&outcome, 0, "1 event: 1 "); // new or confirmed, as the machine's noise lets it
 }
 
-static void without_a_budget_it_says_so_and_stays_open(void **state)
+TEST(without_a_budget_it_says_so_and_stays_open)
 {
     search("none.cfg");
     plumb_said(&outcome, 2, "not searched to the end: the budget ended before");
     plumb_said(&outcome, 2, "1 event of several commits, 0 found");
 }
 
-static void the_search_names_the_commit_and_is_kept(void **state)
+TEST(the_search_names_the_commit_and_is_kept)
 {
     char line[128];
     search("long.cfg");
@@ -95,14 +97,4 @@ static void the_search_names_the_commit_and_is_kept(void **state)
     plumb_said(&outcome, 0, "searched: it began with");
     search("long.cfg");
     plumb_said(&outcome, 0, "0 events of several commits, 0 found");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_event_over_a_gap_has_all_of_its_commits),
-        cmocka_unit_test(without_a_budget_it_says_so_and_stays_open),
-        cmocka_unit_test(the_search_names_the_commit_and_is_kept),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

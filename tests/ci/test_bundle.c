@@ -47,7 +47,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void it_runs_and_finds_what_it_carries(void **state)
+AROUND_ALL(set_up, tear_down);
+
+TEST(it_runs_and_finds_what_it_carries)
 {
     ran("bundle/bin/plumb list models");
     ran("ldd bundle/bin/plumb");
@@ -61,7 +63,7 @@ static void it_runs_and_finds_what_it_carries(void **state)
     free(way);
 }
 
-static void as_an_archive_it_runs_wherever_it_is_unpacked(void **state)
+TEST(as_an_archive_it_runs_wherever_it_is_unpacked)
 {
     ran("PLUMB_BUILD_DIR='" TEST_BIN "/..' sh '" TEST_SOURCE "/ci/bundle' plumbline.tar.gz");
     ran("mkdir -p elsewhere && tar -C elsewhere -xzf plumbline.tar.gz");
@@ -71,7 +73,7 @@ static void as_an_archive_it_runs_wherever_it_is_unpacked(void **state)
     free(text);
 }
 
-static void the_compilers_libraries_do_not_travel(void **state)
+TEST(the_compilers_libraries_do_not_travel)
 {
     ran("ls bundle/lib");
     char *text = said();
@@ -86,7 +88,7 @@ static void the_compilers_libraries_do_not_travel(void **state)
 }
 
 // What bench has loaded before a kernel's library is what that gets.
-static void bench_needs_nothing_but_glibc(void **state)
+TEST(bench_needs_nothing_but_glibc)
 {
     ran("ldd bundle/bin/bench | awk '$2 == \"=>\" {print $1}'");
     char *text = said();
@@ -105,7 +107,7 @@ static void bench_needs_nothing_but_glibc(void **state)
 
 // A kernel's library that needs every library of the bundle, and libstdc++; then the bundle's are
 // spoilt, as if each were too old.
-static void kernels_are_loaded_without_any_of_it(void **state)
+TEST(kernels_are_loaded_without_any_of_it)
 {
     ran("printf '%s\\n' '#include \"tests/modules/idle.h\"' "
         "'static const struct plumb_kernel k = {.name = \"k\", .supports = idle_supports,' "
@@ -119,16 +121,4 @@ static void kernels_are_loaded_without_any_of_it(void **state)
     char *text = said();
     assert_non_null(strstr(text, "host"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_runs_and_finds_what_it_carries),
-        cmocka_unit_test(as_an_archive_it_runs_wherever_it_is_unpacked),
-        cmocka_unit_test(the_compilers_libraries_do_not_travel),
-        cmocka_unit_test(bench_needs_nothing_but_glibc),
-        cmocka_unit_test(kernels_are_loaded_without_any_of_it),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

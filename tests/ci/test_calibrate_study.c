@@ -47,6 +47,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static char *left(const char *name)
 {
     char *path = xprintf("%s/%s", study, name), *text = helper_read(path, NULL);
@@ -75,7 +77,7 @@ static int known_steps(const char *csv)
     return known;
 }
 
-static void figures_stand_beside_seed_2(void **state)
+TEST(figures_stand_beside_seed_2)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     plumb_run(out, directory,
@@ -110,7 +112,7 @@ static void figures_stand_beside_seed_2(void **state)
     free(out);
 }
 
-static void what_cannot_be_studied_is_said(void **state)
+TEST(what_cannot_be_studied_is_said)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     PLUMB_EXPECT(out, directory, 4, "--kernels is for --study", "calibrate", "--kernels", kernels);
@@ -120,13 +122,4 @@ static void what_cannot_be_studied_is_said(void **state)
                  "--kernels", "/nowhere", "--bench", bench, "--policy", policy, "--sandbox",
                  "auto");
     free(out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_stand_beside_seed_2),
-        cmocka_unit_test(what_cannot_be_studied_is_said),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

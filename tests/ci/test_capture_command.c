@@ -48,9 +48,11 @@ static int tear_down(void **state)
     return library_tear_down(state);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // ---- the command ----
 
-static void the_table_names_kernels_and_what_cannot_be_recorded(void **state)
+TEST(the_table_names_kernels_and_what_cannot_be_recorded)
 {
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "sgemm", "capture", "--", "sh", "program.sh", "128",
                  "5");
@@ -61,7 +63,7 @@ static void the_table_names_kernels_and_what_cannot_be_recorded(void **state)
 }
 
 // A kernel whose numbers are others in each launch is one line.
-static void shapes_of_one_look_are_one_line(void **state)
+TEST(shapes_of_one_look_are_one_line)
 {
     static const char shapes[] = "sed -e '2{p;s/launches=5/launches=10/;s/time_ns=235446/"
                                  "time_ns=100000/}' " SEEDS "survey.txt >$PLUMB_CAPTURE/survey.7\n";
@@ -75,7 +77,7 @@ static void shapes_of_one_look_are_one_line(void **state)
 }
 
 // Names and reasons are the program's: they reach a terminal and a policy as words or not at all.
-static void what_a_program_says_of_itself_is_made_harmless(void **state)
+TEST(what_a_program_says_of_itself_is_made_harmless)
 {
     static const char hostile[] =
         "sed -e 's/name=[^\t]*/name=a\\\\n[gate]\x1b[2Jb/' -e "
@@ -98,7 +100,7 @@ static void what_a_program_says_of_itself_is_made_harmless(void **state)
 }
 
 // What lies in a checkout that may be a stranger's runs in the sandbox, and leaves records.
-static void program_of_a_checkout_that_may_be_a_strangers_is_confined(void **state)
+TEST(program_of_a_checkout_that_may_be_a_strangers_is_confined)
 {
     struct sandbox sandbox;
     struct error err;
@@ -133,7 +135,7 @@ static void program_of_a_checkout_that_may_be_a_strangers_is_confined(void **sta
     free(theirs);
 }
 
-static void a_program_without_cuda_is_told(void **state)
+TEST(a_program_without_cuda_is_told)
 {
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "did not start the CUDA driver", "capture", "--",
                  "true");
@@ -149,7 +151,7 @@ static void a_program_without_cuda_is_told(void **state)
 }
 
 // What it has launched until then; and one that is killed has told that.
-static void a_long_program_is_told_of_while_it_runs(void **state)
+TEST(a_long_program_is_told_of_while_it_runs)
 {
     static const char *const begins =
         "cp " SEEDS "survey.txt $PLUMB_CAPTURE/survey.7\nsleep 2.3\nkill -9 $$\n";
@@ -161,7 +163,7 @@ static void a_long_program_is_told_of_while_it_runs(void **state)
     free(path);
 }
 
-static void a_record_is_kept_shown_and_compared(void **state)
+TEST(a_record_is_kept_shown_and_compared)
 {
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "said by the program: soft*", "capture", "-k",
                  "soft*", "-o", "one", "--", "sh", "program.sh", "128");
@@ -182,7 +184,7 @@ static void a_record_is_kept_shown_and_compared(void **state)
 }
 
 // Where buffers lay is not compared; what they held is, and files that are gone are told.
-static void a_captures_contents_are_held_to_its_files(void **state)
+TEST(a_captures_contents_are_held_to_its_files)
 {
     assert_int_equal(library_shell("mkdir one two; for i in one two; do "
                                    "PLUMB_CAPTURE=$i sh program.sh 128; done; "
@@ -199,7 +201,7 @@ static void a_captures_contents_are_held_to_its_files(void **state)
                  "capture", "--show", "one/record.7", "--with", "two/record.7");
 }
 
-static void sections_are_written_for_what_takes_time(void **state)
+TEST(sections_are_written_for_what_takes_time)
 {
     assert_int_equal(library_shell("mkdir -p ci; : >ci/plumb.cfg"), 0);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "1 [capture] section to ci/plumb.cfg", "capture",
@@ -218,7 +220,7 @@ static void sections_are_written_for_what_takes_time(void **state)
 }
 
 // A virtual environment in a home is seen by the user's shell and by no gate.
-static void a_program_that_no_sandbox_shows_is_told(void **state)
+TEST(a_program_that_no_sandbox_shows_is_told)
 {
     char *path = xprintf("%s", getenv("PATH")), home[] = "/tmp/test_capture_home_XXXXXX";
     assert_non_null(mkdtemp(home));
@@ -260,7 +262,7 @@ static void make_repository(void)
 }
 
 // In a repository without a policy they are one, which is read.
-static void a_first_policy_is_begun(void **state)
+TEST(a_first_policy_is_begun)
 {
     assert_int_equal(library_shell("rm -rf ci"), 0);
     setenv("PYTHONPATH", "/somewhere", 1);
@@ -296,7 +298,7 @@ static void gate(const char *base, const char *head, int code, const char *part)
 }
 
 // The fake bench has a device of kind cuda here, and takes longer for the other of two files.
-static void a_policys_capture_is_gated(void **state)
+TEST(a_policys_capture_is_gated)
 {
     char ids[5][OBJECT_ID_TEXT];
     char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
@@ -337,7 +339,7 @@ static void a_policys_capture_is_gated(void **state)
 }
 
 // Two shapes are two series; their ranges name the problems, and m, n and k are a GEMM.
-static void each_shape_is_a_series_of_what_its_range_is_named_as(void **state)
+TEST(each_shape_is_a_series_of_what_its_range_is_named_as)
 {
     static const char more[] =
         "sed 's/problem=[^\t]*/problem=64x64x64:bf16/' $PLUMB_CAPTURE/record.7 "
@@ -384,7 +386,7 @@ static const char described[] =
     "head -c 4096 /dev/zero >$PLUMB_CAPTURE/7.0.before\n"
     "head -c 4096 /dev/zero >$PLUMB_CAPTURE/7.0.after\n";
 
-static void a_type_that_is_declared_or_described_gives_a_tolerance(void **state)
+TEST(a_type_that_is_declared_or_described_gives_a_tolerance)
 {
     char id[OBJECT_ID_TEXT];
     char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
@@ -409,7 +411,7 @@ static void a_type_that_is_declared_or_described_gives_a_tolerance(void **state)
     free(copy);
 }
 
-static void m_n_and_k_are_a_gemm(void **state)
+TEST(m_n_and_k_are_a_gemm)
 {
     static const char *const same[][2] = {{"m=4096,n=4097,k=7168:bf16", "4096x4097x7168:bf16"},
                                           {"k=3,m=1,n=2:e4m3-bf16:nn", "1x2x3:e4m3-bf16:nn"},
@@ -440,7 +442,7 @@ static int parsed(const char *text, size_t size)
     return status;
 }
 
-static void every_cut_and_every_flipped_byte_of_a_survey_is_survived(void **state)
+TEST(every_cut_and_every_flipped_byte_of_a_survey_is_survived)
 {
     size_t size;
     char *text = helper_read(SEEDS "survey.txt", &size);
@@ -458,27 +460,4 @@ static void every_cut_and_every_flipped_byte_of_a_survey_is_survived(void **stat
         free(bytes);
     }
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_names_kernels_and_what_cannot_be_recorded),
-        cmocka_unit_test(shapes_of_one_look_are_one_line),
-        cmocka_unit_test(what_a_program_says_of_itself_is_made_harmless),
-        cmocka_unit_test(program_of_a_checkout_that_may_be_a_strangers_is_confined),
-        cmocka_unit_test(a_program_without_cuda_is_told),
-        cmocka_unit_test(a_long_program_is_told_of_while_it_runs),
-        cmocka_unit_test(a_record_is_kept_shown_and_compared),
-        cmocka_unit_test(a_captures_contents_are_held_to_its_files),
-        cmocka_unit_test(sections_are_written_for_what_takes_time),
-        cmocka_unit_test(a_program_that_no_sandbox_shows_is_told),
-        cmocka_unit_test(a_first_policy_is_begun),
-        cmocka_unit_test(a_policys_capture_is_gated),
-        cmocka_unit_test(each_shape_is_a_series_of_what_its_range_is_named_as),
-        cmocka_unit_test(a_type_that_is_declared_or_described_gives_a_tolerance),
-        cmocka_unit_test(m_n_and_k_are_a_gemm),
-        cmocka_unit_test(every_cut_and_every_flipped_byte_of_a_survey_is_survived),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

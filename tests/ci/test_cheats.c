@@ -87,9 +87,8 @@ static size_t cheats(void)
     return count;
 }
 
-static void no_cheat_turns_a_verdict(void **state)
+TEST(no_cheat_turns_a_verdict)
 {
-    (void)state;
     char *rows = gates(".");
     const char *at = rows;
     char name[64], verdict[32], expected[128];
@@ -102,12 +101,4 @@ static void no_cheat_turns_a_verdict(void **state)
     assert_int_equal(count, cheats());
     assert_true(count > 15);
     free(rows);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_cheat_turns_a_verdict),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // `cut` is an awk program that prints the commands of the file; they run with these variables set.
 static void assert_gates(const char *file, const char *cut, const char *variables)
 {
@@ -68,7 +70,7 @@ static void assert_gates(const char *file, const char *cut, const char *variable
 }
 
 // As GitLab's clone of a merge request, which has no branch, until the job fetches one.
-static void gitlab_gates(void **state)
+TEST(gitlab_gates)
 {
     assert_int_equal(shell("git branch -f trunk origin/main && git remote add origin \"$PWD\" && "
                            "git update-ref -d refs/remotes/origin/main"),
@@ -82,7 +84,7 @@ static void gitlab_gates(void **state)
                      0);
 }
 
-static void buildkite_gates(void **state)
+TEST(buildkite_gates)
 {
     assert_gates(
         "ci/examples/buildkite.yml",
@@ -90,14 +92,14 @@ static void buildkite_gates(void **state)
         "BUILDKITE_PULL_REQUEST_BASE_BRANCH=main BUILDKITE_COMMIT=$(git rev-parse HEAD)");
 }
 
-static void jenkins_gates(void **state)
+TEST(jenkins_gates)
 {
     // A quote in awk's program would end the shell's.
     assert_gates("ci/examples/Jenkinsfile", "/\\047\\047\\047/ { on = !on; next } on",
                  "CHANGE_TARGET=main");
 }
 
-static void the_action_gates_and_fills_the_summary(void **state)
+TEST(the_action_gates_and_fills_the_summary)
 {
     assert_gates(".github/actions/gate/action.yml",
                  "on { sub(/^ +/, \"\"); print } /run: [|]/ { blocks++; on = blocks == 2 }",
@@ -113,7 +115,7 @@ static void the_action_gates_and_fills_the_summary(void **state)
 }
 
 // Each step is a runner of its own: what they share is what the job before uploads.
-static void the_matrix_measures_parts_and_judges_them_together(void **state)
+TEST(the_matrix_measures_parts_and_judges_them_together)
 {
     const char *file = "ci/examples/github-fleet.yml";
     char *command =
@@ -137,7 +139,7 @@ static void the_matrix_measures_parts_and_judges_them_together(void **state)
     assert_int_equal(shell("! grep -F '${{' measure.sh judge.sh"), 0);
 }
 
-static void the_night_measures_and_writes_a_site(void **state)
+TEST(the_night_measures_and_writes_a_site)
 {
     char *command = xprintf("awk '/^[0-9]/ { sub(/^([^ ]+ ){5}/, \"\"); "
                             "sub(/git pull [^&]*/, \"true \"); print }' "
@@ -151,7 +153,7 @@ static void the_night_measures_and_writes_a_site(void **state)
 }
 
 // What a job may do, whatever it is a job of.
-static void every_job_is_confined(void **state)
+TEST(every_job_is_confined)
 {
     static const char *const laws[] = {
         // a gate or a run says that it needs the sandbox, unless it only joins
@@ -178,18 +180,4 @@ static void every_job_is_confined(void **state)
             fail_msg("%s", laws[i]);
         free(command);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_job_is_confined),
-        cmocka_unit_test(gitlab_gates),
-        cmocka_unit_test(buildkite_gates),
-        cmocka_unit_test(jenkins_gates),
-        cmocka_unit_test(the_action_gates_and_fills_the_summary),
-        cmocka_unit_test(the_matrix_measures_parts_and_judges_them_together),
-        cmocka_unit_test(the_night_measures_and_writes_a_site),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

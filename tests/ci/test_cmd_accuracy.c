@@ -41,7 +41,7 @@ static int line_numbers(const char *text, const char *name, double out[11])
     return count;
 }
 
-static void recorded_rows_are_judged_beside_the_baselines(void **state)
+TEST(recorded_rows_are_judged_beside_the_baselines)
 {
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
     assert_int_equal(RUN(&text, "--csv", csv, "--model", "hopper"), 0);
@@ -58,7 +58,7 @@ static void recorded_rows_are_judged_beside_the_baselines(void **state)
 }
 
 // Seed 3's table of sizes, of the leading model.
-static void a_problem_has_a_ranking_of_its_own(void **state)
+TEST(a_problem_has_a_ranking_of_its_own)
 {
     char *csv = xprintf("%s/baselines/recorded/h200/ladder/dsv3.csv", TEST_SOURCE), *text;
     assert_int_equal(RUN(&text, "--csv", csv, "--model", "origami", "--problems"), 0);
@@ -75,7 +75,7 @@ static void a_problem_has_a_ranking_of_its_own(void **state)
     free(csv);
 }
 
-static void fitted_biases_are_written_read_and_bound_to_their_model(void **state)
+TEST(fitted_biases_are_written_read_and_bound_to_their_model)
 {
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
@@ -100,7 +100,7 @@ static void fitted_biases_are_written_read_and_bound_to_their_model(void **state
     free(csv);
 }
 
-static void bad_bias_files_are_refused_with_their_line(void **state)
+TEST(bad_bias_files_are_refused_with_their_line)
 {
     static const char *const bad[] = {
         "kernel,log_factor,band,rows,model\nk,0,0,1,hopper\n",
@@ -123,7 +123,7 @@ static void bad_bias_files_are_refused_with_their_line(void **state)
 }
 
 // Rows that say nothing are taken for what fits, and that is said; what they say is believed.
-static void a_regime_that_is_not_told_is_chosen_aloud(void **state)
+TEST(a_regime_that_is_not_told_is_chosen_aloud)
 {
     char path[] = "/tmp/plumb-test-XXXXXX", *text;
     const int file = mkstemp(path);
@@ -158,7 +158,7 @@ static void a_regime_that_is_not_told_is_chosen_aloud(void **state)
 }
 
 // A band may hold in one regime and not in another, so each has a line where there are several.
-static void each_regime_has_a_line_where_there_are_several(void **state)
+TEST(each_regime_has_a_line_where_there_are_several)
 {
     char path[] = "/tmp/plumb-test-XXXXXX", *text;
     const int file = mkstemp(path);
@@ -181,7 +181,7 @@ static void each_regime_has_a_line_where_there_are_several(void **state)
 }
 
 // A run of two devices: hopper was held to times of the one, and never to one of the other.
-static void gpus_that_nobody_judged_have_lines_of_their_own(void **state)
+TEST(gpus_that_nobody_judged_have_lines_of_their_own)
 {
     char folder[] = "/tmp/plumb-test-XXXXXX", *text;
     assert_non_null(mkdtemp(folder));
@@ -217,7 +217,7 @@ static void gpus_that_nobody_judged_have_lines_of_their_own(void **state)
 }
 
 // Said of the launch alone, the regime is tried still, and the launch is not.
-static void a_launch_that_is_told_is_not_chosen(void **state)
+TEST(a_launch_that_is_told_is_not_chosen)
 {
     char path[] = "/tmp/plumb-test-XXXXXX", *text;
     const int file = mkstemp(path);
@@ -233,7 +233,7 @@ static void a_launch_that_is_told_is_not_chosen(void **state)
 }
 
 // The first model by name ranks and gives no times: curves and lists are hopper's.
-static void what_is_drawn_is_of_a_model_that_gives_times(void **state)
+TEST(what_is_drawn_is_of_a_model_that_gives_times)
 {
     char path[] = "/tmp/plumb-test-XXXXXX", svg[] = "/tmp/plumb-test-XXXXXX", *text;
     const int file = mkstemp(path);
@@ -250,7 +250,7 @@ static void what_is_drawn_is_of_a_model_that_gives_times(void **state)
     unlink(svg);
 }
 
-static void rows_without_measurements_are_an_error(void **state)
+TEST(rows_without_measurements_are_an_error)
 {
     char *csv = xprintf("%s/conformance_origami_select.csv", TEST_DATA), *text;
     assert_int_equal(RUN(&text, "--csv", csv), 4);
@@ -262,7 +262,7 @@ static void rows_without_measurements_are_an_error(void **state)
 
 // Sums of FP8 that are promoted make another product, but all of those with block scales are: these
 // kernels and the library's stand side by side.
-static void block_scales_are_one_product_for_all_kernels(void **state)
+TEST(block_scales_are_one_product_for_all_kernels)
 {
     char path[] = "/tmp/plumb-test-XXXXXX", *text;
     const int file = mkstemp(path);
@@ -278,7 +278,7 @@ static void block_scales_are_one_product_for_all_kernels(void **state)
 }
 
 // Mutated rows are read or refused with a line; what is read is in range.
-static void fuzzed_rows_are_read_or_refused_cleanly(void **state)
+TEST(fuzzed_rows_are_read_or_refused_cleanly)
 {
     static const char valid[] = "m,n,k,in_dtype,out_dtype,cta_m,sf_vec_size,l2_hit_rate,batch\n"
                                 "4096,512,7168,bf16,fp32,128,0,0.4,2\n";
@@ -313,23 +313,4 @@ static void fuzzed_rows_are_read_or_refused_cleanly(void **state)
         csv_free(&csv);
     }
     assert_true(read > 500);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_rows_are_judged_beside_the_baselines),
-        cmocka_unit_test(a_problem_has_a_ranking_of_its_own),
-        cmocka_unit_test(fitted_biases_are_written_read_and_bound_to_their_model),
-        cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
-        cmocka_unit_test(a_regime_that_is_not_told_is_chosen_aloud),
-        cmocka_unit_test(each_regime_has_a_line_where_there_are_several),
-        cmocka_unit_test(gpus_that_nobody_judged_have_lines_of_their_own),
-        cmocka_unit_test(a_launch_that_is_told_is_not_chosen),
-        cmocka_unit_test(what_is_drawn_is_of_a_model_that_gives_times),
-        cmocka_unit_test(rows_without_measurements_are_an_error),
-        cmocka_unit_test(block_scales_are_one_product_for_all_kernels),
-        cmocka_unit_test(fuzzed_rows_are_read_or_refused_cleanly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

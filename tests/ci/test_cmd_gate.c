@@ -71,6 +71,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate_of(int base, int head, const char *option)
 {
     const char *argv[] = {"gate",    "--base", ids[base],       "--head", ids[head],
@@ -83,7 +85,7 @@ static void gate(int head)
     gate_of(BASE, head, NULL);
 }
 
-static void a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was(void **state)
+TEST(a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was)
 {
     char *note = xprintf("plumb: %.10s changes ci/plumb.cfg, and was built by that of the base "
                          "%.10s: change the policy in a commit before",
@@ -94,7 +96,7 @@ static void a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was(void 
     free(note);
 }
 
-static void one_that_does_not_build_by_itself_is_not(void **state)
+TEST(one_that_does_not_build_by_itself_is_not)
 {
     gate(WRONG);
     plumb_said(&outcome, 3, "BROKEN: commit");
@@ -102,7 +104,7 @@ static void one_that_does_not_build_by_itself_is_not(void **state)
 }
 
 // It would end every gate after it.
-static void a_head_whose_own_policy_cannot_be_read_is_told(void **state)
+TEST(a_head_whose_own_policy_cannot_be_read_is_told)
 {
     char *note = xprintf("plumb: ci/plumb.cfg at %.10s:11: unknown key problms in [kernel]; "
                          "`plumb init --print` shows all keys; gates after it end with 4",
@@ -114,7 +116,7 @@ static void a_head_whose_own_policy_cannot_be_read_is_told(void **state)
     free(note);
 }
 
-static void a_head_that_changes_the_policy_is_told_that_the_bases_counts(void **state)
+TEST(a_head_that_changes_the_policy_is_told_that_the_bases_counts)
 {
     gate(COMMENT);
     plumb_said(&outcome, 0, "changes ci/plumb.cfg: this gate goes by that of the base");
@@ -122,7 +124,7 @@ static void a_head_that_changes_the_policy_is_told_that_the_bases_counts(void **
     assert_null(strstr(outcome.output, "ci/plumb.cfg"));
 }
 
-static void a_base_that_the_head_does_not_follow_is_told(void **state)
+TEST(a_base_that_the_head_does_not_follow_is_told)
 {
     char *note =
         xprintf("plumb: the base %.10s has commits that the head %.10s lacks, and what they "
@@ -137,16 +139,4 @@ static void a_base_that_the_head_does_not_follow_is_told(void **state)
     gate(COMMENT);
     assert_null(strstr(outcome.output, "comes after"));
     free(note);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_that_the_bases_policy_cannot_build_is_told_whose_it_was),
-        cmocka_unit_test(one_that_does_not_build_by_itself_is_not),
-        cmocka_unit_test(a_head_whose_own_policy_cannot_be_read_is_told),
-        cmocka_unit_test(a_head_that_changes_the_policy_is_told_that_the_bases_counts),
-        cmocka_unit_test(a_base_that_the_head_does_not_follow_is_told),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -25,7 +25,7 @@ static void optimised(struct plumb_outcome *out, const char *machine, const char
     unlink(path);
 }
 
-static void the_best_tiling_is_printed_for_a_machine_from_a_file(void **state)
+TEST(the_best_tiling_is_printed_for_a_machine_from_a_file)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     // Held against simulation and Z3 in test_pipeline_optimise.
@@ -56,7 +56,7 @@ static void the_best_tiling_is_printed_for_a_machine_from_a_file(void **state)
     free(out);
 }
 
-static void parameters_come_from_measured_times(void **state)
+TEST(parameters_come_from_measured_times)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     plumb_run(out, "/tmp", (const char *const[]){"estimate", "30:12", "90:32", "60:22", NULL}, 0);
@@ -71,7 +71,7 @@ static void parameters_come_from_measured_times(void **state)
 #define A6000 TEST_SOURCE "/baselines/recorded/a6000/"
 
 // Every printed digit is held in test_pipeline; this is the way there from the command line.
-static void table_2_of_seed_1_is_one_command(void **state)
+TEST(table_2_of_seed_1_is_one_command)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     plumb_run(out, "/tmp",
@@ -102,7 +102,7 @@ static void tiled(struct plumb_outcome *out, const char *tile, const char *probl
               0);
 }
 
-static void a_given_tile_is_simulated_or_refused(void **state)
+TEST(a_given_tile_is_simulated_or_refused)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     tiled(out, "128x64x64", "1024x1024x1024");
@@ -134,7 +134,7 @@ static char *whole(const char *path)
     return text;
 }
 
-static void a_given_tile_is_drawn(void **state)
+TEST(a_given_tile_is_drawn)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     char trace[] = "/tmp/plumb-trace-XXXXXX", svg[] = "/tmp/plumb-svg-XXXXXX";
@@ -156,16 +156,4 @@ static void a_given_tile_is_drawn(void **state)
     assert_non_null(strstr(text, ">6000</text>"));
     free(text);
     free(out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_tiling_is_printed_for_a_machine_from_a_file),
-        cmocka_unit_test(table_2_of_seed_1_is_one_command),
-        cmocka_unit_test(a_given_tile_is_simulated_or_refused),
-        cmocka_unit_test(a_given_tile_is_drawn),
-        cmocka_unit_test(parameters_come_from_measured_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

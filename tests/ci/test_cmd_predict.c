@@ -42,7 +42,7 @@ static char *temporary(const char *text)
 }
 
 // The contract: the same columns, then regime, predicted_us, band, band_95 and bound, good to 1e-9.
-static void csv_in_gives_csv_out_with_five_more_columns(void **state)
+TEST(csv_in_gives_csv_out_with_five_more_columns)
 {
     char *file = temporary(""), *text;
     unlink(file); // a link: the data's own path may hold blanks, which `run` splits at
@@ -70,7 +70,7 @@ static void csv_in_gives_csv_out_with_five_more_columns(void **state)
     free(line);
 }
 
-static void the_l2_knob_is_a_column_and_an_option(void **state)
+TEST(the_l2_knob_is_a_column_and_an_option)
 {
     char *file = temporary("cta_n,cta_m,k,n,m,cluster_n,cluster_m,out_dtype,in_dtype,sf_vec_size,"
                            "sf_dtype,l2_hit_rate,predicted_us\n"
@@ -100,7 +100,7 @@ static double predicted_us(const char *words)
     return us;
 }
 
-static void a_regime_is_of_the_text_an_option_or_a_column(void **state)
+TEST(a_regime_is_of_the_text_an_option_or_a_column)
 {
     const char *const shape = "256x7168x2048:bf16";
     char *option = xprintf("--regime dirty %s", shape), *text = xprintf("%s:dirty", shape);
@@ -124,7 +124,7 @@ static void a_regime_is_of_the_text_an_option_or_a_column(void **state)
     free(csv);
 }
 
-static void a_launch_is_left_out_by_an_option_or_a_column(void **state)
+TEST(a_launch_is_left_out_by_an_option_or_a_column)
 {
     char *file = temporary("m,n,k,in_dtype,launch\n256,7168,2048,bf16,no\n");
     char *csv = xprintf("--csv %s", file);
@@ -138,7 +138,7 @@ static void a_launch_is_left_out_by_an_option_or_a_column(void **state)
 }
 
 // Seed 0: a list of sizes over tiles and clusters, with a type, in one command.
-static void a_list_is_swept_over_tiles_and_clusters_with_a_type(void **state)
+TEST(a_list_is_swept_over_tiles_and_clusters_with_a_type)
 {
     char *file = temporary("m,n,k\n4096,4096,16384\n4096,7168,257\n"), *text;
     char *line = xprintf("predict --model=ws-persistent --gpu=b200-1300 --sweep --dtype="
@@ -171,7 +171,7 @@ static void a_list_is_swept_over_tiles_and_clusters_with_a_type(void **state)
 }
 
 // Seed 0's columns for what layout says, read and written.
-static void how_operands_lie_is_said_by_their_majors(void **state)
+TEST(how_operands_lie_is_said_by_their_majors)
 {
     static const char *const majors[][3] = {
         {"k", "k", "tn"}, {"k", "n", "nn"}, {"m", "n", "nt"}, {"m", "k", "tt"}};
@@ -197,7 +197,7 @@ static void how_operands_lie_is_said_by_their_majors(void **state)
 }
 
 // More rows than one block has are predicted by threads, each as it is alone, in their order.
-static void many_rows_are_predicted_as_each_alone(void **state)
+TEST(many_rows_are_predicted_as_each_alone)
 {
     struct buffer list = {0};
     buffer_puts(&list, "m,n,k,in_dtype\n");
@@ -223,7 +223,7 @@ static void many_rows_are_predicted_as_each_alone(void **state)
     buffer_free(&list);
 }
 
-static void a_table_has_no_empty_columns(void **state)
+TEST(a_table_has_no_empty_columns)
 {
     char *text;
     assert_int_equal(run(&command_predict, "predict --gpu h100-sxm 64x4096x1024:bf16", &text),
@@ -233,7 +233,7 @@ static void a_table_has_no_empty_columns(void **state)
     free(text);
 }
 
-static void what_multiplies_is_a_column(void **state)
+TEST(what_multiplies_is_a_column)
 {
     char *file = temporary("m,n,k,in_dtype,cta_m,cta_n,threads,registers,multiply\n"
                            "4096,4096,4096,tf32,128,128,128,180,2\n"
@@ -255,7 +255,7 @@ static void what_multiplies_is_a_column(void **state)
     free(line);
 }
 
-static void a_dual_gemm_is_predicted_from_words_and_from_a_column(void **state)
+TEST(a_dual_gemm_is_predicted_from_words_and_from_a_column)
 {
     char *file = temporary("m,n,k,in_dtype,epilogue\n512,4096,7168,bf16,dual-silu\n"
                            "512,4096,7168,bf16,none\n512,4096,7168,bf16,\n");
@@ -284,7 +284,7 @@ static void a_dual_gemm_is_predicted_from_words_and_from_a_column(void **state)
     free(file);
 }
 
-static void what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text(void **state)
+TEST(what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text)
 {
     char *text;
     assert_int_equal(run(&command_predict, "predict --format=csv S=4096,H=128:bf16", &text),
@@ -302,7 +302,7 @@ static void what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text(void 
     free(file);
 }
 
-static void an_infeasible_row_says_why_and_has_no_time(void **state)
+TEST(an_infeasible_row_says_why_and_has_no_time)
 {
     char *file =
         temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
@@ -315,7 +315,7 @@ static void an_infeasible_row_says_why_and_has_no_time(void **state)
     free(file);
 }
 
-static void bad_input_ends_with_4_and_prints_no_rows(void **state)
+TEST(bad_input_ends_with_4_and_prints_no_rows)
 {
     static const char *const bad[] = {
         "m,n,k\n1,2,3\n",
@@ -374,7 +374,7 @@ static void bad_input_ends_with_4_and_prints_no_rows(void **state)
     }
 }
 
-static void explanation_shows_the_seeds_breakdown(void **state)
+TEST(explanation_shows_the_seeds_breakdown)
 {
     char *file = temporary("m,n,k,in_dtype,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cluster_m,"
                            "cluster_n,measured_us\n4096,7168,257,fp8,fp8,,0,64,256,2,1,"
@@ -395,7 +395,7 @@ static void explanation_shows_the_seeds_breakdown(void **state)
 }
 
 // Types, a second product, block scales and groups are not in m, n and k.
-static void explanation_names_the_whole_problem(void **state)
+TEST(explanation_names_the_whole_problem)
 {
     static const char *const problems[] = {"512x4096x7168:bf16-bf16:tn:dual-silu",
                                            "4096x7168x2048:e4m3-bf16:tn:fp32/1x128/128x128/columns",
@@ -411,7 +411,7 @@ static void explanation_names_the_whole_problem(void **state)
     }
 }
 
-static void every_model_takes_words_and_writes_json(void **state)
+TEST(every_model_takes_words_and_writes_json)
 {
     static const char *const names[] = {"sol", "ws-persistent", "ws-pipeline", "origami",
                                         "deepgemm"};
@@ -427,7 +427,7 @@ static void every_model_takes_words_and_writes_json(void **state)
 }
 
 // Every problem with every tile and cluster; parts add up to the prediction.
-static void a_sweep_covers_all_combinations_and_its_parts_add_up(void **state)
+TEST(a_sweep_covers_all_combinations_and_its_parts_add_up)
 {
     char *text;
     assert_int_equal(run(&command_predict,
@@ -462,7 +462,7 @@ static void a_sweep_covers_all_combinations_and_its_parts_add_up(void **state)
     assert_true(list.count == 2 && list.items[0].k == 64 && list.items[1].k == 0);
 }
 
-static void select_prints_the_published_choices(void **state)
+TEST(select_prints_the_published_choices)
 {
     struct csv t = table_read("conformance_origami_select.csv");
     for (size_t row = 0; row < t.count; row++) {
@@ -493,7 +493,7 @@ static void words_are_in_help(const struct prediction *p)
     }
 }
 
-static void every_word_of_a_prediction_is_in_help(void **state)
+TEST(every_word_of_a_prediction_is_in_help)
 {
     static const char *const problems[] = {"4096x4096x4096:bf16", "16x64x65536:bf16",
                                            "512x512x512:e4m3:nn", "256x3072x4096:nvfp4:dual-silu",
@@ -518,7 +518,7 @@ static void every_word_of_a_prediction_is_in_help(void **state)
 }
 
 // The document's best kernel on a B200, by the tile that it has: its times gave the model nothing.
-static void seed_4s_times_are_met_on_a_b200(void **state)
+TEST(seed_4s_times_are_met_on_a_b200)
 {
     char *csv = xstrdup("/tmp/plumb-test-XXXXXX"), *text;
     close(mkstemp(csv));
@@ -542,31 +542,4 @@ static void seed_4s_times_are_met_on_a_b200(void **state)
     unlink(csv);
     free(csv);
     free(line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(csv_in_gives_csv_out_with_five_more_columns),
-        cmocka_unit_test(every_word_of_a_prediction_is_in_help),
-        cmocka_unit_test(seed_4s_times_are_met_on_a_b200),
-        cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
-        cmocka_unit_test(a_regime_is_of_the_text_an_option_or_a_column),
-        cmocka_unit_test(a_launch_is_left_out_by_an_option_or_a_column),
-        cmocka_unit_test(a_list_is_swept_over_tiles_and_clusters_with_a_type),
-        cmocka_unit_test(how_operands_lie_is_said_by_their_majors),
-        cmocka_unit_test(many_rows_are_predicted_as_each_alone),
-        cmocka_unit_test(a_table_has_no_empty_columns),
-        cmocka_unit_test(what_multiplies_is_a_column),
-        cmocka_unit_test(a_dual_gemm_is_predicted_from_words_and_from_a_column),
-        cmocka_unit_test(what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text),
-        cmocka_unit_test(an_infeasible_row_says_why_and_has_no_time),
-        cmocka_unit_test(bad_input_ends_with_4_and_prints_no_rows),
-        cmocka_unit_test(explanation_shows_the_seeds_breakdown),
-        cmocka_unit_test(explanation_names_the_whole_problem),
-        cmocka_unit_test(every_model_takes_words_and_writes_json),
-        cmocka_unit_test(a_sweep_covers_all_combinations_and_its_parts_add_up),
-        cmocka_unit_test(select_prints_the_published_choices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

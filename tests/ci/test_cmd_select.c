@@ -13,19 +13,19 @@ static char *library;
 
 static int set_up(void **state)
 {
-    (void)state;
     library = test_module("broken");
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(library);
     return 0;
 }
 
-static void the_choice_and_the_models_are_both_said(void **state)
+AROUND_ALL(set_up, tear_down);
+
+TEST(the_choice_and_the_models_are_both_said)
 {
     PLUMB_EXPECT(&outcome, "/tmp", 0,
                  "16x16x16:fp32 tries takes second in the regime cold, the model alone first\n",
@@ -37,7 +37,7 @@ static void the_choice_and_the_models_are_both_said(void **state)
 }
 
 // The library is told in prepare() and in launch(), by an option or by the problem itself.
-static void what_is_tried_is_tried_in_the_regime_that_is_measured(void **state)
+TEST(what_is_tried_is_tried_in_the_regime_that_is_measured)
 {
     PLUMB_EXPECT(&outcome, "/tmp", 0, "tries takes third in the regime warm, the model alone first",
                  "select", "--trial", library, "--device", "host", "--kernel", "tries", "--regime",
@@ -49,7 +49,7 @@ static void what_is_tried_is_tried_in_the_regime_that_is_measured(void **state)
 }
 
 // Where nobody says the regime, it is the one that a gate measures in.
-static void a_choice_is_of_the_regime_that_a_gate_measures(void **state)
+TEST(a_choice_is_of_the_regime_that_a_gate_measures)
 {
     PLUMB_EXPECT(&outcome, "/tmp", 0,
                  "tile 128x256x64 group 16 stages 3 threads 384 cluster 2x1 "
@@ -62,7 +62,7 @@ static void a_choice_is_of_the_regime_that_a_gate_measures(void **state)
                  "4096x4096x4096:bf16");
 }
 
-static void what_cannot_be_timed_says_why(void **state)
+TEST(what_cannot_be_timed_says_why)
 {
     PLUMB_EXPECT(&outcome, "/tmp", 0, "16x16x16:fp32 unprepared crashed: prepare() returned 5\n",
                  "select", "--trial", library, "--device", "host", "--kernel", "unprepared",
@@ -71,15 +71,4 @@ static void what_cannot_be_timed_says_why(void **state)
                  "--kernel", "nobody", "16x16x16:fp32");
     PLUMB_EXPECT(&outcome, "/tmp", 4, "crash on 16x16x16:fp32: the process died", "select",
                  "--trial", library, "--device", "host", "--kernel", "crash", "16x16x16:fp32");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_choice_and_the_models_are_both_said),
-        cmocka_unit_test(what_is_tried_is_tried_in_the_regime_that_is_measured),
-        cmocka_unit_test(a_choice_is_of_the_regime_that_a_gate_measures),
-        cmocka_unit_test(what_cannot_be_timed_says_why),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

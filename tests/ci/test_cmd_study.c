@@ -33,7 +33,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void study_finds_what_was_put_in_and_nothing_else(void **state)
+AROUND_ALL(set_up, tear_down);
+
+TEST(study_finds_what_was_put_in_and_nothing_else)
 {
     const char *argv[] = {"study",     "--base",        "base",     "--head", "head",
                           "--problem", "32x32x64:fp32", "--rounds", "2",      "--csv",
@@ -105,7 +107,7 @@ static size_t count_rows(const char *name, const char *with)
 
 // Two processes for the first stage of ten gates, and at most three each to confirm what was found.
 // Each gate has an order and contents of its own, and a number of its own in the tables.
-static void gates_of_a_round_share_processes_and_are_drawn_apart(void **state)
+TEST(gates_of_a_round_share_processes_and_are_drawn_apart)
 {
     char *bench = xprintf("%s/heard", directory);
     FILE *file = fopen(bench, "w");
@@ -136,7 +138,7 @@ static void gates_of_a_round_share_processes_and_are_drawn_apart(void **state)
 }
 
 // Stored, it says so itself, and so does what comes later from the same device.
-static void study_of_directories_is_stored_and_reported(void **state)
+TEST(study_of_directories_is_stored_and_reported)
 {
     const char *argv[] = {"study",     "--base",        "base",     "--head", "head",
                           "--problem", "32x32x64:fp32", "--rounds", "1",      "--store",
@@ -182,7 +184,7 @@ static void study_of_directories_is_stored_and_reported(void **state)
 
 // Built as a gate builds them; the kernel that did not change is only compared with itself. A
 // problem is meant in the policy's regime.
-static void study_of_commits_builds_and_stores(void **state)
+TEST(study_of_commits_builds_and_stores)
 {
     struct helper_repo repo;
     helper_repo_create(&repo);
@@ -218,7 +220,7 @@ static void study_of_commits_builds_and_stores(void **state)
 }
 
 // kill -9: the rounds that were played are there, but an interrupted study vouches for nothing.
-static void killed_study_keeps_its_rounds(void **state)
+TEST(killed_study_keeps_its_rounds)
 {
     const char *argv[] = {"study",    "--base", "base",    "--problem", "32x32x64:fp32",
                           "--rounds", "1000",   "--store", "killed.db", NULL};
@@ -241,7 +243,7 @@ static void killed_study_keeps_its_rounds(void **state)
     assert_null(strstr(outcome.output, "gates of identical code by studies"));
 }
 
-static void study_refuses_what_it_cannot_study(void **state)
+TEST(study_refuses_what_it_cannot_study)
 {
     const char *none[] = {"study", "--problem", "32x32x64:fp32", NULL};
     plumb_run(&outcome, directory, none, 0);
@@ -259,17 +261,4 @@ static void study_refuses_what_it_cannot_study(void **state)
     plumb_run(&outcome, directory, unfit, 0);
     assert_int_equal(outcome.code, 4);
     assert_non_null(strstr(outcome.output, "no library has a kernel for these problems"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(study_finds_what_was_put_in_and_nothing_else),
-        cmocka_unit_test(gates_of_a_round_share_processes_and_are_drawn_apart),
-        cmocka_unit_test(study_of_directories_is_stored_and_reported),
-        cmocka_unit_test(study_of_commits_builds_and_stores),
-        cmocka_unit_test(killed_study_keeps_its_rounds),
-        cmocka_unit_test(study_refuses_what_it_cannot_study),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -108,7 +108,7 @@ static int call_apart(const struct command *command, const char *const *words)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void options_and_words_reach_their_members(void **state)
+TEST(options_and_words_reach_their_members)
 {
     const char *const none[] = {NULL};
     assert_int_equal(call(&tried, none), CONCLUDE_UNDECIDED);
@@ -126,7 +126,7 @@ static void options_and_words_reach_their_members(void **state)
     assert_int_equal(seen.taken, 6);
 }
 
-static void what_is_wrong_ends_with_4(void **state)
+TEST(what_is_wrong_ends_with_4)
 {
     static const char *const wrong[][4] = {
         {"--count=2"}, {"--count=8"},       {"--count=x"}, {"--run=0"},    {"--own=no"},
@@ -139,7 +139,7 @@ static void what_is_wrong_ends_with_4(void **state)
 }
 
 // One that does nothing would be taken for one that does.
-static void an_option_that_a_use_does_not_take_is_refused(void **state)
+TEST(an_option_that_a_use_does_not_take_is_refused)
 {
     static const char *const idle[][4] = {{"--run=3"}, {"word", "--count=7"}, {"--count", "7"}};
     static const char *const used[][4] = {
@@ -167,7 +167,7 @@ static void assert_uses(const struct command *command)
     }
 }
 
-static void every_commands_table_is_sound(void **state)
+TEST(every_commands_table_is_sound)
 {
     const char *const help[] = {"--help", NULL};
 #define X(name) &command_##name,
@@ -194,15 +194,4 @@ static void every_commands_table_is_sound(void **state)
             *name = *name ? *name : o->name;
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_and_words_reach_their_members),
-        cmocka_unit_test(what_is_wrong_ends_with_4),
-        cmocka_unit_test(an_option_that_a_use_does_not_take_is_refused),
-        cmocka_unit_test(every_commands_table_is_sound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // The comment on what `make` leaves in the file `result`; the caller frees.
 static char *comment_on(const char *make, const char *head)
 {
@@ -51,7 +53,7 @@ static char *comment_on(const char *make, const char *head)
     return text;
 }
 
-static void a_gate_becomes_a_line_a_kernel(void **state)
+TEST(a_gate_becomes_a_line_a_kernel)
 {
     char *text = comment_on("cp '" RECORD "' result", HEAD);
     assert_non_null(strstr(text, "plumb: regression: 1 kernel slower"));
@@ -61,7 +63,7 @@ static void a_gate_becomes_a_line_a_kernel(void **state)
     free(text);
 }
 
-static void a_file_that_is_no_result_gives_no_verdict(void **state)
+TEST(a_file_that_is_no_result_gives_no_verdict)
 {
     static const char *const makes[] = {"true",
                                         "ln -s '" RECORD "' result",
@@ -79,7 +81,7 @@ static void a_file_that_is_no_result_gives_no_verdict(void **state)
 }
 
 // Cut between two lines, with nothing left open.
-static void what_is_too_long_is_cut_and_says_so(void **state)
+TEST(what_is_too_long_is_cut_and_says_so)
 {
     char *text, *last;
     char *program = xprintf("%s/long", folder);
@@ -116,7 +118,7 @@ static void what_is_too_long_is_cut_and_says_so(void **state)
 }
 
 // A result of another commit must not stand under this one.
-static void a_gate_of_another_commit_is_not_believed(void **state)
+TEST(a_gate_of_another_commit_is_not_believed)
 {
     char *text = comment_on("cp '" RECORD "' result", "0123456789012345678901234567890123456789");
     assert_non_null(strstr(text, "no gate of the commit 0123456789"));
@@ -124,7 +126,7 @@ static void a_gate_of_another_commit_is_not_believed(void **state)
 }
 
 // Names and sentences that would mention people, close the table or bring markup of their own.
-static void hostile_text_stays_text(void **state)
+TEST(hostile_text_stays_text)
 {
     char *text = comment_on("sed 's/NVIDIA H200/@team <img src=x> | [a](http:b) `/g;"
                             "s/tiled_fp32 \\([0-9]\\)/@all #1 **\\1/g' '" RECORD "' > result",
@@ -137,7 +139,7 @@ static void hostile_text_stays_text(void **state)
 }
 
 // The commands are there to be copied into a shell: a name is one word of them.
-static void hostile_names_run_nothing_when_copied(void **state)
+TEST(hostile_names_run_nothing_when_copied)
 {
     char *text = comment_on(
         "sed \"s/tiled_fp32/x'; touch evil; \\$(touch evil) GH-1/g\" '" RECORD "' > result", HEAD);
@@ -150,11 +152,10 @@ static void hostile_names_run_nothing_when_copied(void **state)
 }
 
 // 60 MB of sentences of a character that takes four in a page: no report of them fits into 224 MiB.
-static void large_result_takes_no_more_than_its_bounds(void **state)
+TEST(large_result_takes_no_more_than_its_bounds)
 {
     enum { MEMORY_KIB = 256 << 10 };
     struct rusage used;
-    (void)state;
     char *text =
         comment_on("long=$(head -c 20000 /dev/zero | tr '\\0' '<') && awk -v long=\"$long\" "
                    "'/^{\"result\"/ { for "
@@ -170,18 +171,4 @@ static void large_result_takes_no_more_than_its_bounds(void **state)
     assert_int_not_equal(access(report, F_OK), 0);
     free(report);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gate_becomes_a_line_a_kernel),
-        cmocka_unit_test(a_file_that_is_no_result_gives_no_verdict),
-        cmocka_unit_test(what_is_too_long_is_cut_and_says_so),
-        cmocka_unit_test(a_gate_of_another_commit_is_not_believed),
-        cmocka_unit_test(hostile_text_stays_text),
-        cmocka_unit_test(hostile_names_run_nothing_when_copied),
-        cmocka_unit_test(large_result_takes_no_more_than_its_bounds),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -45,7 +45,7 @@ static void is(struct scene *s, enum conclusion conclusion, const char *headline
     run_free(&s->run);
 }
 
-static void what_the_compiler_does_not_condemn_passes_unless_the_policy_says_otherwise(void **state)
+TEST(what_the_compiler_does_not_condemn_passes_unless_the_policy_says_otherwise)
 {
     struct device devices[] = {{.kind = "cuda", .uuid = DEVICE_STATIC "h200-sxm"},
                                {.kind = "host", .uuid = "host"}};
@@ -67,13 +67,13 @@ static void what_the_compiler_does_not_condemn_passes_unless_the_policy_says_oth
     }
 }
 
-static void no_series_at_all_is_no_pass(void **state)
+TEST(no_series_at_all_is_no_pass)
 {
     struct scene s = {0};
     is(&s, CONCLUDE_UNDECIDED, "NOTHING JUDGED: no series");
 }
 
-static void what_changed_and_was_not_measured_is_no_pass(void **state)
+TEST(what_changed_and_was_not_measured_is_no_pass)
 {
     struct scene s = {0};
     add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
@@ -82,7 +82,7 @@ static void what_changed_and_was_not_measured_is_no_pass(void **state)
     is(&s, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured, 1 same: why");
 }
 
-static void what_was_not_measured_beside_what_was_is_counted(void **state)
+TEST(what_was_not_measured_beside_what_was_is_counted)
 {
     struct scene s = {0};
     add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
@@ -90,7 +90,7 @@ static void what_was_not_measured_beside_what_was_is_counted(void **state)
     is(&s, CONCLUDE_OK, "OK: 1 not measured, 1 same");
 }
 
-static void broken_on_the_base_too_is_counted_and_not_this_changes_fault(void **state)
+TEST(broken_on_the_base_too_is_counted_and_not_this_changes_fault)
 {
     struct scene s = {0};
     add(&s, VERDICT_BROKEN, CAUSE_BASE);
@@ -105,7 +105,7 @@ static void broken_on_the_base_too_is_counted_and_not_this_changes_fault(void **
     is(&s, CONCLUDE_BROKEN, "BROKEN: 2 broken: this one");
 }
 
-static void a_text_only_change_passes_beside_what_was_broken_before(void **state)
+TEST(a_text_only_change_passes_beside_what_was_broken_before)
 {
     struct scene s = {0};
     for (int i = 0; i < 2; i++) {
@@ -115,7 +115,7 @@ static void a_text_only_change_passes_beside_what_was_broken_before(void **state
     is(&s, CONCLUDE_OK, "OK: 1 broken, 1 same");
 }
 
-static void what_the_environment_leaves_open_of_unchanged_code_passes(void **state)
+TEST(what_the_environment_leaves_open_of_unchanged_code_passes)
 {
     struct scene s = {0};
     add(&s, VERDICT_UNDECIDED, CAUSE_ENVIRONMENT);
@@ -126,7 +126,7 @@ static void what_the_environment_leaves_open_of_unchanged_code_passes(void **sta
     is(&s, CONCLUDE_UNDECIDED, "UNDECIDED: 1 undecided: why");
 }
 
-static void what_is_accepted_is_said(void **state)
+TEST(what_is_accepted_is_said)
 {
     struct scene s = {0};
     add(&s, VERDICT_SAME, CAUSE_NONE);
@@ -134,7 +134,7 @@ static void what_is_accepted_is_said(void **state)
     is(&s, CONCLUDE_OK, "OK: 1 accepted, 1 same: slower; accepted in this change");
 }
 
-static void devices_that_are_away_are_said(void **state)
+TEST(devices_that_are_away_are_said)
 {
     struct scene s = {0};
     const struct policy_gate gate = {0};
@@ -175,7 +175,7 @@ static void few_words(const struct run *run)
 }
 
 // All kinds beside each other, long reasons, devices that are away, mixes.
-static void a_headline_has_few_words_whatever_came_out(void **state)
+TEST(a_headline_has_few_words_whatever_came_out)
 {
     static const char *const reasons[] = {"why",
                                           "a b c d e f g h i j k l m n o p q r s t u v w x y z",
@@ -210,7 +210,7 @@ static void a_headline_has_few_words_whatever_came_out(void **state)
     }
 }
 
-static void a_regime_does_not_cut_the_size_off(void **state)
+TEST(a_regime_does_not_cut_the_size_off)
 {
     struct scene s = {0};
     const struct policy_gate gate = {0};
@@ -227,7 +227,7 @@ static void a_regime_does_not_cut_the_size_off(void **state)
     run_free(&s.run);
 }
 
-static void a_headline_of_recorded_runs_has_few_words(void **state)
+TEST(a_headline_of_recorded_runs_has_few_words)
 {
     static const char *const names[] = {"fp32-run-1", "fp32-run-3"};
     char *folder = helper_directory();
@@ -261,7 +261,7 @@ static void a_headline_of_recorded_runs_has_few_words(void **state)
 }
 
 // Three kernels, two problems; nobody does the second.
-static void a_problem_that_no_kernel_does_stays_once(void **state)
+TEST(a_problem_that_no_kernel_does_stays_once)
 {
     struct scene s = {0};
     for (int i = 0; i < MOST; i++) {
@@ -280,7 +280,7 @@ static void a_problem_that_no_kernel_does_stays_once(void **state)
     run_free(&s.run);
 }
 
-static void why_no_kernel_does_a_problem_is_said_where_it_is_known(void **state)
+TEST(why_no_kernel_does_a_problem_is_said_where_it_is_known)
 {
     struct scene s = {0};
     struct result *r = add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
@@ -289,26 +289,4 @@ static void why_no_kernel_does_a_problem_is_said_where_it_is_known(void **state)
     drop_unsupported(&s.run);
     assert_non_null(strstr(r->verdict.sentence, "was not measured: buffers() states 4152 MiB"));
     run_free(&s.run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(why_no_kernel_does_a_problem_is_said_where_it_is_known),
-        cmocka_unit_test(
-            what_the_compiler_does_not_condemn_passes_unless_the_policy_says_otherwise),
-        cmocka_unit_test(no_series_at_all_is_no_pass),
-        cmocka_unit_test(what_changed_and_was_not_measured_is_no_pass),
-        cmocka_unit_test(what_was_not_measured_beside_what_was_is_counted),
-        cmocka_unit_test(broken_on_the_base_too_is_counted_and_not_this_changes_fault),
-        cmocka_unit_test(a_text_only_change_passes_beside_what_was_broken_before),
-        cmocka_unit_test(what_the_environment_leaves_open_of_unchanged_code_passes),
-        cmocka_unit_test(what_is_accepted_is_said),
-        cmocka_unit_test(devices_that_are_away_are_said),
-        cmocka_unit_test(a_headline_has_few_words_whatever_came_out),
-        cmocka_unit_test(a_regime_does_not_cut_the_size_off),
-        cmocka_unit_test(a_headline_of_recorded_runs_has_few_words),
-        cmocka_unit_test(a_problem_that_no_kernel_does_stays_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

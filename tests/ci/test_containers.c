@@ -81,6 +81,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(const char *toolchain, const char *sandbox)
 {
     const char *argv[] = {"gate",
@@ -117,7 +119,7 @@ static void needs_sandbox(void)
         skip_without("sandbox", outcome.output);
 }
 
-static void builds_see_the_image_in_place_of_this_machine(void **state)
+TEST(builds_see_the_image_in_place_of_this_machine)
 {
     struct store *store;
     struct run run;
@@ -143,7 +145,7 @@ static void builds_see_the_image_in_place_of_this_machine(void **state)
     assert_int_equal(calls("rm box"), 1);
 }
 
-static void image_is_unpacked_once(void **state)
+TEST(image_is_unpacked_once)
 {
     const size_t before = calls("export");
     gate("boxed", "require");
@@ -152,7 +154,7 @@ static void image_is_unpacked_once(void **state)
     assert_false(helper_exists(repo.directory, ".plumb/cache/containers/0123456789abcdef.tar"));
 }
 
-static void what_cannot_be_is_refused_in_a_line(void **state)
+TEST(what_cannot_be_is_refused_in_a_line)
 {
     gate("absent", "auto");
     needs_sandbox();
@@ -161,14 +163,4 @@ static void what_cannot_be_is_refused_in_a_line(void **state)
         "[toolchain \"absent\"] container test/cc:2: it is not on this machine; pull it first");
     gate("boxed", "off");
     plumb_said(&outcome, 4, "container = test/cc:1: needs the sandbox, which shows its files");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(builds_see_the_image_in_place_of_this_machine),
-        cmocka_unit_test(image_is_unpacked_once),
-        cmocka_unit_test(what_cannot_be_is_refused_in_a_line),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

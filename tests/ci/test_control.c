@@ -66,7 +66,7 @@ static struct counted play(const struct game *g, bool beside)
 }
 
 // What was counted: 9 of 40 without the control and 40 with it, at a noise of .24 and .13 %.
-static void what_the_machine_hides_is_found_beside_a_control(void **state)
+TEST(what_the_machine_hides_is_found_beside_a_control)
 {
     const struct game g = {.machine = 0.2, .own = 0.1, .control = 0.1, .step = 0.3};
     const struct counted alone = play(&g, false), beside = play(&g, true);
@@ -76,7 +76,7 @@ static void what_the_machine_hides_is_found_beside_a_control(void **state)
     assert_true(beside.sigma < 0.65 * alone.sigma);
 }
 
-static void a_step_of_the_machine_is_none_of_the_series(void **state)
+TEST(a_step_of_the_machine_is_none_of_the_series)
 {
     const struct game g = {.machine = 0.2, .own = 0.1, .control = 0.1, .machine_step = 3};
     assert_true(play(&g, false).false_ones >= DRAWS - 2);
@@ -84,7 +84,7 @@ static void a_step_of_the_machine_is_none_of_the_series(void **state)
 }
 
 // Divided as it is, such a control would nearly double the noise.
-static void a_control_that_shares_nothing_takes_nothing_off(void **state)
+TEST(a_control_that_shares_nothing_takes_nothing_off)
 {
     const struct game g = {.own = 0.2, .control = 0.3, .step = 0.3};
     const struct counted alone = play(&g, false), beside = play(&g, true);
@@ -94,7 +94,7 @@ static void a_control_that_shares_nothing_takes_nothing_off(void **state)
 }
 
 // One night says nothing of the control's level yet; what stands out is taken off all the same.
-static void the_first_night_of_a_slower_machine_is_the_machines(void **state)
+TEST(the_first_night_of_a_slower_machine_is_the_machines)
 {
     const struct game g = {.machine = 0.2, .own = 0.1, .control = 0.1};
     double series[NIGHTS], control[NIGHTS], levels[NIGHTS];
@@ -106,7 +106,7 @@ static void the_first_night_of_a_slower_machine_is_the_machines(void **state)
     assert_true(fabs(series[NIGHTS - 1]) < 0.006);
 }
 
-static void where_there_is_no_control_the_value_stays(void **state)
+TEST(where_there_is_no_control_the_value_stays)
 {
     double series[] = {1, 2, 3, 4}, control[] = {NAN, 1, NAN, NAN}, levels[4];
     control_levels(levels, control, 4);
@@ -145,7 +145,7 @@ static void write_nights(char *directory, bool table)
     free(path);
 }
 
-static void a_column_of_a_file_is_divided_by_that_of_a_control(void **state)
+TEST(a_column_of_a_file_is_divided_by_that_of_a_control)
 {
     char *directory = helper_directory();
     write_nights(directory, false);
@@ -164,7 +164,7 @@ static void a_column_of_a_file_is_divided_by_that_of_a_control(void **state)
     free(directory);
 }
 
-static void an_import_names_its_control(void **state)
+TEST(an_import_names_its_control)
 {
     char *directory = helper_directory();
     write_nights(directory, true);
@@ -180,18 +180,4 @@ static void an_import_names_its_control(void **state)
                  "--store", "beside.db");
     helper_discard(directory);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_machine_hides_is_found_beside_a_control),
-        cmocka_unit_test(a_step_of_the_machine_is_none_of_the_series),
-        cmocka_unit_test(a_control_that_shares_nothing_takes_nothing_off),
-        cmocka_unit_test(the_first_night_of_a_slower_machine_is_the_machines),
-        cmocka_unit_test(where_there_is_no_control_the_value_stays),
-        cmocka_unit_test(a_column_of_a_file_is_divided_by_that_of_a_control),
-        cmocka_unit_test(an_import_names_its_control),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // Runs a command with a policy that builds by `command`, which has $SOURCE and $CC.
 static void with_policy(const char *what, const char *which, const char *command, const char *rest)
 {
@@ -58,7 +60,7 @@ static void with_policy(const char *what, const char *which, const char *command
     "k.c -L. -lcuda"
 #define GPU "[device \"gpu\"]\n\tkind = cuda\n" SMALL
 
-static void kernels_and_series_need_no_device(void **state)
+TEST(kernels_and_series_need_no_device)
 {
     with_policy("list", "kernels", DRIVEN("cuTensorMapEncodeTiled"), GPU ALL);
     plumb_said(&outcome, 0, "blocked                      cuda");
@@ -66,27 +68,27 @@ static void kernels_and_series_need_no_device(void **state)
     plumb_said(&outcome, 0, "32x32x32:fp32-fp32:tn:stream gpu");
 }
 
-static void what_cannot_be_loaded_is_named(void **state)
+TEST(what_cannot_be_loaded_is_named)
 {
     with_policy("list", "kernels", DRIVEN("cuNoSuchFunction"), GPU ALL);
     plumb_said(&outcome, 3, "k.so");
     plumb_said(&outcome, 3, "cuNoSuchFunction");
 }
 
-static void measuring_still_needs_the_device(void **state)
+TEST(measuring_still_needs_the_device)
 {
     with_policy("run", "HEAD", DRIVEN("cuTensorMapEncodeTiled"),
                 "[device \"gpu\"]\n\tkind = cuda\n\tindex = 1023\n" SMALL ALL);
     plumb_said(&outcome, 4, "device gpu: ");
 }
 
-static void twins_are_named_with_both_libraries(void **state)
+TEST(twins_are_named_with_both_libraries)
 {
     with_policy("list", "kernels", TWO, HOST ALL);
     plumb_said(&outcome, 3, "one.so and two.so both hold a kernel named blocked");
 }
 
-static void skipped_library_is_neither_listed_nor_loaded(void **state)
+TEST(skipped_library_is_neither_listed_nor_loaded)
 {
     static const char spoilt[] = ONE "; echo spoilt > $PLUMB_OUT/two.so";
     with_policy("list", "kernels", spoilt, HOST ALL);
@@ -109,7 +111,7 @@ static void listed_code(char out[16], const char *command)
 
 // A helper that the policy leaves out may be loaded by a name that nobody finds in the kernel's
 // library: where it alone changes, the kernel is not the same.
-static void skipped_library_counts_for_all(void **state)
+TEST(skipped_library_counts_for_all)
 {
     char first[16], again[16], other[16];
     listed_code(first, ONE "; echo first > $PLUMB_OUT/two.so");
@@ -120,7 +122,7 @@ static void skipped_library_counts_for_all(void **state)
 }
 
 // The same build by another policy, and by none of them is it "measured already".
-static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
+TEST(leaving_a_twin_out_mends_a_commit_that_was_refused)
 {
     with_policy("run", "HEAD", TWO, HOST ALL);
     plumb_said(&outcome, 3, "both hold a kernel named blocked");
@@ -131,13 +133,13 @@ static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
 }
 
 // Whoever made it is to blame, not this machine: exit 3 and not 4.
-static void library_beyond_all_sizes_is_broken(void **state)
+TEST(library_beyond_all_sizes_is_broken)
 {
     with_policy("run", "HEAD", ONE "; truncate -s 1073741825 $PLUMB_OUT/large.bin", HOST ALL);
     plumb_said(&outcome, 3, "large.bin: is not a file of at most 1 GiB");
 }
 
-static void what_would_not_be_measured_is_said(void **state)
+TEST(what_would_not_be_measured_is_said)
 {
     with_policy("list", "series", ONE, HOST "[kernel \"simple\"]\n\tproblems = p\n");
     plumb_said(&outcome, 4, "nothing to measure");
@@ -156,20 +158,4 @@ static void what_would_not_be_measured_is_said(void **state)
     with_policy("list", "series", ONE "; $CC -o $PLUMB_OUT/b.so kernels/plain.c",
                 HOST "[kernel \"blocked\"]\n\tproblems = p\n[kernel \"simple\"]\n\tskip = true\n");
     plumb_said(&outcome, 0, "blocked");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_and_series_need_no_device),
-        cmocka_unit_test(what_cannot_be_loaded_is_named),
-        cmocka_unit_test(measuring_still_needs_the_device),
-        cmocka_unit_test(twins_are_named_with_both_libraries),
-        cmocka_unit_test(skipped_library_is_neither_listed_nor_loaded),
-        cmocka_unit_test(skipped_library_counts_for_all),
-        cmocka_unit_test(leaving_a_twin_out_mends_a_commit_that_was_refused),
-        cmocka_unit_test(library_beyond_all_sizes_is_broken),
-        cmocka_unit_test(what_would_not_be_measured_is_said),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

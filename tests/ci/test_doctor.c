@@ -29,6 +29,8 @@ static int tear_down(void **state)
     return files_remove(folder, &err);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // One GPU: persistence, MIG, ECC, errors, reasons; and the processes on it.
 static void ask(const char *modes, const char *processes, const char *format)
 {
@@ -50,7 +52,7 @@ static void expect(const char *part)
         fail_msg("it does not say \"%s\":\n%s", part, outcome.output);
 }
 
-static void what_disturbs_is_said_with_what_to_do(void **state)
+TEST(what_disturbs_is_said_with_what_to_do)
 {
     ask("Disabled, Enabled, Enabled, 3, 0x0000000000000020",
         "GPU-a, /usr/bin/python3\\nGPU-a, \\033[2Jx\\n", "table");
@@ -70,7 +72,7 @@ static void what_disturbs_is_said_with_what_to_do(void **state)
     expect("ok        mig          off");
 }
 
-static void control_bytes_of_a_process_name_do_not_reach_the_terminal(void **state)
+TEST(control_bytes_of_a_process_name_do_not_reach_the_terminal)
 {
     ask("Enabled, Disabled, Enabled, 0, 0x0000000000000000", "GPU-a, \\033[2Jx\\n", "table");
     expect("1 other process computes on it");
@@ -78,7 +80,7 @@ static void control_bytes_of_a_process_name_do_not_reach_the_terminal(void **sta
 }
 
 // What `taskset` or a control group leaves counts, not what the machine has.
-static void processors_are_those_that_we_may_use(void **state)
+TEST(processors_are_those_that_we_may_use)
 {
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -97,7 +99,7 @@ static void processors_are_those_that_we_may_use(void **state)
 }
 
 // The machine that runs this test may be loaded: that is told from what the GPU adds.
-static void healthy_gpu_adds_nothing_that_disturbs(void **state)
+TEST(healthy_gpu_adds_nothing_that_disturbs)
 {
     static const char *const topics[] = {"clocks  ", "ecc  ", "mig  ", "neighbours", "driver  "};
     ask("Enabled, Disabled, Enabled, 0, 0x0000000000000001", "", "table");
@@ -110,7 +112,7 @@ static void healthy_gpu_adds_nothing_that_disturbs(void **state)
     }
 }
 
-static void without_a_gpu_it_looks_at_the_host(void **state)
+TEST(without_a_gpu_it_looks_at_the_host)
 {
     char *name = xprintf("%s/nvidia-smi", folder);
     helper_write_text(name, "#!/bin/sh\necho 'No devices were found'\nexit 6\n");
@@ -125,16 +127,4 @@ static void without_a_gpu_it_looks_at_the_host(void **state)
     plumb_run(&outcome, folder, (const char *[]){"doctor", "--format=xml", NULL}, 0);
     plumb_said(&outcome, 4, "is table or json");
     free(name);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_disturbs_is_said_with_what_to_do),
-        cmocka_unit_test(control_bytes_of_a_process_name_do_not_reach_the_terminal),
-        cmocka_unit_test(processors_are_those_that_we_may_use),
-        cmocka_unit_test(healthy_gpu_adds_nothing_that_disturbs),
-        cmocka_unit_test(without_a_gpu_it_looks_at_the_host),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -31,7 +31,9 @@ static struct driver_step only(struct open_store *f, const char *kernel)
     return steps.items[0];
 }
 
-static void the_same_code_under_a_new_driver_has_a_shift_and_an_interval(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(the_same_code_under_a_new_driver_has_a_shift_and_an_interval)
 {
     struct open_store *f = *state;
     scene_save(f->store, &slower, FIRST, LAST, 1);
@@ -44,7 +46,7 @@ static void the_same_code_under_a_new_driver_has_a_shift_and_an_interval(void **
     assert_true(step.shift.size.high - step.shift.size.low < 0.01);
 }
 
-static void a_store_of_one_driver_has_no_steps(void **state)
+TEST(a_store_of_one_driver_has_no_steps)
 {
     struct open_store *f = *state;
     const struct scene scene = {.keep_code = true};
@@ -57,7 +59,7 @@ static void a_store_of_one_driver_has_no_steps(void **state)
 }
 
 // The kernel's code changed with the driver, by 5 %; side by side one driver says so.
-static void codes_that_differ_are_held_together_by_their_link(void **state)
+TEST(codes_that_differ_are_held_together_by_their_link)
 {
     struct open_store *f = *state;
     const struct scene scene = {.common = 0.02, .step = 0.05, .driver = true};
@@ -108,7 +110,7 @@ static void close_store(struct open_store *f)
     f->store = NULL;
 }
 
-static void bisect_says_which_driver_it_was(void **state)
+TEST(bisect_says_which_driver_it_was)
 {
     struct open_store *f = *state;
     struct helper_repo repo;
@@ -125,7 +127,7 @@ static void bisect_says_which_driver_it_was(void **state)
     helper_repo_remove(&repo);
 }
 
-static void one_run_under_each_is_undecided(void **state)
+TEST(one_run_under_each_is_undecided)
 {
     struct open_store *f = *state;
     struct helper_repo repo;
@@ -138,7 +140,7 @@ static void one_run_under_each_is_undecided(void **state)
     helper_repo_remove(&repo);
 }
 
-static void a_driver_that_changes_nothing_is_not_blamed(void **state)
+TEST(a_driver_that_changes_nothing_is_not_blamed)
 {
     struct open_store *f = *state;
     struct helper_repo repo;
@@ -149,18 +151,4 @@ static void a_driver_that_changes_nothing_is_not_blamed(void **state)
     close_store(f);
     say(f, &repo, plain, 2, "NONE: no driver changed what the same code takes");
     helper_repo_remove(&repo);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_same_code_under_a_new_driver_has_a_shift_and_an_interval),
-        TEST(a_store_of_one_driver_has_no_steps),
-        TEST(codes_that_differ_are_held_together_by_their_link),
-        TEST(bisect_says_which_driver_it_was),
-        TEST(one_run_under_each_is_undecided),
-        TEST(a_driver_that_changes_nothing_is_not_blamed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static struct store_counts counts(void)
 {
     struct store *store = NULL;
@@ -111,7 +113,7 @@ static void ask_all(bool built)
     free(report);
 }
 
-static void dry_runs_build_measure_and_calibrate_nothing(void **state)
+TEST(dry_runs_build_measure_and_calibrate_nothing)
 {
     ask_all(false);
     struct store_counts none = counts();
@@ -119,7 +121,7 @@ static void dry_runs_build_measure_and_calibrate_nothing(void **state)
     assert_int_equal(builds_kept(), 0);
 }
 
-static void dry_runs_after_real_ones_change_nothing(void **state)
+TEST(dry_runs_after_real_ones_change_nothing)
 {
     const char *argv[] = {"run",       "HEAD~1..HEAD", "--policy",
                           repo.policy, "--bench",      TEST_BIN "/bench",
@@ -139,7 +141,7 @@ static void dry_runs_after_real_ones_change_nothing(void **state)
 }
 
 // An option that a command does not use would promise something.
-static void options_without_a_use_are_refused(void **state)
+TEST(options_without_a_use_are_refused)
 {
     static const char *const taken[][5] = {
         {"report", "--sandbox", "require"},  {"report", "--bench", "/nonexistent"},
@@ -152,14 +154,4 @@ static void options_without_a_use_are_refused(void **state)
         plumb_run(&outcome, repo.directory, argv, 0);
         plumb_said(&outcome, 4, strcmp(taken[i][0], "history") ? "is no option" : "of the other");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dry_runs_build_measure_and_calibrate_nothing),
-        cmocka_unit_test(options_without_a_use_are_refused),
-        cmocka_unit_test(dry_runs_after_real_ones_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

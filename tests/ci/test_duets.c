@@ -12,7 +12,9 @@
 
 // ---- the order of things
 
-static void blocks_go_round_and_what_decides_is_closed(void **state)
+AROUND_EACH(played_set_up, played_tear_down);
+
+TEST(blocks_go_round_and_what_decides_is_closed)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"good-1", "good-2", "good-3", NULL});
@@ -26,7 +28,7 @@ static void blocks_go_round_and_what_decides_is_closed(void **state)
     }
 }
 
-static void all_alarms_share_each_further_process(void **state)
+TEST(all_alarms_share_each_further_process)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"slower-1", "good-1", "slower-2", "slower-3", "good-2",
@@ -61,7 +63,7 @@ static enum duet_wish pairs_of_the_first(void *context, const struct duet *d)
 }
 
 // A mix's: two processes' worth, and no end before, though the series itself decided in its first.
-static void what_is_decided_gives_pairs_while_they_are_wanted(void **state)
+TEST(what_is_decided_gives_pairs_while_they_are_wanted)
 {
     struct played *p = *state;
     p->duets.wish = pairs_of_the_first;
@@ -72,7 +74,7 @@ static void what_is_decided_gives_pairs_while_they_are_wanted(void **state)
     played_whole(&p->items[1], VERDICT_SAME);
 }
 
-static void alarms_take_turns_in_further_processes_too(void **state)
+TEST(alarms_take_turns_in_further_processes_too)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"slower-1", "slower-2", NULL});
@@ -86,7 +88,7 @@ static void alarms_take_turns_in_further_processes_too(void **state)
 }
 
 // To end a process and start the next takes a third of a second on a GPU, one after the other.
-static void a_process_ends_while_the_next_one_starts(void **state)
+TEST(a_process_ends_while_the_next_one_starts)
 {
     struct played *p = *state;
     int living = 0, together = 0;
@@ -104,7 +106,7 @@ static void a_process_ends_while_the_next_one_starts(void **state)
 }
 
 // Scatter that hides everything in one process; the next one, loaded the other way round, has none.
-static void what_one_process_leaves_open_is_played_in_another(void **state)
+TEST(what_one_process_leaves_open_is_played_in_another)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"places", "good", "slower", NULL});
@@ -118,7 +120,7 @@ static void what_one_process_leaves_open_is_played_in_another(void **state)
 }
 
 // The same, beside which nothing plays any more: nobody waits for it.
-static void a_control_ends_when_those_beside_it_have(void **state)
+TEST(a_control_ends_when_those_beside_it_have)
 {
     struct played *p = *state;
     p->items[p->duets.count++] = (struct duet){.kernel = "places",
@@ -137,7 +139,7 @@ static void a_control_ends_when_those_beside_it_have(void **state)
 }
 
 // The fake's times are about 1000 ns.
-static void pairs_that_are_faster_than_the_device_can_be_are_void(void **state)
+TEST(pairs_that_are_faster_than_the_device_can_be_are_void)
 {
     struct played *p = *state;
     p->least_ns = 2000;
@@ -151,7 +153,7 @@ static void pairs_that_are_faster_than_the_device_can_be_are_void(void **state)
         assert_true(d->base_samples.items[i].excluded && d->head_samples.items[i].excluded);
 }
 
-static void pairs_that_take_their_time_are_not_void(void **state)
+TEST(pairs_that_take_their_time_are_not_void)
 {
     struct played *p = *state;
     p->least_ns = 500;
@@ -161,7 +163,7 @@ static void pairs_that_take_their_time_are_not_void(void **state)
 }
 
 // The fake's choice depends on which module is loaded first, as a real one's may on anything.
-static void launches_per_sample_are_those_of_the_first_process(void **state)
+TEST(launches_per_sample_are_those_of_the_first_process)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"slower", NULL});
@@ -169,7 +171,7 @@ static void launches_per_sample_are_those_of_the_first_process(void **state)
         assert_int_equal(p->items[0].base_samples.items[i].launches, 4);
 }
 
-static void what_prepare_chooses_is_the_choice_of_the_first_process(void **state)
+TEST(what_prepare_chooses_is_the_choice_of_the_first_process)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"slower-tries", NULL});
@@ -182,7 +184,7 @@ static void what_prepare_chooses_is_the_choice_of_the_first_process(void **state
 
 // ---- room
 
-static void what_has_no_room_waits_for_what_is_open(void **state)
+TEST(what_has_no_room_waits_for_what_is_open)
 {
     struct played *p = *state;
     fake_bench_write(&p->fake, "room", "2");
@@ -193,7 +195,7 @@ static void what_has_no_room_waits_for_what_is_open(void **state)
         played_whole(&p->items[i], VERDICT_SAME);
 }
 
-static void no_more_are_open_than_asked_for(void **state)
+TEST(no_more_are_open_than_asked_for)
 {
     struct played *p = *state;
     p->duets.open_most = 2;
@@ -203,7 +205,7 @@ static void no_more_are_open_than_asked_for(void **state)
     played_whole(&p->items[2], VERDICT_SAME);
 }
 
-static void what_is_refused_alone_too_is_broken(void **state)
+TEST(what_is_refused_alone_too_is_broken)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"good-1", "good-2", "good-3", "good-4", "good-5", "good-6",
@@ -218,7 +220,7 @@ static void what_is_refused_alone_too_is_broken(void **state)
 
 // ---- time
 
-static void deadline_before_the_start_measures_nothing(void **state)
+TEST(deadline_before_the_start_measures_nothing)
 {
     struct played *p = *state;
     p->duets.deadline_s = monotonic_s() - 1;
@@ -228,7 +230,7 @@ static void deadline_before_the_start_measures_nothing(void **state)
     assert_false(p->items[1].judged);
 }
 
-static void deadline_ends_with_what_is_there(void **state)
+TEST(deadline_ends_with_what_is_there)
 {
     struct played *p = *state;
     p->stop_after_first_block = true;
@@ -240,7 +242,7 @@ static void deadline_ends_with_what_is_there(void **state)
     assert_int_equal(p->items[1].base_samples.count, 0);
 }
 
-static void no_duets_need_no_process(void **state)
+TEST(no_duets_need_no_process)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){NULL});
@@ -261,7 +263,7 @@ static bool stream_and_alone(enum regime *out, void *context, const struct duet 
 }
 
 // Its pairs and its verdict stay what they were, and no process is started for it.
-static void what_is_over_is_looked_at_in_its_last_process(void **state)
+TEST(what_is_over_is_looked_at_in_its_last_process)
 {
     struct played *p = *state;
     p->duets.beside = stream_and_alone;
@@ -284,7 +286,7 @@ static void what_is_over_is_looked_at_in_its_last_process(void **state)
 
 // What a device must do for a regime, rest or heat, it does for all that are looked at there; and
 // no block is played behind it.
-static void looks_come_last_one_regime_after_the_other(void **state)
+TEST(looks_come_last_one_regime_after_the_other)
 {
 #define LOOK(name) "look " name ";pairs " name ";close " name ";"
     struct played *p = *state;
@@ -296,7 +298,7 @@ static void looks_come_last_one_regime_after_the_other(void **state)
 }
 
 // The kernel's own verdict stands; what was open beside it goes on in another process.
-static void a_look_that_kills_its_process_costs_no_verdict(void **state)
+TEST(a_look_that_kills_its_process_costs_no_verdict)
 {
     struct played *p = *state;
     p->duets.beside = stream_and_alone;
@@ -310,7 +312,7 @@ static void a_look_that_kills_its_process_costs_no_verdict(void **state)
 }
 
 // A look is none of the gate's time.
-static void looks_move_the_deadline(void **state)
+TEST(looks_move_the_deadline)
 {
     struct played *p = *state;
     p->duets.beside = stream_and_alone;
@@ -320,33 +322,4 @@ static void looks_move_the_deadline(void **state)
     played_all(p, (const char *const[]){"good-1", NULL});
     assert_true(p->duets.deadline_s - before_s > 0.1);
     fake_bench_write(&p->fake, "opens", NULL);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, played_set_up, played_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(blocks_go_round_and_what_decides_is_closed),
-        TEST(all_alarms_share_each_further_process),
-        TEST(what_one_process_leaves_open_is_played_in_another),
-        TEST(a_control_ends_when_those_beside_it_have),
-        TEST(what_is_decided_gives_pairs_while_they_are_wanted),
-        TEST(alarms_take_turns_in_further_processes_too),
-        TEST(a_process_ends_while_the_next_one_starts),
-        TEST(pairs_that_are_faster_than_the_device_can_be_are_void),
-        TEST(pairs_that_take_their_time_are_not_void),
-        TEST(launches_per_sample_are_those_of_the_first_process),
-        TEST(what_prepare_chooses_is_the_choice_of_the_first_process),
-        TEST(what_has_no_room_waits_for_what_is_open),
-        TEST(no_more_are_open_than_asked_for),
-        TEST(what_is_refused_alone_too_is_broken),
-        TEST(deadline_before_the_start_measures_nothing),
-        TEST(deadline_ends_with_what_is_there),
-        TEST(no_duets_need_no_process),
-        TEST(what_is_over_is_looked_at_in_its_last_process),
-        TEST(looks_come_last_one_regime_after_the_other),
-        TEST(a_look_that_kills_its_process_costs_no_verdict),
-        TEST(looks_move_the_deadline),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

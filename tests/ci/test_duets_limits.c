@@ -42,8 +42,10 @@ static size_t excluded(const struct duet *d)
     return count;
 }
 
+AROUND_EACH(played_set_up, played_tear_down);
+
 // The head is held back by half in 40 pairs: what counts are the others, and they are the same.
-static void a_device_that_cools_down_is_waited_for(void **state)
+TEST(a_device_that_cools_down_is_waited_for)
 {
     struct played *p = *state;
     play(p, "hot-40", 600);
@@ -55,7 +57,7 @@ static void a_device_that_cools_down_is_waited_for(void **state)
 }
 
 // What is measured until then is no verdict, and no time of it is known.
-static void a_device_that_stays_limited_ends_with_the_time(void **state)
+TEST(a_device_that_stays_limited_ends_with_the_time)
 {
     struct played *p = *state;
     play(p, "brake-1", 50);
@@ -66,7 +68,7 @@ static void a_device_that_stays_limited_ends_with_the_time(void **state)
     assert_true(longest_s > 8 && longest_s <= 16);
 }
 
-static void without_an_end_it_rests_a_minute(void **state)
+TEST(without_an_end_it_rests_a_minute)
 {
     struct played *p = *state;
     play(p, "brake-1", 0);
@@ -75,25 +77,10 @@ static void without_an_end_it_rests_a_minute(void **state)
 }
 
 // The software's power cap is no limit of this kind.
-static void a_power_cap_is_no_reason_to_rest(void **state)
+TEST(a_power_cap_is_no_reason_to_rest)
 {
     struct played *p = *state;
     play(p, "slower", 600);
     assert_int_equal(rests, 0);
     assert_int_equal(p->items[0].decision.kind, VERDICT_SLOWER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_device_that_cools_down_is_waited_for, played_set_up,
-                                        played_tear_down),
-        cmocka_unit_test_setup_teardown(a_device_that_stays_limited_ends_with_the_time,
-                                        played_set_up, played_tear_down),
-        cmocka_unit_test_setup_teardown(without_an_end_it_rests_a_minute, played_set_up,
-                                        played_tear_down),
-        cmocka_unit_test_setup_teardown(a_power_cap_is_no_reason_to_rest, played_set_up,
-                                        played_tear_down),
-    };
-    return cmocka_run_group_tests_name("duets_limits", tests, NULL, NULL);
 }

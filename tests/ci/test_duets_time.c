@@ -60,7 +60,7 @@ static struct tally play_gates(unsigned percent, double seconds)
 
 // All six would take 1000 pairs: the time ends the gate while the others are still open. They get
 // what the slowdown leaves, 0.7 of it.
-static void large_slowdown_is_decided_when_time_runs_out(void **state)
+TEST(large_slowdown_is_decided_when_time_runs_out)
 {
     pair_s = 1;
     start_s = 5;
@@ -73,7 +73,7 @@ static void large_slowdown_is_decided_when_time_runs_out(void **state)
 }
 
 // Its confirmation takes longer than the gate has: it goes on for that, and no further.
-static void what_is_clear_is_confirmed_though_the_time_is_over(void **state)
+TEST(what_is_clear_is_confirmed_though_the_time_is_over)
 {
     static const char *const kernels[] = {"scatter-20-7", NULL};
     static const struct {
@@ -98,7 +98,7 @@ static void what_is_clear_is_confirmed_though_the_time_is_over(void **state)
 }
 
 // What was begun before the closing time is played to its end; of the others nothing is known.
-static void none_is_begun_after_the_closing_time(void **state)
+TEST(none_is_begun_after_the_closing_time)
 {
     static const char *const kernels[] = {"scatter-20-7", "scatter-20-8", "scatter-0-9",
                                           "scatter-0-10", NULL};
@@ -118,14 +118,4 @@ static void none_is_begun_after_the_closing_time(void **state)
     assert_true(p->items[1].visit_count > 0);
     assert_true(p->items[3].visit_count == 0 && !p->items[3].judged);
     played_tear_down((void **)&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_clear_is_confirmed_though_the_time_is_over),
-        cmocka_unit_test(none_is_begun_after_the_closing_time),
-        cmocka_unit_test(large_slowdown_is_decided_when_time_runs_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

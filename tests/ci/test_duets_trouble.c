@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-static void others_of_a_dead_child_keep_their_pairs(void **state)
+AROUND_EACH(played_set_up, played_tear_down);
+
+TEST(others_of_a_dead_child_keep_their_pairs)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"good-1", "crash-pairs", "good-2", "slower-1", NULL});
@@ -29,7 +31,7 @@ static void others_of_a_dead_child_keep_their_pairs(void **state)
     assert_int_equal(p->duets.processes, 3 + 3);
 }
 
-static void judging_again_agrees_after_a_death(void **state)
+TEST(judging_again_agrees_after_a_death)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"slower-1", "crash-pairs", NULL});
@@ -49,7 +51,7 @@ static void judging_again_agrees_after_a_death(void **state)
     assert_true(verdict.log_evidence == d->decision.log_evidence);
 }
 
-static void what_fails_only_beside_others_is_not_broken(void **state)
+TEST(what_fails_only_beside_others_is_not_broken)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"good-1", "touchy-pairs", "good-2", NULL});
@@ -59,7 +61,7 @@ static void what_fails_only_beside_others_is_not_broken(void **state)
     assert_int_equal(p->duets.processes, 3);
 }
 
-static void wrong_results_are_believed_when_alone(void **state)
+TEST(wrong_results_are_believed_when_alone)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"wrong", "good-1", "late-wrong", "good-2", NULL});
@@ -71,7 +73,7 @@ static void wrong_results_are_believed_when_alone(void **state)
     played_whole(&p->items[3], VERDICT_SAME);
 }
 
-static void hang_costs_its_limit_once(void **state)
+TEST(hang_costs_its_limit_once)
 {
     struct played *p = *state;
     p->fake.plan.limits.measure_s = 1;
@@ -84,7 +86,7 @@ static void hang_costs_its_limit_once(void **state)
 }
 
 // By a person, or for want of memory: no verdict on the kernel that was running.
-static void a_kill_from_outside_is_nobodys_fault(void **state)
+TEST(a_kill_from_outside_is_nobodys_fault)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"once-pairs", NULL});
@@ -93,7 +95,7 @@ static void a_kill_from_outside_is_nobodys_fault(void **state)
 }
 
 // Beside others, or with both builds in one process, it may have been another's.
-static void only_what_failed_alone_is_its_own_fault(void **state)
+TEST(only_what_failed_alone_is_its_own_fault)
 {
     struct played *p = *state;
     p->fake.plan.limits.open_s = p->fake.plan.limits.measure_s = 2;
@@ -107,7 +109,7 @@ static void only_what_failed_alone_is_its_own_fault(void **state)
     played_whole(&p->items[0], VERDICT_SAME);
 }
 
-static void other_shapes_of_a_dead_kernel_are_played_alone(void **state)
+TEST(other_shapes_of_a_dead_kernel_are_played_alone)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"good-1", "crash", "crash", "crash", "good-2", NULL});
@@ -119,7 +121,7 @@ static void other_shapes_of_a_dead_kernel_are_played_alone(void **state)
     played_whole(&p->items[4], VERDICT_SAME);
 }
 
-static void kernel_that_died_alone_is_not_put_beside_others(void **state)
+TEST(kernel_that_died_alone_is_not_put_beside_others)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"crash", "good-1", "crash", NULL});
@@ -128,7 +130,7 @@ static void kernel_that_died_alone_is_not_put_beside_others(void **state)
     played_whole(&p->items[1], VERDICT_SAME);
 }
 
-static void base_that_dies_is_named(void **state)
+TEST(base_that_dies_is_named)
 {
     struct played *p = *state;
     p->items[0] = (struct duet){
@@ -140,29 +142,10 @@ static void base_that_dies_is_named(void **state)
     played_whole(&p->items[1], VERDICT_SAME);
 }
 
-static void lost_device_ends_it(void **state)
+TEST(lost_device_ends_it)
 {
     struct played *p = *state;
     struct error err;
     assert_int_equal(played_try(p, (const char *const[]){"good-1", "lost-pairs", NULL}, &err), -1);
     assert_non_null(strstr(err.text, "device Fake device was lost"));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, played_set_up, played_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(others_of_a_dead_child_keep_their_pairs),
-        TEST(judging_again_agrees_after_a_death),
-        TEST(what_fails_only_beside_others_is_not_broken),
-        TEST(wrong_results_are_believed_when_alone),
-        TEST(hang_costs_its_limit_once),
-        TEST(a_kill_from_outside_is_nobodys_fault),
-        TEST(only_what_failed_alone_is_its_own_fault),
-        TEST(other_shapes_of_a_dead_kernel_are_played_alone),
-        TEST(kernel_that_died_alone_is_not_put_beside_others),
-        TEST(base_that_dies_is_named),
-        TEST(lost_device_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

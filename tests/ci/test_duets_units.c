@@ -37,6 +37,8 @@ static int set_up(void **state)
     return 0;
 }
 
+AROUND_EACH(set_up, played_tear_down);
+
 static bool is_slower(const struct duet *d)
 {
     return strncmp(d->kernel, "slower", 6) == 0 || strncmp(d->kernel, "scatter", 7) == 0;
@@ -51,7 +53,7 @@ static void assert_in_order(const struct duet *d)
         assert_true(d->visits[i - 1].process < d->visits[i].process);
 }
 
-static void alarms_are_confirmed_by_another_unit(void **state)
+TEST(alarms_are_confirmed_by_another_unit)
 {
     struct played *p = *state;
     played_all(p, mixed);
@@ -69,7 +71,7 @@ static void alarms_are_confirmed_by_another_unit(void **state)
 }
 
 // The driver makes contexts of several GPUs one after another, so some start later.
-static void a_unit_that_starts_later_still_has_its_share(void **state)
+TEST(a_unit_that_starts_later_still_has_its_share)
 {
     struct played *p = *state;
     int open = 0, most = 0;
@@ -87,7 +89,7 @@ static void a_unit_that_starts_later_still_has_its_share(void **state)
 }
 
 // Four of them need no child twice: whoever confirms has a process that is new to the series.
-static void with_four_units_every_process_is_another_units(void **state)
+TEST(with_four_units_every_process_is_another_units)
 {
     struct played *p = *state;
     p->duets.units = 4;
@@ -111,7 +113,7 @@ static int start_together(struct bench **out, void *context, size_t unit, struct
     return status;
 }
 
-static void series_are_shared_out(void **state)
+TEST(series_are_shared_out)
 {
     static const char *const names[] = {"good-1",  "good-2",  "good-3",  "good-4",  "good-5",
                                         "good-6",  "good-7",  "good-8",  "good-9",  "good-10",
@@ -133,7 +135,7 @@ static void series_are_shared_out(void **state)
     assert_true(on[0] > 0 && on[1] > 0);
 }
 
-static void verdicts_are_those_of_one_unit(void **state)
+TEST(verdicts_are_those_of_one_unit)
 {
     struct played *p = *state, *alone;
     void *other = NULL;
@@ -152,7 +154,7 @@ static void verdicts_are_those_of_one_unit(void **state)
     played_tear_down(&other);
 }
 
-static void what_is_of_one_unit_stays_there(void **state)
+TEST(what_is_of_one_unit_stays_there)
 {
     struct played *p = *state;
     for (size_t i = 0; i < 4; i++)
@@ -173,7 +175,7 @@ static void what_is_of_one_unit_stays_there(void **state)
 }
 
 // In the middle of its third block, of which it has at least as many to confirm.
-static void a_lost_units_series_go_on_with_the_others(void **state)
+TEST(a_lost_units_series_go_on_with_the_others)
 {
     struct played *p = *state;
     fake_bench_write(&p->fake, "breaks", "1 3");
@@ -188,7 +190,7 @@ static void a_lost_units_series_go_on_with_the_others(void **state)
     assert_non_null(strstr(lost_units.why, "was lost"));
 }
 
-static void what_only_a_lost_unit_could_play_is_not_measured(void **state)
+TEST(what_only_a_lost_unit_could_play_is_not_measured)
 {
     struct played *p = *state;
     fake_bench_write(&p->fake, "breaks", "1 1");
@@ -206,7 +208,7 @@ static void what_only_a_lost_unit_could_play_is_not_measured(void **state)
     assert_int_equal(lost_units.count, 1);
 }
 
-static void without_any_unit_left_it_fails(void **state)
+TEST(without_any_unit_left_it_fails)
 {
     struct played *p = *state;
     struct error err;
@@ -215,7 +217,7 @@ static void without_any_unit_left_it_fails(void **state)
     assert_true(strstr(err.text, "was lost") || strstr(err.text, "there is no host device"));
 }
 
-static void kernels_that_crash_are_known_beside_other_units_too(void **state)
+TEST(kernels_that_crash_are_known_beside_other_units_too)
 {
     struct played *p = *state;
     played_all(p, (const char *const[]){"good-1", "crash-pairs", "good-2", "wrong", "slower-1",
@@ -227,22 +229,4 @@ static void kernels_that_crash_are_known_beside_other_units_too(void **state)
     played_whole(&p->items[2], VERDICT_SAME);
     played_whole(&p->items[4], VERDICT_SLOWER);
     assert_int_equal(lost_units.count, 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, played_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(alarms_are_confirmed_by_another_unit),
-        TEST(a_unit_that_starts_later_still_has_its_share),
-        TEST(with_four_units_every_process_is_another_units),
-        TEST(series_are_shared_out),
-        TEST(verdicts_are_those_of_one_unit),
-        TEST(what_is_of_one_unit_stays_there),
-        TEST(a_lost_units_series_go_on_with_the_others),
-        TEST(what_only_a_lost_unit_could_play_is_not_measured),
-        TEST(without_any_unit_left_it_fails),
-        TEST(kernels_that_crash_are_known_beside_other_units_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

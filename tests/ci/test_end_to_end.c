@@ -34,6 +34,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(enum helper_commit base, enum helper_commit head)
 {
     const char *argv[] = {"gate",         "--base",   repo.ids[base], "--head",
@@ -41,7 +43,7 @@ static void gate(enum helper_commit base, enum helper_commit head)
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
-static void gate_gives_each_step_of_a_history_its_verdict(void **state)
+TEST(gate_gives_each_step_of_a_history_its_verdict)
 {
     static const struct {
         enum helper_commit base, head;
@@ -69,7 +71,7 @@ static void gate_gives_each_step_of_a_history_its_verdict(void **state)
     }
 }
 
-static void gate_of_an_identical_pair_stays_green_eight_times(void **state)
+TEST(gate_of_an_identical_pair_stays_green_eight_times)
 {
     for (int i = 0; i < 8; i++) {
         gate(REPO_MERGE, REPO_FIXED);
@@ -77,7 +79,7 @@ static void gate_of_an_identical_pair_stays_green_eight_times(void **state)
     }
 }
 
-static void gate_reports_are_there_and_the_checkout_is_untouched(void **state)
+TEST(gate_reports_are_there_and_the_checkout_is_untouched)
 {
     static const char *const files[] = {"plumb-report/index.html", "plumb-report/junit.xml",
                                         "plumb-report/summary.md"};
@@ -137,7 +139,7 @@ static void check_store(void)
     store_close(store);
 }
 
-static void run_of_a_range_survives_kill_9_at_ten_instants(void **state)
+TEST(run_of_a_range_survives_kill_9_at_ten_instants)
 {
     unsigned random = 20261121;
     for (int i = 0; i < 10; i++) {
@@ -152,7 +154,7 @@ static void run_of_a_range_survives_kill_9_at_ten_instants(void **state)
 }
 
 // The range's verdict is said again: some of its commits are broken.
-static void run_of_a_measured_range_does_nothing_and_says_so(void **state)
+TEST(run_of_a_measured_range_does_nothing_and_says_so)
 {
     run_all(0);
     plumb_said(&outcome, CONCLUDE_BROKEN, "nothing to do");
@@ -160,16 +162,4 @@ static void run_of_a_measured_range_does_nothing_and_says_so(void **state)
     if (outcome.wall_s > 2)
         print_message("note: %.2f s; the machine is busy\n", outcome.wall_s);
     assert_true(outcome.wall_s < 60);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(run_of_a_range_survives_kill_9_at_ten_instants),
-        cmocka_unit_test(run_of_a_measured_range_does_nothing_and_says_so),
-        cmocka_unit_test(gate_gives_each_step_of_a_history_its_verdict),
-        cmocka_unit_test(gate_of_an_identical_pair_stays_green_eight_times),
-        cmocka_unit_test(gate_reports_are_there_and_the_checkout_is_untouched),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -24,7 +24,6 @@ static struct {
 
 static int set_up(void **state)
 {
-    (void)state;
     static const char *const names[] = {"good-1", "slower-1", NULL};
     fake_gate_make(&at.gate);
     fake_gate_policy(&at.gate, "", "[gate]\n\tprocesses = 2\n\tself-test = 1\n");
@@ -40,12 +39,13 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     fake_gate_remove(&at.gate);
     free(at.kept);
     free(at.said);
     return 0;
 }
+
+AROUND_ALL(set_up, tear_down);
 
 // The exit code of a shell command in the repository, after `before`, with the store as it was. In
 // it stand $PLUMB, $STORE, $GATE (a gate's words) and $HERE.
@@ -97,7 +97,7 @@ static void assert_store_is_whole(const char *of)
 }
 
 // Seventeen to twenty-one were those that overwrote a store's first page.
-static void few_descriptors_end_a_command_or_do_not_and_spoil_no_store(void **state)
+TEST(few_descriptors_end_a_command_or_do_not_and_spoil_no_store)
 {
     static const char *const commands[] = {
         "exec $PLUMB $GATE --store $STORE",
@@ -105,7 +105,6 @@ static void few_descriptors_end_a_command_or_do_not_and_spoil_no_store(void **st
          "$HERE/cache --store $STORE $HEAD~1..$HEAD"),
         "exec $PLUMB store merge --store $STORE $STORE.kept",
     };
-    (void)state;
     for (size_t c = 0; c < ARRAY_COUNT(commands); c++) {
         const int usual = ends("", commands[c]);
         if (usual < 0 || usual > 1)
@@ -128,7 +127,7 @@ static void few_descriptors_end_a_command_or_do_not_and_spoil_no_store(void **st
 
 // The limits that a shell sets for what it starts, each with what is said of it. A builder's own
 // compiler meets them too.
-static void limit_of_a_shell_is_said_and_ends_a_command_with_4(void **state)
+TEST(limit_of_a_shell_is_said_and_ends_a_command_with_4)
 {
     static const struct {
         const char *limit, *command, *said;
@@ -143,7 +142,6 @@ static void limit_of_a_shell_is_said_and_ends_a_command_with_4(void **state)
          "while [ $i -lt 3000 ]; do i=$((i + 1)); done; done",
          "exec $PLUMB $GATE --store $STORE", "`ulimit -t`"},
     };
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
         const int code = ends(words[i].limit, words[i].command);
         if (code != 4 || !strstr(at.said, words[i].said))
@@ -167,9 +165,8 @@ static int ends_mounted(const char *mounts, const char *command)
     return code;
 }
 
-static void file_system_without_programs_is_the_environments_fault(void **state)
+TEST(file_system_without_programs_is_the_environments_fault)
 {
-    (void)state;
     const int code = ends_mounted("mount -t tmpfs -o noexec,size=64m tmpfs disk",
                                   "exec $PLUMB $GATE --cache disk/cache --store $STORE");
     assert_int_equal(code, 4);
@@ -179,9 +176,8 @@ static void file_system_without_programs_is_the_environments_fault(void **state)
 }
 
 // The verdict is there and stored; but a job that reads the reports must not think so.
-static void full_disk_at_the_reports_is_the_last_thing_said(void **state)
+TEST(full_disk_at_the_reports_is_the_last_thing_said)
 {
-    (void)state;
     const int code = ends_mounted("mount -t tmpfs -o size=8k tmpfs disk",
                                   "exec $PLUMB $GATE --out disk/reports --store $STORE");
     assert_int_equal(code, 4);
@@ -190,7 +186,7 @@ static void full_disk_at_the_reports_is_the_last_thing_said(void **state)
     assert_store_is_whole("full disk");
 }
 
-static void full_disk_at_a_build_or_a_store_is_no_kernels_fault(void **state)
+TEST(full_disk_at_a_build_or_a_store_is_no_kernels_fault)
 {
     static const char *const words[][3] = {
         {"size=16k", "exec $PLUMB $GATE --cache disk/cache --store $STORE",
@@ -198,7 +194,6 @@ static void full_disk_at_a_build_or_a_store_is_no_kernels_fault(void **state)
         {"size=$(($(stat -c %s $STORE) / 1024 + 40))k",
          "cp $STORE disk/store.db; exec $PLUMB $GATE --store disk/store.db", "disk/store.db"},
     };
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
         char *mounts = xprintf("mount -t tmpfs -o %s tmpfs disk", words[i][0]);
         const int code = ends_mounted(mounts, words[i][1]);
@@ -210,9 +205,8 @@ static void full_disk_at_a_build_or_a_store_is_no_kernels_fault(void **state)
     }
 }
 
-static void store_that_cannot_be_written_is_said_to_be_so(void **state)
+TEST(store_that_cannot_be_written_is_said_to_be_so)
 {
-    (void)state;
     int code = ends_mounted("cp $STORE disk/ && mount --bind disk disk && mount -o "
                             "remount,bind,ro disk",
                             "exec $PLUMB $GATE --store disk/store.db");
@@ -222,9 +216,8 @@ static void store_that_cannot_be_written_is_said_to_be_so(void **state)
     assert_non_null(strstr(at.said, "written"));
 }
 
-static void store_of_version_0_is_made_or_said_to_be_none(void **state)
+TEST(store_of_version_0_is_made_or_said_to_be_none)
 {
-    (void)state;
     // A file that is empty becomes a store; a database of somebody else's does not, and stays.
     assert_int_equal(ends("", ": >new.db; exec $PLUMB $GATE --store new.db"), 1);
     const int code =
@@ -236,7 +229,7 @@ static void store_of_version_0_is_made_or_said_to_be_none(void **state)
     assert_last("plumb: store other.db", "version 0");
 }
 
-static void folder_that_is_gone_is_said(void **state)
+TEST(folder_that_is_gone_is_said)
 {
     static const char *const words[][2] = {
         {"mkdir gone && cd gone && rmdir ../gone && exec $PLUMB $GATE --store $STORE", "plumb: "},
@@ -244,7 +237,6 @@ static void folder_that_is_gone_is_said(void **state)
         {": >file; exec $PLUMB $GATE --store file/store.db", "file/store.db"},
         {": >file; exec $PLUMB $GATE --out file/out --store $STORE", "file/out"},
     };
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
         const int code = ends("", words[i][0]);
         if (code != 4 || !strstr(at.said, words[i][1]))
@@ -252,19 +244,4 @@ static void folder_that_is_gone_is_said(void **state)
         assert_last("plumb: ", words[i][0]);
         assert_store_is_whole(words[i][0]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_descriptors_end_a_command_or_do_not_and_spoil_no_store),
-        cmocka_unit_test(limit_of_a_shell_is_said_and_ends_a_command_with_4),
-        cmocka_unit_test(file_system_without_programs_is_the_environments_fault),
-        cmocka_unit_test(full_disk_at_the_reports_is_the_last_thing_said),
-        cmocka_unit_test(full_disk_at_a_build_or_a_store_is_no_kernels_fault),
-        cmocka_unit_test(store_that_cannot_be_written_is_said_to_be_so),
-        cmocka_unit_test(store_of_version_0_is_made_or_said_to_be_none),
-        cmocka_unit_test(folder_that_is_gone_is_said),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

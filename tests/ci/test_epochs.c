@@ -58,6 +58,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void counts_from(int expected, const char *head)
 {
     struct repository *repository;
@@ -72,36 +74,25 @@ static void counts_from(int expected, const char *head)
     repository_close(repository);
 }
 
-static void what_is_on_the_line_stays(void **state)
+TEST(what_is_on_the_line_stays)
 {
     counts_from(CHANGE, "forwarded");
 }
 
-static void a_merge_stands_for_what_it_merged(void **state)
+TEST(a_merge_stands_for_what_it_merged)
 {
     counts_from(MERGE, "merged");
 }
 
-static void a_squash_stands_for_the_branch(void **state)
+TEST(a_squash_stands_for_the_branch)
 {
     counts_from(SQUASH, "squashed");
     counts_from(SQUASH, "later");
 }
 
-static void what_is_not_committed_stays(void **state)
+TEST(what_is_not_committed_stays)
 {
     counts_from(CHANGE, "change");
     counts_from(CHANGE, "root");
     counts_from(CHANGE, "no-such-branch");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_on_the_line_stays),
-        cmocka_unit_test(a_merge_stands_for_what_it_merged),
-        cmocka_unit_test(a_squash_stands_for_the_branch),
-        cmocka_unit_test(what_is_not_committed_stays),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -23,6 +23,8 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
+AROUND_ALL(scratch_set_up, tear_down);
+
 // The events of all series; now_s 0: nothing is kept.
 static void look(struct store *store, int64_t now_s, const char *epochs)
 {
@@ -46,7 +48,7 @@ static void look_at(const char *name, const struct scene *scene)
     store_close(store);
 }
 
-static void a_machine_wide_shift_is_one_event_of_the_environment(void **state)
+TEST(a_machine_wide_shift_is_one_event_of_the_environment)
 {
     look_at("shift.db", &(struct scene){.common = 0.02, .keep_code = true});
     const struct event *e = only();
@@ -58,14 +60,14 @@ static void a_machine_wide_shift_is_one_event_of_the_environment(void **state)
     assert_non_null(strstr(e->name, "-environment"));
 }
 
-static void it_is_one_without_controls_too(void **state)
+TEST(it_is_one_without_controls_too)
 {
     look_at("bare.db", &(struct scene){.common = 0.02, .keep_code = true, .no_controls = true});
     assert_int_equal(only()->cause, ATTRIBUTION_ENVIRONMENT);
     assert_int_equal(only()->count, KERNELS);
 }
 
-static void a_new_driver_that_moves_everything_is_named(void **state)
+TEST(a_new_driver_that_moves_everything_is_named)
 {
     look_at("driver.db", &(struct scene){.common = 0.02, .keep_code = true, .driver = true});
     assert_int_equal(only()->cause, ATTRIBUTION_BREAK);
@@ -73,7 +75,7 @@ static void a_new_driver_that_moves_everything_is_named(void **state)
     assert_int_equal(only()->count, KERNELS);
 }
 
-static void a_kernels_step_is_its_commits(void **state)
+TEST(a_kernels_step_is_its_commits)
 {
     char id[OBJECT_ID_TEXT];
     snprintf(id, sizeof(id), "aaaa%036d", STEP);
@@ -84,7 +86,7 @@ static void a_kernels_step_is_its_commits(void **state)
     assert_string_equal(only()->commits[0].id, id);
 }
 
-static void a_quiet_history_has_no_event(void **state)
+TEST(a_quiet_history_has_no_event)
 {
     look_at("quiet.db", &(struct scene){.keep_code = true});
     assert_int_equal(events.list.count, 0);
@@ -124,7 +126,7 @@ static int64_t one_second(int commit)
     return 1700000000;
 }
 
-static void five_commits_of_one_second_are_five_events(void **state)
+TEST(five_commits_of_one_second_are_five_events)
 {
     const struct scene scene = {.keep_code = true, .time = one_second, .parents = true};
     struct store *store = scene_store("second.db", &scene);
@@ -147,7 +149,7 @@ static void five_commits_of_one_second_are_five_events(void **state)
 }
 
 // As builds of a rebased branch are kept, several at once and the newest first.
-static void children_that_came_first_stand_behind_their_parents(void **state)
+TEST(children_that_came_first_stand_behind_their_parents)
 {
     const struct scene scene = {.keep_code = true, .time = one_second, .parents = true};
     struct store *store = scratch_store(scratch_in("first.db"), STORE_WRITE);
@@ -162,7 +164,7 @@ static void children_that_came_first_stand_behind_their_parents(void **state)
     store_close(store);
 }
 
-static void one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it(void **state)
+TEST(one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it)
 {
     struct store *store =
         scene_store("fixed.db", &(struct scene){.keep_code = true, .parents = true});
@@ -183,7 +185,7 @@ static void one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it(void
 
 // A link that the gate calls slower is reported at once, but stands only when its evidence counts
 // among all links ever judged.
-static void little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it(void **state)
+TEST(little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it)
 {
     struct store *store =
         scene_store("new.db", &(struct scene){.keep_code = true, .parents = true});
@@ -202,7 +204,7 @@ static void little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it
 }
 
 // However many pairs say so: identical kernels in other places are apart by as much.
-static void what_pairs_cannot_see_confirms_no_event(void **state)
+TEST(what_pairs_cannot_see_confirms_no_event)
 {
     struct store *store =
         scene_store("place.db", &(struct scene){.keep_code = true, .parents = true});
@@ -217,7 +219,7 @@ static void what_pairs_cannot_see_confirms_no_event(void **state)
 
 // ---- what was reported ----
 
-static void what_is_found_no_more_is_withdrawn_once_with_day_and_reason(void **state)
+TEST(what_is_found_no_more_is_withdrawn_once_with_day_and_reason)
 {
     struct store *store =
         scene_store("withdrawn.db", &(struct scene){.keep_code = true, .parents = true});
@@ -237,7 +239,7 @@ static void what_is_found_no_more_is_withdrawn_once_with_day_and_reason(void **s
     store_close(store);
 }
 
-static void a_name_stays_when_more_series_and_commits_come(void **state)
+TEST(a_name_stays_when_more_series_and_commits_come)
 {
     struct store *store =
         scene_store("name.db", &(struct scene){.keep_code = true, .parents = true});
@@ -256,7 +258,7 @@ static void a_name_stays_when_more_series_and_commits_come(void **state)
     store_close(store);
 }
 
-static void a_persons_word_counts_and_both_are_told(void **state)
+TEST(a_persons_word_counts_and_both_are_told)
 {
     struct store *store =
         scene_store("decided.db", &(struct scene){.keep_code = true, .parents = true});
@@ -295,7 +297,7 @@ static enum event_state state_by(struct store *store, const char *path)
 }
 
 // `plumb accept` names series and a commit, no event.
-static void an_accepted_baseline_accepts_the_events_that_led_to_it(void **state)
+TEST(an_accepted_baseline_accepts_the_events_that_led_to_it)
 {
     struct store *store =
         scene_store("accepted.db", &(struct scene){.keep_code = true, .parents = true});
@@ -325,7 +327,7 @@ static void an_accepted_baseline_accepts_the_events_that_led_to_it(void **state)
     store_close(store);
 }
 
-static void merged_stores_keep_what_was_reported(void **state)
+TEST(merged_stores_keep_what_was_reported)
 {
     struct store *store =
         scene_store("shard.db", &(struct scene){.keep_code = true, .parents = true});
@@ -339,26 +341,4 @@ static void merged_stores_keep_what_was_reported(void **state)
     store_close(whole);
     assert_int_equal(only()->entry_count, 1);
     assert_int_equal(only()->entries[0].when_s, 1700500000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_machine_wide_shift_is_one_event_of_the_environment),
-        cmocka_unit_test(it_is_one_without_controls_too),
-        cmocka_unit_test(a_new_driver_that_moves_everything_is_named),
-        cmocka_unit_test(a_kernels_step_is_its_commits),
-        cmocka_unit_test(a_quiet_history_has_no_event),
-        cmocka_unit_test(five_commits_of_one_second_are_five_events),
-        cmocka_unit_test(children_that_came_first_stand_behind_their_parents),
-        cmocka_unit_test(one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it),
-        cmocka_unit_test(little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it),
-        cmocka_unit_test(what_pairs_cannot_see_confirms_no_event),
-        cmocka_unit_test(what_is_found_no_more_is_withdrawn_once_with_day_and_reason),
-        cmocka_unit_test(a_name_stays_when_more_series_and_commits_come),
-        cmocka_unit_test(a_persons_word_counts_and_both_are_told),
-        cmocka_unit_test(an_accepted_baseline_accepts_the_events_that_led_to_it),
-        cmocka_unit_test(merged_stores_keep_what_was_reported),
-    };
-    return cmocka_run_group_tests(tests, scratch_set_up, tear_down);
 }

@@ -112,6 +112,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void measure(const char *from, const char *to)
 {
     char range[2 * OBJECT_ID_TEXT + 2];
@@ -133,7 +135,7 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
-static void one_commit_and_one_machine_are_two_events(void **state)
+TEST(one_commit_and_one_machine_are_two_events)
 {
     char text[200];
     load_machine(0);
@@ -150,12 +152,4 @@ static void one_commit_and_one_machine_are_two_events(void **state)
     plumb_said(&outcome, 0, " 4 series: its controls moved by +");
     plumb_said(&outcome, 0, "2 events: 2 confirmed");
     assert_int_equal(count_of(outcome.output, " kernel "), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_commit_and_one_machine_are_two_events),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

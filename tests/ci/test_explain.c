@@ -17,7 +17,9 @@ static void explain(struct two_builds *f)
     f->lines = explain_code(&f->why, &f->base, &f->head, &f->task, &f->arena);
 }
 
-static void explain_names_spills_before_all_else_in_resources(void **state)
+AROUND_EACH(two_builds_set_up, two_builds_tear_down);
+
+TEST(explain_names_spills_before_all_else_in_resources)
 {
     struct two_builds *f = *state;
     f->head_functions[0].local_load_bytes = 32;
@@ -30,7 +32,7 @@ static void explain_names_spills_before_all_else_in_resources(void **state)
         strstr(f->lines, "blocks per SM: 2 -> 1 (16 -> 8 warps, limited by registers)"));
 }
 
-static void explain_names_lost_occupancy_with_its_limit(void **state)
+TEST(explain_names_lost_occupancy_with_its_limit)
 {
     struct two_builds *f = *state;
     f->head_functions[0].registers = 136;
@@ -38,7 +40,7 @@ static void explain_names_lost_occupancy_with_its_limit(void **state)
     assert_string_equal(f->why, "an SM now holds 8 instead of 16 warps of it (registers)");
 }
 
-static void explain_names_compiler_warnings_first(void **state)
+TEST(explain_names_compiler_warnings_first)
 {
     struct two_builds *f = *state;
     f->head_functions[0].local_load_bytes = 32;
@@ -47,7 +49,7 @@ static void explain_names_compiler_warnings_first(void **state)
     assert_non_null(strstr(f->why, "C7510"));
 }
 
-static void explain_lists_traits_and_operations(void **state)
+TEST(explain_lists_traits_and_operations)
 {
     struct two_builds *f = *state;
     struct operation before[] = {{"FFMA", 100}, {"LDG", 4}, {"MUFU", 9}, {"BAR", 1}};
@@ -64,7 +66,7 @@ static void explain_lists_traits_and_operations(void **state)
     assert_null(strstr(f->lines, "BAR"));
 }
 
-static void explain_claims_nothing_when_nothing_changed(void **state)
+TEST(explain_claims_nothing_when_nothing_changed)
 {
     struct two_builds *f = *state;
     explain(f);
@@ -72,7 +74,7 @@ static void explain_claims_nothing_when_nothing_changed(void **state)
 }
 
 // Both take the same rank: the one that was looked at first stays.
-static void explain_keeps_the_first_of_two_reasons(void **state)
+TEST(explain_keeps_the_first_of_two_reasons)
 {
     struct two_builds *f = *state;
     f->head_functions[0].registers = 126; // as many blocks as before
@@ -88,7 +90,7 @@ static void explain_keeps_the_first_of_two_reasons(void **state)
     assert_string_equal(f->why, "it takes 8600 bytes of static shared memory, 8448 before");
 }
 
-static void explain_says_what_the_code_is_in_size_when_no_more_is_known(void **state)
+TEST(explain_says_what_the_code_is_in_size_when_no_more_is_known)
 {
     struct two_builds *f = *state;
     f->head_functions[0].code_bytes = 5120;
@@ -97,7 +99,7 @@ static void explain_says_what_the_code_is_in_size_when_no_more_is_known(void **s
     assert_non_null(strstr(f->lines, "code, bytes: 4096 -> 5120\n"));
 }
 
-static void explain_says_what_got_better(void **state)
+TEST(explain_says_what_got_better)
 {
     struct two_builds *f = *state;
     f->base_functions[0].local_load_bytes = 40;
@@ -113,7 +115,7 @@ static void explain_says_what_got_better(void **state)
     assert_string_equal(f->why, "ptxas no longer warns of lost performance (C7511)");
 }
 
-static void explain_names_functions_that_come_and_go(void **state)
+TEST(explain_names_functions_that_come_and_go)
 {
     struct two_builds *f = *state;
     f->head.functions.count = 2;
@@ -126,7 +128,7 @@ static void explain_names_functions_that_come_and_go(void **state)
     assert_null(strstr(f->lines, "not read"));
 }
 
-static void explain_says_what_it_could_not_read(void **state)
+TEST(explain_says_what_it_could_not_read)
 {
     struct two_builds *f = *state;
     f->base.functions.complete = false;
@@ -134,7 +136,7 @@ static void explain_says_what_it_could_not_read(void **state)
     assert_non_null(strstr(f->lines, "some device code is PTX or compressed and was not read"));
 }
 
-static void explain_prefers_lost_occupancy_to_a_trait(void **state)
+TEST(explain_prefers_lost_occupancy_to_a_trait)
 {
     struct two_builds *f = *state;
     f->head_kernel.traits.stages = 3;
@@ -145,7 +147,7 @@ static void explain_prefers_lost_occupancy_to_a_trait(void **state)
     assert_string_equal(f->why, "an SM now holds 8 instead of 16 warps of it (shared memory)");
 }
 
-static void pairs_match_functions_whose_names_carry_a_hash(void **state)
+TEST(pairs_match_functions_whose_names_carry_a_hash)
 {
     struct two_builds *f = *state;
     struct function_pair pairs[2];
@@ -159,7 +161,7 @@ static void pairs_match_functions_whose_names_carry_a_hash(void **state)
     assert_null(pairs[1].head);
 }
 
-static void notes_count_only_what_is_about_this_library(void **state)
+TEST(notes_count_only_what_is_about_this_library)
 {
     struct two_builds *f = *state;
     uint32_t notes[PTXAS_NOTES] = {0};
@@ -222,7 +224,7 @@ static const char *explained(struct two_builds *f)
     return f->result.verdict.explanation;
 }
 
-static void explain_alarm_shows_the_models_view_and_the_clocks(void **state)
+TEST(explain_alarm_shows_the_models_view_and_the_clocks)
 {
     struct two_builds *f = *state;
     struct sample samples[2][PAIRS];
@@ -250,7 +252,7 @@ static void explain_alarm_shows_the_models_view_and_the_clocks(void **state)
 }
 
 // Of two builds that a model cannot compare it says nothing, whichever side it cannot predict.
-static void a_side_that_no_model_predicts_is_not_compared(void **state)
+TEST(a_side_that_no_model_predicts_is_not_compared)
 {
     struct two_builds *f = *state;
     struct sample samples[2][PAIRS];
@@ -264,7 +266,7 @@ static void a_side_that_no_model_predicts_is_not_compared(void **state)
     free(library);
 }
 
-static void explain_alarm_of_host_code_claims_no_more_than_is_known(void **state)
+TEST(explain_alarm_of_host_code_claims_no_more_than_is_known)
 {
     struct two_builds *f = *state;
     struct sample samples[2][PAIRS];
@@ -276,7 +278,7 @@ static void explain_alarm_of_host_code_claims_no_more_than_is_known(void **state
     free(library);
 }
 
-static void explain_alarm_without_its_library_says_so(void **state)
+TEST(explain_alarm_without_its_library_says_so)
 {
     struct two_builds *f = *state;
     struct sample samples[2][PAIRS];
@@ -286,7 +288,7 @@ static void explain_alarm_without_its_library_says_so(void **state)
     assert_non_null(strstr(text, "/no/such/library.so"));
 }
 
-static void explain_leaves_what_is_no_alarm(void **state)
+TEST(explain_leaves_what_is_no_alarm)
 {
     struct two_builds *f = *state;
     struct sample samples[2][PAIRS];
@@ -298,31 +300,4 @@ static void explain_leaves_what_is_no_alarm(void **state)
     assert_null(explained(f));
     f->result.verdict.pairs = PAIRS;
     assert_non_null(explained(f));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, two_builds_set_up, two_builds_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(explain_names_spills_before_all_else_in_resources),
-        TEST(explain_names_lost_occupancy_with_its_limit),
-        TEST(explain_names_compiler_warnings_first),
-        TEST(explain_lists_traits_and_operations),
-        TEST(explain_claims_nothing_when_nothing_changed),
-        TEST(explain_keeps_the_first_of_two_reasons),
-        TEST(explain_says_what_the_code_is_in_size_when_no_more_is_known),
-        TEST(explain_says_what_got_better),
-        TEST(explain_names_functions_that_come_and_go),
-        TEST(explain_says_what_it_could_not_read),
-        TEST(explain_prefers_lost_occupancy_to_a_trait),
-        TEST(a_side_that_no_model_predicts_is_not_compared),
-        TEST(explain_alarm_shows_the_models_view_and_the_clocks),
-        TEST(explain_alarm_of_host_code_claims_no_more_than_is_known),
-        TEST(explain_alarm_without_its_library_says_so),
-        TEST(explain_leaves_what_is_no_alarm),
-        TEST(pairs_match_functions_whose_names_carry_a_hash),
-        TEST(notes_count_only_what_is_about_this_library),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,13 +82,17 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static int fresh(void **state)
 {
     expect(0, "rm -rf ../fleet ../main.db* ../bin/calls ../bin/disturb ../bin/jobs");
     return 0;
 }
 
-static void a_gate_in_parts_says_what_one_machine_says(void **state)
+AROUND_EACH(fresh, NULL);
+
+TEST(a_gate_in_parts_says_what_one_machine_says)
 {
     expect(0, "printf '2 requeued\\n3 twice\\n' >../bin/disturb");
     expect(1, "fleet --wait gate --base HEAD~1 $O");
@@ -110,7 +114,7 @@ static void a_gate_in_parts_says_what_one_machine_says(void **state)
 }
 
 // What git itself would follow: parents that a clone gives a commit, tags before branches.
-static void base_is_the_one_that_plumb_would_take(void **state)
+TEST(base_is_the_one_that_plumb_would_take)
 {
     static const char *const lies[] = {
         "git replace -g HEAD HEAD~2",
@@ -134,7 +138,7 @@ static void base_is_the_one_that_plumb_would_take(void **state)
     expect(0, "git tag -d refs/heads/gone && git branch -D side");
 }
 
-static void who_calls_it_wrong_is_told_what_is_wrong(void **state)
+TEST(who_calls_it_wrong_is_told_what_is_wrong)
 {
     expect(0, "sh " TEST_SOURCE "/ci/fleet --help");
     assert_non_null(strstr(said, "ci/fleet again FOLDER"));
@@ -155,7 +159,7 @@ static void who_calls_it_wrong_is_told_what_is_wrong(void **state)
     expect(0, "test ! -e ../empty/.plumb");
 }
 
-static void lost_tasks_leave_a_gate_incomplete_until_they_are_done_again(void **state)
+TEST(lost_tasks_leave_a_gate_incomplete_until_they_are_done_again)
 {
     expect(0, "printf '1 killed\\n3 never\\n' >../bin/disturb");
     expect(2, "fleet --wait gate --base HEAD~1 $O");
@@ -166,7 +170,7 @@ static void lost_tasks_leave_a_gate_incomplete_until_they_are_done_again(void **
     expect(0, "rows ../whole.db >../a && rows ../main.db >../b && cmp ../a ../b");
 }
 
-static void what_cannot_be_written_is_missing_and_never_half(void **state)
+TEST(what_cannot_be_written_is_missing_and_never_half)
 {
     expect(0, "printf '%s\\n' '#!/bin/sh' 'case \"$2\" in */shards/.2.*) head -c 9 \"$1\" >\"$2\"; "
               "exit 1 ;; esac' 'exec /bin/cp \"$@\"' >../bin/cp && chmod +x ../bin/cp");
@@ -177,7 +181,7 @@ static void what_cannot_be_written_is_missing_and_never_half(void **state)
     expect(1, "again again ../fleet --wait");
 }
 
-static void a_range_is_measured_in_stretches_that_meet(void **state)
+TEST(a_range_is_measured_in_stretches_that_meet)
 {
     expect(0, "printf '1 requeued\\n' >../bin/disturb");
     expect(2, "fleet --tasks 2 --wait run ALL $O");
@@ -191,7 +195,7 @@ static void a_range_is_measured_in_stretches_that_meet(void **state)
     assert_non_null(strstr(said, "2.code: is no verdict"));
 }
 
-static void a_study_in_parts_is_one_study(void **state)
+TEST(a_study_in_parts_is_one_study)
 {
     expect(0, "fleet --tasks 3 --wait study --base HEAD~1 --head=HEAD --rounds 2 "
               "--bench ../bin/bench --sandbox off");
@@ -199,7 +203,7 @@ static void a_study_in_parts_is_one_study(void **state)
     expect(0, "test \"$(plumb report --list --store ../main.db | wc -l)\" = 1");
 }
 
-static void what_is_wrong_is_said_before_anything_is_handed_over(void **state)
+TEST(what_is_wrong_is_said_before_anything_is_handed_over)
 {
     static const struct {
         const char *script, *says;
@@ -228,19 +232,4 @@ static void what_is_wrong_is_said_before_anything_is_handed_over(void **state)
             fail_msg("%s: exit %d: %s", cases[i].script, code, said);
     }
     assert_false(helper_exists(folder, "bin/calls"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(base_is_the_one_that_plumb_would_take, fresh),
-        cmocka_unit_test_setup(a_gate_in_parts_says_what_one_machine_says, fresh),
-        cmocka_unit_test_setup(who_calls_it_wrong_is_told_what_is_wrong, fresh),
-        cmocka_unit_test_setup(lost_tasks_leave_a_gate_incomplete_until_they_are_done_again, fresh),
-        cmocka_unit_test_setup(what_cannot_be_written_is_missing_and_never_half, fresh),
-        cmocka_unit_test_setup(a_range_is_measured_in_stretches_that_meet, fresh),
-        cmocka_unit_test_setup(a_study_in_parts_is_one_study, fresh),
-        cmocka_unit_test_setup(what_is_wrong_is_said_before_anything_is_handed_over, fresh),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -84,6 +84,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 #define MEASURES " --bench ../bin/bench --sandbox off --quiet"
 static const struct {
     const char *command; // in repo/
@@ -165,7 +167,7 @@ static void documented(const struct node *node, const char *help, const char *co
     }
 }
 
-static void json_has_the_rows_of_the_table_and_members_that_help_names(void **state)
+TEST(json_has_the_rows_of_the_table_and_members_that_help_names)
 {
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct arena arena = {0};
@@ -199,7 +201,7 @@ static void json_has_the_rows_of_the_table_and_members_that_help_names(void **st
 }
 
 // What has no table writes files, or is asked for one that is another tool's.
-static void commands_without_json_are_known(void **state)
+TEST(commands_without_json_are_known)
 {
     static const char *const without[] = {"accept", "asked", "capture", "export", "import",
                                           "init",   "plan",  "record",  "site"};
@@ -216,21 +218,11 @@ static void commands_without_json_are_known(void **state)
     }
 }
 
-static void other_formats_are_refused_by_name(void **state)
+TEST(other_formats_are_refused_by_name)
 {
     int code;
     char *said = ran(&code, "plumb list models --format yaml 2>&1");
     assert_int_equal(code, 4);
     assert_non_null(strstr(said, "--format=yaml: is table or json"));
     free(said);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_has_the_rows_of_the_table_and_members_that_help_names),
-        cmocka_unit_test(commands_without_json_are_known),
-        cmocka_unit_test(other_formats_are_refused_by_name),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

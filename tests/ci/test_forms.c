@@ -84,6 +84,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(int base, int head)
 {
     const char *argv[] = {"gate",    "--base", ids[base],   "--head",
@@ -99,7 +101,7 @@ static void report_says(const char *name, const char *part)
     free(path);
 }
 
-static void forms_are_measured_and_have_a_history(void **state)
+TEST(forms_are_measured_and_have_a_history)
 {
     const char *run[] = {"run", ids[FIRST], "-p", policy_file, NULL},
                *history[] = {"history", NULL};
@@ -112,7 +114,7 @@ static void forms_are_measured_and_have_a_history(void **state)
 }
 
 // Whatever a busy machine makes of the times.
-static void another_right_softmax_is_no_failure(void **state)
+TEST(another_right_softmax_is_no_failure)
 {
     gate(FIRST, OTHER);
     if (outcome.code == 3 || outcome.code == 4)
@@ -123,20 +125,10 @@ static void another_right_softmax_is_no_failure(void **state)
     report_says("junit.xml", "H=33,S=40");
 }
 
-static void a_wrong_softmax_is_broken(void **state)
+TEST(a_wrong_softmax_is_broken)
 {
     gate(FIRST, WRONG);
     plumb_said(&outcome, 3, "softmax H=33,S=40:fp32-fp32 gives wrong results");
     plumb_said(&outcome, 3, "1 broken, 4 same");
     report_says("junit.xml", "gives wrong results");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_are_measured_and_have_a_history),
-        cmocka_unit_test(another_right_softmax_is_no_failure),
-        cmocka_unit_test(a_wrong_softmax_is_broken),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -23,6 +23,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_EACH(set_up, tear_down);
+
 // A gate of two commits with this kernel alone: beside another it would be tried again anyway.
 static void gate(const char *branch, const char *kernel)
 {
@@ -33,13 +35,13 @@ static void gate(const char *branch, const char *kernel)
     fake_gate_run(&fake, base, head, 0);
 }
 
-static void one_kill_changes_no_verdict(void **state)
+TEST(one_kill_changes_no_verdict)
 {
     gate("once", "once-pairs");
     plumb_said(&fake.outcome, CONCLUDE_OK, "OK: 1 same");
 }
 
-static void kernel_whose_bench_is_always_killed_is_broken_and_tried_again(void **state)
+TEST(kernel_whose_bench_is_always_killed_is_broken_and_tried_again)
 {
     gate("killed", "killed-pairs");
     plumb_said(&fake.outcome, CONCLUDE_BROKEN, "the process died: signal 9 (Killed)");
@@ -47,14 +49,4 @@ static void kernel_whose_bench_is_always_killed_is_broken_and_tried_again(void *
     fake_bench_write(&fake.bench, "calm", "");
     gate("calm", "killed-pairs");
     plumb_said(&fake.outcome, CONCLUDE_OK, "OK: 1 same");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_kill_changes_no_verdict, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            kernel_whose_bench_is_always_killed_is_broken_and_tried_again, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

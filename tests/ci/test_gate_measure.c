@@ -43,6 +43,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(const char *head, double kill_after_s)
 {
     fake_bench_write(&fake.bench, "journal", "");
@@ -63,7 +65,7 @@ static size_t times(const char *what)
 static const char *const names[] = {"good-1",   "good-2",   "good-3",   "hang-close",
                                     "slower-1", "slower-2", "slower-3", NULL};
 
-static void all_series_and_the_self_test_share_the_processes(void **state)
+TEST(all_series_and_the_self_test_share_the_processes)
 {
     char head[OBJECT_ID_TEXT];
     fake_bench_write(&fake.bench, "calm", "");
@@ -81,7 +83,7 @@ static void all_series_and_the_self_test_share_the_processes(void **state)
 }
 
 // Of two devices in the policy each is told by its own series.
-static void each_device_tests_itself(void **state)
+TEST(each_device_tests_itself)
 {
     char head[OBJECT_ID_TEXT];
     fake_bench_write(&fake.bench, "calm", "");
@@ -99,7 +101,7 @@ static void each_device_tests_itself(void **state)
 
 // Whatever the self test opens it opens for itself alone, unless the gate does so anyway: a series
 // of another kernel costs its library and its reference.
-static void self_test_opens_no_kernel_that_is_not_compared(void **state)
+TEST(self_test_opens_no_kernel_that_is_not_compared)
 {
     char head[OBJECT_ID_TEXT];
     fake_bench_write(&fake.bench, "calm", "");
@@ -115,7 +117,7 @@ static void self_test_opens_no_kernel_that_is_not_compared(void **state)
 }
 
 // A self-test says whether the run's pairs can be believed: without pairs nothing is measured.
-static void gate_that_compares_nothing_measures_nothing(void **state)
+TEST(gate_that_compares_nothing_measures_nothing)
 {
     write_policy("\tself-test = 2\n");
     gate(base, 0);
@@ -124,7 +126,7 @@ static void gate_that_compares_nothing_measures_nothing(void **state)
 }
 
 // One library of three does not build: the two others are judged, and only its series is broken.
-static void a_library_that_does_not_build_takes_no_other_with_it(void **state)
+TEST(a_library_that_does_not_build_takes_no_other_with_it)
 {
     static const char *const three[] = {"good-1", "slower-1", "good-2", NULL};
     char start[OBJECT_ID_TEXT], half[OBJECT_ID_TEXT], own[OBJECT_ID_TEXT];
@@ -154,7 +156,7 @@ static void a_library_that_does_not_build_takes_no_other_with_it(void **state)
     fake_bench_write(&fake.bench, "calm", NULL);
 }
 
-static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
+TEST(killed_gate_goes_on_and_measures_nothing_twice)
 {
     char head[OBJECT_ID_TEXT], *at = xprintf("%s.journal", fake.bench.program);
     write_policy("\tself-test = 0\n");
@@ -182,7 +184,7 @@ static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 
 // Pairs that scatter by 10 % and a budget of 16: the store keeps who judged and what could be
 // found.
-static void undecided_series_names_the_next_step(void **state)
+TEST(undecided_series_names_the_next_step)
 {
     char head[OBJECT_ID_TEXT];
     struct run run;
@@ -205,7 +207,7 @@ static void undecided_series_names_the_next_step(void **state)
     text_copy(base, sizeof(base), start);
 }
 
-static void series_without_time_are_undecided_not_new(void **state)
+TEST(series_without_time_are_undecided_not_new)
 {
     char head[OBJECT_ID_TEXT];
     static const char *const slow[] = {"good-1", "hang-pairs", "slower-1", NULL};
@@ -222,7 +224,7 @@ static void series_without_time_are_undecided_not_new(void **state)
 }
 
 // Slower as it is measured, and faster in a stream: each report says so, and the last line too.
-static void a_look_that_says_the_opposite_stands_in_the_first_line(void **state)
+TEST(a_look_that_says_the_opposite_stands_in_the_first_line)
 {
     static const char *const turning[] = {"turns-1", "good-1", NULL};
     static const char *const files[] = {"index.html", "junit.xml", "summary.md", "results.json"};
@@ -262,20 +264,4 @@ static void a_look_that_says_the_opposite_stands_in_the_first_line(void **state)
     fake_bench_write(&fake.bench, "opens", NULL);
     fake_bench_write(&fake.bench, "calm", NULL);
     text_copy(base, sizeof(base), start);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_series_and_the_self_test_share_the_processes),
-        cmocka_unit_test(each_device_tests_itself),
-        cmocka_unit_test(self_test_opens_no_kernel_that_is_not_compared),
-        cmocka_unit_test(gate_that_compares_nothing_measures_nothing),
-        cmocka_unit_test(a_library_that_does_not_build_takes_no_other_with_it),
-        cmocka_unit_test(killed_gate_goes_on_and_measures_nothing_twice),
-        cmocka_unit_test(undecided_series_names_the_next_step),
-        cmocka_unit_test(series_without_time_are_undecided_not_new),
-        cmocka_unit_test(a_look_that_says_the_opposite_stands_in_the_first_line),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

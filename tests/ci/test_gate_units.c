@@ -40,6 +40,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(void)
 {
     fake_gate_run(&fake, base, head, 0);
@@ -50,7 +52,7 @@ static void load_newest(struct run *run)
     fake_gate_newest(run, &fake, RUN_GATE);
 }
 
-static void one_gate_on_two_units_has_the_verdict_of_one(void **state)
+TEST(one_gate_on_two_units_has_the_verdict_of_one)
 {
     struct run run;
     gate();
@@ -72,7 +74,7 @@ static void one_gate_on_two_units_has_the_verdict_of_one(void **state)
 }
 
 // Those that only said what the units are.
-static void nobody_waits_for_the_end_of_who_was_asked(void **state)
+TEST(nobody_waits_for_the_end_of_who_was_asked)
 {
     int living = 0, most = 0;
     beside("ends", "1500");
@@ -94,7 +96,7 @@ static void nobody_waits_for_the_end_of_who_was_asked(void **state)
     assert_int_equal(most, 3); // beside both the libraries are listed
 }
 
-static void unit_that_is_one_percent_slow_is_told_apart(void **state)
+TEST(unit_that_is_one_percent_slow_is_told_apart)
 {
     beside("slow", "1 1.01");
     gate();
@@ -105,7 +107,7 @@ static void unit_that_is_one_percent_slow_is_told_apart(void **state)
     beside("slow", NULL);
 }
 
-static void unit_that_is_lost_leaves_its_series_to_the_other(void **state)
+TEST(unit_that_is_lost_leaves_its_series_to_the_other)
 {
     struct run run;
     beside("breaks", "1 4");
@@ -127,7 +129,7 @@ static void unit_that_is_lost_leaves_its_series_to_the_other(void **state)
     beside("gone.1", NULL);
 }
 
-static void first_unit_may_be_the_one_that_is_gone(void **state)
+TEST(first_unit_may_be_the_one_that_is_gone)
 {
     struct run run;
     beside("gone.0", "");
@@ -142,7 +144,7 @@ static void first_unit_may_be_the_one_that_is_gone(void **state)
 }
 
 // Both parts were on both units.
-static void parts_of_such_gates_are_joined(void **state)
+TEST(parts_of_such_gates_are_joined)
 {
     const char *const parts[] = {"1/2", "2/2"}, *const stores[] = {"part-1.db", "part-2.db"};
     for (int i = 0; i < 2; i++) {
@@ -162,7 +164,7 @@ static void parts_of_such_gates_are_joined(void **state)
     plumb_said(&fake.outcome, 1, "SLOWER: 3 slower, 4 same");
 }
 
-static void other_commands_use_the_first_alone(void **state)
+TEST(other_commands_use_the_first_alone)
 {
     struct run run;
     const char *argv[] = {
@@ -175,7 +177,7 @@ static void other_commands_use_the_first_alone(void **state)
     run_free(&run);
 }
 
-static void policy_without_units_is_one(void **state)
+TEST(policy_without_units_is_one)
 {
     struct run run;
     write_policy("");
@@ -187,19 +189,4 @@ static void policy_without_units_is_one(void **state)
     write_policy("\tunits = 17\n");
     gate();
     plumb_said(&fake.outcome, 4, "device.units = 17: needs a whole number from 1 to 16");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_gate_on_two_units_has_the_verdict_of_one),
-        cmocka_unit_test(nobody_waits_for_the_end_of_who_was_asked),
-        cmocka_unit_test(unit_that_is_one_percent_slow_is_told_apart),
-        cmocka_unit_test(unit_that_is_lost_leaves_its_series_to_the_other),
-        cmocka_unit_test(first_unit_may_be_the_one_that_is_gone),
-        cmocka_unit_test(parts_of_such_gates_are_joined),
-        cmocka_unit_test(other_commands_use_the_first_alone),
-        cmocka_unit_test(policy_without_units_is_one),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

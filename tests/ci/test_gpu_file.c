@@ -29,7 +29,7 @@ static int read_text(struct gpu_profile *out, const char *text, struct error *er
     return status;
 }
 
-static void every_shipped_profile_comes_back_from_its_file(void **state)
+TEST(every_shipped_profile_comes_back_from_its_file)
 {
     for (size_t i = 0; i < gpu_count; i++) {
         struct buffer text = {0};
@@ -53,7 +53,7 @@ static void every_shipped_profile_comes_back_from_its_file(void **state)
     }
 }
 
-static void values_carry_units_and_a_base_gives_the_rest(void **state)
+TEST(values_carry_units_and_a_base_gives_the_rest)
 {
     struct gpu_profile p;
     struct error err;
@@ -72,7 +72,7 @@ static void values_carry_units_and_a_base_gives_the_rest(void **state)
     gpu_profile_free(&p);
 }
 
-static void what_is_not_understood_is_refused_with_its_line(void **state)
+TEST(what_is_not_understood_is_refused_with_its_line)
 {
     static const struct {
         const char *text, *expected;
@@ -100,7 +100,7 @@ static void what_is_not_understood_is_refused_with_its_line(void **state)
     }
 }
 
-static void figures_are_set_on_the_command_line(void **state)
+TEST(figures_are_set_on_the_command_line)
 {
     struct gpu_option option = {
         .name = "h200-sxm", .sets = {"dram_bytes_s=2 TB/s", "sm_count=66"}, .set_count = 2};
@@ -119,15 +119,4 @@ static void figures_are_set_on_the_command_line(void **state)
     assert_int_equal(gpu_option_resolve(&p, &option, &err), -1);
     option = (struct gpu_option){.name = "/no/such/file"};
     assert_int_equal(gpu_option_resolve(&p, &option, &err), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shipped_profile_comes_back_from_its_file),
-        cmocka_unit_test(values_carry_units_and_a_base_gives_the_rest),
-        cmocka_unit_test(what_is_not_understood_is_refused_with_its_line),
-        cmocka_unit_test(figures_are_set_on_the_command_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

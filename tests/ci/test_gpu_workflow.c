@@ -166,9 +166,11 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // ---- what stands in the files
 
-static void steps_are_the_ones_that_are_known(void **state)
+TEST(steps_are_the_ones_that_are_known)
 {
     static const char *const runs[] = {"gh api --method DELETE",
                                        "sh ci/approve",
@@ -187,7 +189,7 @@ static void steps_are_the_ones_that_are_known(void **state)
 }
 
 // The file is the default branch's, what it checks out too, and what it builds.
-static void nothing_of_a_pull_request_decides(void **state)
+TEST(nothing_of_a_pull_request_decides)
 {
     assert_true(workflow_grep("^  pull_request_target:", "gpu.yml"));
     assert_true(workflow_grep("^    branches: \\[main\\]", "gpu.yml"));
@@ -214,7 +216,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 // What people read is written by the half that runs nothing of the pull request.
-static void one_file_leaves_the_machine(void **state)
+TEST(one_file_leaves_the_machine)
 {
     char *text = helper_read(TEST_SOURCE "/.github/workflows/gpu.yml", NULL);
     char *gate = strstr(text, "\n  gate:"), *comment = strstr(text, "\n  comment:");
@@ -227,7 +229,7 @@ static void one_file_leaves_the_machine(void **state)
     free(text);
 }
 
-static void a_label_falls_with_every_push_and_when_it_was_used(void **state)
+TEST(a_label_falls_with_every_push_and_when_it_was_used)
 {
     assert_true(workflow_grep("types: \\[synchronize, reopened\\]", "label.yml"));
     assert_false(workflow_grep("uses:", "label.yml"));
@@ -244,7 +246,7 @@ static void assert_refused(const char *variables, const char *why)
     assert_true(says("log", why));
 }
 
-static void a_commit_is_approved_by_who_reviewed_it(void **state)
+TEST(a_commit_is_approved_by_who_reviewed_it)
 {
     static const char stranger[] = "FROM=them/kernels BY=maintainer";
     char *now = xprintf("%s\n", head),
@@ -312,7 +314,7 @@ static int hook(const char *event, const char *reference)
     return code;
 }
 
-static void a_runner_takes_no_workflow_of_a_pull_request(void **state)
+TEST(a_runner_takes_no_workflow_of_a_pull_request)
 {
 #define FILES "kernels/.github/workflows/"
     assert_int_equal(hook("pull_request_target", FILES "gpu.yml@refs/heads/main"), 0);
@@ -337,7 +339,7 @@ static bool there_is_a_sandbox(void)
     return shell(folder, "bwrap --unshare-all --ro-bind / / --proc /proc true") == 0;
 }
 
-static void a_strangers_commit_goes_through_both_halves(void **state)
+TEST(a_strangers_commit_goes_through_both_halves)
 {
     const bool sandbox = there_is_a_sandbox();
     assert_int_equal(step(FETCH, ""), 0);
@@ -367,7 +369,7 @@ static void a_strangers_commit_goes_through_both_halves(void **state)
 
 // Whatever the first half left: one comment, on the pull request that GitHub named, updated in
 // place.
-static void hostile_results_become_one_comment(void **state)
+TEST(hostile_results_become_one_comment)
 {
     static const char *const makes[] = {
         "true",
@@ -392,7 +394,7 @@ static void hostile_results_become_one_comment(void **state)
     assert_true(says("work/report/summary.md", "plumb: regression"));
 }
 
-static void names_of_a_stranger_are_no_markup(void **state)
+TEST(names_of_a_stranger_are_no_markup)
 {
     put("old", "");
     assert_int_equal(shell(folder, "rm -rf artifact work/result work/report && mkdir artifact && "
@@ -419,7 +421,7 @@ static int ask(enum asked_step number, const char *comment, const char *by)
     return code;
 }
 
-static void a_comment_is_held_as_the_label_is(void **state)
+TEST(a_comment_is_held_as_the_label_is)
 {
     static const char *const runs[] = {
         "sh ci/approve", "git fetch --no-tags", "sh ci/setup", "cmake --preset gpu",
@@ -437,7 +439,7 @@ static void a_comment_is_held_as_the_label_is(void **state)
         assert_null(strstr(asked.runs[i], "${{"));
 }
 
-static void who_may_write_may_ask_for_what_they_have_read(void **state)
+TEST(who_may_write_may_ask_for_what_they_have_read)
 {
     char *own = xprintf("%s\tus/kernels\t%s\n", head, base);
     char *fork = xprintf("%s\tthem/kernels\t%s\n", head, base);
@@ -482,7 +484,7 @@ static void who_may_write_may_ask_for_what_they_have_read(void **state)
     free(own);
 }
 
-static void what_is_asked_for_is_measured_and_answered(void **state)
+TEST(what_is_asked_for_is_measured_and_answered)
 {
     const bool sandbox = there_is_a_sandbox();
     char *now = xprintf("%s\n", head);
@@ -505,23 +507,4 @@ static void what_is_asked_for_is_measured_and_answered(void **state)
     assert_false(says("posted", "pwned"));
     assert_int_equal(shell(folder, "[ ! -e work/pwned ]"), 0);
     free(now);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_the_ones_that_are_known),
-        cmocka_unit_test(nothing_of_a_pull_request_decides),
-        cmocka_unit_test(one_file_leaves_the_machine),
-        cmocka_unit_test(a_label_falls_with_every_push_and_when_it_was_used),
-        cmocka_unit_test(a_commit_is_approved_by_who_reviewed_it),
-        cmocka_unit_test(a_runner_takes_no_workflow_of_a_pull_request),
-        cmocka_unit_test(a_strangers_commit_goes_through_both_halves),
-        cmocka_unit_test(hostile_results_become_one_comment),
-        cmocka_unit_test(names_of_a_stranger_are_no_markup),
-        cmocka_unit_test(a_comment_is_held_as_the_label_is),
-        cmocka_unit_test(who_may_write_may_ask_for_what_they_have_read),
-        cmocka_unit_test(what_is_asked_for_is_measured_and_answered),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

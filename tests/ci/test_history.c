@@ -67,7 +67,9 @@ static void expect_step(const struct series_history *s, const char *commit, doub
 
 static const char *step_id = "aaaa000000000000000000000000000000000040";
 
-static void step_of_a_kernel_is_its_own(void **state)
+AROUND_ALL(scratch_set_up, scratch_tear_down);
+
+TEST(step_of_a_kernel_is_its_own)
 {
     const struct series_history *s = kernel_in("step.db", &(struct scene){.step = 0.03});
     expect_step(s, step_id, 0.03);
@@ -81,7 +83,7 @@ static void step_of_a_kernel_is_its_own(void **state)
                      strtol(s->changes[0].latest.id + 4, NULL, 10) - first + 1);
 }
 
-static void what_the_controls_show_is_taken_off(void **state)
+TEST(what_the_controls_show_is_taken_off)
 {
     const struct scene scene = {.common = 0.05};
     assert_int_equal(kernel_in("common.db", &scene)->change_count, 0);
@@ -106,7 +108,7 @@ static struct series_history *with_devices(struct history_set *set, const char *
     return NULL;
 }
 
-static void card_that_took_anothers_place_is_a_break(void **state)
+TEST(card_that_took_anothers_place_is_a_break)
 {
     struct history_set set;
     const struct scene scene = {.common = 0.02, .step = 0.01, .card = "GPU-2", .driver = true};
@@ -129,7 +131,7 @@ static void card_that_took_anothers_place_is_a_break(void **state)
 }
 
 // A step on the old card a few commits before its end is not the new card's.
-static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
+TEST(what_the_old_card_did_before_is_not_the_new_ones)
 {
     struct history_set set;
     struct store *store = scratch_store(scratch_in("late.db"), STORE_WRITE);
@@ -153,7 +155,7 @@ static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
 }
 
 // Two cards that take turns, and another model, are series of their own.
-static void cards_that_take_turns_replace_nobody(void **state)
+TEST(cards_that_take_turns_replace_nobody)
 {
     struct history_set set;
     const struct scene turns = {.card = "GPU-2", .turns = true};
@@ -168,7 +170,7 @@ static void cards_that_take_turns_replace_nobody(void **state)
 }
 
 // One left, and two came after it, the second while the first was at work.
-static void only_the_first_that_came_took_the_place(void **state)
+TEST(only_the_first_that_came_took_the_place)
 {
     struct history_set set;
     struct store *store = scratch_store(scratch_in("two.db"), STORE_WRITE);
@@ -193,7 +195,7 @@ static void only_the_first_that_came_took_the_place(void **state)
 }
 
 // Without controls nothing is taken off; but six kernels do not change at one commit by themselves.
-static void a_step_of_all_kernels_is_the_devices(void **state)
+TEST(a_step_of_all_kernels_is_the_devices)
 {
     const struct scene scene = {.common = 0.05, .no_controls = true};
     const struct series_history *s = kernel_in("all.db", &scene);
@@ -202,7 +204,7 @@ static void a_step_of_all_kernels_is_the_devices(void **state)
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
 }
 
-static void steps_at_a_new_driver_are_the_drivers(void **state)
+TEST(steps_at_a_new_driver_are_the_drivers)
 {
     const struct series_history *s =
         kernel_in("driver.db", &(struct scene){.step = 0.03, .driver = true});
@@ -213,7 +215,7 @@ static void steps_at_a_new_driver_are_the_drivers(void **state)
     assert_int_equal(s->breaks[0].index, STEP);
 }
 
-static void step_at_a_new_version_of_the_model_is_the_models(void **state)
+TEST(step_at_a_new_version_of_the_model_is_the_models)
 {
     const struct scene scene = {.remodel = true, .keep_code = true};
     const struct series_history *s = kernel_in("model.db", &scene);
@@ -223,14 +225,14 @@ static void step_at_a_new_version_of_the_model_is_the_models(void **state)
     assert_string_equal(s->changes[0].what, "model sol 1 -> sol 2");
 }
 
-static void the_same_code_cannot_be_the_cause(void **state)
+TEST(the_same_code_cannot_be_the_cause)
 {
     const struct series_history *s =
         kernel_in("code.db", &(struct scene){.step = 0.03, .keep_code = true});
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
 }
 
-static void gaps_and_repeated_measurements_hide_no_step(void **state)
+TEST(gaps_and_repeated_measurements_hide_no_step)
 {
     const struct scene gaps = {.step = 0.03, .gaps = true};
     const struct series_history *s = kernel_in("gaps.db", &gaps); // 40 % 3 == 1: it is not measured
@@ -254,7 +256,7 @@ static int64_t clock_that_goes_back(int commit)
     return 1700000000 + 3600 * (int64_t)commit - (commit % 10 == 5 ? 3 * 3600 : 0);
 }
 
-static void clocks_that_stand_or_go_back_hide_no_step(void **state)
+TEST(clocks_that_stand_or_go_back_hide_no_step)
 {
     expect_step(kernel_in("stand.db", &(struct scene){.step = 0.03, .time = no_clock}), step_id,
                 0.03);
@@ -265,7 +267,7 @@ static void clocks_that_stand_or_go_back_hide_no_step(void **state)
 }
 
 // Hours before its parent by the clock, but after it in the history.
-static void history_follows_ancestry_not_clocks(void **state)
+TEST(history_follows_ancestry_not_clocks)
 {
     const struct series_history *s = kernel_in(
         "parents.db", &(struct scene){.step = 0.03, .time = clock_that_goes_back, .parents = true});
@@ -277,7 +279,7 @@ static void history_follows_ancestry_not_clocks(void **state)
 
 // A run reads the history up to its head's place: the clock of commit 45 is hours before those of
 // its parents, which are its past all the same.
-static void the_past_of_a_commit_is_its_ancestors(void **state)
+TEST(the_past_of_a_commit_is_its_ancestors)
 {
     const struct scene scene = {.step = 0.03, .time = clock_that_goes_back, .parents = true};
     struct store *store = scene_store("until.db", &scene);
@@ -293,7 +295,7 @@ static void the_past_of_a_commit_is_its_ancestors(void **state)
     store_close(store);
 }
 
-static void rewritten_history_counts_as_measured_again(void **state)
+TEST(rewritten_history_counts_as_measured_again)
 {
     const struct scene scene = {.step = 0.03}, rewritten = {.step = 0.03, .ids = "bbbb"};
     struct store *store = scene_store("rewritten.db", &scene);
@@ -306,7 +308,7 @@ static void rewritten_history_counts_as_measured_again(void **state)
 }
 
 // Where a series is now is told of other points than where it began.
-static void few_points_are_not_held_against_themselves(void **state)
+TEST(few_points_are_not_held_against_themselves)
 {
     double values[] = {0, 1.5, 1.5, 1.5, 0, 0, 0, 0, 0.02, 0.02, 0.02, 0.02};
     struct series_history three = {.values = values, .stored = {.count = 3}, .sigma = 0.001};
@@ -320,7 +322,7 @@ static void few_points_are_not_held_against_themselves(void **state)
     assert_true(eight.creep.moved);
 }
 
-static void accepted_step_is_no_creep(void **state)
+TEST(accepted_step_is_no_creep)
 {
     struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
     struct epoch_list epochs = {.epochs = &epoch, .count = 1};
@@ -336,7 +338,7 @@ static void accepted_step_is_no_creep(void **state)
 }
 
 // Accepted at a commit that no run is of: from that time on.
-static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(void **state)
+TEST(epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted)
 {
     struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
     struct epoch_list epochs = {.epochs = &epoch, .count = 1};
@@ -355,7 +357,7 @@ static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(
     store_close(store);
 }
 
-static void reading_while_another_writes_gives_whole_runs(void **state)
+TEST(reading_while_another_writes_gives_whole_runs)
 {
     const struct scene scene = {.step = 0.03};
     struct store *writer = scene_store("shared.db", &scene);
@@ -367,30 +369,4 @@ static void reading_while_another_writes_gives_whole_runs(void **state)
     assert_int_equal(kernel_of(look(reader, NULL))->stored.count, COMMITS + 1);
     store_close(reader);
     store_close(writer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_of_a_kernel_is_its_own),
-        cmocka_unit_test(what_the_controls_show_is_taken_off),
-        cmocka_unit_test(card_that_took_anothers_place_is_a_break),
-        cmocka_unit_test(what_the_old_card_did_before_is_not_the_new_ones),
-        cmocka_unit_test(only_the_first_that_came_took_the_place),
-        cmocka_unit_test(cards_that_take_turns_replace_nobody),
-        cmocka_unit_test(a_step_of_all_kernels_is_the_devices),
-        cmocka_unit_test(steps_at_a_new_driver_are_the_drivers),
-        cmocka_unit_test(step_at_a_new_version_of_the_model_is_the_models),
-        cmocka_unit_test(the_same_code_cannot_be_the_cause),
-        cmocka_unit_test(gaps_and_repeated_measurements_hide_no_step),
-        cmocka_unit_test(clocks_that_stand_or_go_back_hide_no_step),
-        cmocka_unit_test(history_follows_ancestry_not_clocks),
-        cmocka_unit_test(the_past_of_a_commit_is_its_ancestors),
-        cmocka_unit_test(rewritten_history_counts_as_measured_again),
-        cmocka_unit_test(few_points_are_not_held_against_themselves),
-        cmocka_unit_test(accepted_step_is_no_creep),
-        cmocka_unit_test(epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted),
-        cmocka_unit_test(reading_while_another_writes_gives_whole_runs),
-    };
-    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

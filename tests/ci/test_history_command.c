@@ -55,10 +55,12 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 #define EXPECT(code, part, ...)                                                                    \
     PLUMB_EXPECT(&outcome, directory, code, part, "history", __VA_ARGS__)
 
-static void table_names_the_step_and_what_is_missing(void **state)
+TEST(table_names_the_step_and_what_is_missing)
 {
     EXPECT(0, "step.csv, column ms: 80 values (1 missing), noise ", "--csv=step.csv");
     assert_non_null(strstr(outcome.output, ": 1 change\n"));
@@ -70,7 +72,7 @@ static void table_names_the_step_and_what_is_missing(void **state)
     assert_non_null(strstr(outcome.output, " -3.8"));
 }
 
-static void csv_has_the_step_in_numbers(void **state)
+TEST(csv_has_the_step_in_numbers)
 {
     double before, after, size, low, high, evidence;
     EXPECT(0,
@@ -87,7 +89,7 @@ static void csv_has_the_step_in_numbers(void **state)
     assert_non_null(strstr(row, "\"\n"));
 }
 
-static void json_is_valid_and_says_the_same(void **state)
+TEST(json_is_valid_and_says_the_same)
 {
     EXPECT(0, "\"series\":\"step.csv\",\"column\":\"ms\",\"values\":80,\"missing\":1,",
            "--csv=step.csv", "--format=json");
@@ -125,7 +127,7 @@ static double of_two_modes(int i, struct random *random)
 }
 
 // The middle of a series that creeps was its level long ago.
-static void now_is_the_newest_values_where_the_level_creeps(void **state)
+TEST(now_is_the_newest_values_where_the_level_creeps)
 {
     double now = 0, first = 0;
     char *text = series_text(creeping, 300);
@@ -142,7 +144,7 @@ static void now_is_the_newest_values_where_the_level_creeps(void **state)
     assert_true(fabs(first - 100.1) < 0.2);
 }
 
-static void a_share_of_nothing_is_not_said(void **state)
+TEST(a_share_of_nothing_is_not_said)
 {
     char *text = series_text(from_nothing, 100);
     write_csv("nothing.csv", text);
@@ -151,7 +153,7 @@ static void a_share_of_nothing_is_not_said(void **state)
     assert_null(strstr(outcome.output, "nan"));
 }
 
-static void a_change_that_is_one_of_modes_is_said_to_be(void **state)
+TEST(a_change_that_is_one_of_modes_is_said_to_be)
 {
     char *text = series_text(of_two_modes, 400);
     write_csv("modes.csv", text);
@@ -187,7 +189,7 @@ static size_t times(const char *what)
     return helper_occurrences(outcome.output, what);
 }
 
-static void commits_of_one_second_are_told_apart(void **state)
+TEST(commits_of_one_second_are_told_apart)
 {
     write_undated();
     plumb_run(&outcome, directory,
@@ -210,7 +212,7 @@ static void commits_of_one_second_are_told_apart(void **state)
     free(path);
 }
 
-static void files_without_numbers_are_refused(void **state)
+TEST(files_without_numbers_are_refused)
 {
     write_csv("header.csv", "night,ms\n");
     write_csv("missing.csv", "ms\nNaN\nNA\n");
@@ -220,19 +222,4 @@ static void files_without_numbers_are_refused(void **state)
     EXPECT(4, "none.csv: empty", "--csv=none.csv");
     EXPECT(4, "no column 'us'", "--csv=step.csv", "--column=us");
     EXPECT(4, "table, csv or json", "--csv=step.csv", "--format=xml");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_names_the_step_and_what_is_missing),
-        cmocka_unit_test(csv_has_the_step_in_numbers),
-        cmocka_unit_test(json_is_valid_and_says_the_same),
-        cmocka_unit_test(now_is_the_newest_values_where_the_level_creeps),
-        cmocka_unit_test(a_share_of_nothing_is_not_said),
-        cmocka_unit_test(a_change_that_is_one_of_modes_is_said_to_be),
-        cmocka_unit_test(commits_of_one_second_are_told_apart),
-        cmocka_unit_test(files_without_numbers_are_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

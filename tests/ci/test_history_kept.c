@@ -80,7 +80,9 @@ static void same(struct store *a, struct store *b)
 
 // ---- tests ----
 
-static void looks_do_not_matter_only_points_do(void **state)
+AROUND_ALL(scratch_set_up, scratch_tear_down);
+
+TEST(looks_do_not_matter_only_points_do)
 {
     static const unsigned looks[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
                                      899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
@@ -98,7 +100,7 @@ static void looks_do_not_matter_only_points_do(void **state)
     store_close(often);
 }
 
-static void steps_are_found_where_they_are(void **state)
+TEST(steps_are_found_where_they_are)
 {
     static const size_t at[] = {FIRST_STEP, SECOND_STEP, THIRD_STEP};
     struct history_set set;
@@ -117,7 +119,7 @@ static void steps_are_found_where_they_are(void **state)
     store_close(store);
 }
 
-static void nothing_new_is_not_judged_again(void **state)
+TEST(nothing_new_is_not_judged_again)
 {
     struct store *store = scratch_store(scratch_in("often.db"), STORE_WRITE);
     struct judgement a = run(store), b = run(store);
@@ -129,7 +131,7 @@ static void nothing_new_is_not_judged_again(void **state)
     store_close(store);
 }
 
-static void a_point_among_the_settled_ones_is_noticed(void **state)
+TEST(a_point_among_the_settled_ones_is_noticed)
 {
     struct store *filled = stepped_store(scratch_in("filled.db"), 0, 300),
                  *whole = stepped_store(scratch_in("whole.db"), 0, 1200);
@@ -145,7 +147,7 @@ static void a_point_among_the_settled_ones_is_noticed(void **state)
     store_close(whole);
 }
 
-static void times_that_repeat_or_go_back_change_nothing(void **state)
+TEST(times_that_repeat_or_go_back_change_nothing)
 {
     stepped_unsteady = true;
     struct store *once = stepped_store(scratch_in("unsteady.db"), 0, 1210);
@@ -161,7 +163,7 @@ static void times_that_repeat_or_go_back_change_nothing(void **state)
 }
 
 // Each look sees whole commits, never fewer than the one before, and the last sees all.
-static void a_look_while_another_process_writes_sees_whole_commits(void **state)
+TEST(a_look_while_another_process_writes_sees_whole_commits)
 {
     enum { BEFORE = 800, MORE = 120 };
     int status;
@@ -203,7 +205,7 @@ static void write_epoch(const char *path, const char *commit)
     assert_int_equal(fclose(file), 0);
 }
 
-static void an_accepted_change_is_judged_against(void **state)
+TEST(an_accepted_change_is_judged_against)
 {
     struct history_set set;
     struct store *store = scratch_store(scratch_in("whole.db"), STORE_WRITE);
@@ -220,7 +222,7 @@ static void an_accepted_change_is_judged_against(void **state)
     store_close(store);
 }
 
-static void merged_and_pruned_points_are_noticed(void **state)
+TEST(merged_and_pruned_points_are_noticed)
 {
     struct store *all = stepped_store(scratch_in("all.db"), 0, 1000),
                  *some = stepped_store(scratch_in("some.db"), 0, 900);
@@ -237,7 +239,7 @@ static void merged_and_pruned_points_are_noticed(void **state)
 }
 
 // A run that saves while the site reads: what it brought stays marked.
-static void what_came_meanwhile_stays_marked(void **state)
+TEST(what_came_meanwhile_stays_marked)
 {
     struct store *store = scratch_store(scratch_in("all.db"), STORE_WRITE);
     const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
@@ -255,7 +257,7 @@ static void what_came_meanwhile_stays_marked(void **state)
     store_close(store);
 }
 
-static void what_is_kept_is_checked(void **state)
+TEST(what_is_kept_is_checked)
 {
     struct arena arena = {0};
     struct judgement j;
@@ -277,7 +279,7 @@ static void what_is_kept_is_checked(void **state)
     arena_free(&arena);
 }
 
-static void half_widths_are_of_the_samples(void **state)
+TEST(half_widths_are_of_the_samples)
 {
     struct store *store = scratch_store(scratch_in("all.db"), STORE_READ);
     double half;
@@ -291,7 +293,7 @@ static void half_widths_are_of_the_samples(void **state)
 }
 
 // The settled points alone end high, which is a step; with what came after it is a burst.
-static void burst_before_the_seam_is_no_step(void **state)
+TEST(burst_before_the_seam_is_no_step)
 {
     enum { COUNT = FIRST_STEP - 1, MOST = 8 };
     struct store *calm = stepped_store(scratch_in("calm.db"), 0, COUNT);
@@ -316,23 +318,4 @@ static void burst_before_the_seam_is_no_step(void **state)
         history_free(&set);
         store_close(store);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(looks_do_not_matter_only_points_do),
-        cmocka_unit_test(steps_are_found_where_they_are),
-        cmocka_unit_test(nothing_new_is_not_judged_again),
-        cmocka_unit_test(a_point_among_the_settled_ones_is_noticed),
-        cmocka_unit_test(times_that_repeat_or_go_back_change_nothing),
-        cmocka_unit_test(a_look_while_another_process_writes_sees_whole_commits),
-        cmocka_unit_test(an_accepted_change_is_judged_against),
-        cmocka_unit_test(merged_and_pruned_points_are_noticed),
-        cmocka_unit_test(what_came_meanwhile_stays_marked),
-        cmocka_unit_test(what_is_kept_is_checked),
-        cmocka_unit_test(half_widths_are_of_the_samples),
-        cmocka_unit_test(burst_before_the_seam_is_no_step),
-    };
-    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

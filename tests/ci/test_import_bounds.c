@@ -90,9 +90,8 @@ static void import(const char *folder, const char *path, const char *format, con
     free(store);
 }
 
-static void every_form_is_read_in_its_bounds(void **state)
+TEST(every_form_is_read_in_its_bounds)
 {
-    (void)state;
     char *folder = helper_directory(), *path = xprintf("%s/file", folder);
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
         const char *format = texts[i].format;
@@ -125,9 +124,8 @@ static void write_launches(const char *path, int launches)
     free(sql);
 }
 
-static void database_of_nsys_has_a_limit_of_launches(void **state)
+TEST(database_of_nsys_has_a_limit_of_launches)
 {
-    (void)state;
     struct plumb_outcome outcome;
     char *folder = helper_directory(), *path = xprintf("%s/file", folder);
     write_launches(path, 1000000);
@@ -140,13 +138,4 @@ static void database_of_nsys_has_a_limit_of_launches(void **state)
     helper_discard(folder);
     free(path);
     free(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_is_read_in_its_bounds),
-        cmocka_unit_test(database_of_nsys_has_a_limit_of_launches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

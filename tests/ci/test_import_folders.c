@@ -60,9 +60,11 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 #define EXPECT(code, part, ...) PLUMB_EXPECT(&outcome, repo.directory, code, part, __VA_ARGS__)
 
-static void each_file_goes_to_the_commit_that_its_path_names(void **state)
+TEST(each_file_goes_to_the_commit_that_its_path_names)
 {
     EXPECT(0, "results: 15 files read, 0 not", "import", "--store", "a.db", "results");
     EXPECT(0, "results: 15 files read, 0 not", "import", "--store", "a.db", "results");
@@ -82,7 +84,7 @@ static void each_file_goes_to_the_commit_that_its_path_names(void **state)
 }
 
 // What is no result of a commit is told, and costs the others nothing; --strict refuses.
-static void what_cannot_be_read_of_a_folder_is_told(void **state)
+TEST(what_cannot_be_read_of_a_folder_is_told)
 {
     char *text = google(7);
     make_folder("odd");
@@ -101,7 +103,7 @@ static void what_cannot_be_read_of_a_folder_is_told(void **state)
 }
 
 // One file with many commits, whatever their order, and the same file grown.
-static void a_history_in_one_file_may_grow(void **state)
+TEST(a_history_in_one_file_may_grow)
 {
 #define ENTRY(id, time)                                                                            \
     "{\"commit\":{\"id\":\"" id "\",\"timestamp\":\"2024-05-0" time "T00:00:00Z\"},\"benches\":["  \
@@ -115,14 +117,4 @@ static void a_history_in_one_file_may_grow(void **state)
         FILE_OF(ENTRY("cccccccc", "3") "," ENTRY("bbbbbbbb", "2") "," ENTRY("aaaaaaaa", "1")));
     EXPECT(0, "1 run, 1 result added", "import", "--store", "e.db", "js/data.js");
     EXPECT(0, "f", "history", "--store", "e.db", "--format", "csv");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_file_goes_to_the_commit_that_its_path_names),
-        cmocka_unit_test(what_cannot_be_read_of_a_folder_is_told),
-        cmocka_unit_test(a_history_in_one_file_may_grow),
-    };
-    return cmocka_run_group_tests_name("import_folders", tests, set_up, tear_down);
 }

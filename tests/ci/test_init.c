@@ -77,7 +77,7 @@ static void add_to_policy(const char *directory, const char *text)
     free(path);
 }
 
-static void host_form_is_measured_right_from_an_empty_repository(void **state)
+TEST(host_form_is_measured_right_from_an_empty_repository)
 {
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
@@ -102,7 +102,7 @@ static void host_form_is_measured_right_from_an_empty_repository(void **state)
 }
 
 // A kernel that is no GEMM: an example with its buffers and its reference, which its result meets.
-static void kernels_that_are_no_gemm_have_an_example_that_works(void **state)
+TEST(kernels_that_are_no_gemm_have_an_example_that_works)
 {
     static const struct helper_file file = {
         "src/sum.cu", "__global__ void sum_rows(const float *x, float *y, int rows) {}\n", 0};
@@ -133,7 +133,7 @@ static void kernels_that_are_no_gemm_have_an_example_that_works(void **state)
     free(directory);
 }
 
-static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
+TEST(cuda_forms_build_and_gate_from_an_empty_repository)
 {
     static const char *const forms[] = {"cuda-nn", "cuda-tn", "cuda-column"};
     if (!have_nvcc()) {
@@ -166,7 +166,7 @@ static const char source[] =
     "C);\n}\n"
     "int main(void)\n{\n    return puts(\"its own benchmark\");\n}\n";
 
-static void history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand(void **state)
+TEST(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand)
 {
     char ids[2][OBJECT_ID_TEXT];
     char *directory = empty_repository(), *outside = helper_directory();
@@ -200,7 +200,7 @@ static void history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand(vo
 
 // Each library has only what its kernel runs, though both come from one source; a source at the top
 // of a repository is not taken for the shim of the same name.
-static void a_change_of_one_function_leaves_the_other_as_it_was(void **state)
+TEST(a_change_of_one_function_leaves_the_other_as_it_was)
 {
     static const char *const sums[2] = {"c[0] = a[0] * b[0];", "c[0] = b[0] * a[0] + 1;"};
     char ids[2][OBJECT_ID_TEXT];
@@ -236,7 +236,7 @@ static void a_change_of_one_function_leaves_the_other_as_it_was(void **state)
 }
 
 // With a stand-in for CUTLASS in the tree; without one the build says what it wants.
-static void cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass(void **state)
+TEST(cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass)
 {
     static const char *const headers[] = {"include/cutlass/cutlass.h",
                                           "include/cutlass/gemm/device/gemm.h"};
@@ -272,7 +272,7 @@ static void cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass(v
     free(directory);
 }
 
-static void a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_searched(void **state)
+TEST(a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_searched)
 {
     static const struct helper_file files[] = {
         {"gemm.cu",
@@ -295,7 +295,7 @@ static void a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_se
     free(directory);
 }
 
-static void a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said(void **state)
+TEST(a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said)
 {
     static const struct helper_file file = {
         "src/tall.cu",
@@ -324,7 +324,7 @@ static void a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said(void **st
     free(directory);
 }
 
-static void forms_that_there_are_not_say_which_there_are(void **state)
+TEST(forms_that_there_are_not_say_which_there_are)
 {
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "fortran", NULL, NULL, NULL);
@@ -334,21 +334,4 @@ static void forms_that_there_are_not_say_which_there_are(void **state)
     assert_false(helper_exists(directory, "ci"));
     helper_discard(directory);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_form_is_measured_right_from_an_empty_repository),
-        cmocka_unit_test(kernels_that_are_no_gemm_have_an_example_that_works),
-        cmocka_unit_test(cuda_forms_build_and_gate_from_an_empty_repository),
-        cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),
-        cmocka_unit_test(a_change_of_one_function_leaves_the_other_as_it_was),
-        cmocka_unit_test(cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass),
-        cmocka_unit_test(
-            a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_searched),
-        cmocka_unit_test(a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said),
-        cmocka_unit_test(forms_that_there_are_not_say_which_there_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,7 +144,9 @@ static bool have_compiler(void)
     return system("command -v c++ >/dev/null 2>&1") == 0;
 }
 
-static void every_layout_of_each_device_kernel_is_called_as_it_lies(void **state)
+AROUND_ALL(scratch_set_up, scratch_tear_down);
+
+TEST(every_layout_of_each_device_kernel_is_called_as_it_lies)
 {
     if (!have_compiler()) {
         skip_without("g++", "there is no C++ compiler: the shims for CUTLASS are not built");
@@ -155,7 +157,7 @@ static void every_layout_of_each_device_kernel_is_called_as_it_lies(void **state
     }
 }
 
-static void what_is_no_plain_product_says_why(void **state)
+TEST(what_is_no_plain_product_says_why)
 {
     static const struct {
         const char *text, *why;
@@ -194,7 +196,7 @@ static void what_is_no_plain_product_says_why(void **state)
                      0);
 }
 
-static void types_are_those_of_the_source(void **state)
+TEST(types_are_those_of_the_source)
 {
     const struct signature_list list =
         find("using Layout = cutlass::layout::RowMajor;\nusing In = cutlass::bfloat16_t;\n"
@@ -212,14 +214,4 @@ static void types_are_those_of_the_source(void **state)
     assert_string_equal(list.items[1].out_type, "FP32");
     assert_string_equal(list.items[1].layout, "NN");
     assert_string_equal(list.items[1].called, "mine-Second");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_of_each_device_kernel_is_called_as_it_lies),
-        cmocka_unit_test(what_is_no_plain_product_says_why),
-        cmocka_unit_test(types_are_those_of_the_source),
-    };
-    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

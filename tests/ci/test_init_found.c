@@ -28,6 +28,8 @@ static int set_up(void **state)
     return 0;
 }
 
+AROUND_EACH(set_up, NULL);
+
 static int discard(void **state)
 {
     helper_discard(scene);
@@ -35,6 +37,8 @@ static int discard(void **state)
     free(checkout);
     return 0;
 }
+
+AROUND_ALL(make, discard);
 
 static void init(const char *part)
 {
@@ -48,7 +52,7 @@ static const char tall[] =
     "using Gemm = cutlass::gemm::device::Gemm<float, R, float, R, float, R>;\nEND\n"
     "git add src && git commit -q -m tall\n";
 
-static void cutlass_is_found_in_a_submodule(void **state)
+TEST(cutlass_is_found_in_a_submodule)
 {
     helper_shell(scene, ".",
                  "rm -rf cutlass && git init -q -b main cutlass && cp -r '" TEST_DATA
@@ -79,7 +83,7 @@ static void cutlass_is_found_in_a_submodule(void **state)
     free(policy);
 }
 
-static void what_gets_no_shim_is_told(void **state)
+TEST(what_gets_no_shim_is_told)
 {
     static const char body[] = "void gemm(int m, int n, int k, const float *a, const float *b, "
                                "float *c) {}";
@@ -99,7 +103,7 @@ static void what_gets_no_shim_is_told(void **state)
 }
 
 // A launcher that calls a function of another source is compiled with that source.
-static void what_another_source_defines_is_compiled_too(void **state)
+TEST(what_another_source_defines_is_compiled_too)
 {
     helper_shell(scene, "own",
                  "echo 'void check_it(int line);' >src/check.h\n"
@@ -119,7 +123,7 @@ static void what_another_source_defines_is_compiled_too(void **state)
 }
 
 // The folders above it are made.
-static void outside_may_be_a_new_folder(void **state)
+TEST(outside_may_be_a_new_folder)
 {
     helper_shell(scene, "own",
                  "echo 'void gemm(int m, int n, int k, float *a, float *b, float *c) "
@@ -132,7 +136,7 @@ static void outside_may_be_a_new_folder(void **state)
 }
 
 // Each function is launched in every layout: kept is what is right, and the others lie beside.
-static void what_is_written_was_tried(void **state)
+TEST(what_is_written_was_tried)
 {
     static const char sources[] =
         "mkdir include && echo 'typedef double real;' >include/real.h\n"
@@ -184,7 +188,7 @@ static void what_is_written_was_tried(void **state)
     plumb_said(&outcome, 3, "gives wrong results");
 }
 
-static void bare_repository_has_nothing_to_write_to(void **state)
+TEST(bare_repository_has_nothing_to_write_to)
 {
     helper_shell(scene, "own", tall);
     helper_shell(scene, ".", "rm -rf bare.git && git clone -q --bare own bare.git");
@@ -200,18 +204,4 @@ static void bare_repository_has_nothing_to_write_to(void **state)
     plumb_run(&outcome, bare, (const char *const[]){"init", "--outside", "../beside", NULL}, 0);
     plumb_said(&outcome, 0, "../beside/plumb.cfg");
     free(bare);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
-    const struct CMUnitTest tests[] = {
-        TEST(cutlass_is_found_in_a_submodule),
-        TEST(what_gets_no_shim_is_told),
-        TEST(what_another_source_defines_is_compiled_too),
-        TEST(outside_may_be_a_new_folder),
-        TEST(what_is_written_was_tried),
-        TEST(bare_repository_has_nothing_to_write_to),
-    };
-    return cmocka_run_group_tests(tests, make, discard);
 }

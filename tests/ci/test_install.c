@@ -53,7 +53,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void installed_program_finds_its_bench_and_says_what_it_is(void **state)
+AROUND_ALL(set_up, tear_down);
+
+TEST(installed_program_finds_its_bench_and_says_what_it_is)
 {
     static const char *const lines[] = {"plumb ", "\ncommit ", "\nCUDA ", "\nlibgit2 ",
                                         "\nSQLite  3."};
@@ -68,7 +70,7 @@ static void installed_program_finds_its_bench_and_says_what_it_is(void **state)
 }
 
 // Z3 is large and only a second opinion: the program is not linked with it.
-static void z3_is_a_part_that_may_be_missing(void **state)
+TEST(z3_is_a_part_that_may_be_missing)
 {
     static const char ask[] = "it/bin/plumb optimise --machine machine 512x512x512";
     free(ran("printf '[machine]\\nlaunch = 1680\\nload-startup = 100\\nload-block = 40\\n"
@@ -84,7 +86,7 @@ static void z3_is_a_part_that_may_be_missing(void **state)
     says(ask, "  Z3: not asked, it is not installed");
 }
 
-static void header_is_found_by_pkg_config(void **state)
+TEST(header_is_found_by_pkg_config)
 {
     if (system("command -v pkg-config >/dev/null")) {
         skip_without("pkg-config", "there is no pkg-config");
@@ -95,7 +97,7 @@ static void header_is_found_by_pkg_config(void **state)
 }
 
 // Each option of each command's own help.
-static void man_pages_have_every_option(void **state)
+TEST(man_pages_have_every_option)
 {
     says("for c in $(it/bin/plumb --help | sed -n 's/^  \\([a-z]*\\) .*/\\1/p'); do\n"
          "  it/bin/plumb $c --help | grep -oE -- '--[a-z][a-z-]+' | grep -vE '^--(usage|no)$' |\n"
@@ -106,7 +108,7 @@ static void man_pages_have_every_option(void **state)
          "complete");
 }
 
-static void man_pages_are_without_warnings(void **state)
+TEST(man_pages_are_without_warnings)
 {
     if (system("command -v man >/dev/null && command -v groff >/dev/null")) {
         skip_without("man", "there is no man, or no groff");
@@ -117,7 +119,7 @@ static void man_pages_are_without_warnings(void **state)
     free(said);
 }
 
-static void bash_completes_commands_options_and_words(void **state)
+TEST(bash_completes_commands_options_and_words)
 {
     static const struct {
         const char *line, *reply;
@@ -165,12 +167,12 @@ static void bash_completes_commands_options_and_words(void **state)
     }
 }
 
-static void no_branch_is_run(void **state)
+TEST(no_branch_is_run)
 {
     assert_false(helper_exists(folder, "other/ran"));
 }
 
-static void other_shells_read_theirs(void **state)
+TEST(other_shells_read_theirs)
 {
     says("if command -v zsh >/dev/null; then zsh -n it/share/zsh/vendor-completions/_plumb; fi && "
          "if command -v fish >/dev/null; then fish -n "
@@ -179,19 +181,4 @@ static void other_shells_read_theirs(void **state)
     says("cat it/share/fish/vendor_completions.d/plumb.fish",
          "-l base -x -a '(__plumb_revisions)' -d 'Baseline");
     says("cat it/share/zsh/vendor-completions/_plumb", "'--base=[Baseline \\[");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(installed_program_finds_its_bench_and_says_what_it_is),
-        cmocka_unit_test(z3_is_a_part_that_may_be_missing),
-        cmocka_unit_test(header_is_found_by_pkg_config),
-        cmocka_unit_test(man_pages_have_every_option),
-        cmocka_unit_test(man_pages_are_without_warnings),
-        cmocka_unit_test(bash_completes_commands_options_and_words),
-        cmocka_unit_test(no_branch_is_run),
-        cmocka_unit_test(other_shells_read_theirs),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

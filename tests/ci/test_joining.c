@@ -50,6 +50,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void load_recorded(struct run *out, int64_t id)
 {
     struct error err = {""};
@@ -275,7 +277,9 @@ static void end_parted(struct parted *p)
     end(&p->t);
 }
 
-static void recorded_gates_in_parts_say_what_they_say_as_a_whole(void **state)
+AROUND_EACH(open_store_set_up_none, open_store_tear_down);
+
+TEST(recorded_gates_in_parts_say_what_they_say_as_a_whole)
 {
     struct joining_test t;
     uint64_t seed = 11;
@@ -295,7 +299,7 @@ static void recorded_gates_in_parts_say_what_they_say_as_a_whole(void **state)
     end(&t);
 }
 
-static void alarms_stand_and_fall_by_all_parts_together(void **state)
+TEST(alarms_stand_and_fall_by_all_parts_together)
 {
     struct joining_test t;
     size_t taken_back = 0, alarms = 0;
@@ -316,7 +320,7 @@ static void alarms_stand_and_fall_by_all_parts_together(void **state)
     end(&t);
 }
 
-static void a_missing_part_leaves_a_gate_undecided(void **state)
+TEST(a_missing_part_leaves_a_gate_undecided)
 {
     static const uint32_t order[PARTS] = {1, 0, 3, 0, 5};
     struct parted p;
@@ -332,7 +336,7 @@ static void a_missing_part_leaves_a_gate_undecided(void **state)
 }
 
 // A task that ran twice, under two names: the samples of the one that began first count.
-static void a_part_that_is_there_twice_counts_once(void **state)
+TEST(a_part_that_is_there_twice_counts_once)
 {
     static const uint32_t order[PARTS] = {1, 2, 3, 4, 5};
     struct parted p;
@@ -355,7 +359,7 @@ static void a_part_that_is_there_twice_counts_once(void **state)
     end_parted(&p);
 }
 
-static void parts_of_two_plans_are_refused(void **state)
+TEST(parts_of_two_plans_are_refused)
 {
     static const uint32_t order[PARTS] = {1, 2, 3, 4, 5};
     struct parted p;
@@ -369,19 +373,4 @@ static void parts_of_two_plans_are_refused(void **state)
     assert_int_equal(join_parted(&p, &err), -1);
     assert_non_null(strstr(err.text, "has no part of this gate"));
     end_parted(&p);
-}
-
-#define ONE(test)                                                                                  \
-    cmocka_unit_test_setup_teardown(test, open_store_set_up_none, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ONE(recorded_gates_in_parts_say_what_they_say_as_a_whole),
-        ONE(alarms_stand_and_fall_by_all_parts_together),
-        ONE(a_missing_part_leaves_a_gate_undecided),
-        ONE(a_part_that_is_there_twice_counts_once),
-        ONE(parts_of_two_plans_are_refused),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

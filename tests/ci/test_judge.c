@@ -40,7 +40,7 @@ static int predict(double times_ns[2], const struct policy *policy, struct error
     return 0;
 }
 
-static void predictions_carry_the_bias_of_their_kernel(void **state)
+TEST(predictions_carry_the_bias_of_their_kernel)
 {
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
@@ -59,7 +59,7 @@ static void predictions_carry_the_bias_of_their_kernel(void **state)
     unlink(path);
 }
 
-static void missing_models_and_biases_are_errors_before_measuring(void **state)
+TEST(missing_models_and_biases_are_errors_before_measuring)
 {
     double times_ns[2];
     struct error err;
@@ -73,12 +73,11 @@ static void missing_models_and_biases_are_errors_before_measuring(void **state)
     free(path);
 }
 
-static void a_committed_policy_names_no_bias_outside_of_the_repository(void **state)
+TEST(a_committed_policy_names_no_bias_outside_of_the_repository)
 {
     static const char *const outside[] = {"/etc/passwd", "../bias.csv", "ci/../../bias.csv"};
     double times_ns[2];
     struct error err;
-    (void)state;
     options.policy = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(outside); i++) {
         const struct policy policy = {.label = "policy", .model = "hopper", .bias = outside[i]};
@@ -105,6 +104,8 @@ static int tear_down(void **state)
     arena_free(&repo.arena);
     return scratch_tear_down(state);
 }
+
+AROUND_ALL(set_up, tear_down);
 
 // A series whose earlier runs took 100 us, of code "old", and that takes `time_ns` now; the store
 // has `link`, of which this fills the rest (NULL: none).
@@ -155,7 +156,7 @@ static struct verdict judge_now(const char *code, double time_ns, struct link *l
 }
 
 // Twelve per cent of absolute time are nothing beside a hundred pairs.
-static void a_linked_code_has_the_verdict_of_its_link(void **state)
+TEST(a_linked_code_has_the_verdict_of_its_link)
 {
     char sentence[400];
     struct link link = {.base_code = "old",
@@ -185,7 +186,7 @@ static void a_linked_code_has_the_verdict_of_its_link(void **state)
     assert_int_equal(judge_now("new", 1.2e5, &link, NULL).kind, VERDICT_SLOWER);
 }
 
-static void same_code_measured_again_is_never_the_kernels_fault(void **state)
+TEST(same_code_measured_again_is_never_the_kernels_fault)
 {
     const struct verdict again = judge_now("old", 1.2e5, NULL, NULL),
                          changed = judge_now("new", 1.2e5, NULL, NULL);
@@ -204,7 +205,7 @@ static void same_code_measured_again_is_never_the_kernels_fault(void **state)
 }
 
 // It is no kernel that does not do the problem, in a run as in a gate.
-static void a_plain_run_says_why_a_kernel_was_not_recorded(void **state)
+TEST(a_plain_run_says_why_a_kernel_was_not_recorded)
 {
     static const char why[] =
         "cannot be recorded, and the policy trusts device code alone: a reason";
@@ -225,17 +226,4 @@ static void a_plain_run_says_why_a_kernel_was_not_recorded(void **state)
     assert_int_equal(r->verdict.kind, VERDICT_NOT_MEASURED);
     assert_non_null(strstr(r->verdict.sentence, why));
     run_free(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_run_says_why_a_kernel_was_not_recorded),
-        cmocka_unit_test(predictions_carry_the_bias_of_their_kernel),
-        cmocka_unit_test(missing_models_and_biases_are_errors_before_measuring),
-        cmocka_unit_test(a_committed_policy_names_no_bias_outside_of_the_repository),
-        cmocka_unit_test(a_linked_code_has_the_verdict_of_its_link),
-        cmocka_unit_test(same_code_measured_again_is_never_the_kernels_fault),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -17,7 +17,7 @@ static void make(struct result *results, struct run *run)
     *run = (struct run){.results = results, .count = 2 * SERIES};
 }
 
-static void controls_show_what_the_machine_did(void **state)
+TEST(controls_show_what_the_machine_did)
 {
     struct result results[2 * SERIES];
     struct run run;
@@ -28,10 +28,4 @@ static void controls_show_what_the_machine_did(void **state)
         assert_int_equal(anew_wanted(ANEW_CONTROLS, &run, &results[i]),
                          results[i].control || i >= SERIES);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(controls_show_what_the_machine_did)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

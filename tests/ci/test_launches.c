@@ -26,7 +26,7 @@ static void assert_same(const char *text, const char *is, const char *wanted)
         fail_msg("%s\nis %s, not %s", text, is ? is : "nothing", wanted ? wanted : "nothing");
 }
 
-static void names_lead_to_numbers_and_arguments(void **state)
+TEST(names_lead_to_numbers_and_arguments)
 {
     static const struct {
         const char *text, *grid, *block;
@@ -65,7 +65,7 @@ static void names_lead_to_numbers_and_arguments(void **state)
     }
 }
 
-static void constants_and_shared_memory_may_be_anywhere(void **state)
+TEST(constants_and_shared_memory_may_be_anywhere)
 {
     static const char *const texts[] = {"void run() { ns::g<float, TILE, true> <<<grid_of(1), 2 * "
                                         "TILE, TILE * sizeof(float)>>>(a); }\n"
@@ -82,7 +82,7 @@ static void constants_and_shared_memory_may_be_anywhere(void **state)
     assert_null(list.items[2].numbers);
 }
 
-static void hostile_launches_come_to_an_end(void **state)
+TEST(hostile_launches_come_to_an_end)
 {
     static const char *const pieces[] = {
         "<<<",        "<<<(",   "g<<<1,2>>>(",   "g<<<a,a>>>(b);",
@@ -100,12 +100,7 @@ static void hostile_launches_come_to_an_end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lead_to_numbers_and_arguments),
-        cmocka_unit_test(constants_and_shared_memory_may_be_anywhere),
-        cmocka_unit_test(hostile_launches_come_to_an_end),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = test_main();
     arena_free(&arena);
     return failed;
 }

@@ -17,7 +17,9 @@ static bool before(struct context *context, const struct helper_opened *opened,
     return line_has(&run, opened->repo.ids[commit], context);
 }
 
-static void a_line_has_first_parents_alone(void **state)
+AROUND_ALL(helper_opened_set_up, helper_opened_tear_down);
+
+TEST(a_line_has_first_parents_alone)
 {
     const struct helper_opened *opened = *state;
     struct context context = {.repository = opened->open};
@@ -31,12 +33,4 @@ static void a_line_has_first_parents_alone(void **state)
     assert_false(before(&context, opened, REPO_MERGE, REPO_SLOWER));
     assert_true(before(&context, opened, REPO_SLOWER, REPO_MERGE));
     arena_free(&context.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_has_first_parents_alone),
-    };
-    return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
 }

@@ -82,7 +82,9 @@ static void assert_same(const struct link_tests *a, const struct link_tests *b)
     }
 }
 
-static void what_is_kept_and_what_came_since_are_all(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(what_is_kept_and_what_came_since_are_all)
 {
     struct open_store *f = *state;
     struct random random = {5};
@@ -101,7 +103,7 @@ static void what_is_kept_and_what_came_since_are_all(void **state)
     run_free(&run);
 }
 
-static void what_was_gone_through_is_not_read_again(void **state)
+TEST(what_was_gone_through_is_not_read_again)
 {
     struct open_store *f = *state;
     struct random random = {6};
@@ -118,7 +120,7 @@ static void what_was_gone_through_is_not_read_again(void **state)
     run_free(&run);
 }
 
-static void link_that_belongs_earlier_begins_it_anew(void **state)
+TEST(link_that_belongs_earlier_begins_it_anew)
 {
     struct open_store *f = *state;
     struct random random = {7};
@@ -131,17 +133,4 @@ static void link_that_belongs_earlier_begins_it_anew(void **state)
     assert_int_equal(merged.tests, 31);
     assert_same(&merged, &anew);
     run_free(&run);
-}
-
-#define stream_test(name)                                                                          \
-    cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        stream_test(what_is_kept_and_what_came_since_are_all),
-        stream_test(what_was_gone_through_is_not_read_again),
-        stream_test(link_that_belongs_earlier_begins_it_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // Every process of the run finds all times e to the power of `level` as long.
 static void measure(int commit, double level, const char *policy, const char *store)
 {
@@ -107,7 +109,7 @@ static size_t links_of(const char *name)
     return found;
 }
 
-static void a_busy_host_makes_no_faster_code_slower(void **state)
+TEST(a_busy_host_makes_no_faster_code_slower)
 {
     measure(BASE, 0, "silent.cfg", "a.db");
     measure(FASTER, 1.1, "silent.cfg", "a.db"); // 1.5 times as long
@@ -122,7 +124,7 @@ static void a_busy_host_makes_no_faster_code_slower(void **state)
     free(line);
 }
 
-static void a_slower_code_is_slower_side_by_side(void **state)
+TEST(a_slower_code_is_slower_side_by_side)
 {
     measure(BASE, 0, "silent.cfg", "b.db");
     measure(SLOWER, 0, "silent.cfg", "b.db");
@@ -130,7 +132,7 @@ static void a_slower_code_is_slower_side_by_side(void **state)
     plumb_said(&outcome, 1, "SLOWER: 1 slower");
 }
 
-static void what_times_leave_open_costs_no_pairs(void **state)
+TEST(what_times_leave_open_costs_no_pairs)
 {
     measure(BASE, 0, "silent.cfg", "c.db");
     measure(FASTER, 0.69, "silent.cfg", "c.db"); // as long as the base
@@ -138,7 +140,7 @@ static void what_times_leave_open_costs_no_pairs(void **state)
     assert_int_equal(links_of("c.db"), 0);
 }
 
-static void a_policy_without_links_goes_by_times_alone(void **state)
+TEST(a_policy_without_links_goes_by_times_alone)
 {
     measure(BASE, 0, "off.cfg", "d.db");
     measure(FASTER, 1.1, "off.cfg", "d.db");
@@ -148,7 +150,7 @@ static void a_policy_without_links_goes_by_times_alone(void **state)
 }
 
 // A commit that is measured again, or by two programs at once, still is what it was.
-static void a_slower_commit_stays_slower_when_it_is_measured_again(void **state)
+TEST(a_slower_commit_stays_slower_when_it_is_measured_again)
 {
     measure(BASE, 0, "silent.cfg", "h.db");
     measure(SLOWER, 0, "silent.cfg", "h.db");
@@ -164,7 +166,7 @@ static void a_slower_commit_stays_slower_when_it_is_measured_again(void **state)
 }
 
 // Slower, reverted, and slower again: each time the code is known, and is another than before.
-static void what_was_reverted_is_slower_when_it_comes_back(void **state)
+TEST(what_was_reverted_is_slower_when_it_comes_back)
 {
     static const int changes[] = {SLOWER, BASE, SLOWER};
     char head[OBJECT_ID_TEXT], kept[OBJECT_ID_TEXT];
@@ -191,7 +193,7 @@ static void what_was_reverted_is_slower_when_it_comes_back(void **state)
 }
 
 // The base's build is gone, and nothing is built again for it.
-static void what_cannot_be_confirmed_is_open(void **state)
+TEST(what_cannot_be_confirmed_is_open)
 {
     measure(BASE, 0, "silent.cfg", "e.db");
     char *gone = xprintf("rm -rf '%s/.plumb/cache'", directory);
@@ -204,7 +206,7 @@ static void what_cannot_be_confirmed_is_open(void **state)
 }
 
 // A change is gated, merged as it is, and run.
-static void what_a_gate_saw_is_a_change_of_the_history_too(void **state)
+TEST(what_a_gate_saw_is_a_change_of_the_history_too)
 {
     char *line = xprintf("confirmed %.10s ", ids[FASTER]);
     const char *gate[] = {"gate",   "--base",  ids[BASE], "--head",  ids[FASTER], "--policy",
@@ -223,7 +225,7 @@ static void what_a_gate_saw_is_a_change_of_the_history_too(void **state)
 }
 
 // A pull request was gated, accepted and squashed: the epoch names a commit that nobody has.
-static void what_a_squashed_change_accepts_is_accepted(void **state)
+TEST(what_a_squashed_change_accepts_is_accepted)
 {
     static char squashed[OBJECT_ID_TEXT];
     const char *parent = ids[BASE];
@@ -248,20 +250,4 @@ static void what_a_squashed_change_accepts_is_accepted(void **state)
     char *line = xprintf("accepted  %.10s ", squashed);
     plumb_said(&outcome, 0, line);
     free(line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_busy_host_makes_no_faster_code_slower),
-        cmocka_unit_test(a_slower_code_is_slower_side_by_side),
-        cmocka_unit_test(what_times_leave_open_costs_no_pairs),
-        cmocka_unit_test(a_policy_without_links_goes_by_times_alone),
-        cmocka_unit_test(a_slower_commit_stays_slower_when_it_is_measured_again),
-        cmocka_unit_test(what_was_reverted_is_slower_when_it_comes_back),
-        cmocka_unit_test(what_cannot_be_confirmed_is_open),
-        cmocka_unit_test(what_a_gate_saw_is_a_change_of_the_history_too),
-        cmocka_unit_test(what_a_squashed_change_accepts_is_accepted),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

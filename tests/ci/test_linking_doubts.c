@@ -104,7 +104,9 @@ static size_t doubts(unsigned heads[CODES], struct open_store *f)
     return count;
 }
 
-static void a_mark_across_a_change_that_is_known_is_no_news(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(a_mark_across_a_change_that_is_known_is_no_news)
 {
     const double none[CODES] = {0};
     unsigned heads[CODES];
@@ -112,7 +114,7 @@ static void a_mark_across_a_change_that_is_known_is_no_news(void **state)
     assert_int_equal(doubts(heads, *state), 0);
 }
 
-static void a_link_that_the_others_contradict_is_asked_again_once(void **state)
+TEST(a_link_that_the_others_contradict_is_asked_again_once)
 {
     const double off[CODES] = {[12] = 0.01};
     unsigned heads[CODES];
@@ -124,7 +126,7 @@ static void a_link_that_the_others_contradict_is_asked_again_once(void **state)
 }
 
 // Each step is too small to be one, eight of them are not: nobody's change, and it closes.
-static void creep_is_asked_again(void **state)
+TEST(creep_is_asked_again)
 {
     const double none[CODES] = {0};
     unsigned heads[CODES];
@@ -133,17 +135,4 @@ static void creep_is_asked_again(void **state)
     assert_int_equal(doubts(heads, *state), CODES - STEP - BACK);
     for (unsigned i = 0; i < CODES - STEP - BACK; i++)
         assert_int_equal(heads[i], STEP + BACK + i);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_mark_across_a_change_that_is_known_is_no_news,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(a_link_that_the_others_contradict_is_asked_again_once,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test_setup_teardown(creep_is_asked_again, open_store_set_up,
-                                        open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

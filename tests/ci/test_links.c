@@ -42,6 +42,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static double kill_after_s; // the next run; 0: it ends by itself
 
 static void run(const char *policy, const char *store, enum helper_commit from,
@@ -105,7 +107,7 @@ static size_t links_of(const struct link **out, const char *path, const char *ke
     return without_repeats(links, found);
 }
 
-static void history_names_the_commit_of_each_step_after_one_point_per_code(void **state)
+TEST(history_names_the_commit_of_each_step_after_one_point_per_code)
 {
     const struct link *links;
     char line[128];
@@ -123,7 +125,7 @@ static void history_names_the_commit_of_each_step_after_one_point_per_code(void 
     plumb_said(&outcome, 0, ": 1 change");
 }
 
-static void a_slowdown_is_open_until_it_is_undone(void **state)
+TEST(a_slowdown_is_open_until_it_is_undone)
 {
     const char *events[] = {"events", "--check", "--store", "h.db", NULL};
     char line[64];
@@ -136,7 +138,7 @@ static void a_slowdown_is_open_until_it_is_undone(void **state)
     assert_int_equal(outcome.code, 0);
 }
 
-static void what_was_found_stays_when_more_comes(void **state)
+TEST(what_was_found_stays_when_more_comes)
 {
     const struct link *links;
     char line[128];
@@ -160,7 +162,7 @@ static void what_was_found_stays_when_more_comes(void **state)
     plumb_said(&outcome, 0, "\"links\":2");
 }
 
-static void what_is_linked_is_not_linked_again(void **state)
+TEST(what_is_linked_is_not_linked_again)
 {
     const struct link *links;
     run(linked_policy, "a.db", REPO_COMMENT, REPO_REVERT);
@@ -168,7 +170,7 @@ static void what_is_linked_is_not_linked_again(void **state)
     assert_int_equal(links_of(&links, "a.db", "simple"), 2);
 }
 
-static void links_of_a_run_that_is_killed_come_when_it_goes_on(void **state)
+TEST(links_of_a_run_that_is_killed_come_when_it_goes_on)
 {
     const struct link *links;
     for (kill_after_s = 0.4; kill_after_s < 4; kill_after_s += 0.45)
@@ -180,7 +182,7 @@ static void links_of_a_run_that_is_killed_come_when_it_goes_on(void **state)
     assert_string_equal(links[1].head.id, repo.ids[REPO_REVERT]);
 }
 
-static void hosts_link_only_when_the_policy_says_so(void **state)
+TEST(hosts_link_only_when_the_policy_says_so)
 {
     const struct link *links;
     run(plain_policy, "b.db", REPO_COMMENT, REPO_SLOWER);
@@ -231,7 +233,7 @@ static void run_range(const char *store, const char *from, const char *to)
 }
 
 // Ten codes that take the same time: eight codes back is a mark.
-static void codes_are_linked_with_those_eight_before_them_too(void **state)
+TEST(codes_are_linked_with_those_eight_before_them_too)
 {
     char ids[10][OBJECT_ID_TEXT];
     const struct link *links;
@@ -253,7 +255,7 @@ static void codes_are_linked_with_those_eight_before_them_too(void **state)
     plumb_said(&outcome, 0, text);
 }
 
-static void a_code_is_linked_with_the_accepted_one_too(void **state)
+TEST(a_code_is_linked_with_the_accepted_one_too)
 {
     char ids[5][OBJECT_ID_TEXT];
     const struct link *links;
@@ -284,7 +286,7 @@ static void a_code_is_linked_with_the_accepted_one_too(void **state)
 }
 
 // The facts of a gate are kept, but its head may never be merged: it is no change of the history.
-static void a_gates_pairs_are_a_link_and_no_change(void **state)
+TEST(a_gates_pairs_are_a_link_and_no_change)
 {
     const struct link *links;
     const char *argv[] = {"gate",
@@ -310,7 +312,7 @@ static void a_gates_pairs_are_a_link_and_no_change(void **state)
 }
 
 // As a user sees it: one line for the commit, and a word that stays.
-static void events_name_the_commits_and_keep_what_was_decided(void **state)
+TEST(events_name_the_commits_and_keep_what_was_decided)
 {
     char name[16], line[64];
     run(linked_policy, "a.db", REPO_COMMENT, REPO_REVERT);
@@ -341,21 +343,4 @@ static void events_name_the_commits_and_keep_what_was_decided(void **state)
     const char *unknown[] = {"events", "show", "nothing", "--store", "a.db", NULL};
     plumb_run(&outcome, repo.directory, unknown, 0);
     plumb_said(&outcome, 4, "nothing: no such event");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(history_names_the_commit_of_each_step_after_one_point_per_code),
-        cmocka_unit_test(a_slowdown_is_open_until_it_is_undone),
-        cmocka_unit_test(what_was_found_stays_when_more_comes),
-        cmocka_unit_test(what_is_linked_is_not_linked_again),
-        cmocka_unit_test(codes_are_linked_with_those_eight_before_them_too),
-        cmocka_unit_test(a_code_is_linked_with_the_accepted_one_too),
-        cmocka_unit_test(a_gates_pairs_are_a_link_and_no_change),
-        cmocka_unit_test(events_name_the_commits_and_keep_what_was_decided),
-        cmocka_unit_test(links_of_a_run_that_is_killed_come_when_it_goes_on),
-        cmocka_unit_test(hosts_link_only_when_the_policy_says_so),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -29,15 +29,17 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 #define EXPECT(part, ...) PLUMB_EXPECT(&outcome, directory, 0, part, __VA_ARGS__)
 
-static void importing_says_how_many_links_came(void **state)
+TEST(importing_says_how_many_links_came)
 {
     EXPECT(": 0 runs, 0 results, 251 links added", "import", "--store=a.db", RECORDED);
     EXPECT(": 0 runs, 0 results added", "import", "--store=a.db", RECORDED);
 }
 
-static void history_says_what_a_series_of_links_has(void **state)
+TEST(history_says_what_a_series_of_links_has)
 {
     EXPECT("bf16-persistent 128x7168x2048:bf16-bf16:tn on NVIDIA H200: 13 codes in 19 links, no "
            "times: 2 changes\n",
@@ -47,7 +49,7 @@ static void history_says_what_a_series_of_links_has(void **state)
     assert_null(strstr(outcome.output, "noise"));
 }
 
-static void the_table_of_links_goes_through_export_and_import(void **state)
+TEST(the_table_of_links_goes_through_export_and_import)
 {
     char *before = NULL;
     EXPECT("", "export", "--store=a.db", "--format=links", "--output=links.csv");
@@ -59,7 +61,7 @@ static void the_table_of_links_goes_through_export_and_import(void **state)
 }
 
 // The chart's commits are those of the codes; times are neither drawn nor said to be 0 points.
-static void the_site_draws_their_levels(void **state)
+TEST(the_site_draws_their_levels)
 {
     char *said;
     EXPECT("14 series", "site", "--store=a.db", "--out=site");
@@ -78,15 +80,4 @@ static void the_site_draws_their_levels(void **state)
                                  "18.9 %</td>")); // the change, by its links
     free(command);
     free(said);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(importing_says_how_many_links_came),
-        cmocka_unit_test(history_says_what_a_series_of_links_has),
-        cmocka_unit_test(the_table_of_links_goes_through_export_and_import),
-        cmocka_unit_test(the_site_draws_their_levels),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -134,7 +134,9 @@ static void check_same(const struct linked_history *a, const struct linked_histo
     }
 }
 
-static void what_was_worked_out_is_believed_until_a_link_comes(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(what_was_worked_out_is_believed_until_a_link_comes)
 {
     struct open_store *f = *state;
     struct run run;
@@ -161,7 +163,7 @@ static void what_was_worked_out_is_believed_until_a_link_comes(void **state)
     run_free(&run);
 }
 
-static void another_makers_and_another_accepted_code_are_worked_out_anew(void **state)
+TEST(another_makers_and_another_accepted_code_are_worked_out_anew)
 {
     struct open_store *f = *state;
     struct run run;
@@ -181,7 +183,7 @@ static void another_makers_and_another_accepted_code_are_worked_out_anew(void **
 }
 
 // An exact revert, a wide link that was filled, a misfit, and a code that is accepted.
-static void every_figure_comes_back_as_it_was(void **state)
+TEST(every_figure_comes_back_as_it_was)
 {
     struct open_store *f = *state;
     struct run run;
@@ -219,7 +221,7 @@ static void every_figure_comes_back_as_it_was(void **state)
 
 // Two links came since the commits were read: one of a commit that came with it, and one behind it
 // whose commits are known. The next look has both.
-static void a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over(void **state)
+TEST(a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over)
 {
     struct open_store *f = *state;
     struct run run;
@@ -238,18 +240,4 @@ static void a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over(void **s
     const struct kept_links late = said(f, &run, NULL, &fresh);
     assert_int_equal(late.history.links, early.history.links + 2);
     run_free(&run);
-}
-
-#define kept_test(name)                                                                            \
-    cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        kept_test(what_was_worked_out_is_believed_until_a_link_comes),
-        kept_test(another_makers_and_another_accepted_code_are_worked_out_anew),
-        kept_test(every_figure_comes_back_as_it_was),
-        kept_test(a_link_of_a_commit_that_is_not_known_yet_is_not_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

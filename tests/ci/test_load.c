@@ -31,6 +31,8 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void ok(int status)
 {
     if (status)
@@ -45,7 +47,7 @@ static void load(struct history_set *set, bool keeps)
 }
 
 // A store that cannot be written, `history --comparisons` and the site say the same of a series.
-static void kept_or_not_the_answer_is_one(void **state)
+TEST(kept_or_not_the_answer_is_one)
 {
     struct history_set set, fresh;
     load(&set, true);
@@ -66,7 +68,7 @@ static void kept_or_not_the_answer_is_one(void **state)
 
 // The report of a run marks the changes that history and the site found, and none of another
 // detector's.
-static void reports_mark_the_changes_that_are_kept(void **state)
+TEST(reports_mark_the_changes_that_are_kept)
 {
     struct history_set set;
     struct arena arena = {0};
@@ -109,7 +111,7 @@ static void load_many(struct history_set *set, struct store *from)
 }
 
 // On one processor one thread does all.
-static void more_threads_say_what_one_says(void **state)
+TEST(more_threads_say_what_one_says)
 {
     struct grown walks[GROWN_SERIES] = {{0}};
     struct history_set several, alone;
@@ -160,7 +162,7 @@ static struct judgement judgement_of(struct store *from, struct arena *arena)
 }
 
 // Most results of most runs are reused: the past of their series has nothing that it had not.
-static void a_reused_result_leaves_its_series_judged(void **state)
+TEST(a_reused_result_leaves_its_series_judged)
 {
     struct grown walks[GROWN_SERIES] = {{0}};
     struct store *many = scratch_store(scratch_in("reused.db"), STORE_WRITE);
@@ -201,7 +203,7 @@ static void count(void *context)
         atomic_fetch_add(&c->done[i], 1);
 }
 
-static void every_job_is_done_once(void **state)
+TEST(every_job_is_done_once)
 {
     atomic_int done[1000] = {0};
     atomic_size_t next = 0;
@@ -214,16 +216,4 @@ static void every_job_is_done_once(void **state)
         assert_int_equal(atomic_load(&done[i]), 1);
     assert_int_equal(together_threads(15, 16), 1);
     assert_true(together_threads(1000, 1) <= TOGETHER_MOST);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_or_not_the_answer_is_one),
-        cmocka_unit_test(reports_mark_the_changes_that_are_kept),
-        cmocka_unit_test(more_threads_say_what_one_says),
-        cmocka_unit_test(a_reused_result_leaves_its_series_judged),
-        cmocka_unit_test(every_job_is_done_once),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -41,6 +41,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static pid_t start_with(const char *const *argv, int out, int err)
 {
     pid_t pid = fork();
@@ -70,7 +72,7 @@ static bool building(pid_t pid)
     return status == 0;
 }
 
-static void a_signal_ends_it_with_a_line_and_leaves_no_child(void **state)
+TEST(a_signal_ends_it_with_a_line_and_leaves_no_child)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     static const char *const argv[] = {"plumb", "run", "HEAD", "--policy", "wait.cfg", NULL};
@@ -99,7 +101,7 @@ static void a_signal_ends_it_with_a_line_and_leaves_no_child(void **state)
     }
 }
 
-static void an_ignored_signal_stays_ignored(void **state)
+TEST(an_ignored_signal_stays_ignored)
 {
     static const char *const argv[] = {"plumb", "run", "HEAD", "--policy", "wait.cfg", NULL};
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -123,7 +125,7 @@ static void an_ignored_signal_stays_ignored(void **state)
     close(null);
 }
 
-static void an_answer_that_cannot_be_written_is_a_failure(void **state)
+TEST(an_answer_that_cannot_be_written_is_a_failure)
 {
     static const char *const lines[][6] = {{"plumb", "--help", NULL},
                                            {"plumb", "--version", NULL},
@@ -143,7 +145,7 @@ static void an_answer_that_cannot_be_written_is_a_failure(void **state)
 }
 
 // As `plumb export | head` does: it has what it wanted.
-static void a_reader_that_leaves_is_no_fault(void **state)
+TEST(a_reader_that_leaves_is_no_fault)
 {
     static const char *const lines[][6] = {
         {"plumb", "list", "models", NULL},
@@ -172,7 +174,7 @@ static void a_reader_that_leaves_is_no_fault(void **state)
     free(said);
 }
 
-static void help_of_a_command_and_what_was_meant(void **state)
+TEST(help_of_a_command_and_what_was_meant)
 {
     static const struct {
         const char *argv[4];
@@ -207,7 +209,7 @@ static void help_of_a_command_and_what_was_meant(void **state)
 }
 
 // /dev/null, for one, which root can replace.
-static void a_pipe_or_a_link_is_written_to_and_not_replaced(void **state)
+TEST(a_pipe_or_a_link_is_written_to_and_not_replaced)
 {
     struct stat there;
     char *pipe = xprintf("%s/pipe", repo.directory), *link = xprintf("%s/link", repo.directory);
@@ -242,17 +244,4 @@ static void a_pipe_or_a_link_is_written_to_and_not_replaced(void **state)
     free(pipe);
     free(link);
     free(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signal_ends_it_with_a_line_and_leaves_no_child),
-        cmocka_unit_test(an_ignored_signal_stays_ignored),
-        cmocka_unit_test(an_answer_that_cannot_be_written_is_a_failure),
-        cmocka_unit_test(a_reader_that_leaves_is_no_fault),
-        cmocka_unit_test(help_of_a_command_and_what_was_meant),
-        cmocka_unit_test(a_pipe_or_a_link_is_written_to_and_not_replaced),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

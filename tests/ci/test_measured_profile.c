@@ -32,7 +32,7 @@ static void keep_profile(const char *path, const char *uuid, const char *kind, d
     store_close(store);
 }
 
-static void the_stores_measured_profile_is_used_and_named(void **state)
+TEST(the_stores_measured_profile_is_used_and_named)
 {
     char directory[] = "/tmp/plumb-profile-XXXXXX";
     assert_non_null(mkdtemp(directory));
@@ -75,7 +75,7 @@ static void the_stores_measured_profile_is_used_and_named(void **state)
 }
 
 // Of the same problem, bound by memory: half the bandwidth takes nearly twice as long.
-static void measured_figures_move_the_prediction(void **state)
+TEST(measured_figures_move_the_prediction)
 {
     static const char problem[] = "16x7168x18432:bf16";
     char path[] = "/tmp/plumb-profile-XXXXXX";
@@ -114,7 +114,7 @@ static void measured_figures_move_the_prediction(void **state)
 
 // Micro-benchmarks are held against what was measured of products on the device: figures that
 // predict those worse than the shipped ones do are not used, and that is said.
-static void figures_that_predict_worse_are_not_used(void **state)
+TEST(figures_that_predict_worse_are_not_used)
 {
     char path[] = "/tmp/plumb-profile-XXXXXX";
     close(mkstemp(path));
@@ -162,14 +162,4 @@ static void figures_that_predict_worse_are_not_used(void **state)
     assert_null(why);
     store_close(store);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_stores_measured_profile_is_used_and_named),
-        cmocka_unit_test(measured_figures_move_the_prediction),
-        cmocka_unit_test(figures_that_predict_worse_are_not_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static const char policy_text[] = "[build]\n\tcommand = make\n[device \"host\"]\
                                   "[kernel \"*\"]\n\tproblems = p\n\tmargin = 5%\n";
 
 // A run has stored its pairs when it judges them: its scale must be the one it measured with.
-static void scale_comes_from_other_runs_only(void **state)
+TEST(scale_comes_from_other_runs_only)
 {
     struct arena arena = {0};
     struct context context = {0};
@@ -52,7 +52,7 @@ static void scale_comes_from_other_runs_only(void **state)
 }
 
 // A GPU that another process heats stretches a kernel of 94 us to 118; its margin stays.
-static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
+TEST(margin_does_not_go_by_how_hot_the_gpu_is)
 {
     static const char text[] = "[build]\n\tcommand = make\n[device \"gpu\"]\n\tkind = cuda\n"
                                "[problems \"p\"]\n\tproblem = 4096x4096x4096:e4m3\n"
@@ -94,13 +94,4 @@ static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
     helper_discard(folder);
     free(folder);
     arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scale_comes_from_other_runs_only),
-        cmocka_unit_test(margin_does_not_go_by_how_hot_the_gpu_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

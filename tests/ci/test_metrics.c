@@ -25,7 +25,7 @@ static struct plumb_outcome outcome;
 
 // ---- the rule ----
 
-static void what_is_beyond_the_margin_is_worse_in_the_direction_that_is_said(void **state)
+TEST(what_is_beyond_the_margin_is_worse_in_the_direction_that_is_said)
 {
     static const struct {
         double base, head, margin, least;
@@ -54,7 +54,7 @@ static void what_is_beyond_the_margin_is_worse_in_the_direction_that_is_said(voi
 
 // ---- the policy ----
 
-static void bad_words_of_a_metric_are_refused_with_their_line(void **state)
+TEST(bad_words_of_a_metric_are_refused_with_their_line)
 {
     static const char begin[] = "[build]\n\tcommand = make\n[device \"cpu\"]\n\tkind = host\n"
                                 "[problems \"p\"]\n\tproblem = 4x4x4:fp32\n[kernel \"*\"]\n"
@@ -86,7 +86,7 @@ static void bad_words_of_a_metric_are_refused_with_their_line(void **state)
 }
 
 // A head's policy cannot loosen what the trusted one asks.
-static void of_two_policies_the_smaller_margin_counts(void **state)
+TEST(of_two_policies_the_smaller_margin_counts)
 {
     static const char format[] = "[build]\n\tcommand = make\n[device \"cpu\"]\n\tkind = host\n"
                                  "[problems \"p\"]\n\tproblem = 4x4x4:fp32\n[kernel \"*\"]\n"
@@ -107,7 +107,7 @@ static void of_two_policies_the_smaller_margin_counts(void **state)
     free(strict);
 }
 
-static void a_margin_alone_is_that_margin_where_nothing_scatters(void **state)
+TEST(a_margin_alone_is_that_margin_where_nothing_scatters)
 {
     struct arena arena = {0};
     struct policy_metric m = {.metric = metric_find("library-size"), .margin = -1, .least = -1};
@@ -173,7 +173,7 @@ static void free_sides(struct sides *s)
     run_free(&s->run);
 }
 
-static void what_the_cubin_says_is_held_to_the_base(void **state)
+TEST(what_the_cubin_says_is_held_to_the_base)
 {
     struct cubin_plan base = library_usual_cubin, head = library_usual_cubin;
     struct sides s;
@@ -209,7 +209,7 @@ static void what_the_cubin_says_is_held_to_the_base(void **state)
     free_sides(&s);
 }
 
-static void a_file_is_as_long_as_it_is_and_host_code_has_no_registers(void **state)
+TEST(a_file_is_as_long_as_it_is_and_host_code_has_no_registers)
 {
     struct sides s;
     library_compile("base", "int a(void) { return 1; }\n", "");
@@ -224,7 +224,7 @@ static void a_file_is_as_long_as_it_is_and_host_code_has_no_registers(void **sta
 }
 
 // Of what was measured; the same code is not looked at again.
-static void memory_is_what_was_seen_while_measuring(void **state)
+TEST(memory_is_what_was_seen_while_measuring)
 {
     struct sides s;
     struct device device = {.uuid = "GPU-1"};
@@ -309,6 +309,8 @@ static int tear_down(void **state)
     return library_tear_down(state);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 #define GATE(base, head, code, part)                                                               \
     PLUMB_EXPECT(&outcome, directory, code, part, "gate", "--policy", policy, "--bench", bench,    \
                  "--base", ids[base], "--head", ids[head], "--quiet")
@@ -322,7 +324,7 @@ static void has(const char *file, const char *part)
     free(path);
 }
 
-static void a_larger_library_fails_the_gate_and_every_report_says_why(void **state)
+TEST(a_larger_library_fails_the_gate_and_every_report_says_why)
 {
     write_policy("[metric \"library-size\"]\n\tmargin = 5%\n");
     GATE(0, 1, 1, "WORSE: 1 same, 1 metric worse: library-size of simple.so worse: ");
@@ -342,7 +344,7 @@ static void a_larger_library_fails_the_gate_and_every_report_says_why(void **sta
     GATE(0, 1, 0, "OK: 1 same");
 }
 
-static void a_slower_build_is_built_again_before_it_fails(void **state)
+TEST(a_slower_build_is_built_again_before_it_fails)
 {
     write_policy("[metric \"build-seconds\"]\n\tleast = 0.2\n");
     GATE(0, 1, 0, "OK: 1 same");
@@ -352,7 +354,7 @@ static void a_slower_build_is_built_again_before_it_fails(void **state)
 }
 
 // Accepted by what comes with the change, named by what the gate found.
-static void what_is_meant_is_accepted(void **state)
+TEST(what_is_meant_is_accepted)
 {
     write_policy("[metric \"library-size\"]\n\tmargin = 5%\n");
     GATE(0, 1, 1, "WORSE");
@@ -383,7 +385,7 @@ static void what_is_meant_is_accepted(void **state)
 
 // Each part measures its own series; the figures of builds are the first part's. What the parts
 // found stands in the whole, as one gate would have said it.
-static void a_gate_in_parts_says_it_once_when_it_is_joined(void **state)
+TEST(a_gate_in_parts_says_it_once_when_it_is_joined)
 {
     write_policy("[metric \"library-size\"]\n\tmargin = 5%\n[problems \"q\"]\n"
                  "\tproblem = 8x8x8:fp32\n\tproblem = 16x16x16:fp32\n[kernel \"s*\"]\n\tproblems = "
@@ -468,7 +470,7 @@ static void exports_and_site_have_it(void)
 
 // Runs of all commits: the history has each value, and names the commits of changes; what was taken
 // back is fixed; what is exported is imported as it was.
-static void history_and_events_tell_it_commit_by_commit(void **state)
+TEST(history_and_events_tell_it_commit_by_commit)
 {
     write_policy("[metric \"library-size\"]\n\tmargin = 5%\n");
     const char *store = "runs.db", *other = "other.db";
@@ -499,22 +501,4 @@ static void history_and_events_tell_it_commit_by_commit(void **state)
     exports_and_site_have_it();
     free(row);
     free(name);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_beyond_the_margin_is_worse_in_the_direction_that_is_said),
-        cmocka_unit_test(bad_words_of_a_metric_are_refused_with_their_line),
-        cmocka_unit_test(of_two_policies_the_smaller_margin_counts),
-        cmocka_unit_test(a_margin_alone_is_that_margin_where_nothing_scatters),
-        cmocka_unit_test(what_the_cubin_says_is_held_to_the_base),
-        cmocka_unit_test(a_file_is_as_long_as_it_is_and_host_code_has_no_registers),
-        cmocka_unit_test(memory_is_what_was_seen_while_measuring),
-        cmocka_unit_test(a_larger_library_fails_the_gate_and_every_report_says_why),
-        cmocka_unit_test(a_slower_build_is_built_again_before_it_fails),
-        cmocka_unit_test(what_is_meant_is_accepted),
-        cmocka_unit_test(a_gate_in_parts_says_it_once_when_it_is_joined),
-        cmocka_unit_test(history_and_events_tell_it_commit_by_commit)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

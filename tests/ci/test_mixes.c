@@ -30,6 +30,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(const char *mix)
 {
     char *rest =
@@ -57,7 +59,7 @@ static struct result part(const char *kernel, int64_t m, double log_ratio)
 
 // Each problem is within its margin; the two together are not within the mix's. Another kernel does
 // only one of them.
-static void a_mix_with_a_margin_fails_what_no_series_does(void **state)
+TEST(a_mix_with_a_margin_fails_what_no_series_does)
 {
     struct result results[] = {part("fast", 16, 0.003), part("fast", 32, 0.004),
                                part("half", 16, 0.1)};
@@ -86,7 +88,7 @@ static void a_mix_with_a_margin_fails_what_no_series_does(void **state)
 
 // Each regime is judged for itself, in sentences that say it; a problem that names its own stays
 // there.
-static void a_mix_is_judged_in_each_regime(void **state)
+TEST(a_mix_is_judged_in_each_regime)
 {
     struct result results[] = {part("fast", 16, 0.0), part("fast", 32, 0.0), part("fast", 16, 0.02),
                                part("fast", 32, 0.02)};
@@ -112,7 +114,7 @@ static void a_mix_is_judged_in_each_regime(void **state)
 }
 
 // Neither beyond the margin for sure nor within it: the gate does not pass.
-static void what_its_pairs_leave_open_is_undecided(void **state)
+TEST(what_its_pairs_leave_open_is_undecided)
 {
     struct result results[] = {part("fast", 16, 0.003), part("fast", 32, 0.005)};
     struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
@@ -131,7 +133,7 @@ static void what_its_pairs_leave_open_is_undecided(void **state)
     run_free(&run);
 }
 
-static void a_mix_is_accepted_by_its_name_and_up_to_its_size(void **state)
+TEST(a_mix_is_accepted_by_its_name_and_up_to_its_size)
 {
     static const struct {
         const char *series;
@@ -192,7 +194,7 @@ static int known_now(struct mix_part *out, void *context, const struct result *r
 }
 
 // Pairs are asked of the series that leave it open, and of these alone.
-static void pairs_are_wanted_until_it_is_decided(void **state)
+TEST(pairs_are_wanted_until_it_is_decided)
 {
     static const struct {
         double half[2];
@@ -226,7 +228,7 @@ static void pairs_are_wanted_until_it_is_decided(void **state)
 }
 
 // The kernel's own margin is so wide that its series decide at once; the mix's is not.
-static void a_gate_measures_until_the_mix_is_decided(void **state)
+TEST(a_gate_measures_until_the_mix_is_decided)
 {
     gate("[mix \"decode\"]\n\tproblem = 0.5 96x96x96:fp32\n\tproblem = 0.5 64x96x64:fp32\n"
          "\tkernel = simple\n\tmargin = 2%\n");
@@ -245,7 +247,7 @@ static void a_gate_measures_until_the_mix_is_decided(void **state)
     plumb_said(&outcome, 0, "mix decode by simple: not known, as 64x96x64:fp32-fp32:tn is not");
 }
 
-static void without_a_margin_it_is_only_shown_and_reports_agree(void **state)
+TEST(without_a_margin_it_is_only_shown_and_reports_agree)
 {
     static const struct {
         const char *format, *says;
@@ -270,7 +272,7 @@ static void without_a_margin_it_is_only_shown_and_reports_agree(void **state)
     free(said);
 }
 
-static void a_mix_that_cannot_be_is_an_error_with_its_place(void **state)
+TEST(a_mix_that_cannot_be_is_an_error_with_its_place)
 {
     gate("[mix \"decode\"]\n\tproblem = much 96x96x96:fp32\n");
     plumb_said(&outcome, 4, "needs a weight above 0 and a problem");
@@ -280,19 +282,4 @@ static void a_mix_that_cannot_be_is_an_error_with_its_place(void **state)
     plumb_said(&outcome, 4, "96x96x96:fp32-fp32:tn is there");
     gate("[mix \"decode\"]\n\tmargin = 1%\n");
     plumb_said(&outcome, 4, "has no problem");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_mix_with_a_margin_fails_what_no_series_does),
-        cmocka_unit_test(a_mix_is_judged_in_each_regime),
-        cmocka_unit_test(what_its_pairs_leave_open_is_undecided),
-        cmocka_unit_test(a_mix_is_accepted_by_its_name_and_up_to_its_size),
-        cmocka_unit_test(pairs_are_wanted_until_it_is_decided),
-        cmocka_unit_test(a_gate_measures_until_the_mix_is_decided),
-        cmocka_unit_test(without_a_margin_it_is_only_shown_and_reports_agree),
-        cmocka_unit_test(a_mix_that_cannot_be_is_an_error_with_its_place),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -29,6 +29,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void type(const char *const *argv)
 {
     plumb_run(&outcome, repo.directory, argv, 0);
@@ -37,7 +39,7 @@ static void type(const char *const *argv)
 #define TYPE(...) type((const char *const[]){__VA_ARGS__, NULL})
 
 // The commit is broken, and that is what was asked: 3, as gate and run say it.
-static void kernels_of_a_commit_that_does_not_build_are_broken(void **state)
+TEST(kernels_of_a_commit_that_does_not_build_are_broken)
 {
     const char *commit = repo.ids[REPO_UNBUILDABLE];
     TYPE("list", "kernels", commit, "--policy", repo.policy);
@@ -51,7 +53,7 @@ static void kernels_of_a_commit_that_does_not_build_are_broken(void **state)
     plumb_said(&outcome, 4, "no such revision");
 }
 
-static void text_is_no_store_and_not_a_damaged_one(void **state)
+TEST(text_is_no_store_and_not_a_damaged_one)
 {
     char *path = xprintf("%s/notes.txt", repo.directory);
     helper_write_text(path, "these are notes, of more than one line of a file's beginning\n");
@@ -61,7 +63,7 @@ static void text_is_no_store_and_not_a_damaged_one(void **state)
     free(path);
 }
 
-static void shard_that_is_not_there_makes_no_store(void **state)
+TEST(shard_that_is_not_there_makes_no_store)
 {
     char *path = xprintf("%s/new.db", repo.directory);
     TYPE("store", "merge", "nosuch.db", "--store", path);
@@ -74,7 +76,7 @@ static void shard_that_is_not_there_makes_no_store(void **state)
     free(path);
 }
 
-static void store_without_runs_says_so(void **state)
+TEST(store_without_runs_says_so)
 {
     char *path = xprintf("%s/none.db", repo.directory);
     TYPE("store", "upgrade", "--store", path);
@@ -84,7 +86,7 @@ static void store_without_runs_says_so(void **state)
     free(path);
 }
 
-static void missing_gpu_is_told_with_what_goes_without(void **state)
+TEST(missing_gpu_is_told_with_what_goes_without)
 {
     char *path = xprintf("%s/gpu.cfg", repo.directory);
     helper_write_text(path, "[build]\n\tcommand = \"true\"\n[device \"gpu\"]\n\tkind = cuda\n"
@@ -97,20 +99,20 @@ static void missing_gpu_is_told_with_what_goes_without(void **state)
     free(path);
 }
 
-static void plan_that_is_not_there_is_not_a_broken_one(void **state)
+TEST(plan_that_is_not_there_is_not_a_broken_one)
 {
     TYPE("plan", "check", "nosuch.plan", "8x8x8:fp32");
     plumb_said(&outcome, 4, "nosuch.plan: No such file or directory");
 }
 
-static void range_without_commits_is_told(void **state)
+TEST(range_without_commits_is_told)
 {
     TYPE("run", "HEAD..HEAD", "--policy", repo.policy);
     plumb_said(&outcome, 0, "nothing to do: the range holds no commits");
 }
 
 // Known or not, a selection that leaves nothing is no commit that is measured already.
-static void selection_that_leaves_nothing_is_told(void **state)
+TEST(selection_that_leaves_nothing_is_told)
 {
     TYPE("run", "HEAD", "--policy", repo.policy, "--quiet");
     TYPE("run", "HEAD", "--policy", repo.policy);
@@ -123,19 +125,19 @@ static void selection_that_leaves_nothing_is_told(void **state)
     plumb_said(&outcome, 0, "2 of 2 series: too few points to tell a change yet");
 }
 
-static void static_gate_of_a_host_says_why_not(void **state)
+TEST(static_gate_of_a_host_says_why_not)
 {
     TYPE("gate", "--static", "--policy", repo.policy);
     plumb_said(&outcome, 4, "--static compares the machine code of CUDA kernels");
 }
 
-static void choice_says_which_type_it_is_for(void **state)
+TEST(choice_says_which_type_it_is_for)
 {
     TYPE("select", "--model", "origami", "--gpu", "h200-sxm", "512x512x512");
     plumb_said(&outcome, 0, "512x512x512:fp32-fp32:tn tile ");
 }
 
-static void failure_of_both_sides_is_told_once(void **state)
+TEST(failure_of_both_sides_is_told_once)
 {
     const char *commit = repo.ids[REPO_UNBUILDABLE];
     TYPE("gate", "--base", commit, "--head", commit, "--policy", repo.policy);
@@ -145,14 +147,14 @@ static void failure_of_both_sides_is_told_once(void **state)
 }
 
 // Most of a history is older than the policy, and than shims.
-static void commits_before_the_policy_are_told_of_overlays(void **state)
+TEST(commits_before_the_policy_are_told_of_overlays)
 {
     TYPE("run", repo.ids[REPO_UNBUILDABLE], "--policy", repo.policy);
     plumb_said(&outcome, 3, "1 commit does not build and has no ci/plumb.cfg; what such commits");
     plumb_said(&outcome, 3, "`plumb init --outside DIR`, --overlay DIR");
 }
 
-static void accepted_level_of_an_unknown_series_is_told(void **state)
+TEST(accepted_level_of_an_unknown_series_is_told)
 {
     TYPE("run", "HEAD", "--policy", repo.policy, "--quiet");
     TYPE("accept", "--level", "3%", "--who", "T", "-m", "why", "-n", "simpel*");
@@ -163,7 +165,7 @@ static void accepted_level_of_an_unknown_series_is_told(void **state)
 }
 
 // A store where plumb puts it is its repository's, from wherever it is asked.
-static void store_knows_what_its_repository_accepted(void **state)
+TEST(store_knows_what_its_repository_accepted)
 {
     char *copy = xprintf("%s/copy.db", repo.directory), *command;
     char *folder = xprintf("%s/baselines", repo.directory);
@@ -184,7 +186,7 @@ static void store_knows_what_its_repository_accepted(void **state)
     free(copy);
 }
 
-static void policy_has_to_be_committed_before_a_gate(void **state)
+TEST(policy_has_to_be_committed_before_a_gate)
 {
     char *folder = xprintf("%s/ci", repo.directory), *path = xprintf("%s/plumb.cfg", folder);
     assert_int_equal(mkdir(folder, 0777), 0);
@@ -210,26 +212,4 @@ static void policy_has_to_be_committed_before_a_gate(void **state)
     plumb_said(&outcome, 0, "next        `plumb list kernels` builds HEAD; `plumb gate --static`");
     free(path);
     free(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_of_a_commit_that_does_not_build_are_broken),
-        cmocka_unit_test(text_is_no_store_and_not_a_damaged_one),
-        cmocka_unit_test(shard_that_is_not_there_makes_no_store),
-        cmocka_unit_test(store_without_runs_says_so),
-        cmocka_unit_test(missing_gpu_is_told_with_what_goes_without),
-        cmocka_unit_test(plan_that_is_not_there_is_not_a_broken_one),
-        cmocka_unit_test(range_without_commits_is_told),
-        cmocka_unit_test(selection_that_leaves_nothing_is_told),
-        cmocka_unit_test(static_gate_of_a_host_says_why_not),
-        cmocka_unit_test(choice_says_which_type_it_is_for),
-        cmocka_unit_test(failure_of_both_sides_is_told_once),
-        cmocka_unit_test(commits_before_the_policy_are_told_of_overlays),
-        cmocka_unit_test(accepted_level_of_an_unknown_series_is_told),
-        cmocka_unit_test(store_knows_what_its_repository_accepted),
-        cmocka_unit_test(policy_has_to_be_committed_before_a_gate),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

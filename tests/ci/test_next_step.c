@@ -8,7 +8,7 @@
 #include <string.h>
 
 // 432 pairs in four processes, of which the first may have 400; 16 more are thought to be missing.
-static void a_budget_that_is_advised_is_a_quarter_larger_at_least(void **state)
+TEST(a_budget_that_is_advised_is_a_quarter_larger_at_least)
 {
     static const struct {
         uint32_t more, own; // max-pairs of the kernel's section, 0: none
@@ -39,12 +39,4 @@ static void a_budget_that_is_advised_is_a_quarter_larger_at_least(void **state)
             fail_msg("%s", result.verdict.sentence);
         arena_free(&run.arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_budget_that_is_advised_is_a_quarter_larger_at_least),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

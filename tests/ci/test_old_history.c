@@ -101,6 +101,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void run_range(const char *range, const char *more)
 {
     const char *argv[] = {"run", range, "-p", policy_file, "--store", store_file, more, NULL};
@@ -114,7 +116,7 @@ static void said(const char *part)
     plumb_said(&outcome, outcome.code, part);
 }
 
-static void range_visits_what_changes_the_inputs(void **state)
+TEST(range_visits_what_changes_the_inputs)
 {
     char *range = xprintf("%s..%s", ids[FIRST], ids[POLICY]);
     run_range(range, NULL);
@@ -126,7 +128,7 @@ static void range_visits_what_changes_the_inputs(void **state)
     free(range);
 }
 
-static void changed_overlay_is_another_build_and_is_said(void **state)
+TEST(changed_overlay_is_another_build_and_is_said)
 {
     run_range(ids[SECOND], NULL);
     run_range(ids[SECOND], NULL);
@@ -147,7 +149,7 @@ static void changed_overlay_is_another_build_and_is_said(void **state)
     free(page);
 }
 
-static void committed_policy_cannot_name_a_folder(void **state)
+TEST(committed_policy_cannot_name_a_folder)
 {
     const char *refused[] = {"gate", "--base", ids[POLICY], "--head", ids[POLICY], NULL};
     plumb_run(&outcome, repo, refused, 0);
@@ -156,14 +158,4 @@ static void committed_policy_cannot_name_a_folder(void **state)
                            ids[POLICY], "--overlay", shim_folder, NULL};
     plumb_run(&outcome, repo, given, 0);
     plumb_said(&outcome, 0, "OK: 1 same");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(range_visits_what_changes_the_inputs),
-        cmocka_unit_test(changed_overlay_is_another_build_and_is_said),
-        cmocka_unit_test(committed_policy_cannot_name_a_folder),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -72,7 +72,7 @@ static void tear_down(void)
     fake_gate_remove(&gate);
 }
 
-static void lax_policy_of_then_passes_nothing(void **state)
+TEST(lax_policy_of_then_passes_nothing)
 {
     static const struct {
         const char *kernels, *rest;
@@ -97,7 +97,7 @@ static void lax_policy_of_then_passes_nothing(void **state)
     }
 }
 
-static void lax_removal_of_then_removes_nothing(void **state)
+TEST(lax_removal_of_then_removes_nothing)
 {
     set_up();
     history(policy("", all, "[gate]\n\tremoved = allow\n"), policy("", all, ""), "int value = 1;\n",
@@ -106,7 +106,7 @@ static void lax_removal_of_then_removes_nothing(void **state)
     tear_down();
 }
 
-static void variable_of_then_is_not_passed(void **state)
+TEST(variable_of_then_is_not_passed)
 {
     set_up();
     history(policy("\tpass = SECRET_OF_CI\n", all, ""), policy("", all, ""), "int fails = 1;\n",
@@ -116,7 +116,7 @@ static void variable_of_then_is_not_passed(void **state)
     tear_down();
 }
 
-static void what_was_stricter_then_counts_too(void **state)
+TEST(what_was_stricter_then_counts_too)
 {
     set_up();
     history(policy("", all, ""), policy("", all, "[gate]\n\tmargin = 30%\n"), "int value = 2;\n",
@@ -137,7 +137,7 @@ static void what_was_stricter_then_counts_too(void **state)
 }
 
 // The line that the change brings is its own word.
-static void change_of_a_stranger_accepts_nothing_of_its_own(void **state)
+TEST(change_of_a_stranger_accepts_nothing_of_its_own)
 {
     set_up();
     char *text = policy("", all, "");
@@ -161,9 +161,8 @@ static void change_of_a_stranger_accepts_nothing_of_its_own(void **state)
 
 // Its branch has the slow commit on one side, and on the other, from which its head goes on, a line
 // that names it.
-static void merge_of_a_stranger_accepts_nothing_of_its_own(void **state)
+TEST(merge_of_a_stranger_accepts_nothing_of_its_own)
 {
-    (void)state;
     set_up();
     char *text = policy("", all, "");
     commit(old, NULL, 1, text, "int value = 1;\n", true);
@@ -188,7 +187,7 @@ static void merge_of_a_stranger_accepts_nothing_of_its_own(void **state)
 }
 
 // Else a change could choose among those that it had before.
-static void branch_whose_policy_cannot_be_read_judges_by_no_older_one(void **state)
+TEST(branch_whose_policy_cannot_be_read_judges_by_no_older_one)
 {
     static const struct {
         const char *now, *said; // NULL: none
@@ -196,7 +195,6 @@ static void branch_whose_policy_cannot_be_read_judges_by_no_older_one(void **sta
         {"[gate]\n\tnewer = 1\n", "which says what is trusted: mend it there"},
         {NULL, "origin/main, which had it, has no policy any more"},
     };
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(tips); i++) {
         set_up();
         char *now = tips[i].now ? policy("", all, tips[i].now) : NULL;
@@ -209,14 +207,5 @@ static void branch_whose_policy_cannot_be_read_judges_by_no_older_one(void **sta
 int main(void)
 {
     setenv("SECRET_OF_CI", "hunter2", 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lax_policy_of_then_passes_nothing),
-        cmocka_unit_test(lax_removal_of_then_removes_nothing),
-        cmocka_unit_test(variable_of_then_is_not_passed),
-        cmocka_unit_test(what_was_stricter_then_counts_too),
-        cmocka_unit_test(change_of_a_stranger_accepts_nothing_of_its_own),
-        cmocka_unit_test(merge_of_a_stranger_accepts_nothing_of_its_own),
-        cmocka_unit_test(branch_whose_policy_cannot_be_read_judges_by_no_older_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

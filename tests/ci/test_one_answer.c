@@ -68,7 +68,9 @@ static size_t one_answer(struct store *store)
     return changes;
 }
 
-static void long_series_have_one_answer(void **state)
+AROUND_ALL(scratch_set_up, scratch_tear_down);
+
+TEST(long_series_have_one_answer)
 {
     struct store *store = stepped_store(scratch_in("long.db"), 0, 1300);
     assert_true(one_answer(store) > 0);
@@ -76,7 +78,7 @@ static void long_series_have_one_answer(void **state)
 }
 
 // Alone, the one whose code changed with the others would be called the kernel's change.
-static void series_asked_for_alone_are_judged_beside_the_others(void **state)
+TEST(series_asked_for_alone_are_judged_beside_the_others)
 {
     static const struct scene scenes[] = {{.step = 0.1},
                                           {.common = 0.1, .no_controls = true},
@@ -162,7 +164,7 @@ static void history_says(const char *name, const char *part)
 }
 
 // Five points say nothing; the link between the codes of two of them says +10 %.
-static void the_site_says_what_links_say(void **state)
+TEST(the_site_says_what_links_say)
 {
     struct store *store = five_points("linked.db");
     struct site_data site = {0};
@@ -178,7 +180,7 @@ static void the_site_says_what_links_say(void **state)
 }
 
 // One series in twenty has a level whose 95 % interval is without the truth.
-static void a_series_whose_links_are_no_change_is_not_slower_by_chance(void **state)
+TEST(a_series_whose_links_are_no_change_is_not_slower_by_chance)
 {
     struct store *store = five_points("chance.db");
     struct site_data site = {0};
@@ -190,7 +192,7 @@ static void a_series_whose_links_are_no_change_is_not_slower_by_chance(void **st
     store_close(store);
 }
 
-static void a_level_that_crept_is_said_by_history_too(void **state)
+TEST(a_level_that_crept_is_said_by_history_too)
 {
     static const int backs[] = {1, 8, 64};
     struct store *store = five_points("creep.db");
@@ -206,16 +208,4 @@ static void a_level_that_crept_is_said_by_history_too(void **state)
     site_data_free(&site);
     store_close(store);
     history_says("creep.db", ": 0 changes, the level crept\n");
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_series_have_one_answer),
-        cmocka_unit_test(series_asked_for_alone_are_judged_beside_the_others),
-        cmocka_unit_test(the_site_says_what_links_say),
-        cmocka_unit_test(a_series_whose_links_are_no_change_is_not_slower_by_chance),
-        cmocka_unit_test(a_level_that_crept_is_said_by_history_too),
-    };
-    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

@@ -30,6 +30,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void report(const char *store, bool events)
 {
     const char *path = scratch_path(&arena, folder, store);
@@ -56,7 +58,7 @@ static void expect(const char *file, const char *part)
     free(path);
 }
 
-static void a_kernel_that_got_slower_is_a_failed_test(void **state)
+TEST(a_kernel_that_got_slower_is_a_failed_test)
 {
     scene("step.db", &(struct scene){.step = 0.03, .parents = true});
     expect("junit.xml", "<testsuite name=\"events\" tests=\"1\" failures=\"1\"");
@@ -67,7 +69,7 @@ static void a_kernel_that_got_slower_is_a_failed_test(void **state)
     expect("index.html", "1 event is open, 1 of them slower by a kernel's change</h2>");
 }
 
-static void a_machines_shift_is_no_failure(void **state)
+TEST(a_machines_shift_is_no_failure)
 {
     scene("shift.db", &(struct scene){.common = 0.02, .keep_code = true});
     expect("junit.xml", "<testsuite name=\"events\" tests=\"1\" failures=\"0\"");
@@ -76,7 +78,7 @@ static void a_machines_shift_is_no_failure(void **state)
     expect("summary.md", " | environment | ");
 }
 
-static void a_store_without_events_says_so(void **state)
+TEST(a_store_without_events_says_so)
 {
     scene("quiet.db", &(struct scene){.keep_code = true});
     expect("junit.xml", "<testsuite name=\"events\" tests=\"1\" failures=\"0\"");
@@ -84,22 +86,11 @@ static void a_store_without_events_says_so(void **state)
     expect("index.html", "No event is open</h2>");
 }
 
-static void other_reports_are_silent_about_events(void **state)
+TEST(other_reports_are_silent_about_events)
 {
     report("step.db", false);
     char *path = xprintf("%s/out/junit.xml", folder), *text = helper_read(path, NULL);
     assert_null(strstr(text, "\"events\""));
     free(text);
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_that_got_slower_is_a_failed_test),
-        cmocka_unit_test(a_machines_shift_is_no_failure),
-        cmocka_unit_test(a_store_without_events_says_so),
-        cmocka_unit_test(other_reports_are_silent_about_events),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -28,6 +28,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // Of identical code: no verdict depends on the machine's mood.
 static void gate_to(const char *out, const char *store)
 {
@@ -36,7 +38,7 @@ static void gate_to(const char *out, const char *store)
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
-static void folder_of_reports_is_made_or_refused_before_anything_is_measured(void **state)
+TEST(folder_of_reports_is_made_or_refused_before_anything_is_measured)
 {
     char *file = xprintf("%s/a/b/c/junit.xml", repo.directory);
     char *store = xprintf("%s/refused.db", repo.directory);
@@ -65,7 +67,7 @@ static char *on_a_terminal(const char *environment)
     return said;
 }
 
-static void a_terminal_has_colours_unless_it_asks_for_none(void **state)
+TEST(a_terminal_has_colours_unless_it_asks_for_none)
 {
     if (system("command -v script >/dev/null")) {
         skip_without("script", "there is no script(1)");
@@ -89,7 +91,7 @@ static void a_terminal_has_colours_unless_it_asks_for_none(void **state)
     assert_null(strchr(outcome.output, '\033'));
 }
 
-static void verdict_is_told_when_a_report_cannot_be_written(void **state)
+TEST(verdict_is_told_when_a_report_cannot_be_written)
 {
     char *command = xprintf("mkdir -p '%s/taken/index.html/x'", repo.directory);
     assert_int_equal(system(command), 0);
@@ -102,7 +104,7 @@ static void verdict_is_told_when_a_report_cannot_be_written(void **state)
 }
 
 // No tool has run, so there is no log to look at.
-static void commit_without_an_input_names_no_log(void **state)
+TEST(commit_without_an_input_names_no_log)
 {
     char *path = xprintf("%s/missing.cfg", repo.directory);
     helper_write_text(path, "[build]\n\tinput = nowhere\n\tcommand = true\n"
@@ -114,15 +116,4 @@ static void commit_without_an_input_names_no_log(void **state)
     plumb_said(&outcome, 3, "'nowhere' is not in it");
     assert_null(strstr(outcome.output, "log: "));
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folder_of_reports_is_made_or_refused_before_anything_is_measured),
-        cmocka_unit_test(commit_without_an_input_names_no_log),
-        cmocka_unit_test(a_terminal_has_colours_unless_it_asks_for_none),
-        cmocka_unit_test(verdict_is_told_when_a_report_cannot_be_written),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

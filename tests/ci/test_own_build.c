@@ -24,7 +24,7 @@ static const char compiler[] = "#!/bin/sh\n"
                                "    shift\n"
                                "done\n";
 
-static void nothing_but_modules_and_statements_lies_beside_modules(void **state)
+TEST(nothing_but_modules_and_statements_lies_beside_modules)
 {
     char *folder = helper_directory(), *path = xprintf("%s/nvcc", folder);
     FILE *file = fopen(path, "we");
@@ -58,12 +58,4 @@ static void nothing_but_modules_and_statements_lies_beside_modules(void **state)
     free(path);
     free(command);
     free(out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_but_modules_and_statements_lies_beside_modules),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

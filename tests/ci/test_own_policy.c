@@ -33,6 +33,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // ci/plumb.cfg, but for how libraries are made: these are copied. Sections in front rule.
 static void put_policy(const char *path, const char *front)
 {
@@ -61,21 +63,21 @@ static void list_series(const char *device, const char *front)
     free(path);
 }
 
-static void every_cuda_library_fits_the_policy(void **state)
+TEST(every_cuda_library_fits_the_policy)
 {
     list_series("cuda", "");
     plumb_said(&outcome, 0, "cublaslt ");
 }
 
 // Those that no device at hand runs too.
-static void every_library_for_blackwell_fits_the_policy(void **state)
+TEST(every_library_for_blackwell_fits_the_policy)
 {
     list_series("b200", "");
     plumb_said(&outcome, 0, "blackwell-1-fused ");
     plumb_said(&outcome, 0, "blackwell-3-collector ");
 }
 
-static void every_host_library_fits_the_policy(void **state)
+TEST(every_host_library_fits_the_policy)
 {
     list_series("host", "");
     plumb_said(&outcome, 0, "naive ");
@@ -88,7 +90,7 @@ static long number(const struct wire_record *record, const char *key)
 
 // What a kernel states of itself can be: its resident blocks have their registers and their shared
 // memory (Hopper's: 64 Ki registers, 228 KiB of which each block's set-up takes one).
-static void the_blocks_that_kernels_state_fit_an_sm(void **state)
+TEST(the_blocks_that_kernels_state_fit_an_sm)
 {
     struct transcript listed;
     struct buffer script = {0};
@@ -119,7 +121,7 @@ static void the_blocks_that_kernels_state_fit_an_sm(void **state)
 }
 
 // The test can fail: each of its reasons, with the real libraries.
-static void what_does_not_fit_is_found(void **state)
+TEST(what_does_not_fit_is_found)
 {
     list_series("cuda", "[library \"libspace_bf16_few.so\"]\n\tskip = false\n");
     plumb_said(&outcome, 3, "both hold a kernel named bf16-gemv");
@@ -131,18 +133,11 @@ static void what_does_not_fit_is_found(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_cuda_library_fits_the_policy),
-        cmocka_unit_test(every_library_for_blackwell_fits_the_policy),
-        cmocka_unit_test(every_host_library_fits_the_policy),
-        cmocka_unit_test(the_blocks_that_kernels_state_fit_an_sm),
-        cmocka_unit_test(what_does_not_fit_is_found),
-    };
     const char *named = getenv("PLUMB_TEST_KERNELS");
     kernels = xprintf("%s", named ? named : TEST_BIN "/../kernels");
     char *one = xprintf("%s/libcublaslt.so", kernels);
     FILE *there = fopen(one, "r");
-    int code = there ? cmocka_run_group_tests(tests, set_up, tear_down)
+    int code = there ? test_main()
                      : program_skipped("cuda", "this build has no CUDA libraries (no nvcc, or "
                                                "PLUMB_CUDA=OFF)");
     if (there)

@@ -4,7 +4,7 @@
 #include "ci/gate/part.h"
 #include "tests/helpers/test.h"
 
-static void every_item_is_in_one_part_and_parts_are_even(void **state)
+TEST(every_item_is_in_one_part_and_parts_are_even)
 {
     for (uint32_t parts = 1; parts <= 40; parts++) {
         size_t counts[40] = {0}, covered = 0;
@@ -30,7 +30,7 @@ static void every_item_is_in_one_part_and_parts_are_even(void **state)
     }
 }
 
-static void what_is_no_part_is_refused(void **state)
+TEST(what_is_no_part_is_refused)
 {
     struct work_part part;
     static const char *const wrong[] = {"",     "3",    "0/8",   "9/8",      "3/",   "/8",
@@ -42,7 +42,7 @@ static void what_is_no_part_is_refused(void **state)
 }
 
 // A run notes it behind its policy, and is read back from there alone.
-static void a_run_notes_which_part_it_is(void **state)
+TEST(a_run_notes_which_part_it_is)
 {
     struct run run = {.policy = "[gate]\n# part 9 of 9, plan 0000000000000000\n\tseconds = 1\n"};
     struct part_note note;
@@ -60,14 +60,4 @@ static void a_run_notes_which_part_it_is(void **state)
         run = (struct run){.policy = hostile[i]};
         assert_false(part_note_read(&note, &run));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_item_is_in_one_part_and_parts_are_even),
-        cmocka_unit_test(what_is_no_part_is_refused),
-        cmocka_unit_test(a_run_notes_which_part_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

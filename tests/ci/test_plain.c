@@ -14,13 +14,13 @@ static void assert_plain(const char *text, const char *expected)
     free(line);
 }
 
-static void usual_text_stays(void **state)
+TEST(usual_text_stays)
 {
     assert_plain("slower: naïve::kernel +1.5 % (#12)", "slower: naïve::kernel +1.5 % (#12)");
     assert_plain("", "");
 }
 
-static void nothing_moves_the_cursor_or_the_reading_direction(void **state)
+TEST(nothing_moves_the_cursor_or_the_reading_direction)
 {
     assert_plain("a\nb\tc\x1b[2Jd\x7f", "a b cd");
     assert_plain("a\xc2\x9b"
@@ -30,21 +30,11 @@ static void nothing_moves_the_cursor_or_the_reading_direction(void **state)
     assert_plain("sim\xe2\x80\x8bple", "sim\xef\xbf\xbdple"); // which nobody would see
 }
 
-static void nothing_is_a_command_of_a_ci_service(void **state)
+TEST(nothing_is_a_command_of_a_ci_service)
 {
     assert_plain("::stop-commands::x", "  stop-commands::x");
     assert_plain("  ::error file=a.c,line=1:1: error: x", "    error file=a.c,line=1:1: error: x");
     assert_plain(":: ::add-mask::SLOWER", "     add-mask::SLOWER");
     assert_plain("error: ##[add-mask]SLOWER", "error: # [add-mask]SLOWER");
     assert_plain("####vso[task.prependpath]/x", "# # vso[task.prependpath]/x");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usual_text_stays),
-        cmocka_unit_test(nothing_moves_the_cursor_or_the_reading_direction),
-        cmocka_unit_test(nothing_is_a_command_of_a_ci_service),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,13 +52,15 @@ static int tear_down(void **state)
     return library_tear_down(state);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void plumb(const char *a, const char *b, const char *c, const char *d, const char *e)
 {
     const char *argv[] = {a, b, c, d, e, NULL};
     plumb_run(&outcome, folder, argv, 0);
 }
 
-static void check_says_what_would_be_launched(void **state)
+TEST(check_says_what_would_be_launched)
 {
     write_plan("ceil_div(m, 64), sms");
     plumb("plan", "check", "add.plan", "128x48x8:fp32", "--sms=7");
@@ -77,7 +79,7 @@ static void check_says_what_would_be_launched(void **state)
     plumb_said(&outcome, CONCLUDE_BROKEN, "add.plan:10: [launch] grid: 'tiles': nothing is called");
 }
 
-static void a_record_is_made_of_a_plan_without_a_gpu(void **state)
+TEST(a_record_is_made_of_a_plan_without_a_gpu)
 {
     const char *argv[] = {"record",   "make",     "add.plan", "--problem", "128x48x8:fp32",
                           "--output", "x.record", "--sms",    "78",        NULL};
@@ -106,7 +108,7 @@ static void make_repository(void)
     free(head);
 }
 
-static void a_builds_plans_are_kernels(void **state)
+TEST(a_builds_plans_are_kernels)
 {
     char *policy = xprintf("%s/policy.cfg", folder);
     char *text = xprintf("[build]\n\tcommand = \"cp %s/add.* $PLUMB_OUT\"\n\toutput = *.so *.plan\n"
@@ -157,7 +159,7 @@ static void gate(const char *base, const char *head)
 }
 
 // The fake bench has a device of kind cuda here, and takes longer for the other of two files.
-static void a_plans_kernel_is_gated_by_its_records(void **state)
+TEST(a_plans_kernel_is_gated_by_its_records)
 {
     char ids[3][OBJECT_ID_TEXT];
     char *policy = xprintf("%s/gate.cfg", folder);
@@ -190,15 +192,4 @@ static void a_plans_kernel_is_gated_by_its_records(void **state)
     free(policy);
     free(copy);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_says_what_would_be_launched),
-        cmocka_unit_test(a_record_is_made_of_a_plan_without_a_gpu),
-        cmocka_unit_test(a_builds_plans_are_kernels),
-        cmocka_unit_test(a_plans_kernel_is_gated_by_its_records),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -49,7 +49,7 @@ static void refused_line(const char *section, const char *line, const char *expe
     free(text);
 }
 
-static void skipped_kernels_have_no_rule_and_need_no_problems(void **state)
+TEST(skipped_kernels_have_no_rule_and_need_no_problems)
 {
     struct policy policy;
     struct error err;
@@ -65,7 +65,7 @@ static void skipped_kernels_have_no_rule_and_need_no_problems(void **state)
     free(text);
 }
 
-static void policy_reads_every_kind_of_value(void **state)
+TEST(policy_reads_every_kind_of_value)
 {
     struct policy policy;
     struct error err;
@@ -95,7 +95,7 @@ static void policy_reads_every_kind_of_value(void **state)
     free(text);
 }
 
-static void policy_first_matching_section_rules_a_kernel(void **state)
+TEST(policy_first_matching_section_rules_a_kernel)
 {
     struct policy policy;
     struct error err;
@@ -111,7 +111,7 @@ static void policy_first_matching_section_rules_a_kernel(void **state)
     policy_free(&policy);
 }
 
-static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void **state)
+TEST(the_nearest_section_says_in_which_regimes_a_problem_is_a_series)
 {
     struct policy policy;
     struct error err;
@@ -156,7 +156,7 @@ static void the_nearest_section_says_in_which_regimes_a_problem_is_a_series(void
     refused_line("kernel \"gemm-*\"", "regime =", "names no regime");
 }
 
-static void what_changed_is_looked_at_in_the_regimes_that_are_named(void **state)
+TEST(what_changed_is_looked_at_in_the_regimes_that_are_named)
 {
     static const struct {
         const char *words;
@@ -177,13 +177,13 @@ static void what_changed_is_looked_at_in_the_regimes_that_are_named(void **state
     }
 }
 
-static void policy_unknown_keys_are_errors_with_their_line(void **state)
+TEST(policy_unknown_keys_are_errors_with_their_line)
 {
     refused("[build]\n\tcommand = make\n\tcomand = make\n", "p.cfg:3: unknown key comand");
     refused("[build]\n\tcommand = make\n[gates]\n\tx = 1\n", "p.cfg:3: unknown section [gates]");
 }
 
-static void toolchains_are_settings_and_a_prefix(void **state)
+TEST(toolchains_are_settings_and_a_prefix)
 {
     struct policy policy;
     struct error err;
@@ -210,7 +210,7 @@ static void toolchains_are_settings_and_a_prefix(void **state)
     refused_line("toolchain", "set = CC=cc", "needs a name");
 }
 
-static void policy_bad_values_name_line_and_range(void **state)
+TEST(policy_bad_values_name_line_and_range)
 {
     refused_line("gate", "alpha = 2", "p.cfg:21: gate.alpha = 2");
     refused_line("gate", "processes = 0", "whole number from 1 to 8");
@@ -238,7 +238,7 @@ static void policy_bad_values_name_line_and_range(void **state)
 }
 
 // A capture is a rule of its own name, before those with patterns, and needs no build.
-static void a_capture_is_a_rule_and_a_problem(void **state)
+TEST(a_capture_is_a_rule_and_a_problem)
 {
     static const char text[] =
         "[device \"gpu\"]\n\tkind = cuda\n[problems \"p\"]\n\tproblem = 1x1x1:fp32\n"
@@ -270,7 +270,7 @@ static void a_capture_is_a_rule_and_a_problem(void **state)
     policy_free(&policy);
 }
 
-static void a_capture_says_what_it_lacks(void **state)
+TEST(a_capture_says_what_it_lacks)
 {
 #define GPU "[device \"gpu\"]\n\tkind = cuda\n"
     refused(GPU "[capture \"a\"]\n\tkernel = k\n", "[capture \"a\"]: it has no command");
@@ -287,12 +287,12 @@ static void a_capture_says_what_it_lacks(void **state)
 #undef GPU
 }
 
-static void policy_a_key_given_twice_is_a_slip(void **state)
+TEST(policy_a_key_given_twice_is_a_slip)
 {
     refused_line("gate", "margin = 1%", "p.cfg:21: gate.margin is given twice, first on line 18");
 }
 
-static void policy_references_must_exist(void **state)
+TEST(policy_references_must_exist)
 {
     refused("[build]\n\tcommand = make\n", "no [device");
     refused_line("kernel \"x\"", "margin = 1%", "p.cfg: [kernel \"x\"] names no problems");
@@ -300,7 +300,7 @@ static void policy_references_must_exist(void **state)
     refused("[device \"host\"]\n", "no build.command");
 }
 
-static void policy_a_directory_or_missing_file_is_said(void **state)
+TEST(policy_a_directory_or_missing_file_is_said)
 {
     struct policy policy;
     struct error err;
@@ -310,7 +310,7 @@ static void policy_a_directory_or_missing_file_is_said(void **state)
     assert_non_null(strstr(err.text, "plumb init"));
 }
 
-static void policy_this_repositorys_own_is_valid(void **state)
+TEST(policy_this_repositorys_own_is_valid)
 {
     struct policy policy;
     struct error err = {""};
@@ -323,7 +323,7 @@ static void policy_this_repositorys_own_is_valid(void **state)
 }
 
 // Mutations of a valid text must be refused or read, never crash or hang.
-static void policy_mutated_text_never_crashes(void **state)
+TEST(policy_mutated_text_never_crashes)
 {
     uint64_t random = 88172645463325252u;
     for (int round = 0; round < 3000; round++) {
@@ -343,7 +343,7 @@ static void policy_mutated_text_never_crashes(void **state)
 }
 
 // What `plumb init --print` shows has every key of the table, in its section.
-static void template_has_every_key(void **state)
+TEST(template_has_every_key)
 {
     static const char awk[] =
         "awk '/^[# ]*\\[/ { line = $0; sub(/^[# ]*\\[/, \"\", line); sub(/[\" \\]].*/, \"\", line);"
@@ -360,27 +360,4 @@ static void template_has_every_key(void **state)
     free(command);
     helper_discard(folder);
     free(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(skipped_kernels_have_no_rule_and_need_no_problems),
-        cmocka_unit_test(policy_reads_every_kind_of_value),
-        cmocka_unit_test(policy_first_matching_section_rules_a_kernel),
-        cmocka_unit_test(the_nearest_section_says_in_which_regimes_a_problem_is_a_series),
-        cmocka_unit_test(what_changed_is_looked_at_in_the_regimes_that_are_named),
-        cmocka_unit_test(policy_unknown_keys_are_errors_with_their_line),
-        cmocka_unit_test(toolchains_are_settings_and_a_prefix),
-        cmocka_unit_test(policy_bad_values_name_line_and_range),
-        cmocka_unit_test(a_capture_is_a_rule_and_a_problem),
-        cmocka_unit_test(a_capture_says_what_it_lacks),
-        cmocka_unit_test(policy_a_key_given_twice_is_a_slip),
-        cmocka_unit_test(policy_references_must_exist),
-        cmocka_unit_test(policy_a_directory_or_missing_file_is_said),
-        cmocka_unit_test(policy_this_repositorys_own_is_valid),
-        cmocka_unit_test(template_has_every_key),
-        cmocka_unit_test(policy_mutated_text_never_crashes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

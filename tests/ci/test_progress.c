@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void line_is_cut_to_the_width_between_characters(void **state)
+TEST(line_is_cut_to_the_width_between_characters)
 {
     static const struct {
         size_t columns;
@@ -39,7 +39,7 @@ static void line_is_cut_to_the_width_between_characters(void **state)
     }
 }
 
-static void time_left_is_in_the_unit_that_suits_it(void **state)
+TEST(time_left_is_in_the_unit_that_suits_it)
 {
     static const struct {
         double left_s;
@@ -57,7 +57,7 @@ static void time_left_is_in_the_unit_that_suits_it(void **state)
     }
 }
 
-static void share_is_of_expected_time(void **state)
+TEST(share_is_of_expected_time)
 {
     struct progress progress;
     progress_init(&progress, true);
@@ -74,7 +74,7 @@ static void share_is_of_expected_time(void **state)
 
 // After four short series and a middle one, what a long one takes is known within a tenth. The mean
 // of the series done says 0.3 s of its 10.2.
-static void rest_is_known_when_some_series_are_long(void **state)
+TEST(rest_is_known_when_some_series_are_long)
 {
     struct pace pace = {0};
     assert_true(isnan(pace_expect(&pace, 1)));
@@ -86,7 +86,7 @@ static void rest_is_known_when_some_series_are_long(void **state)
     assert_true(fabs(pace_expect(&pace, 1e-4) - 0.205) < 0.02);
 }
 
-static void one_series_says_what_longer_ones_take_at_least(void **state)
+TEST(one_series_says_what_longer_ones_take_at_least)
 {
     struct pace pace = {0};
     pace_add(&pace, 1e-3, 0.5);
@@ -123,7 +123,7 @@ static char *on_terminal(const char *directory, const char *const *argv, unsigne
     return text;
 }
 
-static void gate_keeps_to_one_line_of_40_columns(void **state)
+TEST(gate_keeps_to_one_line_of_40_columns)
 {
     struct helper_repo repo;
     helper_repo_create(&repo);
@@ -152,17 +152,4 @@ static void gate_keeps_to_one_line_of_40_columns(void **state)
     }
     free(policy);
     helper_repo_remove(&repo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line_is_cut_to_the_width_between_characters),
-        cmocka_unit_test(time_left_is_in_the_unit_that_suits_it),
-        cmocka_unit_test(share_is_of_expected_time),
-        cmocka_unit_test(rest_is_known_when_some_series_are_long),
-        cmocka_unit_test(one_series_says_what_longer_ones_take_at_least),
-        cmocka_unit_test(gate_keeps_to_one_line_of_40_columns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

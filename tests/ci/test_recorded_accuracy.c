@@ -69,7 +69,7 @@ static struct figures line(const char *text, const char *name)
 }
 
 // 80 problems that gave the constants nothing.
-static void the_judged_lists_are_met(void **state)
+TEST(the_judged_lists_are_met)
 {
     const char *const lists[] = {"dsv3", "more", "smallm"};
     char *text = accuracy_on(lists, ARRAY_COUNT(lists));
@@ -84,7 +84,7 @@ static void the_judged_lists_are_met(void **state)
 }
 
 // 32 random problems that nothing was ever fitted to.
-static void the_unseen_list_is_met(void **state)
+TEST(the_unseen_list_is_met)
 {
     const char *const lists[] = {"unseen"};
     char *text = accuracy_on(lists, 1);
@@ -115,7 +115,7 @@ static struct figures on_gpu(const char *gpu, const char *data)
 
 // Another generation. The constants are fitted to these rows; with shapes left out it is 8.9 %, as
 // blackwell.c says.
-static void a_b200_is_met_by_its_own_branch(void **state)
+TEST(a_b200_is_met_by_its_own_branch)
 {
     struct figures plain = on_gpu("b200-1300", "b200_measured.csv");
     assert_true(plain.rows == 800 && plain.refused == 0);
@@ -124,7 +124,7 @@ static void a_b200_is_met_by_its_own_branch(void **state)
 
 // Another device: constants from an H200, figures from the H100's profile, which is fitted to
 // nothing.
-static void an_h100_is_met_by_its_profile(void **state)
+TEST(an_h100_is_met_by_its_profile)
 {
     struct figures plain = on_gpu("h100-sxm", "h100_measured.csv");
     assert_true(plain.rows == 11 && plain.refused == 0);
@@ -133,7 +133,7 @@ static void an_h100_is_met_by_its_profile(void **state)
 
 // E2M1 on Hopper, decoded in registers. The four constants of that are fitted to these rows; with
 // half of the shapes left out the other half's give medians of 3.0 and 3.7 %. Before, 30 %.
-static void decoded_weights_are_met(void **state)
+TEST(decoded_weights_are_met)
 {
     char *argv[WORDS_MOST] = {xstrdup("accuracy"), xstrdup("--model"), xstrdup("hopper"),
                               xstrdup("--csv"),
@@ -199,7 +199,7 @@ static struct coverage cover(struct recorded *rows, size_t count, const struct b
 }
 
 // Bands are from the fitted list; these rows gave them nothing.
-static void the_band_holds_what_it_promises_on_unseen_rows(void **state)
+TEST(the_band_holds_what_it_promises_on_unseen_rows)
 {
     struct recorded *rows;
     size_t count = read_list(&rows, "unseen");
@@ -221,7 +221,7 @@ static bool is_early(const struct recorded *rows, size_t index, size_t problems)
 }
 
 // One bias per kernel from the first 1, 4 and 16 problems of a list, judged on its other 16.
-static void a_bias_learns_from_few_problems(void **state)
+TEST(a_bias_learns_from_few_problems)
 {
     enum { TAUGHT = 16 };
     static const size_t problems[] = {1, 4, TAUGHT};
@@ -263,7 +263,7 @@ static void a_bias_learns_from_few_problems(void **state)
 }
 
 // Random problems in six regimes on an H100: what a band promises, of ours and of cuBLASLt's.
-static void regimes_are_met_within_their_bands(void **state)
+TEST(regimes_are_met_within_their_bands)
 {
     char *argv[] = {
         xstrdup("accuracy"),
@@ -286,19 +286,4 @@ static void regimes_are_met_within_their_bands(void **state)
     assert_true(bias.median < 4.6 && bias.p90 < 14 && bias.tau > 0.65 && bias.picked > 0.98);
     assert_true(learnt.median < 7.2 && learnt.p90 < 20);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_judged_lists_are_met),
-        cmocka_unit_test(the_unseen_list_is_met),
-        cmocka_unit_test(a_b200_is_met_by_its_own_branch),
-        cmocka_unit_test(an_h100_is_met_by_its_profile),
-        cmocka_unit_test(decoded_weights_are_met),
-        cmocka_unit_test(regimes_are_met_within_their_bands),
-        cmocka_unit_test(the_band_holds_what_it_promises_on_unseen_rows),
-        cmocka_unit_test(a_bias_learns_from_few_problems),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 // What the names of rows say can be.
-static void the_names_of_all_recorded_rows_say_their_traits(void **state)
+TEST(the_names_of_all_recorded_rows_say_their_traits)
 {
     static const char *const lists[] = {"unseen", "scaled", "dual-unseen"};
     size_t known = 0, library = 0;
@@ -86,7 +86,7 @@ static bool is_dual(const struct problem *p)
 
 // A sweep's rows do not say that they are of dual GEMMs, whose time is that of two products. One
 // constant is fitted to another list, none to this.
-static void a_sweep_of_dual_gemms_is_read_as_one(void **state)
+TEST(a_sweep_of_dual_gemms_is_read_as_one)
 {
     size_t used;
     assert_true(median_error(&used, "dual-unseen", is_dual) < 0.06 && used > 1700);
@@ -102,7 +102,7 @@ static bool is_scaled(const struct problem *p)
 }
 
 // Nor that they are of products with block scales. Two constants are fitted to another list.
-static void a_sweep_of_block_scales_is_read_as_one(void **state)
+TEST(a_sweep_of_block_scales_is_read_as_one)
 {
     size_t used;
     assert_true(median_error(&used, "scaled", is_scaled) < 0.05 && used > 1300);
@@ -112,7 +112,7 @@ static void a_sweep_of_block_scales_is_read_as_one(void **state)
 
 // cuBLASLt's own kernel, on problems that gave it nothing: two constants are fitted to its rows of
 // another list. Taken for a library that chooses among all candidates it was 12 and 15 % off.
-static void cublaslt_with_block_scales_is_met(void **state)
+TEST(cublaslt_with_block_scales_is_met)
 {
     const char *control = "cublaslt_scaled";
     size_t used;
@@ -120,7 +120,7 @@ static void cublaslt_with_block_scales_is_met(void **state)
     assert_true(median_error_of(&used, "scaled-unseen", control, is_scaled) < 0.06 && used == 14);
 }
 
-static void what_is_no_row_of_the_space_says_nothing(void **state)
+TEST(what_is_no_row_of_the_space_says_nothing)
 {
     static const char *const names[] = {"",
                                         "cublaslt#0",
@@ -137,16 +137,4 @@ static void what_is_no_row_of_the_space_says_nothing(void **state)
         assert_false(space_traits(&t, names[i]));
         assert_int_equal(t.tile_m, 7);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_names_of_all_recorded_rows_say_their_traits),
-        cmocka_unit_test(a_sweep_of_dual_gemms_is_read_as_one),
-        cmocka_unit_test(a_sweep_of_block_scales_is_read_as_one),
-        cmocka_unit_test(cublaslt_with_block_scales_is_met),
-        cmocka_unit_test(what_is_no_row_of_the_space_says_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

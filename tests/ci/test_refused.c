@@ -33,7 +33,7 @@ static enum conclusion concluded(struct run *run, struct result *results, size_t
     return run->conclusion;
 }
 
-static void changed_kernel_that_cannot_be_recorded_does_not_pass(void **state)
+TEST(changed_kernel_that_cannot_be_recorded_does_not_pass)
 {
     struct run run;
     struct result results[] = {
@@ -46,7 +46,7 @@ static void changed_kernel_that_cannot_be_recorded_does_not_pass(void **state)
     arena_free(&run.arena);
 }
 
-static void unchanged_one_does(void **state)
+TEST(unchanged_one_does)
 {
     struct run run;
     struct result results[] = {
@@ -58,7 +58,7 @@ static void unchanged_one_does(void **state)
 }
 
 // As before: where another kernel does the problem, one that does not says nothing.
-static void kernel_that_does_not_do_its_problem_has_no_row(void **state)
+TEST(kernel_that_does_not_do_its_problem_has_no_row)
 {
     struct run run;
     struct result results[] = {
@@ -70,7 +70,7 @@ static void kernel_that_does_not_do_its_problem_has_no_row(void **state)
 }
 
 // The recorder of neither kernel makes a record; of one, supports() says why.
-static void one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded(void **state)
+TEST(one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded)
 {
     static const char *const names[] = {"cuda-elsewhere", "cuda-copies", NULL};
     static struct fake_gate gate;
@@ -88,15 +88,4 @@ static void one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded
     assert_null(strstr(gate.outcome.output, "cuda-elsewhere"));
     free(cuda);
     fake_gate_remove(&gate);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_supports_nothing_is_not_told_as_one_that_cannot_be_recorded),
-        cmocka_unit_test(changed_kernel_that_cannot_be_recorded_does_not_pass),
-        cmocka_unit_test(unchanged_one_does),
-        cmocka_unit_test(kernel_that_does_not_do_its_problem_has_no_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

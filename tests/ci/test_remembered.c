@@ -49,6 +49,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void plumb(const char *const *words, int timeout_s)
 {
     char *policy = xprintf("%s/policy.cfg", repo.directory);
@@ -86,7 +88,7 @@ static int measured(const char *state)
     return count;
 }
 
-static void a_hang_costs_its_limit_once(void **state)
+TEST(a_hang_costs_its_limit_once)
 {
     PLUMB(3, "run", hang);
     plumb_said(&outcome, 3, "no answer within 3 s");
@@ -102,7 +104,7 @@ static void a_hang_costs_its_limit_once(void **state)
     assert_null(strstr(outcome.output, "no answer within"));
 }
 
-static void asked_again_or_with_more_time_it_is_measured_anew(void **state)
+TEST(asked_again_or_with_more_time_it_is_measured_anew)
 {
     const int before = measured("timeout");
     PLUMB(3, "run", "--again", later);
@@ -140,20 +142,10 @@ static void ends_twice(const char *branch, const char *signal)
 // A library cannot pose as somebody outside who ended its process (kernels/bench/arm_worker.c);
 // what is not remembered, because it was not its own doing, is in
 // tests/runner/test_measure_series.c.
-static void a_crash_is_remembered_and_so_is_an_end_of_its_own(void **state)
+TEST(a_crash_is_remembered_and_so_is_an_end_of_its_own)
 {
     ends_twice("crashes", "SIGSEGV");
     assert_int_equal(measured("crashed"), 1);
     ends_twice("ended", "SIGTERM");
     assert_int_equal(measured("crashed"), 1 + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hang_costs_its_limit_once),
-        cmocka_unit_test(asked_again_or_with_more_time_it_is_measured_anew),
-        cmocka_unit_test(a_crash_is_remembered_and_so_is_an_end_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

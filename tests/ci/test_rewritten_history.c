@@ -94,6 +94,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void plumb(const char *const *words)
 {
     const char *argv[16] = {NULL};
@@ -126,7 +128,7 @@ static void expect_event(int commit, const char *state, const char *what)
     free(line);
 }
 
-static void what_is_there_now_counts_after_a_branch_was_written_anew(void **state)
+TEST(what_is_there_now_counts_after_a_branch_was_written_anew)
 {
     for (int i = FIRST; i <= REVERT; i++)
         commit(i);
@@ -149,8 +151,16 @@ static void what_is_there_now_counts_after_a_branch_was_written_anew(void **stat
     plumb_said(&outcome, 0, "  level +0.00 % (+0.00 .. +0.00) since ");
 }
 
+static int begin_anew(void **state)
+{
+    char *command = xprintf("cd '%s' && rm -rf s.db s.db-* baselines", directory);
+    const int status = system(command);
+    free(command);
+    return status;
+}
+
 // A revert that is exact has a tree that was measured before.
-static void an_exact_revert_is_told_by_the_run_that_ends_with_it(void **state)
+TEST_WITH(an_exact_revert_is_told_by_the_run_that_ends_with_it, begin_anew, NULL)
 {
     static const char *const show[] = {"events", NULL};
     char id[OBJECT_ID_TEXT];
@@ -178,7 +188,7 @@ static void an_exact_revert_is_told_by_the_run_that_ends_with_it(void **state)
 // Of four commits the third makes a kernel slower and the last another one faster; the last is
 // measured first, and the night fills the gap. What was one change stays one, and what no commit
 // between did is the last one's.
-static void a_gap_that_is_filled_has_one_change(void **state)
+TEST_WITH(a_gap_that_is_filled_has_one_change, begin_anew, NULL)
 {
     static const char *const codes[] = {"1", "1.0", "1.2", "1.2"},
                              *others[] = {"1", "1", "1", "0.8"};
@@ -212,14 +222,6 @@ static void a_gap_that_is_filled_has_one_change(void **state)
     plumb_said(&outcome, 0, range);
     plumb_said(&outcome, 0, " other 4x4x4:fp32-fp32:tn on Fake device; ");
     plumb_said(&outcome, 0, "\n2 events: 2 confirmed\n");
-}
-
-static int begin_anew(void **state)
-{
-    char *command = xprintf("cd '%s' && rm -rf s.db s.db-* baselines", directory);
-    const int status = system(command);
-    free(command);
-    return status;
 }
 
 // Measured commit by commit on a branch, of which the last but one made it slower. The line has
@@ -258,18 +260,18 @@ static void take_in(bool merged)
     plumb_said(&outcome, 1, "taken in");
 }
 
-static void what_a_branch_made_slower_is_told_where_it_is_merged(void **state)
+TEST_WITH(what_a_branch_made_slower_is_told_where_it_is_merged, begin_anew, NULL)
 {
     take_in(true);
 }
 
-static void what_a_branch_made_slower_is_told_where_it_is_squashed(void **state)
+TEST_WITH(what_a_branch_made_slower_is_told_where_it_is_squashed, begin_anew, NULL)
 {
     take_in(false);
 }
 
 // Slower, mended, and slower again by another commit: only that one is open.
-static void what_was_mended_is_not_open_again_with_the_next_slowdown(void **state)
+TEST_WITH(what_was_mended_is_not_open_again_with_the_next_slowdown, begin_anew, NULL)
 {
     static const char *const codes[] = {"1", "1.3", "1.0", "1.2"};
     char at[5][OBJECT_ID_TEXT], line[64], *head = xprintf("%s/.git/HEAD", directory);
@@ -301,18 +303,4 @@ static void what_was_mended_is_not_open_again_with_the_next_slowdown(void **stat
     snprintf(line, sizeof(line), "accepted  %.10s ", at[3]);
     plumb_said(&outcome, 0, line);
     assert_null(strstr(outcome.output, "withdrawn"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there_now_counts_after_a_branch_was_written_anew),
-        cmocka_unit_test_setup(an_exact_revert_is_told_by_the_run_that_ends_with_it, begin_anew),
-        cmocka_unit_test_setup(a_gap_that_is_filled_has_one_change, begin_anew),
-        cmocka_unit_test_setup(what_a_branch_made_slower_is_told_where_it_is_merged, begin_anew),
-        cmocka_unit_test_setup(what_a_branch_made_slower_is_told_where_it_is_squashed, begin_anew),
-        cmocka_unit_test_setup(what_was_mended_is_not_open_again_with_the_next_slowdown,
-                               begin_anew),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -31,7 +31,9 @@ static int transactions_of(struct open_store *f, unsigned number, size_t results
     return commits;
 }
 
-static void a_run_of_many_series_ends_in_few_transactions(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(a_run_of_many_series_ends_in_few_transactions)
 {
     struct open_store *f = *state;
     assert_int_equal(transactions_of(f, 0, 3), 2);
@@ -41,13 +43,4 @@ static void a_run_of_many_series_ends_in_few_transactions(void **state)
     assert_int_equal(counts.runs, 3);
     assert_int_equal(counts.unfinished, 0);
     assert_int_equal(counts.verdicts, 1004);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_run_of_many_series_ends_in_few_transactions,
-                                        open_store_set_up, open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

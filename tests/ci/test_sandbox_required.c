@@ -33,7 +33,6 @@ static void write_policy(const char *sandbox)
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     tools = helper_directory();
     policy = xprintf("%s/p.cfg", tools);
@@ -49,13 +48,14 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     helper_discard(tools);
     free(tools);
     free(policy);
     return 0;
 }
+
+AROUND_ALL(set_up, tear_down);
 
 // mode NULL: without --sandbox.
 static void gate(enum helper_commit base, enum helper_commit head, const char *mode)
@@ -87,7 +87,7 @@ static void assert_goes_on(void)
     plumb_said(&outcome, 0, "");
 }
 
-static void what_the_main_branch_does_not_have_needs_one(void **state)
+TEST(what_the_main_branch_does_not_have_needs_one)
 {
     write_policy("");
     helper_remote(repo.directory, repo.ids[REPO_MERGE]);
@@ -96,7 +96,7 @@ static void what_the_main_branch_does_not_have_needs_one(void **state)
 }
 
 // What is built decides, not the command.
-static void other_commands_need_one_too(void **state)
+TEST(other_commands_need_one_too)
 {
     const char *slower = repo.ids[REPO_SLOWER], *base = repo.ids[REPO_MERGE];
     write_policy("");
@@ -114,7 +114,7 @@ static void other_commands_need_one_too(void **state)
 }
 
 // init tries what it finds; where it may not, it writes what it found and says what was not tried.
-static void init_builds_nothing_of_a_strangers(void **state)
+TEST(init_builds_nothing_of_a_strangers)
 {
     static const char kernel[] = "void gemm(const float *a, const float *b, float *c, int m, int "
                                  "n, int k) { for (int i = 0; i < m * n * k; i++) c[0] += a[0] * "
@@ -140,7 +140,7 @@ static void init_builds_nothing_of_a_strangers(void **state)
 }
 
 // A commit that the main branch has, built by the command of a policy that it does not have.
-static void policy_that_the_main_branch_does_not_have_needs_one(void **state)
+TEST(policy_that_the_main_branch_does_not_have_needs_one)
 {
     static const char said[] = ", which says what is run, may be a stranger's pull request";
     const char *slower = repo.ids[REPO_SLOWER], *base = repo.ids[REPO_MERGE];
@@ -165,7 +165,7 @@ static void policy_that_the_main_branch_does_not_have_needs_one(void **state)
 }
 
 // A library, or a program, of a checkout: no commit says what was built there.
-static void what_was_built_in_a_checkout_needs_one(void **state)
+TEST(what_was_built_in_a_checkout_needs_one)
 {
     static const char said[] = "may be a stranger's pull request: bubblewrap does not work here";
     char *library = xprintf("%s/theirs.so", repo.directory);
@@ -189,7 +189,7 @@ static void what_was_built_in_a_checkout_needs_one(void **state)
     free(library);
 }
 
-static void checkout_of_what_is_run_is_said(void **state)
+TEST(checkout_of_what_is_run_is_said)
 {
     struct sandbox sandbox;
     struct error err;
@@ -208,7 +208,7 @@ static void checkout_of_what_is_run_is_said(void **state)
     free(file);
 }
 
-static void what_it_has_needs_none(void **state)
+TEST(what_it_has_needs_none)
 {
     write_policy("");
     helper_remote(repo.directory, repo.ids[REPO_SLOWER]);
@@ -218,7 +218,7 @@ static void what_it_has_needs_none(void **state)
     assert_goes_on();
 }
 
-static void its_owner_may_say_so(void **state)
+TEST(its_owner_may_say_so)
 {
     write_policy("");
     helper_remote(repo.directory, repo.ids[REPO_MERGE]);
@@ -235,7 +235,7 @@ static void its_owner_may_say_so(void **state)
     assert_goes_on();
 }
 
-static void required_is_required_of_everyone(void **state)
+TEST(required_is_required_of_everyone)
 {
     write_policy("\tsandbox = require\n");
     helper_remote(repo.directory, repo.ids[REPO_SLOWER]);
@@ -243,26 +243,9 @@ static void required_is_required_of_everyone(void **state)
     plumb_said(&outcome, 4, "no sandbox, but it is required: bubblewrap does not work here");
 }
 
-static void repository_without_a_remote_needs_none(void **state)
+TEST(repository_without_a_remote_needs_none)
 {
     write_policy("");
     gate(REPO_MERGE, REPO_SLOWER, NULL);
     assert_goes_on();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repository_without_a_remote_needs_none),
-        cmocka_unit_test(what_the_main_branch_does_not_have_needs_one),
-        cmocka_unit_test(other_commands_need_one_too),
-        cmocka_unit_test(init_builds_nothing_of_a_strangers),
-        cmocka_unit_test(policy_that_the_main_branch_does_not_have_needs_one),
-        cmocka_unit_test(checkout_of_what_is_run_is_said),
-        cmocka_unit_test(what_was_built_in_a_checkout_needs_one),
-        cmocka_unit_test(what_it_has_needs_none),
-        cmocka_unit_test(its_owner_may_say_so),
-        cmocka_unit_test(required_is_required_of_everyone),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -54,7 +54,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void nightly_of_another_repository_finds_its_own_plumb(void **state)
+AROUND_ALL(set_up, tear_down);
+
+TEST(nightly_of_another_repository_finds_its_own_plumb)
 {
     char *script = xprintf("ci/nightly --repo '%s' --back 1 --policy night.cfg", repo.directory);
     int code = shell(script);
@@ -67,7 +69,7 @@ static void nightly_of_another_repository_finds_its_own_plumb(void **state)
 }
 
 // The newest commit is the same as the one before, which was slower.
-static void night_does_not_pass_while_a_slowdown_is_open(void **state)
+TEST(night_does_not_pass_while_a_slowdown_is_open)
 {
     static const struct {
         const char *newest, *check;
@@ -89,7 +91,7 @@ static void night_does_not_pass_while_a_slowdown_is_open(void **state)
 }
 
 // `.` is where the caller is, and not where the script lies, which is a repository too.
-static void nightly_looks_for_the_repository_from_where_it_is_called(void **state)
+TEST(nightly_looks_for_the_repository_from_where_it_is_called)
 {
     char *script = xprintf("rm -rf '%s/nightly' nightly; git init -q .; at=$PWD; cd '%s'; "
                            "\"$at/ci/nightly\" --repo . --back 1 --policy night.cfg",
@@ -102,7 +104,7 @@ static void nightly_looks_for_the_repository_from_where_it_is_called(void **stat
     free(script);
 }
 
-static void what_is_wrong_before_a_verdict_is_code_4(void **state)
+TEST(what_is_wrong_before_a_verdict_is_code_4)
 {
     static const struct {
         const char *script, *says;
@@ -125,7 +127,7 @@ static void what_is_wrong_before_a_verdict_is_code_4(void **state)
 }
 
 // A clang-format of another release would call half of the files wrong.
-static void another_clang_format_checks_nothing_and_says_so(void **state)
+TEST(another_clang_format_checks_nothing_and_says_so)
 {
     static const char fake[] =
         "git init -q . && cp '" TEST_SOURCE
@@ -152,16 +154,4 @@ static void another_clang_format_checks_nothing_and_says_so(void **state)
             fail_msg("%s %s: exit %d: %s", cases[i].release, cases[i].mode, code, said);
         free(script);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nightly_of_another_repository_finds_its_own_plumb),
-        cmocka_unit_test(night_does_not_pass_while_a_slowdown_is_open),
-        cmocka_unit_test(nightly_looks_for_the_repository_from_where_it_is_called),
-        cmocka_unit_test(what_is_wrong_before_a_verdict_is_code_4),
-        cmocka_unit_test(another_clang_format_checks_nothing_and_says_so),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -26,13 +26,15 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void ask(const char *command, const char *a, const char *b, const char *c, const char *d)
 {
     const char *argv[] = {command, "--policy", repo.policy, "--quiet", a, b, c, d, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
-static void only_what_was_asked_for_is_measured(void **state)
+TEST(only_what_was_asked_for_is_measured)
 {
     ask("run", "--kernel", "blo*", "--problem", "16x*");
     plumb_said(&outcome, 0, "OK: 1 new (only kernels 'blo*', problems '16x*')");
@@ -42,33 +44,22 @@ static void only_what_was_asked_for_is_measured(void **state)
     plumb_said(&outcome, 0, "3 of 4 series would be measured");
 }
 
-static void a_gate_of_a_part_says_so(void **state)
+TEST(a_gate_of_a_part_says_so)
 {
     ask("gate", "--kernel", "blocked", "--seconds", "20");
     plumb_said(&outcome, 0, "OK: 2 same (only kernels 'blocked')");
 }
 
-static void what_matches_nothing_is_an_error(void **state)
+TEST(what_matches_nothing_is_an_error)
 {
     ask("gate", "--kernel", "nobody", NULL, NULL);
     plumb_said(&outcome, 4, "matches a [kernel] section (only kernels 'nobody')");
 }
 
-static void a_bisection_takes_kernel_and_problem(void **state)
+TEST(a_bisection_takes_kernel_and_problem)
 {
     const char *argv[] = {"bisect", "--policy",  repo.policy, "--good",     "HEAD~1", "--kernel",
                           "simple", "--dry-run", "--problem", "8x8x8:fp32", NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
     plumb_said(&outcome, 0, "one of 1 commits is searched for");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_was_asked_for_is_measured),
-        cmocka_unit_test(a_gate_of_a_part_says_so),
-        cmocka_unit_test(what_matches_nothing_is_an_error),
-        cmocka_unit_test(a_bisection_takes_kernel_and_problem),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -28,6 +28,8 @@ static int set_up(void **state)
     return 0;
 }
 
+AROUND_EACH(set_up, NULL);
+
 static size_t compare(const int *numbers, size_t count, size_t wanted)
 {
     for (size_t i = 0; i < count; i++) {
@@ -43,7 +45,7 @@ static void assert_order(const int *numbers, size_t count)
         assert_int_equal(order[i] - tasks, numbers[i]);
 }
 
-static void series_that_are_compared_come_first_spread_over_them(void **state)
+TEST(series_that_are_compared_come_first_spread_over_them)
 {
     assert_int_equal(compare((const int[]){0, 1, 2, 4, 5, 6}, 6, 3), 7);
     assert_order((const int[]){0, 2, 5, 1, 4, 6, 3}, 7);
@@ -51,7 +53,7 @@ static void series_that_are_compared_come_first_spread_over_them(void **state)
         assert_int_equal(self_tests_role(order[i]), ROLE_BASE);
 }
 
-static void others_are_the_cheapest_of_a_device_that_a_verdict_hangs_on(void **state)
+TEST(others_are_the_cheapest_of_a_device_that_a_verdict_hangs_on)
 {
     results[6].problem.scales = (struct block_scales){.vector = 32}; // 8 times as dear as it looks
     results[5].problem.number_count = 1;                             // nobody knows
@@ -60,7 +62,7 @@ static void others_are_the_cheapest_of_a_device_that_a_verdict_hangs_on(void **s
 }
 
 // Their pairs failed before, or an interrupted run has them: better than none.
-static void pairs_that_are_not_compared_now_come_last(void **state)
+TEST(pairs_that_are_not_compared_now_come_last)
 {
     tasks[6].head = tasks[5].head = &new;
     tasks[4].base = NULL;
@@ -70,19 +72,8 @@ static void pairs_that_are_not_compared_now_come_last(void **state)
     assert_int_equal(self_tests_role(&tasks[4]), ROLE_HEAD);
 }
 
-static void without_pairs_there_is_nothing_to_test(void **state)
+TEST(without_pairs_there_is_nothing_to_test)
 {
     assert_int_equal(compare(NULL, 0, 3), 0);
     assert_int_equal(compare((const int[]){2}, 1, 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(series_that_are_compared_come_first_spread_over_them, set_up),
-        cmocka_unit_test_setup(others_are_the_cheapest_of_a_device_that_a_verdict_hangs_on, set_up),
-        cmocka_unit_test_setup(pairs_that_are_not_compared_now_come_last, set_up),
-        cmocka_unit_test_setup(without_pairs_there_is_nothing_to_test, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static void refuses(const char *text, const char *column, const char *message)
     assert_non_null(strstr(err.text, message));
 }
 
-static void one_column_needs_no_header(void **state)
+TEST(one_column_needs_no_header)
 {
     const double wanted[] = {1, -2.5, 3e3};
     reads("1\n-2.5\n3e3\n", NULL, "1", 3, wanted);
@@ -51,7 +51,7 @@ static void one_column_needs_no_header(void **state)
     reads("\"x\"\n\"1\"\n\"-2.5\"\n3e3\n", NULL, "x", 3, wanted);
 }
 
-static void missing_values_keep_their_place(void **state)
+TEST(missing_values_keep_their_place)
 {
     const double wanted[] = {1, NAN, NAN, 4};
     reads("1\n\n\n4\n\n\n", NULL, "1", 4, wanted);
@@ -61,7 +61,7 @@ static void missing_values_keep_their_place(void **state)
     reads("x\n1\n#N/A\n<NA>\n4\n", NULL, "x", 4, wanted);
 }
 
-static void blanks_around_names_and_labels_are_none_of_them(void **state)
+TEST(blanks_around_names_and_labels_are_none_of_them)
 {
     const double wanted[] = {5, 4};
     struct series_csv series;
@@ -74,7 +74,7 @@ static void blanks_around_names_and_labels_are_none_of_them(void **state)
     series_csv_free(&series);
 }
 
-static void dates_that_do_not_ascend_are_noticed(void **state)
+TEST(dates_that_do_not_ascend_are_noticed)
 {
     static const struct {
         const char *text;
@@ -101,7 +101,7 @@ static void dates_that_do_not_ascend_are_noticed(void **state)
     }
 }
 
-static void the_only_column_of_numbers_is_found(void **state)
+TEST(the_only_column_of_numbers_is_found)
 {
     const double wanted[] = {5, 4, 6};
     reads("commit,time\nabc,5\ndef,4\n0fe,6\n", NULL, "time", 3, wanted);
@@ -113,7 +113,7 @@ static void the_only_column_of_numbers_is_found(void **state)
     reads("a,b\n1,5\n0,4\n3,6\n", "2", "b", 3, wanted);
 }
 
-static void bad_input_is_refused_by_line(void **state)
+TEST(bad_input_is_refused_by_line)
 {
     refuses("", NULL, "f: empty");
     refuses("\n\n\n", NULL, "f: empty");
@@ -133,7 +133,7 @@ static void bad_input_is_refused_by_line(void **state)
 }
 
 // 1,201.5 and 1.201,5: a column says which it is, or another one of the file does.
-static void numbers_of_other_languages_are_read(void **state)
+TEST(numbers_of_other_languages_are_read)
 {
     const double wanted[] = {1201.5, 1201.5, 1410}, halves[] = {2.5, 3, 1201.5};
     const double whole[] = {1201, 1202, 1203};
@@ -148,7 +148,7 @@ static void numbers_of_other_languages_are_read(void **state)
     reads("day,x\n22.11.2026,1201\n23.11.2026,1202\n24.11.2026,1203\n", NULL, "x", 3, whole);
 }
 
-static void units_and_axes_are_no_values(void **state)
+TEST(units_and_axes_are_no_values)
 {
     const double wanted[] = {5, 4, 6};
     reads("build,latency (us)\n1,5\n2,4\n3,6\n", "latency", "latency (us)", 3, wanted);
@@ -160,7 +160,7 @@ static void units_and_axes_are_no_values(void **state)
 }
 
 // Rows of several things are said to be, and --where takes those of one.
-static void cells_may_have_units(void **state)
+TEST(cells_may_have_units)
 {
     const double same[] = {1201.5, NAN, 1199.25}, times[] = {1.5, 0.5, 2000}, rate[] = {71, 68};
     reads("build,latency\n1,\"1,201.5 us\"\n2,n/a\n3,\"1,199.25us\"\n", NULL, "latency (us)", 3,
@@ -175,7 +175,7 @@ static void cells_may_have_units(void **state)
     refuses("n,t\n1,5 ms\n2,6 parsecs\n", NULL, "f: 'n' counts up, and 't' has no numbers");
 }
 
-static void tags_choose_rows(void **state)
+TEST(tags_choose_rows)
 {
     static const char text[] = "gpu,kernel,us\nA100,g,5\nH100,g,2\nA100,g,4\nH100,g,3\nA100,g,6\n"
                                "H100,h,9\n";
@@ -208,14 +208,14 @@ static void tags_choose_rows(void **state)
     }
 }
 
-static void a_nul_byte_is_refused(void **state)
+TEST(a_nul_byte_is_refused)
 {
     struct series_csv series;
     struct error err;
     assert_int_equal(series_csv_parse(&series, "1\n\0\n", 4, "f", NULL, NULL, &err), -1);
 }
 
-static void a_missing_file_is_refused(void **state)
+TEST(a_missing_file_is_refused)
 {
     char *text;
     size_t length;
@@ -224,7 +224,7 @@ static void a_missing_file_is_refused(void **state)
     assert_non_null(strstr(err.text, "No such file"));
 }
 
-static void mutated_files_never_crash_the_reader(void **state)
+TEST(mutated_files_never_crash_the_reader)
 {
     static const char *const seeds[] = {"commit,time\nabc,5\ndef,4\n0fe,6\n", "1\n\n2\nNA\n3\n",
                                         "\"a\",\"b\"\"c\"\n\"1\",2\n"};
@@ -252,24 +252,4 @@ static void mutated_files_never_crash_the_reader(void **state)
         }
         free(copy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_column_needs_no_header),
-        cmocka_unit_test(missing_values_keep_their_place),
-        cmocka_unit_test(blanks_around_names_and_labels_are_none_of_them),
-        cmocka_unit_test(the_only_column_of_numbers_is_found),
-        cmocka_unit_test(dates_that_do_not_ascend_are_noticed),
-        cmocka_unit_test(bad_input_is_refused_by_line),
-        cmocka_unit_test(numbers_of_other_languages_are_read),
-        cmocka_unit_test(units_and_axes_are_no_values),
-        cmocka_unit_test(cells_may_have_units),
-        cmocka_unit_test(tags_choose_rows),
-        cmocka_unit_test(a_nul_byte_is_refused),
-        cmocka_unit_test(a_missing_file_is_refused),
-        cmocka_unit_test(mutated_files_never_crash_the_reader),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static struct policy written(enum form form, const struct shim_group *groups, si
     return policy;
 }
 
-static void what_can_be_recorded_is_timed_from_records(void **state)
+TEST(what_can_be_recorded_is_timed_from_records)
 {
-    (void)state;
     for (enum form form = FORM_CUDA_NN; form < FORMS; form++) {
         for (int recorded = 0; recorded < 2; recorded++) {
             const struct shim_group group = {
@@ -37,7 +36,7 @@ static void what_can_be_recorded_is_timed_from_records(void **state)
     }
 }
 
-static void kernels_of_other_types_have_problems_of_their_own(void **state)
+TEST(kernels_of_other_types_have_problems_of_their_own)
 {
     const char *first[] = {"plain"}, *others[] = {"half", "sum"};
     const struct shim_group groups[] = {
@@ -45,7 +44,6 @@ static void kernels_of_other_types_have_problems_of_their_own(void **state)
         {"FP16-FP32-TN", "FP16", "FP32", "TN", true, true, others, 2}};
     const struct policy_device device = {.name = "gpu", .kind = "cuda"};
     struct policy policy = written(FORM_CUDA_NN, groups, 2);
-    (void)state;
     assert_int_equal(policy.set_count, 2);
     for (size_t i = 0; i < 3; i++) {
         const char *name = i ? others[i - 1] : "plain";
@@ -61,7 +59,7 @@ static void kernels_of_other_types_have_problems_of_their_own(void **state)
 }
 
 // lda and ldb are steps of the caller's own A and B, which column by column are our B and A.
-static void steps_follow_the_layout(void **state)
+TEST(steps_follow_the_layout)
 {
     static const struct {
         struct call call;
@@ -92,7 +90,6 @@ static void steps_follow_the_layout(void **state)
         .out_type = "FP32",
         .in_spelled = "float",
         .out_spelled = "float"};
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct buffer text = {0};
         shim_write(&text, &s, FORM_HOST, &cases[i].call, "f");
@@ -106,7 +103,7 @@ static void steps_follow_the_layout(void **state)
 }
 
 // One library holds a kernel for each way, and the words say which way it is.
-static void every_way_is_a_kernel_of_its_own(void **state)
+TEST(every_way_is_a_kernel_of_its_own)
 {
     const struct signature s = {.callee = CALLEE_KERNEL,
                                 .file = "f.cu",
@@ -122,7 +119,6 @@ static void every_way_is_a_kernel_of_its_own(void **state)
     const char *const names[] = {"one", "two"};
     struct arena arena = {0};
     struct buffer text = {0};
-    (void)state;
     shim_write_tries(&text, &s, FORM_CUDA_NN, calls, names, 2);
     assert_non_null(strstr(text.bytes, "\"one\""));
     assert_non_null(strstr(text.bytes, "plumb_supports_1, NULL, NULL, plumb_launch_1"));
@@ -140,7 +136,7 @@ static void every_way_is_a_kernel_of_its_own(void **state)
     arena_free(&arena);
 }
 
-static void a_launch_that_is_read_is_no_guess(void **state)
+TEST(a_launch_that_is_read_is_no_guess)
 {
     const struct launch launch = {.kernel = "f",
                                   .file = "run.cu",
@@ -162,7 +158,6 @@ static void a_launch_that_is_read_is_no_guess(void **state)
     const struct call call = shim_call(FORM_CUDA_COLUMN, &s);
     struct arena arena = {0};
     struct buffer text = {0};
-    (void)state;
     assert_int_equal(call.grid, SHIM_OWN_GRID);
     shim_write(&text, &s, FORM_CUDA_COLUMN, &call, "f");
     assert_non_null(strstr(text.bytes, "As run.cu launches it"));
@@ -184,16 +179,4 @@ static void a_launch_that_is_read_is_no_guess(void **state)
     assert_false(shim_has_grid(&s));
     buffer_free(&text);
     arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_can_be_recorded_is_timed_from_records),
-        cmocka_unit_test(kernels_of_other_types_have_problems_of_their_own),
-        cmocka_unit_test(steps_follow_the_layout),
-        cmocka_unit_test(every_way_is_a_kernel_of_its_own),
-        cmocka_unit_test(a_launch_that_is_read_is_no_guess),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

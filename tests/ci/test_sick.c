@@ -39,7 +39,9 @@ static void site_says_sick(struct open_store *f, const char *why)
     site_data_free(&data);
 }
 
-static void two_slow_runs_of_the_controls_are_a_sick_gpu(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(two_slow_runs_of_the_controls_are_a_sick_gpu)
 {
     struct open_store *f = *state;
     const struct scene scene = {.common = 0.1, .keep_code = true};
@@ -55,7 +57,7 @@ static void two_slow_runs_of_the_controls_are_a_sick_gpu(void **state)
 }
 
 // It is an event, which names the driver.
-static void slower_under_a_new_driver_is_no_sickness(void **state)
+TEST(slower_under_a_new_driver_is_no_sickness)
 {
     struct open_store *f = *state;
     const struct scene scene = {.common = 0.1, .keep_code = true, .driver = true};
@@ -66,7 +68,7 @@ static void slower_under_a_new_driver_is_no_sickness(void **state)
     assert_non_null(strstr(found.why, "under its driver"));
 }
 
-static void kernels_that_became_slower_are_no_sickness(void **state)
+TEST(kernels_that_became_slower_are_no_sickness)
 {
     struct open_store *f = *state;
     const struct scene scene = {.step = 0.5};
@@ -75,7 +77,7 @@ static void kernels_that_became_slower_are_no_sickness(void **state)
     assert_true(found.known && !found.sick);
 }
 
-static void controls_that_compute_wrong_results_are_a_sick_gpu_at_once(void **state)
+TEST(controls_that_compute_wrong_results_are_a_sick_gpu_at_once)
 {
     struct open_store *f = *state;
     const struct scene scene = {.wrong = true, .keep_code = true};
@@ -88,7 +90,7 @@ static void controls_that_compute_wrong_results_are_a_sick_gpu_at_once(void **st
         strstr(found.why, "5 of its 5 controls compute wrong results, control-1 64x64x64"));
 }
 
-static void what_was_taken_out_is_merged(void **state)
+TEST_WITH(what_was_taken_out_is_merged, open_store_set_up_two, open_store_tear_down)
 {
     struct open_store *f = *state;
     const struct scene scene = {.keep_code = true};
@@ -122,7 +124,7 @@ static void doctor(struct helper_repo *repo, const char *store, const char *cons
     plumb_said(&outcome, code, part);
 }
 
-static void the_way_out_and_the_way_back(void **state)
+TEST(the_way_out_and_the_way_back)
 {
     struct open_store *f = *state;
     struct helper_repo repo;
@@ -150,7 +152,7 @@ static void the_way_out_and_the_way_back(void **state)
 }
 
 // On the host device, which is here: a store that says so of its CPU.
-static void nothing_is_measured_on_what_was_taken_out(void **state)
+TEST(nothing_is_measured_on_what_was_taken_out)
 {
     struct open_store *f = *state;
     struct helper_repo repo;
@@ -177,22 +179,4 @@ static void nothing_is_measured_on_what_was_taken_out(void **state)
     plumb_said(&outcome, 4, "was taken out: its controls crash; `plumb doctor --clear ");
     plumb_said(&outcome, 4, "none of the policy's devices is on this machine");
     helper_repo_remove(&repo);
-}
-
-#define WITH_STORE(test)                                                                           \
-    cmocka_unit_test_setup_teardown(test, open_store_set_up, open_store_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_STORE(two_slow_runs_of_the_controls_are_a_sick_gpu),
-        WITH_STORE(slower_under_a_new_driver_is_no_sickness),
-        WITH_STORE(kernels_that_became_slower_are_no_sickness),
-        WITH_STORE(controls_that_compute_wrong_results_are_a_sick_gpu_at_once),
-        cmocka_unit_test_setup_teardown(what_was_taken_out_is_merged, open_store_set_up_two,
-                                        open_store_tear_down),
-        WITH_STORE(the_way_out_and_the_way_back),
-        WITH_STORE(nothing_is_measured_on_what_was_taken_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

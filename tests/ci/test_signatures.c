@@ -16,7 +16,7 @@ static struct signature_list find(const char *file, const char *text)
     return list;
 }
 
-static void parameters_are_known_by_name_and_type(void **state)
+TEST(parameters_are_known_by_name_and_type)
 {
     const struct signature_list list =
         find("src/a.cu", "extern \"C\" __global__ void __launch_bounds__(256, 2)\n"
@@ -37,7 +37,7 @@ static void parameters_are_known_by_name_and_type(void **state)
         assert_int_equal(s->arguments[i], arguments[i]);
 }
 
-static void what_launches_a_kernel_is_a_launcher(void **state)
+TEST(what_launches_a_kernel_is_a_launcher)
 {
     const struct signature_list list =
         find("a.cu", "static __device__ void helper(int m) {}\n"
@@ -55,7 +55,7 @@ static void what_launches_a_kernel_is_a_launcher(void **state)
     assert_string_equal(named.items[0].in_type, "BF16");
 }
 
-static void what_is_not_understood_is_told_apart(void **state)
+TEST(what_is_not_understood_is_told_apart)
 {
     static const struct {
         const char *text, *why;
@@ -92,7 +92,7 @@ static void what_is_not_understood_is_told_apart(void **state)
     }
 }
 
-static void templates_and_names_of_types_are_seen_through(void **state)
+TEST(templates_and_names_of_types_are_seen_through)
 {
     static const char list_of_t[] =
         "(int m, int n, int k, const T *a, T *b, T *c, float alpha = 1) {}\n";
@@ -133,7 +133,7 @@ static void templates_and_names_of_types_are_seen_through(void **state)
 }
 
 // A kernel of one size is a product of squares where its name says that it is one.
-static void one_size_is_that_of_squares(void **state)
+TEST(one_size_is_that_of_squares)
 {
     const struct signature_list list =
         find("a.cu", "__global__ void matMulTiled(float *A, float *B, float *C, int width) {}\n"
@@ -145,7 +145,7 @@ static void one_size_is_that_of_squares(void **state)
 }
 
 // Nor is axpby, but a wrong guess is told where it is tried.
-static void one_size_with_alpha_and_beta_is_that_of_squares(void **state)
+TEST(one_size_with_alpha_and_beta_is_that_of_squares)
 {
     const struct signature_list list = find(
         "a.cu", "__global__ void naive(float *d_A, float *d_B, float *d_C, float alpha, float "
@@ -156,7 +156,7 @@ static void one_size_with_alpha_and_beta_is_that_of_squares(void **state)
     assert_false(list.items[1].understood);
 }
 
-static void a_name_is_called_in_its_namespaces(void **state)
+TEST(a_name_is_called_in_its_namespaces)
 {
     static const char parameters[] = "(int m, int n, int k, float *a, float *b, float *c)";
     const char *text = arena_printf(
@@ -190,7 +190,7 @@ static void a_name_is_called_in_its_namespaces(void **state)
 }
 
 // A loader names what a library lacks as it is mangled.
-static void the_source_that_defines_a_function_is_found(void **state)
+TEST(the_source_that_defines_a_function_is_found)
 {
     struct source_text texts[] = {
         {"a.cu", "void check_it(const char *file, int line);\nvoid f() { check_it(0, 1); }"},
@@ -204,7 +204,7 @@ static void the_source_that_defines_a_function_is_found(void **state)
         assert_null(sources_defining(&sources, none[i]));
 }
 
-static void a_kernel_is_launched_as_any_source_launches_it(void **state)
+TEST(a_kernel_is_launched_as_any_source_launches_it)
 {
     static const char kernels[] =
         "template <int BM> __global__ void tiled(int m, int n, int k, float *a, float *b, float "
@@ -230,7 +230,7 @@ static void a_kernel_is_launched_as_any_source_launches_it(void **state)
 }
 
 // What a launcher launches gets no shim of its own, and its source is compiled with the launcher's.
-static void a_launcher_covers_its_kernels_in_other_sources(void **state)
+TEST(a_launcher_covers_its_kernels_in_other_sources)
 {
     static const char parameters[] = "(int m, int n, int k, float *a, float *b, float *c) {}\n";
     static const char run[] =
@@ -260,7 +260,7 @@ static void a_launcher_covers_its_kernels_in_other_sources(void **state)
     assert_null(own.items[1].beside);
 }
 
-static void c_files_give_only_what_is_understood(void **state)
+TEST(c_files_give_only_what_is_understood)
 {
     const struct signature_list list = find(
         "gemm.c", "// void no(int m, int n, int k, float *a, float *b, float *c) {}\n"
@@ -273,7 +273,7 @@ static void c_files_give_only_what_is_understood(void **state)
     assert_int_equal(list.items[0].callee, CALLEE_HOST);
 }
 
-static void hostile_sources_come_to_an_end(void **state)
+TEST(hostile_sources_come_to_an_end)
 {
     static const char *const texts[] = {
         "",
@@ -320,21 +320,7 @@ static void hostile_sources_come_to_an_end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_known_by_name_and_type),
-        cmocka_unit_test(what_launches_a_kernel_is_a_launcher),
-        cmocka_unit_test(what_is_not_understood_is_told_apart),
-        cmocka_unit_test(templates_and_names_of_types_are_seen_through),
-        cmocka_unit_test(one_size_is_that_of_squares),
-        cmocka_unit_test(one_size_with_alpha_and_beta_is_that_of_squares),
-        cmocka_unit_test(a_name_is_called_in_its_namespaces),
-        cmocka_unit_test(the_source_that_defines_a_function_is_found),
-        cmocka_unit_test(a_kernel_is_launched_as_any_source_launches_it),
-        cmocka_unit_test(a_launcher_covers_its_kernels_in_other_sources),
-        cmocka_unit_test(c_files_give_only_what_is_understood),
-        cmocka_unit_test(hostile_sources_come_to_an_end),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     arena_free(&arena);
     return failed;
 }

@@ -44,6 +44,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 #define EXPECT(code, part, ...) PLUMB_EXPECT(&outcome, repo.directory, code, part, __VA_ARGS__)
 
 static bool is_there(const char *name)
@@ -52,7 +54,7 @@ static bool is_there(const char *name)
     return stat(in_repo(name), &info) == 0 && info.st_size > 0;
 }
 
-static void site_is_written_once(void **state)
+TEST(site_is_written_once)
 {
     static const char *const files[] = {
         "site/index.html", "site/index.json", "site/accuracy.html", "site/accuracy.json",
@@ -69,7 +71,7 @@ static void site_is_written_once(void **state)
 }
 
 // Another process holds the store longer than we wait: the site is written, only nothing is kept.
-static void busy_store_is_read_and_complained_of(void **state)
+TEST(busy_store_is_read_and_complained_of)
 {
     sqlite3 *db = NULL;
     char *copy = xprintf("cp '%s' '%s'", in_repo("made.db"), in_repo("busy.db"));
@@ -87,7 +89,7 @@ static void busy_store_is_read_and_complained_of(void **state)
     assert_true(is_there("busy/index.html") && is_there("busy/accuracy.json"));
 }
 
-static void bad_use_of_site_and_history_ends_with_4(void **state)
+TEST(bad_use_of_site_and_history_ends_with_4)
 {
     EXPECT(4, "there is none", "site", "--store=nothing.db");
     EXPECT(4, "takes no 'x'", "site", "x");
@@ -98,7 +100,7 @@ static void bad_use_of_site_and_history_ends_with_4(void **state)
     EXPECT(4, "--kernel and --problem", "history", "--store=made.db", "x");
 }
 
-static void history_prints_its_formats(void **state)
+TEST(history_prints_its_formats)
 {
     EXPECT(0, "4 of them without a change", "history", "--store=made.db", "--kernel=tile-00");
     EXPECT(0, "kernel,problem,device,kind,commit", "history", "--store=made.db", "--format=csv");
@@ -127,7 +129,7 @@ static void night(int64_t runs)
     store_close(store);
 }
 
-static void night_measures_what_is_new_and_writes_the_site(void **state)
+TEST(night_measures_what_is_new_and_writes_the_site)
 {
     helper_repo_policy(in_repo("nightly.cfg"), "\tproblem = 96x64x128:fp32\n",
                        "[measure]\n\tsamples = 6\n\ttimeout = 3\n[history]\n\tlink = off\n");
@@ -138,7 +140,7 @@ static void night_measures_what_is_new_and_writes_the_site(void **state)
 }
 
 // Killed with all that it started, then started again: what was measured stays, the rest follows.
-static void night_that_was_killed_goes_on(void **state)
+TEST(night_that_was_killed_goes_on)
 {
     char *command = xprintf("timeout -s KILL 2 sh '%s/ci/nightly' --repo '%s' --plumb '%s/plumb' "
                             "--back 6 --policy nightly.cfg > '%s/killed.log' 2>&1",
@@ -176,7 +178,7 @@ static bool file_has(const char *name, const char *text)
 }
 
 // The checkout's policy, or the one that is named; never the one that a run brought along.
-static void policy_says_where_commits_are(void **state)
+TEST(policy_says_where_commits_are)
 {
     assert_true(mkdir(in_repo("ci"), 0777) == 0);
     helper_repo_policy(in_repo("ci/plumb.cfg"), "\tproblem = 96x64x128:fp32\n",
@@ -202,18 +204,4 @@ static void policy_says_where_commits_are(void **state)
     assert_true(file_has(page, "https://option.example/"));
     free(page);
     free(link);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(site_is_written_once),
-        cmocka_unit_test(busy_store_is_read_and_complained_of),
-        cmocka_unit_test(bad_use_of_site_and_history_ends_with_4),
-        cmocka_unit_test(history_prints_its_formats),
-        cmocka_unit_test(night_measures_what_is_new_and_writes_the_site),
-        cmocka_unit_test(night_that_was_killed_goes_on),
-        cmocka_unit_test(policy_says_where_commits_are),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -87,6 +87,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static const struct site_series *series_of(const char *kernel, const char *uuid)
 {
     for (size_t i = 0; i < data.site.series_count; i++) {
@@ -99,7 +101,7 @@ static const struct site_series *series_of(const char *kernel, const char *uuid)
 }
 
 // Ten restless points do not say where it is; all of them say that it moved.
-static void step_that_was_found_counts_though_the_newest_scatter(void **state)
+TEST(step_that_was_found_counts_though_the_newest_scatter)
 {
     const struct site_series *stepped = series_of("stepped", "HOST-2");
     assert_true(stepped->log_ratio.low < 0.01 && stepped->log_ratio.high > 0.06);
@@ -110,7 +112,7 @@ static void step_that_was_found_counts_though_the_newest_scatter(void **state)
     assert_int_equal(series_of("calm", "HOST-2")->kind, VERDICT_SAME);
 }
 
-static void every_finished_run_is_there_with_its_times(void **state)
+TEST(every_finished_run_is_there_with_its_times)
 {
     const struct site *site = &data.site;
     double *times = xcalloc(site->series_count, sizeof(*times));
@@ -135,7 +137,7 @@ static void every_finished_run_is_there_with_its_times(void **state)
     free(times);
 }
 
-static void device_that_was_replaced_says_so(void **state)
+TEST(device_that_was_replaced_says_so)
 {
     struct arena arena = {0};
     struct site_detail detail;
@@ -150,7 +152,7 @@ static void device_that_was_replaced_says_so(void **state)
 }
 
 // The run said "slower" to who started it; the site of two points does not say that all is new.
-static void short_history_takes_the_newest_runs_verdict(void **state)
+TEST(short_history_takes_the_newest_runs_verdict)
 {
     struct store *whole = store;
     struct arena arena = {0};
@@ -192,7 +194,7 @@ static void short_history_takes_the_newest_runs_verdict(void **state)
 }
 
 // Of gates alone there is no time that a level could be told from: not measured is not "same".
-static void series_of_gates_alone_is_not_measured(void **state)
+TEST(series_of_gates_alone_is_not_measured)
 {
     struct arena arena = {0};
     struct site_data site = {0};
@@ -224,7 +226,7 @@ static void series_of_gates_alone_is_not_measured(void **state)
     arena_free(&arena);
 }
 
-static void the_policy_says_whom_to_ask(void **state)
+TEST(the_policy_says_whom_to_ask)
 {
     static const char text[] = "[build]\n\tinput = kernels\n\tcommand = make\n"
                                "[device \"host\"]\n\tkind = host\n"
@@ -243,17 +245,4 @@ static void the_policy_says_whom_to_ask(void **state)
     }
     site_data_free(&site);
     policy_free(&policy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(series_of_gates_alone_is_not_measured),
-        cmocka_unit_test(the_policy_says_whom_to_ask),
-        cmocka_unit_test(short_history_takes_the_newest_runs_verdict),
-        cmocka_unit_test(step_that_was_found_counts_though_the_newest_scatter),
-        cmocka_unit_test(every_finished_run_is_there_with_its_times),
-        cmocka_unit_test(device_that_was_replaced_says_so),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -51,7 +51,9 @@ static void fill(struct open_store *f)
     assert_ok(store_commit_batch(f->store, &err), &err);
 }
 
-static void long_history_shows_its_extremes_and_its_changes(void **state)
+AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(long_history_shows_its_extremes_and_its_changes)
 {
     struct open_store *f = *state;
     struct site_data data = {0};
@@ -88,13 +90,4 @@ static void long_history_shows_its_extremes_and_its_changes(void **state)
     assert_true(high - low > 0.004);
     assert_int_equal(l->levels[l->count - 1].time_s, 1600000000 + CODES - 1);
     site_data_free(&data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(long_history_shows_its_extremes_and_its_changes,
-                                        open_store_set_up, open_store_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

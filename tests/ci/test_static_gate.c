@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void static_verdict_stops_what_a_person_would_stop(void **state)
+TEST(static_verdict_stops_what_a_person_would_stop)
 {
     static const struct {
         struct static_change change;
@@ -45,7 +45,7 @@ static void static_verdict_stops_what_a_person_would_stop(void **state)
     }
 }
 
-static void no_static_fact_says_that_the_time_is_the_same(void **state)
+TEST(no_static_fact_says_that_the_time_is_the_same)
 {
     assert_int_equal(static_verdict(STATIC_WORSE), VERDICT_SLOWER);
     assert_int_equal(static_verdict(STATIC_FEWER_WARPS), VERDICT_UNDECIDED);
@@ -59,7 +59,8 @@ static struct static_change compare(struct two_builds *f, const struct model *mo
     return static_compare(&f->base, &f->head, &f->task, model, &f->arena);
 }
 
-static void spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good(void **state)
+TEST_WITH(spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good, two_builds_set_up,
+          two_builds_tear_down)
 {
     struct two_builds *f = *state;
     f->base.functions.count = f->head.functions.count = 2;
@@ -74,7 +75,7 @@ static void spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good(void
     assert_true(change.log_model == 0 && !change.unreadable);
 }
 
-static void the_function_that_loses_most_warps_counts(void **state)
+TEST_WITH(the_function_that_loses_most_warps_counts, two_builds_set_up, two_builds_tear_down)
 {
     struct two_builds *f = *state;
     f->base.functions.count = f->head.functions.count = 2;
@@ -86,7 +87,7 @@ static void the_function_that_loses_most_warps_counts(void **state)
     assert_int_equal(compare(f, NULL).warps, 0);
 }
 
-static void a_function_of_one_side_has_only_its_spills(void **state)
+TEST_WITH(a_function_of_one_side_has_only_its_spills, two_builds_set_up, two_builds_tear_down)
 {
     struct two_builds *f = *state;
     f->head.functions.count = 2;
@@ -95,7 +96,7 @@ static void a_function_of_one_side_has_only_its_spills(void **state)
     assert_true(change.spill == 24 && change.warps == 0 && !change.unreadable);
 }
 
-static void no_machine_code_of_one_side_tells_nothing(void **state)
+TEST_WITH(no_machine_code_of_one_side_tells_nothing, two_builds_set_up, two_builds_tear_down)
 {
     struct two_builds *f = *state;
     f->head.functions.count = 0;
@@ -113,7 +114,7 @@ static struct prediction made_up(const struct predict_input *input)
                                .band = 0.01 * input->traits->stages};
 }
 
-static void the_models_times_and_its_worse_band_are_compared(void **state)
+TEST_WITH(the_models_times_and_its_worse_band_are_compared, two_builds_set_up, two_builds_tear_down)
 {
     static const struct model model = {.name = "made-up", .predict = made_up};
     struct two_builds *f = *state;
@@ -127,7 +128,7 @@ static void the_models_times_and_its_worse_band_are_compared(void **state)
     assert_true(change.log_model == 0 && change.model_band == 0);
 }
 
-static void the_reason_is_what_the_verdict_came_from(void **state)
+TEST_WITH(the_reason_is_what_the_verdict_came_from, two_builds_set_up, two_builds_tear_down)
 {
     struct two_builds *f = *state;
     static const struct {
@@ -205,7 +206,7 @@ static bool have_nvcc(void)
            system("command -v nvcc >/dev/null 2>&1") == 0;
 }
 
-static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **state)
+TEST(static_gate_finds_the_spill_and_says_it_measured_nothing)
 {
     static struct helper_repo repo;
     static struct plumb_outcome outcome;
@@ -301,7 +302,7 @@ static char *seven_begin(struct helper_repo *repo, char base[OBJECT_ID_TEXT])
 }
 
 // What a series would launch tells which of a library's kernels has changed.
-static void one_kernel_of_seven_counts_one_as_changed(void **state)
+TEST(one_kernel_of_seven_counts_one_as_changed)
 {
     static struct helper_repo repo;
     static struct plumb_outcome outcome;
@@ -342,7 +343,7 @@ static void one_kernel_of_seven_counts_one_as_changed(void **state)
 }
 
 // The same where a GPU is, which a bench plays here to which every other library is slower.
-static void one_kernel_of_seven_is_measured_and_blamed_on_a_gpu(void **state)
+TEST(one_kernel_of_seven_is_measured_and_blamed_on_a_gpu)
 {
     static struct helper_repo repo;
     static struct plumb_outcome outcome;
@@ -374,24 +375,4 @@ static void one_kernel_of_seven_is_measured_and_blamed_on_a_gpu(void **state)
     free(changed);
     free(path);
     helper_repo_remove(&repo);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, two_builds_set_up, two_builds_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(static_verdict_stops_what_a_person_would_stop),
-        cmocka_unit_test(no_static_fact_says_that_the_time_is_the_same),
-        TEST(spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good),
-        TEST(the_function_that_loses_most_warps_counts),
-        TEST(a_function_of_one_side_has_only_its_spills),
-        TEST(no_machine_code_of_one_side_tells_nothing),
-        TEST(the_models_times_and_its_worse_band_are_compared),
-        TEST(the_reason_is_what_the_verdict_came_from),
-        cmocka_unit_test(static_gate_finds_the_spill_and_says_it_measured_nothing),
-        cmocka_unit_test(one_kernel_of_seven_counts_one_as_changed),
-        cmocka_unit_test(one_kernel_of_seven_is_measured_and_blamed_on_a_gpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

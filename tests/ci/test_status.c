@@ -29,13 +29,15 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void ask(const char *format)
 {
     const char *argv[] = {"status", "--policy", repo.policy, "--format", format, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
-static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **state)
+TEST(before_anything_ran_it_names_the_gate_and_writes_nothing)
 {
     char *left = xprintf("%s/.plumb", repo.directory);
     ask("table");
@@ -48,7 +50,7 @@ static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **stat
 }
 
 // Whoever looks at a stranger's pull request reads its subject first.
-static void a_commits_subject_is_text(void **state)
+TEST(a_commits_subject_is_text)
 {
     char id[OBJECT_ID_TEXT];
     const char *parent = repo.ids[REPO_FASTER];
@@ -62,7 +64,7 @@ static void a_commits_subject_is_text(void **state)
     assert_null(strchr(outcome.output, '\x1b'));
 }
 
-static void without_its_devices_it_names_what_needs_none(void **state)
+TEST(without_its_devices_it_names_what_needs_none)
 {
     char *policy = xprintf("%s/away.cfg", repo.directory);
     FILE *file = fopen(policy, "w");
@@ -78,13 +80,13 @@ static void without_its_devices_it_names_what_needs_none(void **state)
     free(policy);
 }
 
-static void without_a_policy_it_names_init(void **state)
+TEST(without_a_policy_it_names_init)
 {
     plumb_run(&outcome, repo.directory, (const char *[]){"status", NULL}, 0);
     plumb_said(&outcome, 0, "`plumb init` writes");
 }
 
-static void after_a_gate_it_shows_the_verdict(void **state)
+TEST(after_a_gate_it_shows_the_verdict)
 {
     plumb_run(&outcome, repo.directory,
               (const char *[]){"run", "HEAD", "--policy", repo.policy, "--quiet", NULL}, 0);
@@ -100,7 +102,7 @@ static void after_a_gate_it_shows_the_verdict(void **state)
     plumb_said(&outcome, 0, "HEAD was judged: `plumb report --run 2` shows it again");
 }
 
-static void a_gate_that_judged_nothing_is_no_judgement(void **state)
+TEST(a_gate_that_judged_nothing_is_no_judgement)
 {
     char *path = xprintf("%s/.plumb/store.db", repo.directory);
     run_sql(path, "UPDATE runs SET headline = 'NOTHING JUDGED: 1 not measured' WHERE run_key = 2");
@@ -109,7 +111,7 @@ static void a_gate_that_judged_nothing_is_no_judgement(void **state)
     free(path);
 }
 
-static void a_damaged_store_is_a_line_and_not_the_end(void **state)
+TEST(a_damaged_store_is_a_line_and_not_the_end)
 {
     char *path = xprintf("%s/broken.db", repo.directory);
     helper_write_text(path, "this is no store");
@@ -120,25 +122,10 @@ static void a_damaged_store_is_a_line_and_not_the_end(void **state)
     free(path);
 }
 
-static void as_json_it_is_the_same_table(void **state)
+TEST(as_json_it_is_the_same_table)
 {
     ask("json");
     plumb_said(&outcome, 0, "{\"topic\":\"repository\",\"text\":\"");
     ask("yaml");
     plumb_said(&outcome, 4, "--format=yaml: is table or json");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_anything_ran_it_names_the_gate_and_writes_nothing),
-        cmocka_unit_test(without_its_devices_it_names_what_needs_none),
-        cmocka_unit_test(without_a_policy_it_names_init),
-        cmocka_unit_test(after_a_gate_it_shows_the_verdict),
-        cmocka_unit_test(a_gate_that_judged_nothing_is_no_judgement),
-        cmocka_unit_test(a_damaged_store_is_a_line_and_not_the_end),
-        cmocka_unit_test(as_json_it_is_the_same_table),
-        cmocka_unit_test(a_commits_subject_is_text),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

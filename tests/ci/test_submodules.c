@@ -31,6 +31,8 @@ static int set_up(void **state)
     return 0;
 }
 
+AROUND_EACH(set_up, NULL);
+
 static int discard(void **state)
 {
     helper_discard(scene);
@@ -39,6 +41,8 @@ static int discard(void **state)
     free(policy);
     return 0;
 }
+
+AROUND_ALL(make, discard);
 
 static void type(int code, const char *part, const char *const *argv)
 {
@@ -49,7 +53,7 @@ static void type(int code, const char *part, const char *const *argv)
 #define TYPE(code, part, ...)                                                                      \
     type(code, part, (const char *const[]){__VA_ARGS__, "--policy", policy, NULL})
 
-static void kernels_of_a_submodule_are_built_and_judged(void **state)
+TEST(kernels_of_a_submodule_are_built_and_judged)
 {
     TYPE(0, "plain ", "list", "kernels");
     TYPE(1, "SLOWER", "gate"); // the new commit of the submodule makes it loop twice
@@ -57,7 +61,7 @@ static void kernels_of_a_submodule_are_built_and_judged(void **state)
     plumb_said(&outcome, outcome.code, "ok        submodules   2, each with the commit");
 }
 
-static void missing_one_is_told_alike(void **state)
+TEST(missing_one_is_told_alike)
 {
     static const char missing[] = "submodule 'third_party/lib' at commit ";
     static const char typed[] = "`git submodule update --init --recursive third_party/lib`";
@@ -77,7 +81,7 @@ static void missing_one_is_told_alike(void **state)
 }
 
 // An older commit of a range is passed over, and tried again.
-static void range_goes_on_without_a_commit_that_lacks_one(void **state)
+TEST(range_goes_on_without_a_commit_that_lacks_one)
 {
     helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
     helper_shell(scene, "clone",
@@ -92,14 +96,14 @@ static void range_goes_on_without_a_commit_that_lacks_one(void **state)
     assert_null(strstr(outcome.output, "is not on this machine"));
 }
 
-static void policy_may_leave_one_out(void **state)
+TEST(policy_may_leave_one_out)
 {
     helper_shell(scene, ".", "rm -rf clone && git clone -q top clone");
     helper_submodules_policy(policy, "\twithout = third_party/lib\n");
     TYPE(3, "twice.h", "list", "kernels");
 }
 
-static void failure_names_what_is_empty(void **state)
+TEST(failure_names_what_is_empty)
 {
     helper_shell(scene, "clone", "git rm -q --cached .gitmodules && git commit -q -m nameless");
     TYPE(3, "twice.h", "list", "kernels");
@@ -109,7 +113,7 @@ static void failure_names_what_is_empty(void **state)
 }
 
 // Whatever part of it is an input, and where .gitmodules alone changes.
-static void pinned_commit_is_part_of_the_builds_key(void **state)
+TEST(pinned_commit_is_part_of_the_builds_key)
 {
     static const char *const inputs[] = {"third_party", "third_party/lib",
                                          "third_party/lib/include", ""};
@@ -139,18 +143,4 @@ static void pinned_commit_is_part_of_the_builds_key(void **state)
     assert_non_null(strstr(names.submodules, " third_party/lib"));
     repository_close(repository);
     arena_free(&arena);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
-    const struct CMUnitTest tests[] = {
-        TEST(kernels_of_a_submodule_are_built_and_judged),
-        TEST(missing_one_is_told_alike),
-        TEST(range_goes_on_without_a_commit_that_lacks_one),
-        TEST(policy_may_leave_one_out),
-        TEST(failure_names_what_is_empty),
-        TEST(pinned_commit_is_part_of_the_builds_key),
-    };
-    return cmocka_run_group_tests(tests, make, discard);
 }

@@ -54,7 +54,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void what_is_skipped_is_named_with_its_reason(void **state)
+AROUND_ALL(set_up, tear_down);
+
+TEST(what_is_skipped_is_named_with_its_reason)
 {
     assert_int_equal(shell("'" TEST_BIN "/../tests/test_containers'"), 77);
     char *text = notes();
@@ -68,7 +70,7 @@ static void what_is_skipped_is_named_with_its_reason(void **state)
     free(text);
 }
 
-static void what_is_required_is_not_skipped(void **state)
+TEST(what_is_required_is_not_skipped)
 {
     static const char *const scripts[] = {
         "PLUMB_TEST_REQUIRE=axe,sandbox '" TEST_BIN "/../tests/test_containers'",
@@ -82,7 +84,7 @@ static void what_is_required_is_not_skipped(void **state)
         shell("PLUMB_TEST_REQUIRE=sandboxes,sand sh tests/skipped.sh boxed sandbox no"), 77);
 }
 
-static void scripts_refuse_words_that_they_do_not_have(void **state)
+TEST(scripts_refuse_words_that_they_do_not_have)
 {
     static const char *const scripts[][2] = {{"sh ci/test", "  ci/test --quick "},
                                              {"sh ci/setup", "  ci/setup --package "}};
@@ -99,7 +101,7 @@ static void scripts_refuse_words_that_they_do_not_have(void **state)
 }
 
 // The test that this program is, started by a user whose git does all that it can.
-static void what_the_users_git_is_told_changes_no_test(void **state)
+TEST(what_the_users_git_is_told_changes_no_test)
 {
     static const char user[] =
         "home=${PATH%%:*}/user; mkdir -p \"$home/hooks\"; "
@@ -126,7 +128,7 @@ static int commits(void)
 }
 
 // A verdict that was left open is not compared, wherever the page has it.
-static void an_open_verdict_ends_the_tutorial_as_open(void **state)
+TEST(an_open_verdict_ends_the_tutorial_as_open)
 {
     static const char *const cases[][3] = {
         {"accepted abc; it is slower", "accepted abc; it is undecided", "77"},
@@ -152,12 +154,5 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "commits") == 0)
         return commits();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_skipped_is_named_with_its_reason),
-        cmocka_unit_test(what_is_required_is_not_skipped),
-        cmocka_unit_test(scripts_refuse_words_that_they_do_not_have),
-        cmocka_unit_test(what_the_users_git_is_told_changes_no_test),
-        cmocka_unit_test(an_open_verdict_ends_the_tutorial_as_open),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_main();
 }

@@ -76,7 +76,7 @@ static void look_at(struct looks *looks, const struct result *r, struct arena *a
     play(looks, pairs, count, &policy, taken, arena);
 }
 
-static void what_is_said_to_be_left_is_near_what_it_takes(void **state)
+TEST_WITH(what_is_said_to_be_left_is_near_what_it_takes, open_store_set_up, open_store_tear_down)
 {
     static const char *const files[] = {"gates/gates.jsonl", "fp32-run-3.jsonl"};
     struct open_store *open = *state;
@@ -157,7 +157,7 @@ static void play_drawn(struct quarter *q, double effect, double sd, uint64_t see
 }
 
 // The margin is 3 %. Most gates are of code that takes the same time.
-static void what_is_left_is_right_within_two_at_a_quarter_of_nearly_every_gate(void **state)
+TEST(what_is_left_is_right_within_two_at_a_quarter_of_nearly_every_gate)
 {
     static const double effects[] = {0, 0, 0, 0, 0.01, 0.04, 0.06, 0.1};
     static const double scatters[] = {0.01, 0.02, 0.03, 0.05};
@@ -176,14 +176,4 @@ static void what_is_left_is_right_within_two_at_a_quarter_of_nearly_every_gate(v
     }
     print_message("%zu of %zu within two\n", right, count);
     assert_true((double)right >= 0.96 * (double)count);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_said_to_be_left_is_near_what_it_takes,
-                                        open_store_set_up, open_store_tear_down),
-        cmocka_unit_test(what_is_left_is_right_within_two_at_a_quarter_of_nearly_every_gate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static double gone(bool keeps)
     return (double)lost / (double)told;
 }
 
-static void what_was_told_stays_as_a_series_grows(void **state)
+TEST(what_was_told_stays_as_a_series_grows)
 {
     assert_true(gone(false) > 0.05);
     assert_true(gone(true) <= 0.02);
@@ -100,7 +100,7 @@ static void write_nights(const char *directory, const double *values, size_t fir
     free(path);
 }
 
-static void a_store_keeps_what_it_told(void **state)
+TEST(a_store_keeps_what_it_told)
 {
     double values[NIGHTS];
     char *directory = helper_directory(), part[32];
@@ -131,7 +131,7 @@ static void draw_slowly(double *values, size_t n, double creep, double weekend, 
 
 enum { LONG = 600, GROWN_TO = 610 };
 
-static void a_creep_is_told_wherever_levels_are(void **state)
+TEST(a_creep_is_told_wherever_levels_are)
 {
     double values[GROWN_TO];
     char *directory = helper_directory();
@@ -156,7 +156,7 @@ static void a_creep_is_told_wherever_levels_are(void **state)
     free(directory);
 }
 
-static void a_week_is_told_wherever_levels_are(void **state)
+TEST(a_week_is_told_wherever_levels_are)
 {
     double values[NIGHTS];
     char *directory = helper_directory();
@@ -172,15 +172,4 @@ static void a_week_is_told_wherever_levels_are(void **state)
                  "json");
     helper_discard(directory);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_told_stays_as_a_series_grows),
-        cmocka_unit_test(a_store_keeps_what_it_told),
-        cmocka_unit_test(a_creep_is_told_wherever_levels_are),
-        cmocka_unit_test(a_week_is_told_wherever_levels_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

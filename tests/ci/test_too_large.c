@@ -32,6 +32,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void gate(const char *head)
 {
     const char *argv[] = {"gate", "--base", repo.ids[REPO_FASTER], "--head",
@@ -55,7 +57,7 @@ static void write_policy(const char *memory)
     free(text);
 }
 
-static void library_over_the_limit_is_broken(void **state)
+TEST(library_over_the_limit_is_broken)
 {
     char id[OBJECT_ID_TEXT];
     const char *parent = repo.ids[REPO_FASTER];
@@ -105,7 +107,7 @@ static void commit_claimed(char out[OBJECT_ID_TEXT])
     git_repository_free(git);
 }
 
-static void file_beyond_the_memory_of_a_build_is_broken(void **state)
+TEST(file_beyond_the_memory_of_a_build_is_broken)
 {
     char id[OBJECT_ID_TEXT];
     helper_claim(repo.directory, (uint64_t)900 << 20);
@@ -119,7 +121,7 @@ static void file_beyond_the_memory_of_a_build_is_broken(void **state)
 
 // Where the policy says nothing, by what this machine has: a tebibyte and a half is in none, and
 // nothing of that is ever asked for.
-static void file_beyond_the_memory_of_this_machine_is_broken(void **state)
+TEST(file_beyond_the_memory_of_this_machine_is_broken)
 {
     char id[OBJECT_ID_TEXT];
     helper_claim(repo.directory, (uint64_t)3 << 39);
@@ -128,14 +130,4 @@ static void file_beyond_the_memory_of_this_machine_is_broken(void **state)
     gate(id);
     plumb_said(&outcome, CONCLUDE_BROKEN, "'large' is larger than the memory");
     plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: ");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(library_over_the_limit_is_broken),
-        cmocka_unit_test(file_beyond_the_memory_of_a_build_is_broken),
-        cmocka_unit_test(file_beyond_the_memory_of_this_machine_is_broken),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -56,6 +56,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void plumb(const char *const *argv, int code, const char *part)
 {
     plumb_run(&outcome, repo.directory, argv, 0);
@@ -82,7 +84,7 @@ static void last_run(struct run *out, int kind)
     store_close(store);
 }
 
-static void same_bytes_by_two_toolchains_are_not_measured(void **state)
+TEST(same_bytes_by_two_toolchains_are_not_measured)
 {
     const char *argv[] = {"gate",  "--head",   repo.ids[REPO_MERGE], "--head-toolchain",
                           "again", "--policy", policy_path,          "--out",
@@ -102,7 +104,7 @@ static void same_bytes_by_two_toolchains_are_not_measured(void **state)
     run_free(&run);
 }
 
-static void one_source_by_two_compilers_is_compared(void **state)
+TEST(one_source_by_two_compilers_is_compared)
 {
     const char *argv[] = {"gate",     "--head",   repo.ids[REPO_MERGE], "--head-toolchain",
                           "plain",    "--policy", policy_path,          "--out",
@@ -144,7 +146,7 @@ static size_t points(const char *toolchain)
     return total;
 }
 
-static void toolchains_of_a_matrix_have_histories_of_their_own(void **state)
+TEST(toolchains_of_a_matrix_have_histories_of_their_own)
 {
     const char *argv[] = {"run",   repo.ids[REPO_MERGE], "--toolchain", "default",  "--toolchain",
                           "plain", "--toolchain",        "again",       "--policy", policy_path,
@@ -166,7 +168,7 @@ static void toolchains_of_a_matrix_have_histories_of_their_own(void **state)
     plumb(both, 4, "leave --toolchain out");
 }
 
-static void bisection_walks_toolchains(void **state)
+TEST(bisection_walks_toolchains)
 {
     const char *same[] = {"bisect",
                           "--toolchain",
@@ -205,7 +207,7 @@ static void bisection_walks_toolchains(void **state)
     plumb(twice, 4, "each once");
 }
 
-static void parts_are_joined_by_their_toolchains(void **state)
+TEST(parts_are_joined_by_their_toolchains)
 {
     static const char *const parts[] = {"1/2", "2/2"};
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
@@ -224,7 +226,7 @@ static void parts_are_joined_by_their_toolchains(void **state)
     plumb(others, 4, "has no part of this gate");
 }
 
-static void unknown_toolchain_is_named_with_those_there_are(void **state)
+TEST(unknown_toolchain_is_named_with_those_there_are)
 {
     const char *argv[] = {"gate", "--head-toolchain", "gcc-99", "--policy", policy_path, NULL};
     plumb(argv, 4, "there is no [toolchain \"gcc-99\"]; there are: default, again, plain");
@@ -232,7 +234,7 @@ static void unknown_toolchain_is_named_with_those_there_are(void **state)
 
 // A base's policy is trusted to say how to build; it names no folder of this machine that a build
 // would not see anyway.
-static void committed_policy_cannot_name_folders_of_the_machine(void **state)
+TEST(committed_policy_cannot_name_folders_of_the_machine)
 {
     char id[OBJECT_ID_TEXT];
     struct helper_file policy = {"ci/plumb.cfg", NULL, 0};
@@ -249,18 +251,4 @@ static void committed_policy_cannot_name_folders_of_the_machine(void **state)
     plumb(argv, 4, "a committed policy may name folders in /usr, /opt");
     const char *fine[] = {"gate", "--head", id, "--head-toolchain", "again", NULL};
     plumb(fine, 0, "same bytes");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(toolchains_of_a_matrix_have_histories_of_their_own),
-        cmocka_unit_test(same_bytes_by_two_toolchains_are_not_measured),
-        cmocka_unit_test(one_source_by_two_compilers_is_compared),
-        cmocka_unit_test(bisection_walks_toolchains),
-        cmocka_unit_test(parts_are_joined_by_their_toolchains),
-        cmocka_unit_test(unknown_toolchain_is_named_with_those_there_are),
-        cmocka_unit_test(committed_policy_cannot_name_folders_of_the_machine),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

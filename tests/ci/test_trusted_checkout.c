@@ -23,7 +23,6 @@ static const char hostile[] =
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     setenv("PLUMB_TEST_TOKEN", "secret", 1);
     char *path = xprintf("%s/ci/plumb.cfg", repo.directory);
@@ -37,10 +36,11 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
+
+AROUND_ALL(set_up, tear_down);
 
 static void list(void)
 {
@@ -68,13 +68,13 @@ static void shell(const char *words)
     free(line);
 }
 
-static void repository_without_a_remote_is_ones_own(void **state)
+TEST(repository_without_a_remote_is_ones_own)
 {
     list();
     assert_non_null(strstr(outcome.output, "given: secret."));
 }
 
-static void checkout_that_may_be_a_strangers_is_confined(void **state)
+TEST(checkout_that_may_be_a_strangers_is_confined)
 {
     add_remote(repo.ids[REPO_START]); // which has no policy
     list();
@@ -83,7 +83,7 @@ static void checkout_that_may_be_a_strangers_is_confined(void **state)
     assert_null(strstr(outcome.output, "switched off"));
 }
 
-static void policy_of_the_trusted_branch_counts(void **state)
+TEST(policy_of_the_trusted_branch_counts)
 {
     char id[OBJECT_ID_TEXT];
     const char *parent = repo.ids[REPO_FASTER];
@@ -98,7 +98,7 @@ static void policy_of_the_trusted_branch_counts(void **state)
 
 // A clone of nothing but a pull request: what its policy says is its own word, whatever commit of
 // it one asks.
-static void clone_that_knows_no_main_branch_judges_nothing(void **state)
+TEST(clone_that_knows_no_main_branch_judges_nothing)
 {
     static const char said[] = "the remote's main branch is not known here";
     char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT];
@@ -133,7 +133,7 @@ static void clone_that_knows_no_main_branch_judges_nothing(void **state)
     free(path);
 }
 
-static void user_may_say_that_a_checkout_is_theirs(void **state)
+TEST(user_may_say_that_a_checkout_is_theirs)
 {
     add_remote(repo.ids[REPO_START]);
     configure("true");
@@ -145,7 +145,7 @@ static void user_may_say_that_a_checkout_is_theirs(void **state)
 }
 
 // A pull request of two commits brings the policy in its first, which is the base of its second.
-static void base_that_nobody_accepted_is_confined(void **state)
+TEST(base_that_nobody_accepted_is_confined)
 {
     char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT];
     const char *parents[] = {repo.ids[REPO_MERGE], first};
@@ -172,7 +172,7 @@ static void base_that_nobody_accepted_is_confined(void **state)
 }
 
 // The name of a tag begins where it likes; git finds it by a short name that looks whole.
-static void tag_is_no_branch_of_a_remote(void **state)
+TEST(tag_is_no_branch_of_a_remote)
 {
     char id[OBJECT_ID_TEXT];
     const char *parent = repo.ids[REPO_FASTER];
@@ -186,7 +186,7 @@ static void tag_is_no_branch_of_a_remote(void **state)
     shell("git tag -d refs/remotes/upstream/HEAD >/dev/null");
 }
 
-static void base_that_a_tag_is_called_too_ends_a_gate(void **state)
+TEST(base_that_a_tag_is_called_too_ends_a_gate)
 {
     const char *gate[] = {"gate", "--base", "main", "--merge-base", NULL};
     const char *range[] = {"run", "main..docs", NULL};
@@ -198,8 +198,32 @@ static void base_that_a_tag_is_called_too_ends_a_gate(void **state)
     shell("git tag -d main >/dev/null");
 }
 
+// Whether git's index or the commit itself has it, as files or as a link to somewhere else.
+TEST(what_plumb_keeps_cannot_come_from_a_commit)
+{
+    static const char *const ways[] = {
+        "mkdir .plumb && echo x >.plumb/store.db && git add -f .plumb",
+        "mkdir -p .plumb/cache && echo x >.plumb/cache/y && git add -f .plumb && " COMMIT,
+        "ln -s kernels .plumb && git add -f .plumb && " COMMIT};
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        char *make = xprintf("cd '%s' && rm -rf .plumb && %s", repo.directory, ways[i]);
+        assert_int_equal(system(make), 0);
+        free(make);
+        add_remote(repo.ids[REPO_START]);
+        list();
+        plumb_said(&outcome, 4, "/.plumb: came with the commit that is checked out");
+        const char *events[] = {"events", NULL};
+        plumb_run(&outcome, repo.directory, events, 0);
+        plumb_said(&outcome, 4, "/.plumb: came with the commit that is checked out");
+        const char *elsewhere[] = {"list",    "kernels",  "--cache", "other",
+                                   "--store", "other.db", NULL};
+        plumb_run(&outcome, repo.directory, elsewhere, 0);
+        assert_null(strstr(outcome.output, "came with"));
+    }
+}
+
 // A link may lead to files that are somebody's, and a store or cache may say anything.
-static void nothing_is_written_through_links_or_believed_that_came_with_a_commit(void **state)
+TEST(nothing_is_written_through_links_or_believed_that_came_with_a_commit)
 {
     static const struct {
         const char *argv[4], *said;
@@ -233,7 +257,7 @@ static void nothing_is_written_through_links_or_believed_that_came_with_a_commit
     free(make);
 }
 
-static void capture_writes_through_no_link_of_a_commit(void **state)
+TEST(capture_writes_through_no_link_of_a_commit)
 {
     char *place = xprintf("%s/captured", repo.directory);
     shell("mkdir -p captured/ci outside && ln -s ../../outside/kept captured/ci/plumb.cfg && "
@@ -249,7 +273,7 @@ static void capture_writes_through_no_link_of_a_commit(void **state)
 }
 
 // Its configuration would be the commit's: plumb.trustCheckout, and no remote.
-static void repository_in_a_commit_is_none(void **state)
+TEST(repository_in_a_commit_is_none)
 {
     char *make = xprintf(
         "cd '%s' && git init -q --bare -b main brought && mkdir -p brought/below && "
@@ -271,30 +295,6 @@ static void repository_in_a_commit_is_none(void **state)
                "brought/: a repository that came with the commit of the one around it");
     plumb_run(&outcome, repo.directory, mine, 0);
     plumb_said(&outcome, 4, "the repository has no commit yet");
-}
-
-// Whether git's index or the commit itself has it, as files or as a link to somewhere else.
-static void what_plumb_keeps_cannot_come_from_a_commit(void **state)
-{
-    static const char *const ways[] = {
-        "mkdir .plumb && echo x >.plumb/store.db && git add -f .plumb",
-        "mkdir -p .plumb/cache && echo x >.plumb/cache/y && git add -f .plumb && " COMMIT,
-        "ln -s kernels .plumb && git add -f .plumb && " COMMIT};
-    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
-        char *make = xprintf("cd '%s' && rm -rf .plumb && %s", repo.directory, ways[i]);
-        assert_int_equal(system(make), 0);
-        free(make);
-        add_remote(repo.ids[REPO_START]);
-        list();
-        plumb_said(&outcome, 4, "/.plumb: came with the commit that is checked out");
-        const char *events[] = {"events", NULL};
-        plumb_run(&outcome, repo.directory, events, 0);
-        plumb_said(&outcome, 4, "/.plumb: came with the commit that is checked out");
-        const char *elsewhere[] = {"list",    "kernels",  "--cache", "other",
-                                   "--store", "other.db", NULL};
-        plumb_run(&outcome, repo.directory, elsewhere, 0);
-        assert_null(strstr(outcome.output, "came with"));
-    }
 }
 
 static struct policy parsed(const char *trust, const char *sandbox)
@@ -322,7 +322,7 @@ static bool confine(struct policy *policy, const struct policy *trusted)
     return changed;
 }
 
-static void trust_and_sandbox_only_get_stricter(void **state)
+TEST(trust_and_sandbox_only_get_stricter)
 {
     const struct policy_device device = {.name = "g"};
     struct policy trusted = parsed("device-code", "require"), theirs = parsed("library", "off");
@@ -343,7 +343,7 @@ static void trust_and_sandbox_only_get_stricter(void **state)
 }
 
 // What one of two policies leaves to the device's kind is measured beside what the other names.
-static void regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named(void **state)
+TEST(regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named)
 {
     static const struct {
         const char *kind;
@@ -363,25 +363,4 @@ static void regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named(
         policy_free(&theirs);
         policy_free(&trusted);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named),
-        cmocka_unit_test(repository_without_a_remote_is_ones_own),
-        cmocka_unit_test(checkout_that_may_be_a_strangers_is_confined),
-        cmocka_unit_test(policy_of_the_trusted_branch_counts),
-        cmocka_unit_test(clone_that_knows_no_main_branch_judges_nothing),
-        cmocka_unit_test(user_may_say_that_a_checkout_is_theirs),
-        cmocka_unit_test(base_that_nobody_accepted_is_confined),
-        cmocka_unit_test(tag_is_no_branch_of_a_remote),
-        cmocka_unit_test(base_that_a_tag_is_called_too_ends_a_gate),
-        cmocka_unit_test(what_plumb_keeps_cannot_come_from_a_commit),
-        cmocka_unit_test(nothing_is_written_through_links_or_believed_that_came_with_a_commit),
-        cmocka_unit_test(capture_writes_through_no_link_of_a_commit),
-        cmocka_unit_test(repository_in_a_commit_is_none),
-        cmocka_unit_test(trust_and_sandbox_only_get_stricter),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

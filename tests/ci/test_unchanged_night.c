@@ -51,6 +51,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // What the second of two nights without a commit between them asks bench for.
 static char *second_night(const char *policy)
 {
@@ -75,7 +77,7 @@ static size_t lines_of(const char *text, const char *with)
     return count;
 }
 
-static void nothing_but_the_controls_is_measured(void **state)
+TEST(nothing_but_the_controls_is_measured)
 {
     char *asked = second_night("with.cfg");
     assert_int_equal(lines_of(asked, "open calm-"), 6); // three controls on two problems
@@ -86,18 +88,9 @@ static void nothing_but_the_controls_is_measured(void **state)
     free(asked);
 }
 
-static void without_controls_everything_is_one(void **state)
+TEST(without_controls_everything_is_one)
 {
     char *asked = second_night("repo/ci/plumb.cfg");
     assert_int_equal(lines_of(asked, "open "), 10);
     free(asked);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_but_the_controls_is_measured),
-        cmocka_unit_test(without_controls_everything_is_one),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

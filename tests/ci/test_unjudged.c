@@ -89,6 +89,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // In a store of its own; `more` belongs to the gate.
 static void gate_in(const char *store, enum version base, enum version head, const char *more)
 {
@@ -115,7 +117,7 @@ static void gate(enum version base, enum version head, const char *problems, con
 
 static const char one[] = "\tproblem = 32x32x32:fp32\n";
 
-static void problems_that_no_kernel_does_are_not_measured(void **state)
+TEST(problems_that_no_kernel_does_are_not_measured)
 {
     gate(FINE, ALSO_FINE, "\tproblem = 32x32x32:bf16\n", "");
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured: loop 32x32x32:bf16");
@@ -128,7 +130,7 @@ static void problems_that_no_kernel_does_are_not_measured(void **state)
     plumb_said(&outcome, 0, "\"not measured\"");
 }
 
-static void a_plain_run_of_nothing_is_no_pass(void **state)
+TEST(a_plain_run_of_nothing_is_no_pass)
 {
     helper_repo_policy(policy_path, "\tproblem = 32x32x32:bf16\n", "");
     const char *argv[] = {"run", ids[FINE], "-p", policy_path, NULL};
@@ -136,7 +138,7 @@ static void a_plain_run_of_nothing_is_no_pass(void **state)
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured");
 }
 
-static void a_device_that_is_away_is_said(void **state)
+TEST(a_device_that_is_away_is_said)
 {
     static const char away[] = "[device \"other\"]\n\tkind = cuda\n\tindex = 999\n"
                                "\trequired = false\n[gate]\n\tstatic = off\n";
@@ -153,7 +155,7 @@ static void list_kernels(const char *more)
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
-static void a_kernel_without_its_device_is_listed_as_not_run(void **state)
+TEST(a_kernel_without_its_device_is_listed_as_not_run)
 {
     list_kernels("[device \"other\"]\n\tkind = cuda\n\tindex = 999\n\trequired = false\n");
     plumb_said(&outcome, 0, "  not run: no such device\n");
@@ -163,7 +165,7 @@ static void a_kernel_without_its_device_is_listed_as_not_run(void **state)
 }
 
 // A device can be one product alone: another is no such device.
-static void an_exact_device_is_no_other(void **state)
+TEST(an_exact_device_is_no_other)
 {
     static const char exact[] = "[device \"other\"]\n\tkind = host\n\tprofile = b200\n"
                                 "\texact = true\n\trequired = false\n";
@@ -173,7 +175,7 @@ static void an_exact_device_is_no_other(void **state)
     plumb_said(&outcome, CONCLUDE_OK, "no b200");
 }
 
-static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **state)
+TEST(wrong_on_both_sides_is_broken_and_not_this_changes_fault)
 {
     gate(WRONG, ALSO_WRONG, one, "");
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 broken: loop");
@@ -185,7 +187,7 @@ static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **stat
     plumb_said(&outcome, CONCLUDE_OK, "on the base, also when run alone, it gives wrong results");
 }
 
-static void code_that_nobody_ever_launched_is_launched_before_it_is_the_same(void **state)
+TEST(code_that_nobody_ever_launched_is_launched_before_it_is_the_same)
 {
     gate_in("first.db", FINE, FINE, "");
     plumb_said(&outcome, CONCLUDE_OK, "1 series of unchanged code was launched and checked");
@@ -198,7 +200,7 @@ static void code_that_nobody_ever_launched_is_launched_before_it_is_the_same(voi
     assert_null(strstr(outcome.output, "launched and checked"));
 }
 
-static void code_that_never_worked_is_broken_each_time(void **state)
+TEST(code_that_never_worked_is_broken_each_time)
 {
     for (int turn = 0; turn < 2; turn++) {
         gate_in("never.db", ALSO_WRONG, STILL_WRONG, "");
@@ -214,24 +216,8 @@ static void code_that_never_worked_is_broken_each_time(void **state)
 }
 
 // It is in a process of its own.
-static void a_head_cannot_spoil_the_base_beside_it(void **state)
+TEST(a_head_cannot_spoil_the_base_beside_it)
 {
     gate(FINE, SPOILS_OTHERS, one, "");
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(problems_that_no_kernel_does_are_not_measured),
-        cmocka_unit_test(a_plain_run_of_nothing_is_no_pass),
-        cmocka_unit_test(a_device_that_is_away_is_said),
-        cmocka_unit_test(a_kernel_without_its_device_is_listed_as_not_run),
-        cmocka_unit_test(an_exact_device_is_no_other),
-        cmocka_unit_test(wrong_on_both_sides_is_broken_and_not_this_changes_fault),
-        cmocka_unit_test(code_that_nobody_ever_launched_is_launched_before_it_is_the_same),
-        cmocka_unit_test(code_that_never_worked_is_broken_each_time),
-        cmocka_unit_test(a_head_cannot_spoil_the_base_beside_it),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -41,15 +41,17 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // ---- tests ----
 
-static void steps_are_the_ones_that_are_known(void **state)
+TEST(steps_are_the_ones_that_are_known)
 {
     static const char *const runs[] = {"sh ci/setup", "cmake --preset dev", "code=0\n", "exit ${{"};
     workflow_steps(&flow, runs, ARRAY_COUNT(runs));
 }
 
-static void actions_are_githubs_own_pinned_by_their_hash(void **state)
+TEST(actions_are_githubs_own_pinned_by_their_hash)
 {
     assert_true(flow.use_count >= 5);
     assert_true(workflow_grep("uses: actions/[a-z/-]+@[0-9a-f]{40} # v", "*.yml"));
@@ -61,7 +63,7 @@ static void actions_are_githubs_own_pinned_by_their_hash(void **state)
 }
 
 // What a commit, a branch or a pull request is called must not become a command.
-static void no_text_from_outside_reaches_a_shell(void **state)
+TEST(no_text_from_outside_reaches_a_shell)
 {
     for (size_t i = 0; i < flow.run_count; i++) {
         for (const char *at = flow.runs[i]; (at = strstr(at, "${{")); at += 3)
@@ -101,7 +103,7 @@ static bool has(const char *name, const char *text)
     return length > 0 && strstr(bytes, text);
 }
 
-static void the_nights_step_makes_site_output_and_summary(void **state)
+TEST(the_nights_step_makes_site_output_and_summary)
 {
     assert_int_equal(run_accuracy_one(), 0);
     assert_true(has("output.txt", "code="));
@@ -117,7 +119,7 @@ static void the_nights_step_makes_site_output_and_summary(void **state)
     assert_true(has(".plumb/store.db", "SQLite format 3"));
 }
 
-static void the_next_night_goes_on_from_the_store_it_is_given(void **state)
+TEST(the_next_night_goes_on_from_the_store_it_is_given)
 {
     char *command = xprintf("cd '%s' && rm -rf nightly output.txt .plumb/cache", repo.directory);
     assert_int_equal(system(command), 0);
@@ -127,24 +129,11 @@ static void the_next_night_goes_on_from_the_store_it_is_given(void **state)
     assert_true(has("nightly/site/index.html", "series"));
 }
 
-static void a_night_that_cannot_work_fails_the_step(void **state)
+TEST(a_night_that_cannot_work_fails_the_step)
 {
     char *command = xprintf("cd '%s' && rm ci/plumb.cfg", repo.directory);
     assert_int_equal(system(command), 0);
     free(command);
     assert_int_not_equal(run_accuracy_one(), 0);
     assert_true(has("output.txt", "code=4"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_the_ones_that_are_known),
-        cmocka_unit_test(actions_are_githubs_own_pinned_by_their_hash),
-        cmocka_unit_test(no_text_from_outside_reaches_a_shell),
-        cmocka_unit_test(the_nights_step_makes_site_output_and_summary),
-        cmocka_unit_test(the_next_night_goes_on_from_the_store_it_is_given),
-        cmocka_unit_test(a_night_that_cannot_work_fails_the_step),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -9,14 +9,12 @@ struct scratch scratch;
 
 int scratch_set_up(void **state)
 {
-    (void)state;
     scratch.folder = helper_directory();
     return 0;
 }
 
 int scratch_tear_down(void **state)
 {
-    (void)state;
     helper_discard(scratch.folder);
     free(scratch.folder);
     arena_free(&scratch.arena);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cmocka, with the headers that it wants before itself, and what this suite adds to it: a skipped
-// test names what it needs and why it is not there. Every test begins with this.
+// cmocka, with the headers that it wants before itself, and what this suite adds to it: a test
+// registers itself, and a skipped one names what it needs and why it is not there. Every test
+// begins with this.
 //
 // A failed assertion leaves a test where it stands, and what it holds is freed by nobody. So where
-// a test has failed, leaks are not looked for (helper_skip.c): their page would hide the reason.
+// a test has failed, leaks are not looked for (helper_main.c): their page would hide the reason.
 #ifndef PLUMB_TESTS_TEST_H
 #define PLUMB_TESTS_TEST_H
 
@@ -14,6 +15,41 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+// One test, with cmocka's `void **state`: TEST(a_name_that_says_what_it_proves) { ... }. Those of a
+// program run in the order of its file; nothing lists them.
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+// The same with a set-up and a tear-down of its own.
+#define TEST_WITH(name, set_up, tear_down)                                                         \
+    static void name(void **);                                                                     \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        static struct test self = {{#name, name, set_up, tear_down, NULL}, __LINE__, NULL};        \
+        add_test(&self);                                                                           \
+    }                                                                                              \
+    static void name(void **state)
+
+// Once a program: what runs before the first of its tests and after the last, and what runs around
+// each that has none of its own.
+#define AROUND_ALL(set_up, tear_down)  const struct around around_all = {set_up, tear_down}
+#define AROUND_EACH(set_up, tear_down) const struct around around_each = {set_up, tear_down}
+
+struct around {
+    CMFixtureFunction set_up, tear_down;
+};
+extern const struct around around_all, around_each;
+
+struct test {
+    struct CMUnitTest unit;
+    int line; // where it stands in its file
+    struct test *next;
+};
+void add_test(struct test *test); // keeps it
+
+// What main() returns, of which a program has one only where it does something besides: 77 where
+// every test was skipped, so that CTest does not call it passed.
+int test_main(void);
 
 // Ends the running test as skipped. `needs` is one word: what is missing here, such as "sandbox",
 // "nvcc" or "browser"; `why` is a sentence. Where the environment's PLUMB_TEST_REQUIRE (words
@@ -25,13 +61,5 @@ void skip_test(const char *needs, const char *why, const char *test, const char 
 
 // The same for a program that has nothing to test here: returns what its main() returns.
 int program_skipped(const char *needs, const char *why);
-
-// What main() returns: 77 where every test was skipped, so that CTest does not call it passed.
-#undef cmocka_run_group_tests
-#define cmocka_run_group_tests(tests, set_up, tear_down)                                           \
-    tests_ended(_cmocka_run_group_tests(#tests, tests, sizeof(tests) / sizeof((tests)[0]), set_up, \
-                                        tear_down),                                                \
-                sizeof(tests) / sizeof((tests)[0]))
-int tests_ended(int failed, size_t count);
 
 #endif

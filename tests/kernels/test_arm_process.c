@@ -39,28 +39,24 @@ static void assert_contained(const char *kernel)
     transcript_free(&t);
 }
 
-static void it_makes_no_process_and_no_connection(void **state)
+TEST(it_makes_no_process_and_no_connection)
 {
-    (void)state;
     assert_contained("forks");
     assert_contained("talks");
 }
 
-static void it_takes_no_page_from_the_other_build(void **state)
+TEST(it_takes_no_page_from_the_other_build)
 {
-    (void)state;
     assert_contained("empties");
 }
 
-static void nothing_is_done_for_it_while_it_stands_still(void **state)
+TEST(nothing_is_done_for_it_while_it_stands_still)
 {
-    (void)state;
     assert_contained("arms");
 }
 
-static void nothing_wakes_it(void **state)
+TEST(nothing_wakes_it)
 {
-    (void)state;
     assert_contained("wakes");
 }
 
@@ -105,9 +101,8 @@ _Noreturn static void wake_all(long test)
     }
 }
 
-static void one_that_works_in_anothers_turn_has_no_time(void **state)
+TEST(one_that_works_in_anothers_turn_has_no_time)
 {
-    (void)state;
     struct transcript t;
     const pid_t test = getpid(), waker = fork();
     if (waker == 0)
@@ -122,15 +117,13 @@ static void one_that_works_in_anothers_turn_has_no_time(void **state)
     transcript_free(&t);
 }
 
-static void it_has_no_counters_of_the_processor(void **state)
+TEST(it_has_no_counters_of_the_processor)
 {
-    (void)state;
     assert_contained("counts");
 }
 
-static void it_reaches_no_other_process(void **state)
+TEST(it_reaches_no_other_process)
 {
-    (void)state;
     assert_contained("reaches");
 }
 
@@ -141,9 +134,8 @@ static void need_namespaces(void)
 }
 
 // The base's build lies beside its own, and would do its work as well as the base does.
-static void it_sees_no_other_build(void **state)
+TEST(it_sees_no_other_build)
 {
-    (void)state;
     need_namespaces();
     char *module = test_module("apart"), *other = helper_directory();
     char *file = xprintf("%s/base.so", other);
@@ -161,9 +153,8 @@ static void it_sees_no_other_build(void **state)
 }
 
 // Nor what is right of inputs that it will meet.
-static void it_sees_no_references(void **state)
+TEST(it_sees_no_references)
 {
-    (void)state;
     need_namespaces();
     char *folder = helper_directory(), *file = xprintf("%s/0123456789abcdef", folder);
     helper_write_text(file, "numbers");
@@ -178,9 +169,8 @@ static void it_sees_no_references(void **state)
 
 // Nor a library of its own build that its code id does not cover, nor what the folder is called
 // that it lies in among those of others.
-static void it_sees_no_other_library(void **state)
+TEST(it_sees_no_other_library)
 {
-    (void)state;
     need_namespaces();
     struct transcript t;
     char *module = test_module("apart"), *kept = helper_directory();
@@ -210,9 +200,8 @@ static void it_sees_no_other_library(void **state)
     free(module);
 }
 
-static void its_inputs_stay_what_they_are(void **state)
+TEST(its_inputs_stay_what_they_are)
 {
-    (void)state;
     struct transcript t;
     assert_contained("remaps");
     play(&t, "scribbles", "");
@@ -231,25 +220,22 @@ static void assert_ends_by(const char *kernel, int number)
     transcript_free(&t);
 }
 
-static void its_end_is_ours(void **state)
+TEST(its_end_is_ours)
 {
-    (void)state;
     assert_ends_by("aborts", SIGABRT);
     assert_ends_by("raises_the_last", SIGRTMAX);
 }
 
 // As if it came from outside, which is nobody's fault, or did nothing.
-static void a_signal_of_others_to_itself_is_its_end(void **state)
+TEST(a_signal_of_others_to_itself_is_its_end)
 {
-    (void)state;
     assert_ends_by("kills_itself", SIGSYS);
     assert_ends_by("stops_itself", SIGSYS);
     assert_ends_by("hangs_up", SIGSYS);
 }
 
-static void it_stands_still_when_it_is_not_its_turn(void **state)
+TEST(it_stands_still_when_it_is_not_its_turn)
 {
-    (void)state;
     struct transcript t;
     char *module = test_module("apart");
     char *script = xprintf(OPEN OPEN "pairs\tid=1\tcount=2\tblock=0\n"
@@ -262,25 +248,4 @@ static void it_stands_still_when_it_is_not_its_turn(void **state)
     transcript_free(&t);
     free(script);
     free(module);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_makes_no_process_and_no_connection),
-        cmocka_unit_test(it_takes_no_page_from_the_other_build),
-        cmocka_unit_test(nothing_is_done_for_it_while_it_stands_still),
-        cmocka_unit_test(nothing_wakes_it),
-        cmocka_unit_test(one_that_works_in_anothers_turn_has_no_time),
-        cmocka_unit_test(it_has_no_counters_of_the_processor),
-        cmocka_unit_test(it_reaches_no_other_process),
-        cmocka_unit_test(it_sees_no_other_build),
-        cmocka_unit_test(it_sees_no_references),
-        cmocka_unit_test(it_sees_no_other_library),
-        cmocka_unit_test(its_inputs_stay_what_they_are),
-        cmocka_unit_test(its_end_is_ours),
-        cmocka_unit_test(a_signal_of_others_to_itself_is_its_end),
-        cmocka_unit_test(it_stands_still_when_it_is_not_its_turn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

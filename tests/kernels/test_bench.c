@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void greeting_names_wire_and_device(void **state)
+TEST(greeting_names_wire_and_device)
 {
     struct transcript t;
     bench_play(&t, "quit\n");
@@ -21,7 +21,7 @@ static void greeting_names_wire_and_device(void **state)
     transcript_free(&t);
 }
 
-static void device_identity_is_stable(void **state)
+TEST(device_identity_is_stable)
 {
     struct transcript first, second;
     bench_play(&first, "quit\n");
@@ -32,7 +32,7 @@ static void device_identity_is_stable(void **state)
     transcript_free(&second);
 }
 
-static void list_gives_every_kernel_and_its_traits(void **state)
+TEST(list_gives_every_kernel_and_its_traits)
 {
     struct transcript t;
     struct traits traits;
@@ -50,7 +50,7 @@ static void list_gives_every_kernel_and_its_traits(void **state)
     transcript_free(&t);
 }
 
-static void pairs_alternate_roles_in_random_order(void **state)
+TEST(pairs_alternate_roles_in_random_order)
 {
     struct transcript t;
     int head_first = 0;
@@ -80,7 +80,7 @@ static void pairs_alternate_roles_in_random_order(void **state)
     transcript_free(&t);
 }
 
-static void order_inside_pairs_follows_the_seed(void **state)
+TEST(order_inside_pairs_follows_the_seed)
 {
     struct transcript t;
     bench_play(&t, "open\tid=1\tkernel=simd\tproblem=8x8x8:fp32\thead=%S\tbase=%S\tseed=3\n"
@@ -98,7 +98,7 @@ static void order_inside_pairs_follows_the_seed(void **state)
     transcript_free(&t);
 }
 
-static void solo_samples_are_of_head(void **state)
+TEST(solo_samples_are_of_head)
 {
     struct transcript t;
     bench_play(&t, BENCH_OPEN(9, "right",
@@ -115,7 +115,7 @@ static void solo_samples_are_of_head(void **state)
     transcript_free(&t);
 }
 
-static void short_kernels_are_batched(void **state)
+TEST(short_kernels_are_batched)
 {
     struct transcript t;
     bench_play(&t, "open\tid=1\tkernel=simd\tproblem=16x16x16:fp32\thead=%S\tseed=1\n"
@@ -128,7 +128,7 @@ static void short_kernels_are_batched(void **state)
     transcript_free(&t);
 }
 
-static void launches_can_be_fixed_from_outside(void **state)
+TEST(launches_can_be_fixed_from_outside)
 {
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "right", "\tlaunches=3") "solo\tid=1\tcount=2\tblock=0\nquit\n");
@@ -139,7 +139,7 @@ static void launches_can_be_fixed_from_outside(void **state)
 }
 
 // The second of two copies is held to the first one's note: to where its matrices are.
-static void both_sides_share_their_memory_unless_asked_apart(void **state)
+TEST(both_sides_share_their_memory_unless_asked_apart)
 {
     struct transcript t;
     bench_play(
@@ -157,7 +157,7 @@ static void both_sides_share_their_memory_unless_asked_apart(void **state)
 }
 
 // A matrix of 2^40 elements fits nowhere; beside an open series it is refused before it is tried.
-static void series_without_room_beside_another_is_refused(void **state)
+TEST(series_without_room_beside_another_is_refused)
 {
     struct transcript t;
     bench_play(&t,
@@ -171,7 +171,7 @@ static void series_without_room_beside_another_is_refused(void **state)
     transcript_free(&t);
 }
 
-static void calibrate_repeats_and_knows_its_figures(void **state)
+TEST(calibrate_repeats_and_knows_its_figures)
 {
     struct transcript t;
     bench_play(&t, "calibrate\tonly=flops_clk_fp32\ncalibrate\tonly=nothing\nquit\n");
@@ -185,22 +185,4 @@ static void calibrate_repeats_and_knows_its_figures(void **state)
     assert_int_equal(transcript_count(&t, "figure"), 1);
     assert_non_null(strstr(field(transcript_find(&t, "fail", 0), "text"), "'nothing'"));
     transcript_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greeting_names_wire_and_device),
-        cmocka_unit_test(device_identity_is_stable),
-        cmocka_unit_test(list_gives_every_kernel_and_its_traits),
-        cmocka_unit_test(pairs_alternate_roles_in_random_order),
-        cmocka_unit_test(order_inside_pairs_follows_the_seed),
-        cmocka_unit_test(solo_samples_are_of_head),
-        cmocka_unit_test(short_kernels_are_batched),
-        cmocka_unit_test(launches_can_be_fixed_from_outside),
-        cmocka_unit_test(both_sides_share_their_memory_unless_asked_apart),
-        cmocka_unit_test(series_without_room_beside_another_is_refused),
-        cmocka_unit_test(calibrate_repeats_and_knows_its_figures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void assert_state(const char *kernel, const char *state, const char *in_n
     free(script);
 }
 
-static void wrong_kernels_are_found(void **state)
+TEST(wrong_kernels_are_found)
 {
     assert_state("wrong", "wrong", "1 of 957 elements wrong");
     assert_state("imprecise", "wrong", "1 of 957 elements wrong");
@@ -35,14 +35,14 @@ static void wrong_kernels_are_found(void **state)
     assert_state("transposed", "wrong", "elements wrong");
 }
 
-static void out_of_bounds_writes_are_found(void **state)
+TEST(out_of_bounds_writes_are_found)
 {
     assert_state("beyond", "wrong", "out of bounds: byte 0 behind C");
     assert_state("before", "wrong", "before C");
     assert_state("overrun", "wrong", "behind the workspace");
 }
 
-static void kernels_that_cannot_run_say_why(void **state)
+TEST(kernels_that_cannot_run_say_why)
 {
     assert_state("right", "ok", "");
     assert_state("nowhere", "missing", "no kernel of this name");
@@ -51,7 +51,7 @@ static void kernels_that_cannot_run_say_why(void **state)
     assert_state("unprepared", "crashed", "prepare() returned 5");
 }
 
-static void kernel_that_turns_wrong_is_found_at_close(void **state)
+TEST(kernel_that_turns_wrong_is_found_at_close)
 {
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "late", "") "solo\tid=1\tcount=100\tblock=0\nclose\tid=1\nquit\n");
@@ -60,7 +60,7 @@ static void kernel_that_turns_wrong_is_found_at_close(void **state)
     transcript_free(&t);
 }
 
-static void crash_ends_bench_by_a_signal(void **state)
+TEST(crash_ends_bench_by_a_signal)
 {
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "crash", "") "quit\n");
@@ -69,7 +69,7 @@ static void crash_ends_bench_by_a_signal(void **state)
     transcript_free(&t);
 }
 
-static void what_kernels_print_stays_out_of_the_protocol(void **state)
+TEST(what_kernels_print_stays_out_of_the_protocol)
 {
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "prints", "") "solo\tid=1\tcount=2\tblock=0\nquit\n");
@@ -78,7 +78,7 @@ static void what_kernels_print_stays_out_of_the_protocol(void **state)
     transcript_free(&t);
 }
 
-static void library_of_the_base_is_blamed_for_its_own(void **state)
+TEST(library_of_the_base_is_blamed_for_its_own)
 {
     struct transcript t;
     bench_play(&t, "open\tid=1\tkernel=simd\tproblem=8x8x8:fp32\thead=%S\tbase=%B\tseed=1\nquit\n");
@@ -104,7 +104,7 @@ static void assert_library_refused(const char *module, const char *state, const 
     free(path);
 }
 
-static void unusable_libraries_are_refused(void **state)
+TEST(unusable_libraries_are_refused)
 {
     assert_library_refused("newer_abi", "unbuildable", "ABI version 3, this bench reads 1 and 2");
     assert_library_refused("small_table", "unbuildable", "16 bytes");
@@ -115,7 +115,7 @@ static void unusable_libraries_are_refused(void **state)
     assert_library_refused("there_is_none", "unbuildable", "cannot be loaded");
 }
 
-static void one_file_twice_is_two_copies(void **state)
+TEST(one_file_twice_is_two_copies)
 {
     struct transcript t;
     // Each copy has its own variables, and the second is held to the first one's choice.
@@ -129,7 +129,7 @@ static void one_file_twice_is_two_copies(void **state)
     transcript_free(&t);
 }
 
-static void pin_is_reproduced_or_refused(void **state)
+TEST(pin_is_reproduced_or_refused)
 {
     struct transcript t;
     bench_play(&t,
@@ -141,21 +141,4 @@ static void pin_is_reproduced_or_refused(void **state)
     assert_string_equal(field(transcript_find(&t, "opened", 2), "note"), "choice 5");
     assert_string_equal(field(transcript_find(&t, "opened", 2), "base_note"), "choice 6");
     transcript_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_kernels_are_found),
-        cmocka_unit_test(out_of_bounds_writes_are_found),
-        cmocka_unit_test(kernels_that_cannot_run_say_why),
-        cmocka_unit_test(kernel_that_turns_wrong_is_found_at_close),
-        cmocka_unit_test(crash_ends_bench_by_a_signal),
-        cmocka_unit_test(what_kernels_print_stays_out_of_the_protocol),
-        cmocka_unit_test(library_of_the_base_is_blamed_for_its_own),
-        cmocka_unit_test(unusable_libraries_are_refused),
-        cmocka_unit_test(one_file_twice_is_two_copies),
-        cmocka_unit_test(pin_is_reproduced_or_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

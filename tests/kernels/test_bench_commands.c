@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static void bad_commands_fail_and_bench_goes_on(void **state)
+TEST(bad_commands_fail_and_bench_goes_on)
 {
     static const char *const lines[] = {"dance",
                                         "open\tid=1",
@@ -43,7 +43,7 @@ static void bad_commands_fail_and_bench_goes_on(void **state)
     free(script);
 }
 
-static void overlong_lines_fail_once(void **state)
+TEST(overlong_lines_fail_once)
 {
     struct transcript t;
     char *script = xcalloc(1, 3 * WIRE_LINE);
@@ -76,7 +76,7 @@ static char *mutated(struct random *random)
     return text;
 }
 
-static void mutated_lines_never_end_bench(void **state)
+TEST(mutated_lines_never_end_bench)
 {
     struct random random = {5};
     size_t size = 1 << 20, used = 0;
@@ -94,7 +94,7 @@ static void mutated_lines_never_end_bench(void **state)
     free(script);
 }
 
-static void by_hand_the_exit_code_tells(void **state)
+TEST(by_hand_the_exit_code_tells)
 {
     static const struct {
         const char *arguments;
@@ -154,7 +154,7 @@ static void by_hand_the_exit_code_tells(void **state)
 }
 
 // A block's scatter is that of all of its pairs: of one pair there is none.
-static void by_hand_a_block_is_told_by_all_of_its_pairs(void **state)
+TEST(by_hand_a_block_is_told_by_all_of_its_pairs)
 {
     char *module = test_module("broken"), line[1024] = "";
     char *command = xprintf("exec '%s/bench' time --kernel right --problem 64x64x64 --pairs 24 "
@@ -175,7 +175,7 @@ static void by_hand_a_block_is_told_by_all_of_its_pairs(void **state)
     free(module);
 }
 
-static void end_of_input_ends_bench(void **state)
+TEST(end_of_input_ends_bench)
 {
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "right", ""));
@@ -184,7 +184,7 @@ static void end_of_input_ends_bench(void **state)
     transcript_free(&t);
 }
 
-static void missing_devices_have_their_own_exit_code(void **state)
+TEST(missing_devices_have_their_own_exit_code)
 {
     struct transcript t;
     bench_script(&t, "--device host:3", "");
@@ -199,18 +199,4 @@ static void missing_devices_have_their_own_exit_code(void **state)
     assert_int_equal(transcript_count(&t, "hello"), 0);
     assert_true(strlen(t.errors) > 0);
     transcript_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_commands_fail_and_bench_goes_on),
-        cmocka_unit_test(overlong_lines_fail_once),
-        cmocka_unit_test(mutated_lines_never_end_bench),
-        cmocka_unit_test(by_hand_the_exit_code_tells),
-        cmocka_unit_test(by_hand_a_block_is_told_by_all_of_its_pairs),
-        cmocka_unit_test(end_of_input_ends_bench),
-        cmocka_unit_test(missing_devices_have_their_own_exit_code),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

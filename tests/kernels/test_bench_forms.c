@@ -51,7 +51,7 @@ static void assert_state(const char *kernel, const char *problem, const char *st
     free(library);
 }
 
-static void right_gemms_of_every_form_pass(void **state)
+TEST(right_gemms_of_every_form_pass)
 {
     static const char *const problems[] = {
         "9x13x11:fp32",
@@ -82,7 +82,7 @@ static void right_gemms_of_every_form_pass(void **state)
     free(library);
 }
 
-static void parts_of_a_form_that_are_overlooked_are_found(void **state)
+TEST(parts_of_a_form_that_are_overlooked_are_found)
 {
     static const char *const cases[][3] = {
         {"without-beta", "9x13x11:bf16:beta=0.5", "elements wrong"},
@@ -105,7 +105,7 @@ static void parts_of_a_form_that_are_overlooked_are_found(void **state)
         assert_state(cases[i][0], cases[i][1], "wrong", cases[i][2]);
 }
 
-static void what_is_no_gemm_is_held_to_its_librarys_reference(void **state)
+TEST(what_is_no_gemm_is_held_to_its_librarys_reference)
 {
     char *library = test_module("wrong_forms");
     assert_right("softmax", "S=9,H=21:fp32", library);
@@ -125,7 +125,7 @@ static void what_is_no_gemm_is_held_to_its_librarys_reference(void **state)
 }
 
 // A kernel that turns wrong, or does not look at its inputs again, was right at first.
-static void what_is_wrong_later_is_found_when_it_is_closed(void **state)
+TEST(what_is_wrong_later_is_found_when_it_is_closed)
 {
     static const char *const cases[][2] = {{"softmax-late", "S=9,H=21:fp32"},
                                            {"softmax-kept", "S=9,H=21:fp32"},
@@ -147,7 +147,7 @@ static void what_is_wrong_later_is_found_when_it_is_closed(void **state)
 }
 
 // The head's reference is not asked where there is a base.
-static void a_pair_is_held_to_the_bases_reference(void **state)
+TEST(a_pair_is_held_to_the_bases_reference)
 {
     struct transcript t;
     char *head = test_module("wrong_forms"), *base = xprintf(TEST_BIN "/../examples/libsoftmax.so");
@@ -165,7 +165,7 @@ static void a_pair_is_held_to_the_bases_reference(void **state)
 }
 
 // Two kernels of a library may do the same problem and mean something else by it.
-static void what_a_library_says_is_of_one_kernel(void **state)
+TEST(what_a_library_says_is_of_one_kernel)
 {
     struct transcript t;
     char *library = test_module("wrong_forms");
@@ -227,7 +227,7 @@ static int spoil(const char *folder, off_t bytes)
     return count;
 }
 
-static void what_a_library_says_is_said_once_for_all_processes(void **state)
+TEST(what_a_library_says_is_said_once_for_all_processes)
 {
     char folder[] = "/tmp/test-references-XXXXXX";
     assert_non_null(mkdtemp(folder));
@@ -245,7 +245,7 @@ static void what_a_library_says_is_said_once_for_all_processes(void **state)
     free(line);
 }
 
-static void what_bench_cannot_make_is_refused(void **state)
+TEST(what_bench_cannot_make_is_refused)
 {
     static const char *const cases[][2] = {
         {"9x9x9:nvfp4", "k of e2m1 is even"},
@@ -258,7 +258,7 @@ static void what_bench_cannot_make_is_refused(void **state)
         assert_state("any", cases[i][0], "unsupported", cases[i][1]);
 }
 
-static void a_library_of_the_first_version_is_asked_about_plain_problems_alone(void **state)
+TEST(a_library_of_the_first_version_is_asked_about_plain_problems_alone)
 {
     static const char *const problems[] = {"8x8x8:fp32:ldc=9", "8x8x8:fp32:beta=1",
                                            "8x8x8:fp32:relu", "8x8x8:fp32:contiguous2"};
@@ -271,20 +271,4 @@ static void a_library_of_the_first_version_is_asked_about_plain_problems_alone(v
     }
     assert_right("naive", "8x8x8:fp32:ldc=8:alpha=1", library);
     free(library);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_gemms_of_every_form_pass),
-        cmocka_unit_test(parts_of_a_form_that_are_overlooked_are_found),
-        cmocka_unit_test(what_is_no_gemm_is_held_to_its_librarys_reference),
-        cmocka_unit_test(what_is_wrong_later_is_found_when_it_is_closed),
-        cmocka_unit_test(a_pair_is_held_to_the_bases_reference),
-        cmocka_unit_test(what_a_library_says_is_of_one_kernel),
-        cmocka_unit_test(what_a_library_says_is_said_once_for_all_processes),
-        cmocka_unit_test(what_bench_cannot_make_is_refused),
-        cmocka_unit_test(a_library_of_the_first_version_is_asked_about_plain_problems_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static double fp16(uint32_t bits)
     return (double)inputs_decode(inputs_format(PLUMB_FP16), bits & 0xffff);
 }
 
-static void every_code_is_its_value_in_every_place(void **state)
+TEST(every_code_is_its_value_in_every_place)
 {
     for (uint32_t noise = 0; noise < 16; noise++) {
         for (uint32_t code = 0; code < 16; code++) {
@@ -31,7 +31,7 @@ static void every_code_is_its_value_in_every_place(void **state)
     }
 }
 
-static void every_scale_is_its_value(void **state)
+TEST(every_scale_is_its_value)
 {
     for (uint32_t code = 0; code < 256; code++) {
         const double value = (double)inputs_decode(inputs_format(PLUMB_E4M3), code);
@@ -52,7 +52,7 @@ static int is_fp16(double value)
 }
 
 // A scale times 2^15 is a number of FP16, and so is an element times that: nothing is rounded.
-static void every_product_is_exact(void **state)
+TEST(every_product_is_exact)
 {
     for (uint32_t scale = 0; scale < 256; scale++) {
         const double times = fp16(nvfp4_scale_pair(scale << 8)) * 0x1p15;
@@ -60,14 +60,4 @@ static void every_product_is_exact(void **state)
         for (uint32_t code = 0; code < 16; code++)
             assert_true(is_fp16((double)inputs_decode_e2m1(code) * 0x1p-14 * times));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_is_its_value_in_every_place),
-        cmocka_unit_test(every_scale_is_its_value),
-        cmocka_unit_test(every_product_is_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

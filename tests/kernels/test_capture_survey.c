@@ -72,7 +72,7 @@ static const struct survey_kernel *kernel_of(const struct survey *survey, const 
 
 // A random generator's offset is another number in each launch: they are one line from the 65th on,
 // and none is lost. A million of them take a moment, for none looks through those before it.
-static void numbers_that_never_come_back_are_one_shape(void **state)
+TEST(numbers_that_never_come_back_are_one_shape)
 {
     enum { LAUNCHES = 1000000, APART = 64 };
     static struct function random = {.name = "random", .parameter_count = 1},
@@ -96,7 +96,7 @@ static void numbers_that_never_come_back_are_one_shape(void **state)
 }
 
 // CUPTI tells times some thousand launches later.
-static void times_find_their_launches(void **state)
+TEST(times_find_their_launches)
 {
     static struct function quick = {.name = "quick"}, slow = {.name = "slow"};
     struct arena arena = {0};
@@ -114,7 +114,7 @@ static void times_find_their_launches(void **state)
 }
 
 // The `launch` of a policy counts those of one name, whichever module each is of.
-static void launches_of_a_name_are_counted_together(void **state)
+TEST(launches_of_a_name_are_counted_together)
 {
     static struct function one = {.name = "twice"}, other = {.name = "twice"};
     struct arena arena = {0};
@@ -134,7 +134,7 @@ static void launches_of_a_name_are_counted_together(void **state)
 }
 
 // Whoever is killed has told until then.
-static void a_running_program_is_told_of(void **state)
+TEST(a_running_program_is_told_of)
 {
     static struct function server = {.name = "server"};
     struct arena arena = {0};
@@ -165,16 +165,8 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_that_never_come_back_are_one_shape),
-        cmocka_unit_test(times_find_their_launches),
-        cmocka_unit_test(launches_of_a_name_are_counted_together),
-        cmocka_unit_test(a_running_program_is_told_of),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND_ALL(set_up, tear_down);
+
 #else
 int main(void)
 {

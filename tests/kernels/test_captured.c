@@ -204,6 +204,8 @@ static int tear_down(void **state)
     return code;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void count(void *context, const struct sample *sample)
 {
     assert_true(sample->time_ns > 0);
@@ -287,7 +289,7 @@ static void takes(double launch_ns, enum regime where)
 
 // One launch differs from the next, so a stream of long ones has some of them in a sample, too. Its
 // run-up heats: where that takes long enough, nothing else does.
-static void a_stream_times_several_launches_and_heats_no_longer_than_it_must(void **state)
+TEST(a_stream_times_several_launches_and_heats_no_longer_than_it_must)
 {
     const struct device_ops before = ops;
     ops.sample = timed_sample;
@@ -322,7 +324,7 @@ static void a_stream_times_several_launches_and_heats_no_longer_than_it_must(voi
 
 // A device that was idle runs faster at first. Blocks that follow each other find it at work; what
 // stands still between two samples leaves it idle, however long that takes.
-static void a_stream_begins_on_a_device_that_has_been_at_work(void **state)
+TEST(a_stream_begins_on_a_device_that_has_been_at_work)
 {
     const struct device_ops before = ops;
     const struct timespec idle = {.tv_nsec = 160000000};
@@ -346,7 +348,7 @@ static void a_stream_begins_on_a_device_that_has_been_at_work(void **state)
 }
 
 // What wants a device at rest waits for that once.
-static void a_launch_alone_waits_for_a_device_that_was_at_work(void **state)
+TEST(a_launch_alone_waits_for_a_device_that_was_at_work)
 {
     const struct device_ops before = ops;
     ops.sample = timed_sample;
@@ -363,7 +365,7 @@ static void a_launch_alone_waits_for_a_device_that_was_at_work(void **state)
 
 // ---- what is right ----
 
-static void what_computes_the_same_is_timed(void **state)
+TEST(what_computes_the_same_is_timed)
 {
     const struct wish same = {.function = "twice"};
     measure(&same, &same);
@@ -400,7 +402,7 @@ static int counted_sample(struct sample *out, struct findings *findings, struct 
 }
 
 // A side of graphs beside one without would differ by how they are queued.
-static void both_sides_are_queued_alike(void **state)
+TEST(both_sides_are_queued_alike)
 {
     const struct wish same = {.function = "twice"};
     const struct device_ops usual = ops;
@@ -424,7 +426,7 @@ static void both_sides_are_queued_alike(void **state)
     ops = usual;
 }
 
-static void a_difference_is_told_with_its_size(void **state)
+TEST(a_difference_is_told_with_its_size)
 {
     measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off"});
     found(MEASURED_WRONG, ROLE_HEAD,
@@ -432,7 +434,7 @@ static void a_difference_is_told_with_its_size(void **state)
 }
 
 // The largest result is 100.
-static void a_tolerance_is_of_the_largest_result(void **state)
+TEST(a_tolerance_is_of_the_largest_result)
 {
     measure(&(struct wish){.function = "twice"},
             &(struct wish){.function = "off", .tolerance = 0.0051});
@@ -444,21 +446,21 @@ static void a_tolerance_is_of_the_largest_result(void **state)
 }
 
 // Each launch finds zeros, or its sum would grow.
-static void what_adds_to_its_output_finds_it_restored(void **state)
+TEST(what_adds_to_its_output_finds_it_restored)
 {
     const struct wish adds = {.function = "adds"};
     measure(&adds, &adds);
     found(MEASURED_OK, ROLE_HEAD, "");
 }
 
-static void writing_elsewhere_is_wrong(void **state)
+TEST(writing_elsewhere_is_wrong)
 {
     measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "outside"});
     found(MEASURED_WRONG, ROLE_HEAD, "writes to buffer 0 outside of what the base writes");
 }
 
 // A program that runs twice on the same inputs has its results there already.
-static void what_was_there_already_is_found_over_zeros(void **state)
+TEST(what_was_there_already_is_found_over_zeros)
 {
     const struct wish again = {.function = "twice", .again = true};
     measure(&again, &again);
@@ -470,7 +472,7 @@ static void what_was_there_already_is_found_over_zeros(void **state)
     found(MEASURED_WRONG, ROLE_HEAD, "writes to buffer 0 outside of what the base writes");
 }
 
-static void the_bases_inputs_count_and_that_is_said(void **state)
+TEST(the_bases_inputs_count_and_that_is_said)
 {
     measure(&(struct wish){.function = "twice"},
             &(struct wish){.function = "twice", .other = true});
@@ -479,21 +481,21 @@ static void the_bases_inputs_count_and_that_is_said(void **state)
 
 // ---- what is refused ----
 
-static void launches_that_change_nothing_are_refused(void **state)
+TEST(launches_that_change_nothing_are_refused)
 {
     const struct wish nothing = {.function = "nothing"};
     measure(&nothing, &nothing);
     found(MEASURED_UNSUPPORTED, ROLE_BASE, "change nothing of what they are given");
 }
 
-static void buffers_of_other_sizes_do_not_correspond(void **state)
+TEST(buffers_of_other_sizes_do_not_correspond)
 {
     measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "twice", .bytes = 64});
     found(MEASURED_UNSUPPORTED, ROLE_HEAD, "buffer 1 has 64 bytes and the base's 16384");
 }
 
 // Something that the launches read was not among their buffers.
-static void a_replay_computes_what_the_program_did(void **state)
+TEST(a_replay_computes_what_the_program_did)
 {
     const struct wish other = {.function = "twice", .after = "1.0.before"};
     measure(&other, &other);
@@ -501,7 +503,7 @@ static void a_replay_computes_what_the_program_did(void **state)
 }
 
 // An array of operands' addresses: they are of the program's process, and of no buffer here.
-static void contents_that_may_be_addresses_are_told(void **state)
+TEST(contents_that_may_be_addresses_are_told)
 {
     const struct wish table = {.function = "twice", .table = true},
                       nothing = {.function = "nothing", .table = true};
@@ -516,14 +518,14 @@ static void contents_that_may_be_addresses_are_told(void **state)
     free(path);
 }
 
-static void results_that_wander_need_a_tolerance(void **state)
+TEST(results_that_wander_need_a_tolerance)
 {
     const struct wish wanders = {.function = "wanders", .tolerance = 1e-3};
     measure(&wanders, &wanders);
     found(MEASURED_UNSUPPORTED, ROLE_BASE, "results differ");
 }
 
-static void results_that_shake_within_a_tolerance_are_timed(void **state)
+TEST(results_that_shake_within_a_tolerance_are_timed)
 {
     const struct wish shakes = {.function = "shakes", .tolerance = 1e-3};
     const struct wish same = {.function = "twice", .tolerance = 1e-3};
@@ -536,7 +538,7 @@ static void results_that_shake_within_a_tolerance_are_timed(void **state)
     found(MEASURED_WRONG, ROLE_HEAD, "results differ");
 }
 
-static void contents_that_are_not_there_are_said(void **state)
+TEST(contents_that_are_not_there_are_said)
 {
     const struct wish same = {.function = "twice", .after = "nowhere"};
     measure(&same, &same);
@@ -603,7 +605,7 @@ static bool failure_is_told(const struct series_spec *spec)
 }
 
 // Whichever call of the device it is: no series is timed, checked or closed on what never happened.
-static void a_device_that_fails_is_told_wherever_it_fails(void **state)
+TEST(a_device_that_fails_is_told_wherever_it_fails)
 {
     const struct wish wish = {.function = "twice"};
     char *paths[] = {write_record("base", &wish), write_record("head", &wish)};
@@ -631,30 +633,4 @@ static void a_device_that_fails_is_told_wherever_it_fails(void **state)
     ops = working;
     free(paths[0]);
     free(paths[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_times_several_launches_and_heats_no_longer_than_it_must),
-        cmocka_unit_test(a_stream_begins_on_a_device_that_has_been_at_work),
-        cmocka_unit_test(a_launch_alone_waits_for_a_device_that_was_at_work),
-        cmocka_unit_test(what_computes_the_same_is_timed),
-        cmocka_unit_test(both_sides_are_queued_alike),
-        cmocka_unit_test(a_difference_is_told_with_its_size),
-        cmocka_unit_test(a_tolerance_is_of_the_largest_result),
-        cmocka_unit_test(what_adds_to_its_output_finds_it_restored),
-        cmocka_unit_test(writing_elsewhere_is_wrong),
-        cmocka_unit_test(what_was_there_already_is_found_over_zeros),
-        cmocka_unit_test(the_bases_inputs_count_and_that_is_said),
-        cmocka_unit_test(launches_that_change_nothing_are_refused),
-        cmocka_unit_test(buffers_of_other_sizes_do_not_correspond),
-        cmocka_unit_test(a_replay_computes_what_the_program_did),
-        cmocka_unit_test(contents_that_may_be_addresses_are_told),
-        cmocka_unit_test(results_that_wander_need_a_tolerance),
-        cmocka_unit_test(results_that_shake_within_a_tolerance_are_timed),
-        cmocka_unit_test(a_device_that_fails_is_told_wherever_it_fails),
-        cmocka_unit_test(contents_that_are_not_there_are_said),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

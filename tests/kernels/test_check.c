@@ -24,9 +24,8 @@ static double as(const struct problem *p, double value)
 
 // Of so few products some are far more than eight times their usual size, and rounding them is
 // further off than eight units of it.
-static void results_that_are_rounded_once_are_right_whatever_k_is(void **state)
+TEST(results_that_are_rounded_once_are_right_whatever_k_is)
 {
-    (void)state;
     const char *const all[] = {"600x600x1:bf16-bf16:tn", "600x600x2:bf16-bf16:nn",
                                "600x600x3:fp16-fp16:tn", "600x600x64:bf16-bf16:nt",
                                "600x600x4096:bf16-bf16:tn"};
@@ -40,9 +39,8 @@ static void results_that_are_rounded_once_are_right_whatever_k_is(void **state)
     }
 }
 
-static void a_wrong_index_is_found_whatever_k_is(void **state)
+TEST(a_wrong_index_is_found_whatever_k_is)
 {
-    (void)state;
     const char *const all[] = {"40x40x1:bf16-bf16:tn", "40x40x3:bf16-bf16:tn",
                                "40x40x64:bf16-bf16:tn", "40x40x4096:bf16-bf16:tn"};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -59,9 +57,8 @@ static void a_wrong_index_is_found_whatever_k_is(void **state)
 }
 
 // The bound itself, and that it is eight units for a long k.
-static void far_is_where_chernoffs_bound_is_one_in_1e14(void **state)
+TEST(far_is_where_chernoffs_bound_is_one_in_1e14)
 {
-    (void)state;
     assert_true(fabs(check_farthest(1e9) - 8) < 1e-3);
     for (double k = 1; k < 1e6; k *= 3) {
         const double t = check_farthest(k) * sqrt(k);
@@ -101,9 +98,8 @@ static double product(const struct problem *p, int64_t row, int64_t j, int64_t w
 
 // silu(x) = x / (1 + e^-x) = x (1 + tanh(x / 2)) / 2, written otherwise than the reference writes
 // it.
-static void the_reference_is_the_product_written_otherwise(void **state)
+TEST(the_reference_is_the_product_written_otherwise)
 {
-    (void)state;
     const char *const all[] = {"5x7x9:bf16-bf16:tn:b3",        "5x7x9:bf16-bf16:nn:b2",
                                "5x7x9:bf16-bf16:nt:b2",        "5x7x9:bf16-bf16:tt:b2",
                                "5x7x9:bf16-bf16:tn:dual-silu", "5x7x9:bf16-bf16:nn:b3:dual-silu"};
@@ -118,15 +114,4 @@ static void the_reference_is_the_product_written_otherwise(void **state)
             assert_true(fabs(check_element(&p, 5, row, col) - wanted) < 1e-12);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_reference_is_the_product_written_otherwise),
-        cmocka_unit_test(results_that_are_rounded_once_are_right_whatever_k_is),
-        cmocka_unit_test(a_wrong_index_is_found_whatever_k_is),
-        cmocka_unit_test(far_is_where_chernoffs_bound_is_one_in_1e14),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

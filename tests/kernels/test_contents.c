@@ -38,6 +38,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static struct buffers buffers_of(struct problem *p, const char *text)
 {
     struct buffers buffers;
@@ -81,7 +83,7 @@ static void assert_rows_differ(const char *form, const unsigned char *before,
     }
 }
 
-static void each_row_has_other_numbers_before_each_sample(void **state)
+TEST(each_row_has_other_numbers_before_each_sample)
 {
     for (size_t f = 0; f < ARRAY_COUNT(forms); f++) {
         struct problem p;
@@ -108,7 +110,7 @@ static void each_row_has_other_numbers_before_each_sample(void **state)
     }
 }
 
-static void rows_of_no_group_are_zeros(void **state)
+TEST(rows_of_no_group_are_zeros)
 {
     for (size_t f = 0; f < ARRAY_COUNT(forms); f++) {
         struct problem p;
@@ -173,11 +175,10 @@ static struct renewed renewed_of(const char *text, int operand)
 
 // Two products of what is new in one operand each, by tiles of tensor cores, cost more than the
 // product anew; by rows a quarter, so that all of what is multiplied by rows is new.
-static void who_keeps_a_product_gains_nothing_by_lines_that_stayed(void **state)
+TEST(who_keeps_a_product_gains_nothing_by_lines_that_stayed)
 {
     static const char *const by_tiles[] = {"520x1040x1024:bf16", "1024x2048x1024:e4m3",
                                            "512x512x1024:tf32", "256x260x2048:fp16"};
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(by_tiles); i++) {
         const struct renewed a = renewed_of(by_tiles[i], 0), b = renewed_of(by_tiles[i], 1);
         assert_true(a.lines < 0.2 && b.lines < 0.2); // not all of it, else this says nothing
@@ -187,14 +188,4 @@ static void who_keeps_a_product_gains_nothing_by_lines_that_stayed(void **state)
     }
     const struct renewed a = renewed_of("512x512x1024:fp32", 0);
     assert_true(a.lines > 0.9999 && renewed_of("512x512x1024:fp32", 1).lines > 0.9999);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_keeps_a_product_gains_nothing_by_lines_that_stayed),
-        cmocka_unit_test(each_row_has_other_numbers_before_each_sample),
-        cmocka_unit_test(rows_of_no_group_are_zeros),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -11,10 +11,9 @@ enum { ROWS = 128, WORDS = 32 };
 
 // As loose_rows has it: warp w of four copies rows w, w + 4, ..., of which every second has the
 // same place among eight.
-static void test_every_word_has_its_place(void **state)
+TEST(test_every_word_has_its_place)
 {
     static int times[ROWS * WORDS];
-    (void)state;
     memset(times, 0, sizeof times);
     for (uint32_t warp = 0; warp < 4; warp++)
         for (uint32_t lane = 0; lane < WORDS; lane++) {
@@ -33,9 +32,8 @@ static void test_every_word_has_its_place(void **state)
 }
 
 // Ways that there are: of 16, 64 and 128 rows, and of the first two with K in two.
-static void test_only_a_short_k_is_copied_word_by_word(void **state)
+TEST(test_only_a_short_k_is_copied_word_by_word)
 {
-    (void)state;
     for (int m = 1; m < 2000; m += 1 + m / 9)
         for (int n = 1; n < 20000; n += 1 + n / 7)
             for (int k = 1; k < 10000; k += 1 + k / 5) {
@@ -57,9 +55,8 @@ static void test_only_a_short_k_is_copied_word_by_word(void **state)
 }
 
 // Ways that there are.
-static void test_few_rows_and_a_long_k_are_copied_in_chunks(void **state)
+TEST(test_few_rows_and_a_long_k_are_copied_in_chunks)
 {
-    (void)state;
     for (int m = 1; m < 300; m++)
         for (int n = 1; n < 20000; n += 1 + n / 7)
             for (int k = 1; k < 10000; k += 1 + k / 5) {
@@ -85,9 +82,8 @@ static void test_few_rows_and_a_long_k_are_copied_in_chunks(void **state)
 
 // Rows copied as chunks of 16 bytes: the words of a slab are found in order, whatever the row's
 // place in its first chunk, and those of the slab after in the first chunk alone.
-static void test_shifted_words_follow_each_other(void **state)
+TEST(test_shifted_words_follow_each_other)
 {
-    (void)state;
     for (uint32_t row = 0; row < ROWS; row++)
         for (uint32_t shift = 0; shift < 4; shift++)
             for (uint32_t word = 0; word < WORDS; word++) {
@@ -100,9 +96,8 @@ static void test_shifted_words_follow_each_other(void **state)
 }
 
 // At most three slabs of K, in so many tiles as were measured.
-static void test_a_short_k_is_loaded_at_once(void **state)
+TEST(test_a_short_k_is_loaded_at_once)
 {
-    (void)state;
     for (int bytes = 2; bytes <= 4; bytes += 2)
         for (int m = 1; m < 9000; m += 1 + m / 9)
             for (int n = 1; n < 20000; n += 1 + n / 7)
@@ -135,10 +130,9 @@ static void test_a_short_k_is_loaded_at_once(void **state)
 
 // Blocks of outer.cuh: every element of C in one block's part of one row, whatever its rows begin
 // at (outer_gemm() in outer.cuh), and at least two blocks for each SM where there are so many rows.
-static void test_the_blocks_of_an_outer_product_hold_every_row_once(void **state)
+TEST(test_the_blocks_of_an_outer_product_hold_every_row_once)
 {
     static const int edges[] = {16, 17, 300, 517, 1009, 2048, 4001, 6000};
-    (void)state;
     for (int bytes = 2; bytes <= 4; bytes += 2)
         for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
             for (int n = 500; n < 9000; n += 1 + n / 5)
@@ -162,9 +156,8 @@ static void test_the_blocks_of_an_outer_product_hold_every_row_once(void **state
 }
 
 // Where it was measured to be faster, and where not.
-static void test_an_outer_product_is_for_a_large_c(void **state)
+TEST(test_an_outer_product_is_for_a_large_c)
 {
-    (void)state;
     assert_true(takes_outer(6000, 6001, 2, 2) && takes_outer(6000, 6001, 16, 2));
     assert_true(takes_outer(6000, 6001, 2, 4) && takes_outer(8192, 8192, 7, 4));
     assert_true(takes_outer(8192, 8192, 8, 2) && !takes_outer(8192, 8192, 9, 2));
@@ -176,9 +169,8 @@ static void test_an_outer_product_is_for_a_large_c(void **state)
 }
 
 // A K of whole 16 bytes too, where slabs of the copy engine are slower.
-static void test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny(void **state)
+TEST(test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny)
 {
-    (void)state;
     assert_true(loads_words(2001, 3001, 32, 2) && !loads_words(2001, 3001, 40, 2));
     assert_true(loads_words(1000, 1000, 8, 2) && !loads_words(1000, 1000, 16, 2));
     assert_true(loads_words(300, 4096, 12, 4) && !loads_words(300, 4096, 16, 4));
@@ -186,9 +178,8 @@ static void test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny(void **
 }
 
 // Each element once, and words at their multiples.
-static void test_a_ragged_row_is_stored_whole(void **state)
+TEST(test_a_ragged_row_is_stored_whole)
 {
-    (void)state;
     for (int64_t begin = 0; begin < 5; begin++)
         for (int32_t left = -3; left <= 128; left++) {
             const struct loose_part part = loose_part_of(begin, left);
@@ -197,20 +188,4 @@ static void test_a_ragged_row_is_stored_whole(void **state)
             assert_int_equal(part.head + 2 * part.words + part.tail, left > 0 ? left : 0);
             assert_true(part.words == 0 || (begin + part.head) % 2 == 0);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_word_has_its_place),
-        cmocka_unit_test(test_only_a_short_k_is_copied_word_by_word),
-        cmocka_unit_test(test_few_rows_and_a_long_k_are_copied_in_chunks),
-        cmocka_unit_test(test_shifted_words_follow_each_other),
-        cmocka_unit_test(test_a_short_k_is_loaded_at_once),
-        cmocka_unit_test(test_the_blocks_of_an_outer_product_hold_every_row_once),
-        cmocka_unit_test(test_an_outer_product_is_for_a_large_c),
-        cmocka_unit_test(test_words_are_loaded_beside_ragged_rows_and_where_k_is_tiny),
-        cmocka_unit_test(test_a_ragged_row_is_stored_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

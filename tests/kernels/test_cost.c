@@ -125,7 +125,7 @@ static void reaches(const struct table *table, const char *kind, const char *lis
     assert_true(o.speeds[0] >= 0.90);
 }
 
-static void test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_list(void **state)
+TEST(test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_list)
 {
     const struct table bf16 = TABLE(bf16_candidates), tf32 = TABLE(tf32_candidates);
     const struct table e4m3 = TABLE(e4m3_candidates), promoted = TABLE(promoted_candidates);
@@ -155,7 +155,7 @@ struct known {
     double median, least;
 };
 
-static void test_problems_that_nothing_was_fitted_to_lose_no_more_than_is_known(void **state)
+TEST(test_problems_that_nothing_was_fitted_to_lose_no_more_than_is_known)
 {
     const struct table tables[] = {TABLE(bf16_candidates), TABLE(tf32_candidates),
                                    TABLE(e4m3_candidates), TABLE(promoted_candidates)};
@@ -176,7 +176,7 @@ static void test_problems_that_nothing_was_fitted_to_lose_no_more_than_is_known(
 
 // One tile per block, where the problem is tiny. Selectors that have never heard of such rows lose
 // a fifth and more there.
-static void test_new_rows_are_chosen_where_they_were_fastest(void **state)
+TEST(test_new_rows_are_chosen_where_they_were_fastest)
 {
     const struct table bf16 = TABLE(bf16_candidates);
     struct outcome o;
@@ -185,7 +185,7 @@ static void test_new_rows_are_chosen_where_they_were_fastest(void **state)
                 0.90); // at 1000^3, which the selector leaves to tile_per_block_clusters.cuh
 }
 
-static void test_every_row_of_a_table_can_be_read_back(void **state)
+TEST(test_every_row_of_a_table_can_be_read_back)
 {
     const struct table tables[] = {TABLE(bf16_candidates),   TABLE(tf32_candidates),
                                    TABLE(e4m3_candidates),   TABLE(promoted_candidates),
@@ -202,7 +202,7 @@ static void test_every_row_of_a_table_can_be_read_back(void **state)
         }
 }
 
-static void test_shares_hold_all_slabs_and_no_block_more_than_fit(void **state)
+TEST(test_shares_hold_all_slabs_and_no_block_more_than_fit)
 {
     for (int tiles = 1; tiles < 600; tiles++)
         for (int slabs = 1; slabs < 300; slabs += 13) {
@@ -229,7 +229,7 @@ static double cost_of(const char *name, long m, long n, long k)
     return plumb_cost_cycles(&row.traits, &cost, &p, &plumb_cost_h200);
 }
 
-static void test_two_tile_rows_read_b_slower_than_one(void **state)
+TEST(test_two_tile_rows_read_b_slower_than_one)
 {
     const double one = cost_of("bf16-128x64-w2x1-k2-s6-m8-split", 128, 4096, 14336);
     const double two = cost_of("bf16-64x128-w1x1-k2-s7-m8-split", 128, 4096, 14336);
@@ -237,7 +237,7 @@ static void test_two_tile_rows_read_b_slower_than_one(void **state)
     assert_true(fabs(cost_of("bf16-64x128-w1x1-k2-s7-m8-split", 64, 4096, 14336) / one - 1) < 0.05);
 }
 
-static void test_stream_k_is_for_less_than_a_wave_of_tiles(void **state)
+TEST(test_stream_k_is_for_less_than_a_wave_of_tiles)
 {
     const char *whole = "bf16-64x128-w1x1-c1x1-s8-e2-m8-coop";
     const char *shared = "bf16-64x128-w1x1-c1x1-s8-e2-m8-coop-stream";
@@ -247,7 +247,7 @@ static void test_stream_k_is_for_less_than_a_wave_of_tiles(void **state)
     assert_true(isinf(cost_of(shared, 64 * 133, 128, 8192)));
 }
 
-static void test_spread_k_has_a_part_for_every_sm_and_two_slabs_in_each(void **state)
+TEST(test_spread_k_has_a_part_for_every_sm_and_two_slabs_in_each)
 {
     for (int tiles = 1; tiles <= 132; tiles++)
         for (int slabs = 1; slabs < 600; slabs += 7) {
@@ -262,14 +262,14 @@ static void test_spread_k_has_a_part_for_every_sm_and_two_slabs_in_each(void **s
     assert_true(isinf(cost_of(spread, 64 * 133, 64, 8192)));
 }
 
-static void test_split_k_takes_another_turn_beyond_the_clusters_that_fit(void **state)
+TEST(test_split_k_takes_another_turn_beyond_the_clusters_that_fit)
 {
     const char *row = "bf16-128x64-w2x1-k4-s6-m8-split"; // clusters of four: 30 fit
     const double fit = cost_of(row, 128, 64 * 30, 8192), more = cost_of(row, 128, 64 * 31, 8192);
     assert_true(more > 1.5 * fit);
 }
 
-static void test_two_blocks_per_sm_gain_only_where_both_are_there(void **state)
+TEST(test_two_blocks_per_sm_gain_only_where_both_are_there)
 {
     const char *row = "bf16-64x64-w1x1-c1x1-s5-e2-m8-twin";
     const double one = cost_of(row, 64 * 12, 64 * 11, 16384); // 132 tiles
@@ -278,7 +278,7 @@ static void test_two_blocks_per_sm_gain_only_where_both_are_there(void **state)
     assert_true(cost_of(row, 64 * 7, 64 * 19, 16384) > 0.98 * two); // 133
 }
 
-static void test_rows_of_c_without_tma_cost_more_and_only_they(void **state)
+TEST(test_rows_of_c_without_tma_cost_more_and_only_they)
 {
     const char *row = "bf16-128x64-w2x1-c1x1-s8-e2-m8-coop";
     const double odd = cost_of(row, 1024, 1017, 1024), even = cost_of(row, 1024, 1016, 1024);
@@ -286,7 +286,7 @@ static void test_rows_of_c_without_tma_cost_more_and_only_they(void **state)
     assert_true(cost_of(row, 1017, 1024, 1024) <= cost_of(row, 1024, 1024, 1024));
 }
 
-static void test_crooked_rows_are_paid_by_the_byte_however_wide_the_slab(void **state)
+TEST(test_crooked_rows_are_paid_by_the_byte_however_wide_the_slab)
 {
     const char *wide = "bf16-64x96-w1x1-c1x1-s5-e2-m8-wide";
     const char *plain = "bf16-64x96-w1x1-c1x1-s10-e2-m8-coop";
@@ -301,7 +301,7 @@ static void test_crooked_rows_are_paid_by_the_byte_however_wide_the_slab(void **
 }
 
 // Two tiles of 64x64 on each of 132 SMs, rows of K aligned to 32 bytes.
-static void test_what_l2_delivers_is_counted_once_where_two_blocks_share_an_sm(void **state)
+TEST(test_what_l2_delivers_is_counted_once_where_two_blocks_share_an_sm)
 {
     const char *rows[] = {"tf32-64x64-w1x1-c1x1-s5-e2-m8-twin",
                           "bf16-64x64-w1x1-c1x1-s5-e2-m8-twin",
@@ -318,30 +318,9 @@ static void test_what_l2_delivers_is_counted_once_where_two_blocks_share_an_sm(v
     }
 }
 
-static void test_m_of_1_has_no_turns(void **state)
+TEST(test_m_of_1_has_no_turns)
 {
     const double one = cost_of("bf16-gemv", 1, 8448, 7168),
                  next = cost_of("bf16-gemv", 1, 8464, 7168);
     assert_true(next > one && next < 1.01 * one);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_list),
-        cmocka_unit_test(test_problems_that_nothing_was_fitted_to_lose_no_more_than_is_known),
-        cmocka_unit_test(test_new_rows_are_chosen_where_they_were_fastest),
-        cmocka_unit_test(test_every_row_of_a_table_can_be_read_back),
-        cmocka_unit_test(test_shares_hold_all_slabs_and_no_block_more_than_fit),
-        cmocka_unit_test(test_two_tile_rows_read_b_slower_than_one),
-        cmocka_unit_test(test_stream_k_is_for_less_than_a_wave_of_tiles),
-        cmocka_unit_test(test_spread_k_has_a_part_for_every_sm_and_two_slabs_in_each),
-        cmocka_unit_test(test_split_k_takes_another_turn_beyond_the_clusters_that_fit),
-        cmocka_unit_test(test_two_blocks_per_sm_gain_only_where_both_are_there),
-        cmocka_unit_test(test_rows_of_c_without_tma_cost_more_and_only_they),
-        cmocka_unit_test(test_crooked_rows_are_paid_by_the_byte_however_wide_the_slab),
-        cmocka_unit_test(test_what_l2_delivers_is_counted_once_where_two_blocks_share_an_sm),
-        cmocka_unit_test(test_m_of_1_has_no_turns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void has_fields(uint64_t word, int bits, const struct field *fields, size
     assert_int_equal(next, bits);
 }
 
-static void instruction_descriptor_is_its_table(void **state)
+TEST(instruction_descriptor_is_its_table)
 {
     for (int m = 128; m <= 256; m += 128) {
         for (int n = 8; n <= 256; n += 8) {
@@ -62,7 +62,7 @@ static void instruction_descriptor_is_its_table(void **state)
     assert_int_equal(blackwell_instruction(256, 64), 0x10100480);
 }
 
-static void shared_descriptor_is_its_table(void **state)
+TEST(shared_descriptor_is_its_table)
 {
     for (uint32_t address = 0; address < BLACKWELL_SHARED; address += 1024) {
         for (int step = 0; step < 4; step++) {
@@ -92,7 +92,7 @@ static void shared_descriptor_is_its_table(void **state)
     assert_int_equal(blackwell_matrix(0, 256, BLACKWELL_32) >> 61, 6);
 }
 
-static void tensor_addresses_are_lane_and_column(void **state)
+TEST(tensor_addresses_are_lane_and_column)
 {
     for (uint32_t lane = 0; lane < 128; lane++) {
         for (uint32_t column = 0; column < 512; column++) {
@@ -111,7 +111,7 @@ static struct blackwell_place copied_place(int at)
 
 // A tile of scales as problems have it (PLUMB_SCALES_TILED), copied as it is, has every scale where
 // the tensor cores look for it; and all 512 bytes come to places of their own.
-static void scales_come_where_they_are_looked_for(void **state)
+TEST(scales_come_where_they_are_looked_for)
 {
     const struct plumb_form form = {.problem = {.m = 128, .n = 128, .k = 64},
                                     .scale_vector = 16,
@@ -133,7 +133,7 @@ static void scales_come_where_they_are_looked_for(void **state)
 }
 
 // Half a tile of scales, for 64 columns of C, is two of its four columns.
-static void half_a_tile_is_two_columns(void **state)
+TEST(half_a_tile_is_two_columns)
 {
     for (int row = 0; row < 64; row++) {
         const struct blackwell_place first = blackwell_scale_place(row, 0);
@@ -144,7 +144,7 @@ static void half_a_tile_is_two_columns(void **state)
 }
 
 // The ring fits into shared memory, and sums and the scales of all stages into tensor memory.
-static void a_block_has_room(void **state)
+TEST(a_block_has_room)
 {
     for (int n = 64; n <= 128; n *= 2) {
         for (int group = 1; group <= 2; group++) {
@@ -167,17 +167,4 @@ static void a_block_has_room(void **state)
     }
     // What a pair is for: half of B per block, so a deeper ring.
     assert_true(blackwell_layout_of(128, 2).stages > blackwell_layout_of(128, 1).stages);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instruction_descriptor_is_its_table),
-        cmocka_unit_test(shared_descriptor_is_its_table),
-        cmocka_unit_test(tensor_addresses_are_lane_and_column),
-        cmocka_unit_test(scales_come_where_they_are_looked_for),
-        cmocka_unit_test(half_a_tile_is_two_columns),
-        cmocka_unit_test(a_block_has_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

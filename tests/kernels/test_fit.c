@@ -90,7 +90,7 @@ static int run_on(const char *verb, const char *first, const char *between, cons
     return run(arguments);
 }
 
-static void test_costs_that_made_the_times_are_found_again(void **state)
+TEST(test_costs_that_made_the_times_are_found_again)
 {
     char *list = write_list("truth.csv", 1, 0);
     assert_int_equal(run_on("costs", list, "", ""), 0);
@@ -114,7 +114,7 @@ static void test_costs_that_made_the_times_are_found_again(void **state)
     free(list);
 }
 
-static void test_a_configuration_that_loses_more_than_it_gains_is_no_candidate(void **state)
+TEST(test_a_configuration_that_loses_more_than_it_gains_is_no_candidate)
 {
     char *list = write_list("liar.csv", 1, 1);
     assert_int_equal(run_on("costs", list, "", ""), 0);
@@ -126,7 +126,7 @@ static void test_a_configuration_that_loses_more_than_it_gains_is_no_candidate(v
     free(list);
 }
 
-static void test_what_stands_behind_two_dashes_is_judged_and_never_fitted_to(void **state)
+TEST(test_what_stands_behind_two_dashes_is_judged_and_never_fitted_to)
 {
     char *seen = write_list("seen.csv", 1, 0), *unseen = write_list("unseen.csv", 3, 1);
     assert_int_equal(run_on("costs", seen, "", ""), 0);
@@ -143,7 +143,7 @@ static void test_what_stands_behind_two_dashes_is_judged_and_never_fitted_to(voi
     free(unseen);
 }
 
-static void test_bad_input_is_one_line_and_exit_4(void **state)
+TEST(test_bad_input_is_one_line_and_exit_4)
 {
     assert_int_equal(run("report bf16 /nowhere/times.csv"), 4);
     assert_string_equal(output, "/nowhere/times.csv: cannot be read\n");
@@ -177,13 +177,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_costs_that_made_the_times_are_found_again),
-        cmocka_unit_test(test_a_configuration_that_loses_more_than_it_gains_is_no_candidate),
-        cmocka_unit_test(test_what_stands_behind_two_dashes_is_judged_and_never_fitted_to),
-        cmocka_unit_test(test_bad_input_is_one_line_and_exit_4),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+AROUND_ALL(set_up, tear_down);

@@ -16,7 +16,7 @@ static double load(int type, uint32_t code)
     return inputs_load(type, &byte, 0);
 }
 
-static void e2m1_is_its_table(void **state)
+TEST(e2m1_is_its_table)
 {
     static const double table[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
     uint8_t bytes[8];
@@ -33,7 +33,7 @@ static void e2m1_is_its_table(void **state)
 }
 
 // Nearest, and of two as near the even one; all numbers that bf16 has up to 8.
-static void e2m1_takes_the_nearest(void **state)
+TEST(e2m1_takes_the_nearest)
 {
     static const double table[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
     for (uint32_t bits = 0; bits <= 0x41000000; bits += 0x10000) {
@@ -52,7 +52,7 @@ static void e2m1_takes_the_nearest(void **state)
     assert_int_equal(inputs_encode_e2m1(1e30f), 7);
 }
 
-static void e4m3_and_e5m2_are_their_definitions(void **state)
+TEST(e4m3_and_e5m2_are_their_definitions)
 {
     for (uint32_t code = 0; code < 256; code++) {
         const double sign = code & 128 ? -1 : 1;
@@ -73,7 +73,7 @@ static void e4m3_and_e5m2_are_their_definitions(void **state)
     assert_true(load(PLUMB_E4M3, 0x7e) == 448);
 }
 
-static void e8m0_is_a_power_of_two(void **state)
+TEST(e8m0_is_a_power_of_two)
 {
     for (uint32_t code = 0; code < 255; code++)
         assert_true(load(PLUMB_E8M0, code) == ldexp(1, (int)code - 127));
@@ -81,7 +81,7 @@ static void e8m0_is_a_power_of_two(void **state)
 }
 
 // e2m1 times e4m3 has six significant bits at most: exact in bf16, as kernels on Hopper need it.
-static void nvfp4_is_exact_in_bf16(void **state)
+TEST(nvfp4_is_exact_in_bf16)
 {
     const struct inputs_format bf16 = inputs_format(PLUMB_BF16);
     for (uint32_t scale = 0; scale < 127; scale++) {
@@ -105,7 +105,7 @@ static struct plumb_form form_of(int64_t n, int64_t k, int32_t vector, int32_t r
 
 // By the definition of the scale factors' layout in cuBLAS' manual: tiles of 128 x 4, of which
 // offset = (row % 32) * 16 + (row / 32) * 4 + column.
-static void tiled_scales_lie_as_tensor_cores_take_them(void **state)
+TEST(tiled_scales_lie_as_tensor_cores_take_them)
 {
     const struct plumb_form f = form_of(300, 160, 16, 1, PLUMB_SCALES_TILED); // 10 of k: 3 tiles
     assert_int_equal(form_scale_count(&f, 300, 1), 3 * 3 * 512);
@@ -119,7 +119,7 @@ static void tiled_scales_lie_as_tensor_cores_take_them(void **state)
 }
 
 // The scale of A's row i, block b at [b * M + i]; of B's block j at [j * L4 + b], L4 = 8 of 7.
-static void columns_of_scales_lie_as_cublaslt_takes_them(void **state)
+TEST(columns_of_scales_lie_as_cublaslt_takes_them)
 {
     struct plumb_form f = form_of(256, 896, 128, 1, PLUMB_SCALES_COLUMNS);
     assert_int_equal(form_scale_count(&f, 100, 1), 700);
@@ -133,7 +133,7 @@ static void columns_of_scales_lie_as_cublaslt_takes_them(void **state)
 }
 
 // Whole numbers of int8 are normal ones and, one in eight, the extremes.
-static void contents_are_what_they_say(void **state)
+TEST(contents_are_what_they_say)
 {
     enum { COUNT = 20000 };
     struct inputs_recipe recipe = {.type = PLUMB_INT8, .which = 3, .seed = 5, .scale = 32};
@@ -162,19 +162,4 @@ static void contents_are_what_they_say(void **state)
     for (int i = 0; i < 10; i++)
         assert_in_range(counts[i], 400, 600);
     free(values);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(e2m1_is_its_table),
-        cmocka_unit_test(e2m1_takes_the_nearest),
-        cmocka_unit_test(e4m3_and_e5m2_are_their_definitions),
-        cmocka_unit_test(e8m0_is_a_power_of_two),
-        cmocka_unit_test(nvfp4_is_exact_in_bf16),
-        cmocka_unit_test(tiled_scales_lie_as_tensor_cores_take_them),
-        cmocka_unit_test(columns_of_scales_lie_as_cublaslt_takes_them),
-        cmocka_unit_test(contents_are_what_they_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void assert_each_once(const struct group_grid *g, const int32_t *rows)
     free(seen);
 }
 
-static void every_row_is_in_one_tile_of_each_column(void **state)
+TEST(every_row_is_in_one_tile_of_each_column)
 {
     static const int32_t most[] = {16, 128, 176, 256}, bands[] = {1, 4, 8, 100};
     static const int32_t columns[] = {1, 2, 7, 56};
@@ -90,7 +90,7 @@ static void every_row_is_in_one_tile_of_each_column(void **state)
     }
 }
 
-static void groups_without_rows_have_no_tile(void **state)
+TEST(groups_without_rows_have_no_tile)
 {
     const struct group_grid g = {.groups = 5, .few = {3, 256, 16, 8}, .many_from = INT32_MAX};
     const int32_t rows[] = {0, 0, 17, 0, 256};
@@ -102,7 +102,7 @@ static void groups_without_rows_have_no_tile(void **state)
 }
 
 // A group just over what a tile holds is two tiles of about the same height.
-static void rows_are_divided_evenly(void **state)
+TEST(rows_are_divided_evenly)
 {
     const struct group_grid g = {.groups = 1, .few = {1, 256, 16, 8}, .many_from = INT32_MAX};
     const struct group_tile first = group_tile_at(&g, 0, 300, 0);
@@ -114,7 +114,7 @@ static void rows_are_divided_evenly(void **state)
 }
 
 // Groups of many rows have larger steps, and columns of their own.
-static void many_rows_are_cut_otherwise(void **state)
+TEST(many_rows_are_cut_otherwise)
 {
     const struct group_grid g = {
         .groups = 3, .few = {2, 128, 16, 8}, .many = {4, 256, 64, 8}, .many_from = 65};
@@ -133,7 +133,7 @@ static void many_rows_are_cut_otherwise(void **state)
 
 // Tiles that run at the same time should share rows of A and of B: of a band's, one column's come
 // one after the other.
-static void a_band_is_walked_column_by_column(void **state)
+TEST(a_band_is_walked_column_by_column)
 {
     const struct group_grid g = {.groups = 1, .few = {3, 16, 16, 4}, .many_from = INT32_MAX};
     static const int32_t rows[] = {0, 16, 32, 48, 0, 16, 32, 48, 0, 16, 32, 48, 64, 80, 64, 80};
@@ -143,16 +143,4 @@ static void a_band_is_walked_column_by_column(void **state)
         assert_int_equal(t.row, rows[i]);
         assert_int_equal(t.column, columns[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_in_one_tile_of_each_column),
-        cmocka_unit_test(groups_without_rows_have_no_tile),
-        cmocka_unit_test(rows_are_divided_evenly),
-        cmocka_unit_test(many_rows_are_cut_otherwise),
-        cmocka_unit_test(a_band_is_walked_column_by_column),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

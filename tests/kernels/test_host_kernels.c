@@ -63,7 +63,7 @@ static void kernel_is_right_at_odd_sizes(void **state)
     free(path);
 }
 
-static void naive_is_right_as_a_dual_gemm(void **state)
+TEST(naive_is_right_as_a_dual_gemm)
 {
     char *path = ladder_module("naive");
     assert_right("naive", path, dual_problems, ARRAY_COUNT(dual_problems));
@@ -85,7 +85,7 @@ static void assert_declined(const char *kernel, const char *problem)
     free(path);
 }
 
-static void other_types_are_declined(void **state)
+TEST(other_types_are_declined)
 {
     for (size_t i = 0; i < ARRAY_COUNT(kernels); i++)
         assert_declined(kernels[i], "8x8x8:bf16");
@@ -95,14 +95,12 @@ static void other_types_are_declined(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(kernels) + 2];
+    static struct test each[ARRAY_COUNT(kernels)];
     for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
-        tests[i] = (struct CMUnitTest)cmocka_unit_test(kernel_is_right_at_odd_sizes);
-        tests[i].name = kernels[i];
-        tests[i].initial_state = (void *)(uintptr_t)kernels[i];
+        each[i].unit = (struct CMUnitTest)cmocka_unit_test(kernel_is_right_at_odd_sizes);
+        each[i].unit.name = kernels[i];
+        each[i].unit.initial_state = (void *)(uintptr_t)kernels[i];
+        add_test(&each[i]);
     }
-    tests[ARRAY_COUNT(kernels)] = (struct CMUnitTest)cmocka_unit_test(other_types_are_declined);
-    tests[ARRAY_COUNT(kernels) + 1] =
-        (struct CMUnitTest)cmocka_unit_test(naive_is_right_as_a_dual_gemm);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main();
 }

@@ -84,6 +84,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_EACH(set_up, tear_down);
+
 static void draw(uint64_t key)
 {
     struct error err;
@@ -91,7 +93,7 @@ static void draw(uint64_t key)
         fail_msg("%s", err.text);
 }
 
-static void each_side_has_all_and_gaps_are_let_go(void **state)
+TEST(each_side_has_all_and_gaps_are_let_go)
 {
     draw(7);
     assert_int_equal(device.open, 2 * INSTANCES);
@@ -105,7 +107,7 @@ static void each_side_has_all_and_gaps_are_let_go(void **state)
 }
 
 // Of the two sides of a build with itself neither lies further back, and where it lies is drawn.
-static void places_are_drawn_alike_for_both_sides(void **state)
+TEST(places_are_drawn_alike_for_both_sides)
 {
     enum { DRAWS = 400 };
     double sum = 0, squares = 0;
@@ -121,7 +123,7 @@ static void places_are_drawn_alike_for_both_sides(void **state)
     assert_true(fabs(sum) < 4 * sqrt(squares / DRAWS));
 }
 
-static void a_new_draw_gives_no_instance_its_old_place(void **state)
+TEST(a_new_draw_gives_no_instance_its_old_place)
 {
     int before[2][INSTANCES];
     for (uint64_t key = 1; key <= 50; key++) {
@@ -139,7 +141,7 @@ static void a_new_draw_gives_no_instance_its_old_place(void **state)
 }
 
 // More are loaded while a series is under way: the others stay, and both sides get as many.
-static void those_that_come_later_lie_elsewhere(void **state)
+TEST(those_that_come_later_lie_elsewhere)
 {
     struct error err;
     for (uint64_t key = 1; key <= 50; key++) {
@@ -170,7 +172,7 @@ static void those_that_come_later_lie_elsewhere(void **state)
     }
 }
 
-static void every_instance_runs_as_often_as_another(void **state)
+TEST(every_instance_runs_as_often_as_another)
 {
     enum { TURNS = 16000 };
     draw(3);
@@ -187,7 +189,7 @@ static void every_instance_runs_as_often_as_another(void **state)
         assert_int_equal(device.launched[sides[1].loaded[k]->place], 0);
 }
 
-static void one_side_alone_has_places_too(void **state)
+TEST(one_side_alone_has_places_too)
 {
     struct error err;
     assert_int_equal(instances_draw(both, 1, INSTANCES, 5, false, &err), 0);
@@ -196,7 +198,7 @@ static void one_side_alone_has_places_too(void **state)
     assert_int_equal(instances_draw(NULL, 0, INSTANCES, 5, false, &err), 0); // two libraries
 }
 
-static void a_load_that_fails_leaves_nothing_behind(void **state)
+TEST(a_load_that_fails_leaves_nothing_behind)
 {
     struct error err;
     draw(11);
@@ -213,26 +215,10 @@ static void a_load_that_fails_leaves_nothing_behind(void **state)
     set_up(NULL);
 }
 
-static void a_launch_that_fails_is_said(void **state)
+TEST(a_launch_that_fails_is_said)
 {
     struct error err;
     device.code = 719;
     assert_int_equal(instances_draw(both, 2, INSTANCES, 1, false, &err), -1);
     assert_non_null(strstr(err.text, "719"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_side_has_all_and_gaps_are_let_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(places_are_drawn_alike_for_both_sides, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_new_draw_gives_no_instance_its_old_place, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(those_that_come_later_lie_elsewhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_instance_runs_as_often_as_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_side_alone_has_places_too, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_load_that_fails_leaves_nothing_behind, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_launch_that_fails_is_said, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,8 @@ static int tear_down(void **state)
     return helper_builds_tear_down(&builds);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static struct build make(struct fixture *f, const char *commit, const char *base)
 {
     return helper_build_ok(f->builds, commit, base);
@@ -110,7 +112,7 @@ static bool took(const struct build *build, const char *kernel)
     return taken;
 }
 
-static void only_what_was_touched_is_compiled(void **state)
+TEST(only_what_was_touched_is_compiled)
 {
     struct fixture *f = *state;
     const struct build first = make(f, f->first, NULL);
@@ -137,19 +139,10 @@ static void only_what_was_touched_is_compiled(void **state)
 }
 
 // A file named for the space is an error in this fixture: it would fail the build.
-static void skipped_files_are_not_compiled(void **state)
+TEST(skipped_files_are_not_compiled)
 {
     struct fixture *f = *state;
     const struct build first = make(f, f->first, NULL);
     for (size_t i = 0; i < first.library_count; i++)
         assert_null(strstr(first.libraries[i], "space_"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_was_touched_is_compiled),
-        cmocka_unit_test(skipped_files_are_not_compiled),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

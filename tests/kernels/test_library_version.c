@@ -30,6 +30,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void make(const char *folder, const char *link, const char *name)
 {
     char *file = xprintf("%s/%s/%s", directory, folder, name);
@@ -58,7 +60,7 @@ static void expect(const char *version, const char *file, const char *list)
     free(where);
 }
 
-static void the_first_directory_that_has_the_library_counts(void **state)
+TEST(the_first_directory_that_has_the_library_counts)
 {
     make("a", "libx.so.13", "libx.so.13.0.0.19");
     make("b", "libx.so.13", "libx.so.13.1.2");
@@ -70,7 +72,7 @@ static void the_first_directory_that_has_the_library_counts(void **state)
     assert_false(library_version(found, sizeof(found), "libx.so.13", NULL));
 }
 
-static void a_name_that_says_no_more_is_no_version(void **state)
+TEST(a_name_that_says_no_more_is_no_version)
 {
     make("c", "liby.so.1", "liby.so.1");
     make("c", "libz.so.1", "other-library.so.1.2.3");
@@ -78,13 +80,4 @@ static void a_name_that_says_no_more_is_no_version(void **state)
     expect("", "liby.so.1", "D/c");
     expect("", "libz.so.1", "D/c");
     expect("", "libw.so.1", "D/c");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_directory_that_has_the_library_counts),
-        cmocka_unit_test(a_name_that_says_no_more_is_no_version),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -30,7 +30,7 @@ static size_t open_files(void)
 }
 
 // CUDA's runtime finds kernels by address, also those that are gone.
-static void nothing_comes_to_lie_where_a_released_library_was(void **state)
+TEST(nothing_comes_to_lie_where_a_released_library_was)
 {
     struct module module = loaded(false), copy = loaded(true);
     const struct plumb_library *where = module.library, *where_copy = copy.library;
@@ -48,7 +48,7 @@ static void nothing_comes_to_lie_where_a_released_library_was(void **state)
     module_release(&module);
 }
 
-static void released_copies_are_used_again(void **state)
+TEST(released_copies_are_used_again)
 {
     struct module a = loaded(true), b = loaded(true);
     const struct plumb_library *first = a.library, *second = b.library;
@@ -68,7 +68,7 @@ static void released_copies_are_used_again(void **state)
     module_release(&b);
 }
 
-static void a_library_that_cannot_be_used_leaves_its_copy_free(void **state)
+TEST(a_library_that_cannot_be_used_leaves_its_copy_free)
 {
     struct module module;
     struct error err;
@@ -80,14 +80,4 @@ static void a_library_that_cannot_be_used_leaves_its_copy_free(void **state)
         files = files ? files : open_files();
     }
     assert_int_equal(open_files(), files);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_comes_to_lie_where_a_released_library_was),
-        cmocka_unit_test(released_copies_are_used_again),
-        cmocka_unit_test(a_library_that_cannot_be_used_leaves_its_copy_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

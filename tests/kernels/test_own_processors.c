@@ -27,6 +27,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static cpu_set_t only(int cpu)
 {
     cpu_set_t set;
@@ -42,7 +44,7 @@ static void assert_alone(const cpu_set_t *wanted)
     assert_true(CPU_EQUAL(&alone, wanted));
 }
 
-static void a_bench_by_hand_has_the_last_one(void **state)
+TEST(a_bench_by_hand_has_the_last_one)
 {
     cpu_set_t alone, all;
     host_processors(&alone, &all);
@@ -53,7 +55,7 @@ static void a_bench_by_hand_has_the_last_one(void **state)
     assert_alone(&wanted);
 }
 
-static void one_that_is_told_has_its_own(void **state)
+TEST(one_that_is_told_has_its_own)
 {
     cpu_set_t alone, all;
     host_processors(&alone, &all);
@@ -66,7 +68,7 @@ static void one_that_is_told_has_its_own(void **state)
     }
 }
 
-static void one_that_has_none_is_not_pinned(void **state)
+TEST(one_that_has_none_is_not_pinned)
 {
     cpu_set_t alone, all, none;
     CPU_ZERO(&none);
@@ -75,7 +77,7 @@ static void one_that_has_none_is_not_pinned(void **state)
     assert_alone(&all);
 }
 
-static void texts_are_numbers_or_none(void **state)
+TEST(texts_are_numbers_or_none)
 {
     static const char *const wrong[] = {"",   ",",    "1,", ",1",  "1-2",
                                         "-1", "1024", "a",  "1 2", "nones"};
@@ -90,15 +92,4 @@ static void texts_are_numbers_or_none(void **state)
             fail_msg("'%s' was read", wrong[i]);
         assert_non_null(strstr(err.text, "are not numbers"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bench_by_hand_has_the_last_one),
-        cmocka_unit_test(one_that_is_told_has_its_own),
-        cmocka_unit_test(one_that_has_none_is_not_pinned),
-        cmocka_unit_test(texts_are_numbers_or_none),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

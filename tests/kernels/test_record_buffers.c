@@ -56,6 +56,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static struct problem problem_of(const char *text)
 {
     struct problem p;
@@ -91,7 +93,7 @@ static void assert_named(const char *problem, const uint64_t bytes[RECORD_BUFFER
         fail_msg("%s: %s, not %s", problem, names, wanted);
 }
 
-static void a_launch_is_told_of_every_buffer_that_its_problem_has(void **state)
+TEST(a_launch_is_told_of_every_buffer_that_its_problem_has)
 {
     for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         struct buffers b = buffers_of(forms[i].problem, 1);
@@ -113,7 +115,7 @@ static void a_launch_is_told_of_every_buffer_that_its_problem_has(void **state)
 }
 
 // Bytes counted by hand, from what kernels/kernel.h says of each.
-static void each_buffer_is_as_long_as_its_problem_says(void **state)
+TEST(each_buffer_is_as_long_as_its_problem_says)
 {
     static const struct {
         const char *problem;
@@ -185,7 +187,7 @@ static struct record recorded(const char *text, const uint64_t bytes[RECORD_BUFF
     return back;
 }
 
-static void a_replay_gives_each_set_of_buffers_as_a_library_gets_it(void **state)
+TEST(a_replay_gives_each_set_of_buffers_as_a_library_gets_it)
 {
     for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         struct buffers b = buffers_of(forms[i].problem, SETS);
@@ -216,7 +218,7 @@ static int note_request(struct record *out, struct device_base *base,
     return 0;
 }
 
-static void bench_asks_for_records_of_every_form(void **state)
+TEST(bench_asks_for_records_of_every_form)
 {
     struct device_ops records = *host;
     struct bench bench = {.ops = &records, .device = device};
@@ -238,15 +240,4 @@ static void bench_asks_for_records_of_every_form(void **state)
                                         .inside = true};
     assert_int_equal(record_make(&record, &bench, &softmax, &arena, &err), -1);
     assert_non_null(strstr(err.text, "what is no GEMM is timed as a library"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_launch_is_told_of_every_buffer_that_its_problem_has),
-        cmocka_unit_test(each_buffer_is_as_long_as_its_problem_says),
-        cmocka_unit_test(a_replay_gives_each_set_of_buffers_as_a_library_gets_it),
-        cmocka_unit_test(bench_asks_for_records_of_every_form),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -47,7 +47,7 @@ static struct shared_reference *take(const char *text, uint64_t seed)
     return out;
 }
 
-static void series_of_one_problem_share_one_reference(void **state)
+TEST(series_of_one_problem_share_one_reference)
 {
     struct shared_reference *a = take("64x64x64:fp32", 1), *b = take("64x64x64:fp32", 1);
     struct shared_reference *other = take("64x64x32:fp32", 1), *seed = take("64x64x64:fp32", 2);
@@ -67,7 +67,7 @@ static void series_of_one_problem_share_one_reference(void **state)
 }
 
 // Room for two of 64 x 64: series one after the other have those that were had last.
-static void the_latest_stay_while_there_is_room(void **state)
+TEST(the_latest_stay_while_there_is_room)
 {
     computed = freed = 0;
     room = 4 * 2 * 64 * 64 * sizeof(double);
@@ -91,7 +91,7 @@ static void the_latest_stay_while_there_is_room(void **state)
     room = 0;
 }
 
-static void one_that_cannot_be_computed_is_not_kept(void **state)
+TEST(one_that_cannot_be_computed_is_not_kept)
 {
     struct shared_reference *out;
     struct problem problem;
@@ -102,14 +102,4 @@ static void one_that_cannot_be_computed_is_not_kept(void **state)
     assert_string_equal(err.text, "no memory");
     references_give(take("64x64x64:fp32", 1), &ops);
     assert_int_equal(computed, before + 1);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(series_of_one_problem_share_one_reference),
-        cmocka_unit_test(the_latest_stay_while_there_is_room),
-        cmocka_unit_test(one_that_cannot_be_computed_is_not_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void play(struct transcript *t, const char *regime)
     free(script);
 }
 
-static void request_names_the_regime_and_answers_repeat_it(void **state)
+TEST(request_names_the_regime_and_answers_repeat_it)
 {
     static const char *const words[] = {"stream", "isolated", "dirty", "warm", "cold", NULL};
     for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
@@ -33,19 +33,10 @@ static void request_names_the_regime_and_answers_repeat_it(void **state)
     }
 }
 
-static void unknown_regime_is_refused(void **state)
+TEST(unknown_regime_is_refused)
 {
     struct transcript t;
     play(&t, "tepid");
     assert_non_null(strstr(field(transcript_find(&t, "fail", 0), "text"), "'tepid'"));
     transcript_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(request_names_the_regime_and_answers_repeat_it),
-        cmocka_unit_test(unknown_regime_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ static int turn(struct series *s, enum sample_role first)
                 : 0;
 }
 
-static void second_sample_is_prepared_while_the_first_is_waited_for(void **state)
+TEST(second_sample_is_prepared_while_the_first_is_waited_for)
 {
     struct plumb_form_args args = {0};
     struct series s = series_for(true, true);
@@ -184,7 +184,7 @@ static void second_sample_is_prepared_while_the_first_is_waited_for(void **state
 }
 
 // Whoever is first, each side gets the noise that its role draws.
-static void each_side_gets_its_own_noise(void **state)
+TEST(each_side_gets_its_own_noise)
 {
     struct plumb_form_args args = {0};
     struct series a = series_for(true, true), b = series_for(true, true);
@@ -199,7 +199,7 @@ static void each_side_gets_its_own_noise(void **state)
     }
 }
 
-static void nothing_is_prepared_that_waits_or_never_comes(void **state)
+TEST(nothing_is_prepared_that_waits_or_never_comes)
 {
     struct plumb_form_args args = {0};
     struct series alone = series_for(true, false), form = series_for(false, true);
@@ -212,7 +212,7 @@ static void nothing_is_prepared_that_waits_or_never_comes(void **state)
     }
 }
 
-static void of_batches_nothing_is_prepared(void **state)
+TEST(of_batches_nothing_is_prepared)
 {
     struct plumb_form_args args = {0};
     struct series s = series_for(true, true);
@@ -225,7 +225,7 @@ static void of_batches_nothing_is_prepared(void **state)
     batched = 1;
 }
 
-static void what_cannot_be_prepared_fails_the_turn(void **state)
+TEST(what_cannot_be_prepared_fails_the_turn)
 {
     struct plumb_form_args args = {0};
     struct series s = series_for(true, true);
@@ -240,7 +240,7 @@ static void what_cannot_be_prepared_fails_the_turn(void **state)
 }
 
 // A side of one kernel and a side of two both end where the next sample finds the same phase.
-static void samples_are_whole_phases(void **state)
+TEST(samples_are_whole_phases)
 {
     for (uint32_t launches = 1; launches <= 32; launches++) {
         for (uint32_t kernels = 1; kernels <= 3; kernels++) {
@@ -251,7 +251,7 @@ static void samples_are_whole_phases(void **state)
     }
 }
 
-static void a_sample_says_how_many_kernels_its_launches_are(void **state)
+TEST(a_sample_says_how_many_kernels_its_launches_are)
 {
     struct plumb_form_args args = {0};
     struct series s = series_for(true, true);
@@ -263,7 +263,7 @@ static void a_sample_says_how_many_kernels_its_launches_are(void **state)
 }
 
 // However few they are.
-static void nobody_knows_how_many_launches_heat(void **state)
+TEST(nobody_knows_how_many_launches_heat)
 {
     struct plumb_form_args args[8] = {0};
     for (uint32_t wanted = 3; wanted <= 24; wanted++) {
@@ -279,19 +279,4 @@ static void nobody_knows_how_many_launches_heat(void **state)
         assert_true((heats & (heats - 1)) != 0 && !(heats & 1));
     }
     device.base = NULL;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_sample_is_prepared_while_the_first_is_waited_for),
-        cmocka_unit_test(each_side_gets_its_own_noise),
-        cmocka_unit_test(nothing_is_prepared_that_waits_or_never_comes),
-        cmocka_unit_test(of_batches_nothing_is_prepared),
-        cmocka_unit_test(what_cannot_be_prepared_fails_the_turn),
-        cmocka_unit_test(samples_are_whole_phases),
-        cmocka_unit_test(a_sample_says_how_many_kernels_its_launches_are),
-        cmocka_unit_test(nobody_knows_how_many_launches_heat),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

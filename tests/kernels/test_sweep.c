@@ -30,19 +30,19 @@ static void says(const char *arguments, int code, const char *part)
     assert_int_equal(WEXITSTATUS(status), code);
 }
 
-static void modules_are_listed_without_a_device(void **state)
+TEST(modules_are_listed_without_a_device)
 {
     says("list " TEST_BIN "/../kernels/libbf16_streamk.so", 0, "bf16_streamk.so bf16-streamk\n");
 }
 
-static void what_needs_a_device_says_that_there_is_none(void **state)
+TEST(what_needs_a_device_says_that_there_is_none)
 {
     says("check " TEST_BIN "/../kernels/libbf16_streamk.so", 4, "cuda: there is no such device");
     says("run 64 64 64 " TEST_BIN "/../kernels/libbf16_streamk.so bf16-streamk", 4,
          "cuda: there is no such device");
 }
 
-static void what_is_no_module_is_named(void **state)
+TEST(what_is_no_module_is_named)
 {
     says("list " TEST_BIN "/sweep", 4, "sweep: cannot be loaded");
     says("list /nowhere.so", 4, "/nowhere.so: cannot be loaded");
@@ -50,12 +50,7 @@ static void what_is_no_module_is_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules_are_listed_without_a_device),
-        cmocka_unit_test(what_needs_a_device_says_that_there_is_none),
-        cmocka_unit_test(what_is_no_module_is_named),
-    };
     if (access(program, X_OK) == 0)
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return test_main();
     return program_skipped("cuda", "this build has no CUDA, or no cuBLASLt");
 }

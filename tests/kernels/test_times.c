@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void test_traits_are_those_of_the_name(void **state)
+TEST(test_traits_are_those_of_the_name)
 {
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "e4m3-128x96-w2x1-k4-s5-m8-promote-split"));
@@ -21,7 +21,7 @@ static void test_traits_are_those_of_the_name(void **state)
     assert_int_equal(row.traits.blocks_per_sm, 1);
 }
 
-static void test_block_scales_are_a_kind_of_their_own_and_take_shared_memory(void **state)
+TEST(test_block_scales_are_a_kind_of_their_own_and_take_shared_memory)
 {
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "e4m3-128x160-w2x1-c2x1-s5-e2-m8-scaled"));
@@ -35,7 +35,7 @@ static void test_block_scales_are_a_kind_of_their_own_and_take_shared_memory(voi
     assert_false(sweep_row_parse(&row, "bf16-128x128-w2x1-c1x1-s5-e2-m8-scaled"));
 }
 
-static void test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c(void **state)
+TEST(test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c)
 {
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s4-e2-m8-twin-dual"));
@@ -47,7 +47,7 @@ static void test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c(void **state
     assert_false(sweep_row_parse(&row, "tf32-64x64-w1x1-c1x1-s4-e2-m8-twin-dual"));
 }
 
-static void test_a_wide_row_has_twice_the_k_of_others_per_stage(void **state)
+TEST(test_a_wide_row_has_twice_the_k_of_others_per_stage)
 {
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s10-e2-m8-coop"));
@@ -56,7 +56,7 @@ static void test_a_wide_row_has_twice_the_k_of_others_per_stage(void **state)
     assert_int_equal(row.traits.tile_k, 128);
 }
 
-static void test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8(void **state)
+TEST(test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8)
 {
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "e4m3-gemv"));
@@ -72,7 +72,7 @@ static void test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8(void **state)
     assert_int_equal(row.traits.blocks_per_sm, 2);
 }
 
-static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)
+TEST(test_split_rows_that_fit_twice_have_two_blocks_per_sm)
 {
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s5-m8-split"));
@@ -88,7 +88,7 @@ static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)
     assert_int_equal(row.traits.split_k, -1);
 }
 
-static void test_other_names_are_no_rows(void **state)
+TEST(test_other_names_are_no_rows)
 {
     static const char *const names[] = {"",
                                         "cublaslt#0",
@@ -106,18 +106,4 @@ static void test_other_names_are_no_rows(void **state)
         struct sweep_row row;
         assert_false(sweep_row_parse(&row, names[i]));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traits_are_those_of_the_name),
-        cmocka_unit_test(test_block_scales_are_a_kind_of_their_own_and_take_shared_memory),
-        cmocka_unit_test(test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c),
-        cmocka_unit_test(test_a_wide_row_has_twice_the_k_of_others_per_stage),
-        cmocka_unit_test(test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8),
-        cmocka_unit_test(test_split_rows_that_fit_twice_have_two_blocks_per_sm),
-        cmocka_unit_test(test_other_names_are_no_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

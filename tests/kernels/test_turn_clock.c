@@ -16,7 +16,7 @@ static double timed(double took_ns, double waited_ns, double worked_ns)
     return turn_time_ns(took_ns, 6e3, &begin, &end);
 }
 
-static void waits_are_no_part_of_a_turn(void **state)
+TEST(waits_are_no_part_of_a_turn)
 {
     assert_true(timed(1006e3, 0, 1000e3) == 1000e3);
     assert_true(timed(1006e3, 9e3, 1000e3) == 1000e3); // less than a hundredth
@@ -24,14 +24,14 @@ static void waits_are_no_part_of_a_turn(void **state)
 }
 
 // What sleeps, or waits for anything but a processor, is no wait.
-static void sleeping_is_part_of_a_turn(void **state)
+TEST(sleeping_is_part_of_a_turn)
 {
     assert_true(timed(5006e3, 1000e3, 100e3) == 4000e3);
 }
 
 // It says that it is done, and goes on while bench waits for the processor it has; or a thread of
 // its own works while the first one waits for that.
-static void work_does_not_hide_in_waits(void **state)
+TEST(work_does_not_hide_in_waits)
 {
     assert_true(timed(3006e3, 2900e3, 3000e3) == 3000e3);
     assert_true(timed(3006e3, 5900e3, 2900e3) == 2900e3);
@@ -58,7 +58,7 @@ static pid_t burner(double seconds)
 }
 
 // Two processes on one processor: each waits for as long as the other works.
-static void linux_counts_what_processes_wait(void **state)
+TEST(linux_counts_what_processes_wait)
 {
     cpu_set_t all, one;
     struct turn_clock clock;
@@ -88,15 +88,4 @@ static void linux_counts_what_processes_wait(void **state)
     assert_int_equal(waitpid(other, NULL, 0), other);
     const struct turn_mark none = turn_mark_now(&clock);
     assert_true(none.waited_ns == 0 && none.worked_ns == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_are_no_part_of_a_turn),
-        cmocka_unit_test(sleeping_is_part_of_a_turn),
-        cmocka_unit_test(work_does_not_hide_in_waits),
-        cmocka_unit_test(linux_counts_what_processes_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

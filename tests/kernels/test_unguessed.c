@@ -67,9 +67,8 @@ static bool same_inputs(const struct told *a, const struct told *b)
     return memcmp(a->inputs, b->inputs, sizeof(a->inputs)) == 0;
 }
 
-static void both_sides_of_a_pair_get_what_no_pair_had_before(void **state)
+TEST(both_sides_of_a_pair_get_what_no_pair_had_before)
 {
-    (void)state;
     struct told told[2 * PAIRS];
     tell(told, 5);
     for (size_t i = 0; i < 2 * PAIRS; i += 2) {
@@ -86,9 +85,8 @@ static void both_sides_of_a_pair_get_what_no_pair_had_before(void **state)
     assert_true(repeated <= 1);
 }
 
-static void outputs_hold_something_plausible_and_other_each_time(void **state)
+TEST(outputs_hold_something_plausible_and_other_each_time)
 {
-    (void)state;
     struct told told[2 * PAIRS];
     double squares = 0;
     size_t repeated = 0;
@@ -120,9 +118,8 @@ static void play_large(struct transcript *t, const char *kernel, int pairs)
 
 // On the host all of an output is disguised, for a library there can learn what disguises look
 // like.
-static void of_what_the_other_side_left_nothing_is_right(void **state)
+TEST(of_what_the_other_side_left_nothing_is_right)
 {
-    (void)state;
     enum { LARGE_PAIRS = 6 };
     struct transcript t;
     size_t told = 0;
@@ -137,9 +134,8 @@ static void of_what_the_other_side_left_nothing_is_right(void **state)
     transcript_free(&t);
 }
 
-static void who_leaves_what_looks_right_finds_nothing_to_leave(void **state)
+TEST(who_leaves_what_looks_right_finds_nothing_to_leave)
 {
-    (void)state;
     struct transcript t;
     play_large(&t, "leaves", 24);
     assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
@@ -177,9 +173,8 @@ static size_t count_found(const char *kernel, const char *base, const char *prob
     return found;
 }
 
-static void who_remembers_is_always_found_when_opened(void **state)
+TEST(who_remembers_is_always_found_when_opened)
 {
-    (void)state;
     const int series = (int)draws(20);
     assert_int_equal(count_found("remembers", "sly_base", "24x40x32:fp32", "cold", series, 0),
                      series);
@@ -188,7 +183,7 @@ static void who_remembers_is_always_found_when_opened(void **state)
 
 // No regime is a way around: not the launches of a stream, of which the first are not timed, nor a
 // second launch on a warm set. Of five honest ones none is wrong.
-static void each_regime_finds_what_cold_finds(void **state)
+TEST(each_regime_finds_what_cold_finds)
 {
     static const char *const regimes[] = {"stream", "isolated", "dirty", "warm"};
     const int n = 1 + (int)draws(40) / 10;
@@ -204,17 +199,15 @@ static void each_regime_finds_what_cold_finds(void **state)
 // Nothing tells two sides that are wrong alike but turns whose product is known, one in 32. These
 // are wrong in the last 41 of 64 pairs: 1 - (31/32)^41 = 73 %, or 23.3 of 32 series with a standard
 // deviation of 2.5.
-static void sides_that_are_wrong_alike_are_found_in_known_turns(void **state)
+TEST(sides_that_are_wrong_alike_are_found_in_known_turns)
 {
-    (void)state;
     const size_t found =
         count_found("together", "sly", "24x40x32:fp32", "cold", (int)draws(32), 64);
     assert_counted(found >= 14 && found <= 31);
 }
 
-static void workspace_is_dirty_with_something_new(void **state)
+TEST(workspace_is_dirty_with_something_new)
 {
-    (void)state;
     struct told first[2 * PAIRS], second[2 * PAIRS];
     tell(first, 7);
     tell(second, 8);
@@ -222,9 +215,8 @@ static void workspace_is_dirty_with_something_new(void **state)
     assert_true(first[0].workspace != second[0].workspace);
 }
 
-static void seed_gives_all_of_it_again(void **state)
+TEST(seed_gives_all_of_it_again)
 {
-    (void)state;
     struct told first[2 * PAIRS], second[2 * PAIRS], other[2 * PAIRS];
     tell(first, 9);
     tell(second, 9);
@@ -247,16 +239,14 @@ static void expect_wrong(const char *kernel, const char *base, const char *in_no
     transcript_free(&t);
 }
 
-static void wrong_in_timed_launches_only_is_found(void **state)
+TEST(wrong_in_timed_launches_only_is_found)
 {
-    (void)state;
     expect_wrong("between", "sly_base", "in a timed launch");
 }
 
 // A host library cannot write to its inputs: it dies of it, in the first timed launches.
-static void inputs_cannot_be_changed(void **state)
+TEST(inputs_cannot_be_changed)
 {
-    (void)state;
     struct transcript t;
     play(&t, "zeros", "sly_base", 11, "pairs\tid=1\tcount=64\tblock=0\nclose\tid=1\n");
     assert_true(WIFSIGNALED(t.status));
@@ -265,9 +255,8 @@ static void inputs_cannot_be_changed(void **state)
 }
 
 // A head that nobody is held against is looked at in every second turn.
-static void wrong_in_timed_launches_alone_is_found(void **state)
+TEST(wrong_in_timed_launches_alone_is_found)
 {
-    (void)state;
     struct transcript t;
     char *head = test_module("sly");
     char *script = xprintf("open\tid=1\tkernel=between\tproblem=24x40x32:fp32\thead=%s\tseed=3\t"
@@ -282,9 +271,8 @@ static void wrong_in_timed_launches_alone_is_found(void **state)
 
 // In the default budget of 256 pairs at least 299 launches are looked at: 1 - 0.99^299 = 95.05 %.
 // Of 20 such series 7 or more are missed with a chance of 3e-5.
-static void wrong_once_in_a_hundred_is_found_with_95_percent(void **state)
+TEST(wrong_once_in_a_hundred_is_found_with_95_percent)
 {
-    (void)state;
     enum { SERIES = 20, MISSED_MOST = 6 };
     assert_true(1 - pow(0.99, 299) > 0.95);
     size_t found = 0;
@@ -316,9 +304,8 @@ static size_t launches_of(int pairs, bool closed)
 
 // Where few are missing of 299 that are looked at, they are made up for at the end; where many are,
 // it is left, for that would cost more than the pairs.
-static void launches_that_are_missing_are_made_up_for(void **state)
+TEST(launches_that_are_missing_are_made_up_for)
 {
-    (void)state;
     const size_t few = launches_of(200, true) - launches_of(200, false);
     const size_t nearly = launches_of(270, true) - launches_of(270, false);
     const size_t enough = launches_of(320, true) - launches_of(320, false);
@@ -327,9 +314,8 @@ static void launches_that_are_missing_are_made_up_for(void **state)
     assert_true(nearly > few + 20);
 }
 
-static void honest_kernels_are_never_found_wrong(void **state)
+TEST(honest_kernels_are_never_found_wrong)
 {
-    (void)state;
     static const char *const kernels[] = {"between", "seldom", "zeros"};
     for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
         struct transcript t;
@@ -344,26 +330,4 @@ static void honest_kernels_are_never_found_wrong(void **state)
         free(script);
         free(head);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_sides_of_a_pair_get_what_no_pair_had_before),
-        cmocka_unit_test(outputs_hold_something_plausible_and_other_each_time),
-        cmocka_unit_test(of_what_the_other_side_left_nothing_is_right),
-        cmocka_unit_test(who_leaves_what_looks_right_finds_nothing_to_leave),
-        cmocka_unit_test(who_remembers_is_always_found_when_opened),
-        cmocka_unit_test(each_regime_finds_what_cold_finds),
-        cmocka_unit_test(sides_that_are_wrong_alike_are_found_in_known_turns),
-        cmocka_unit_test(workspace_is_dirty_with_something_new),
-        cmocka_unit_test(seed_gives_all_of_it_again),
-        cmocka_unit_test(wrong_in_timed_launches_only_is_found),
-        cmocka_unit_test(inputs_cannot_be_changed),
-        cmocka_unit_test(wrong_in_timed_launches_alone_is_found),
-        cmocka_unit_test(wrong_once_in_a_hundred_is_found_with_95_percent),
-        cmocka_unit_test(launches_that_are_missing_are_made_up_for),
-        cmocka_unit_test(honest_kernels_are_never_found_wrong),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static struct problem problem_of(const char *text)
     return p;
 }
 
-static void all_rows_of_no_group_are_held_once(void **state)
+TEST(all_rows_of_no_group_are_held_once)
 {
     const struct problem p = problem_of("300x136x64:bf16:contiguous3/30");
     struct untouched_chunk *chunks;
@@ -48,7 +48,7 @@ static void all_rows_of_no_group_are_held_once(void **state)
 }
 
 // 32 groups of 20 rows in room for 4096 each: 1 GiB a set, of which 64 MiB in all are read.
-static void gigabytes_are_held_in_part_and_each_row_has_its_turn(void **state)
+TEST(gigabytes_are_held_in_part_and_each_row_has_its_turn)
 {
     enum { SETS = 2, PITCH = 8192, SEEDS = 400 };
     const struct problem p = problem_of("4096x4096x2048:bf16:masked32/20/30");
@@ -75,7 +75,7 @@ static void gigabytes_are_held_in_part_and_each_row_has_its_turn(void **state)
     free(times);
 }
 
-static void gaps_between_rows_are_held_of_every_row(void **state)
+TEST(gaps_between_rows_are_held_of_every_row)
 {
     const struct problem p = problem_of("100x40x64:fp32:ldc=48");
     struct untouched_chunk *chunks;
@@ -83,14 +83,4 @@ static void gaps_between_rows_are_held_of_every_row(void **state)
     assert_true(chunks[0].used && chunks[0].row == 0 && chunks[0].count == 64);
     assert_true(chunks[1].used && chunks[1].row == 64 && chunks[1].count == 36);
     free(chunks);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_rows_of_no_group_are_held_once),
-        cmocka_unit_test(gigabytes_are_held_in_part_and_each_row_has_its_turn),
-        cmocka_unit_test(gaps_between_rows_are_held_of_every_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static bool near(double actual, double expected)
     return fabs(actual - expected) < 1e-12;
 }
 
-static void metrics_equal_a_case_worked_by_hand(void **state)
+TEST(metrics_equal_a_case_worked_by_hand)
 {
     const struct accuracy_row rows[] = {{"a", 110, 100, NULL, 0, 0},
                                         {"a", 90, 100, NULL, 0, 0},
@@ -38,7 +38,7 @@ static void metrics_equal_a_case_worked_by_hand(void **state)
     assert_true(near(a.picked, 1) && a.picked_problems == 2);
 }
 
-static void picking_a_slow_configuration_costs_its_share(void **state)
+TEST(picking_a_slow_configuration_costs_its_share)
 {
     const struct accuracy_row rows[] = {{"a", 10, 200, NULL, 0, 0},
                                         {"a", 20, 100, NULL, 0, 0},
@@ -59,7 +59,7 @@ static void picking_a_slow_configuration_costs_its_share(void **state)
     free(problems);
 }
 
-static void bands_are_held_to_what_was_measured(void **state)
+TEST(bands_are_held_to_what_was_measured)
 {
     const struct accuracy_row rows[] = {{"a", 100, 100 * exp(0.05), NULL, 0.1, 0.2},
                                         {"b", 100, 100 * exp(-0.15), NULL, 0.1, 0.2},
@@ -76,7 +76,7 @@ static void bands_are_held_to_what_was_measured(void **state)
     assert_true(isnan(accuracy_of(&rows[4], 1).within_sigma));
 }
 
-static void nothing_to_judge_gives_no_figures(void **state)
+TEST(nothing_to_judge_gives_no_figures)
 {
     struct accuracy a = accuracy_of(NULL, 0);
     assert_true(a.rows == 0 && isnan(a.tau) && isnan(a.picked));
@@ -85,7 +85,7 @@ static void nothing_to_judge_gives_no_figures(void **state)
     assert_true(near(a.mape, 1) && near(a.p99, 1) && isnan(a.tau) && isnan(a.picked));
 }
 
-static void kendall_tau_orders_and_ties(void **state)
+TEST(kendall_tau_orders_and_ties)
 {
     const double up[] = {1, 2, 3, 4}, down[] = {4, 3, 2, 1}, flat[] = {1, 1, 1, 1};
     const double mixed[] = {1, 3, 2, 4};
@@ -95,7 +95,7 @@ static void kendall_tau_orders_and_ties(void **state)
     assert_true(isnan(kendall_tau(up, flat, 4)));
 }
 
-static void best_utilisation_beats_every_other(void **state)
+TEST(best_utilisation_beats_every_other)
 {
     double peak[50], time[50];
     uint32_t seed = 3;
@@ -114,7 +114,7 @@ static void best_utilisation_beats_every_other(void **state)
     }
 }
 
-static void scurve_is_sorted_and_well_formed(void **state)
+TEST(scurve_is_sorted_and_well_formed)
 {
     const struct accuracy_row rows[] = {
         {"x,1", 30, 10, NULL, 0, 0}, {"y", 10, 10, NULL, 0, 0}, {"z", 5, 10, NULL, 0, 0}};
@@ -144,7 +144,7 @@ static void scurve_is_sorted_and_well_formed(void **state)
 static const struct problem cold = {.in = DTYPE_BF16, .regime = REGIME_COLD},
                             stream = {.in = DTYPE_BF16, .regime = REGIME_STREAM};
 
-static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
+TEST(bias_is_the_median_log_ratio_of_its_kernel)
 {
     const struct bias_row rows[] = {
         {"b", 100, 120, 0, REGIME_COLD, DTYPE_BF16}, {"a", 100, 90, 0, REGIME_COLD, DTYPE_BF16},
@@ -165,7 +165,7 @@ static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
     bias_table_free(&none);
 }
 
-static void applied_bias_scales_time_and_parts(void **state)
+TEST(applied_bias_scales_time_and_parts)
 {
     const struct bias_row rows[] = {{"a", 100, 150, 0, REGIME_COLD, DTYPE_BF16},
                                     {"a", 200, 300, 0, REGIME_COLD, DTYPE_BF16}};
@@ -184,7 +184,7 @@ static void applied_bias_scales_time_and_parts(void **state)
     bias_table_free(&t);
 }
 
-static void the_band_is_the_spread_of_the_rows(void **state)
+TEST(the_band_is_the_spread_of_the_rows)
 {
     struct bias_row rows[201];
     for (int i = 0; i < 201; i++) // log ratios evenly from -0.2 to 0.2: MAD 0.1
@@ -198,7 +198,7 @@ static void the_band_is_the_spread_of_the_rows(void **state)
 
 // By hand: of a band of 0.3 three quarters are noise, one the kernel's. All rows are of one size,
 // so no slope is seen, and of one ratio, the weight of each 1 / (noise + rest^2).
-static void a_band_is_a_prior_that_rows_correct(void **state)
+TEST(a_band_is_a_prior_that_rows_correct)
 {
     struct bias_row rows[100];
     double before = 0.3;
@@ -219,7 +219,7 @@ static void a_band_is_a_prior_that_rows_correct(void **state)
     }
 }
 
-static void an_offset_is_found_where_there_is_one(void **state)
+TEST(an_offset_is_found_where_there_is_one)
 {
     struct bias_row late[24], wide[24];
     for (int i = 0; i < 24; i++) {
@@ -238,7 +238,7 @@ static void an_offset_is_found_where_there_is_one(void **state)
     bias_table_free(&u);
 }
 
-static void regimes_have_biases_of_their_own(void **state)
+TEST(regimes_have_biases_of_their_own)
 {
     const struct bias_row rows[] = {{"a", 100, 110, 0, REGIME_STREAM, DTYPE_BF16},
                                     {"a", 100, 90, 0, REGIME_COLD, DTYPE_BF16},
@@ -255,7 +255,7 @@ static void regimes_have_biases_of_their_own(void **state)
 }
 
 // "cublaslt" is one name of many kernels.
-static void types_have_biases_of_their_own(void **state)
+TEST(types_have_biases_of_their_own)
 {
     const struct bias_row rows[] = {{"a", 100, 110, 0, REGIME_COLD, DTYPE_TF32},
                                     {"a", 100, 90, 0, REGIME_COLD, DTYPE_BF16}};
@@ -278,7 +278,7 @@ static double band_of_row(const struct bias_table *table, double time_ns, double
 
 // A kernel that is 10 % off at 10 us and right at 1 ms: sizes between are met, beyond them the
 // nearest end counts, and a row keeps what its own class is off by.
-static void a_bias_goes_with_the_size_and_the_band_with_the_row(void **state)
+TEST(a_bias_goes_with_the_size_and_the_band_with_the_row)
 {
     struct bias_row rows[60];
     for (int i = 0; i < 60; i++) {
@@ -308,7 +308,7 @@ static size_t count_of(const char *text, const char *word)
 }
 
 // Seed 0's figure: a bar a row from 0, the ratio 1 among the lines.
-static void bars_rise_from_0_in_order(void **state)
+TEST(bars_rise_from_0_in_order)
 {
     const struct accuracy_row rows[] = {
         {"x", 30, 10, NULL, 0, 0}, {"y", 10, 10, NULL, 0, 0}, {"z", 5, 10, NULL, 0, 0}};
@@ -336,27 +336,4 @@ static void bars_rise_from_0_in_order(void **state)
     accuracy_bars_svg(&text, NULL, 0, "none");
     assert_non_null(strstr(text.bytes, "</svg>"));
     free(text.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metrics_equal_a_case_worked_by_hand),
-        cmocka_unit_test(picking_a_slow_configuration_costs_its_share),
-        cmocka_unit_test(nothing_to_judge_gives_no_figures),
-        cmocka_unit_test(kendall_tau_orders_and_ties),
-        cmocka_unit_test(best_utilisation_beats_every_other),
-        cmocka_unit_test(scurve_is_sorted_and_well_formed),
-        cmocka_unit_test(bars_rise_from_0_in_order),
-        cmocka_unit_test(bands_are_held_to_what_was_measured),
-        cmocka_unit_test(an_offset_is_found_where_there_is_one),
-        cmocka_unit_test(regimes_have_biases_of_their_own),
-        cmocka_unit_test(types_have_biases_of_their_own),
-        cmocka_unit_test(bias_is_the_median_log_ratio_of_its_kernel),
-        cmocka_unit_test(applied_bias_scales_time_and_parts),
-        cmocka_unit_test(the_band_is_the_spread_of_the_rows),
-        cmocka_unit_test(a_band_is_a_prior_that_rows_correct),
-        cmocka_unit_test(a_bias_goes_with_the_size_and_the_band_with_the_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static void one_percent_is_told_by_three_series(void **state)
+TEST(one_percent_is_told_by_three_series)
 {
     double times[] = {0.0102, 0.0085, 0.0121};
     const struct apart apart = apart_of(times, 3);
@@ -19,7 +19,7 @@ static void one_percent_is_told_by_three_series(void **state)
 
 // What is known of places, 0.3 % as if from eight series, and what these series scatter, each by
 // its degrees of freedom.
-static void error_is_of_the_scatter_and_of_what_was_known(void **state)
+TEST(error_is_of_the_scatter_and_of_what_was_known)
 {
     const double scatters[] = {0, 0.001, 0.004};
     for (size_t i = 0; i < 3; i++) {
@@ -32,7 +32,7 @@ static void error_is_of_the_scatter_and_of_what_was_known(void **state)
     }
 }
 
-static void one_series_tells_nothing(void **state)
+TEST(one_series_tells_nothing)
 {
     double times[] = {0.02};
     assert_false(apart_of(times, 1).told);
@@ -40,7 +40,7 @@ static void one_series_tells_nothing(void **state)
 }
 
 // The largest scatter that was measured is 0.26 %; of 4 of such there should be none in thousands.
-static void places_are_not_taken_for_devices(void **state)
+TEST(places_are_not_taken_for_devices)
 {
     struct random random = {19};
     size_t told = 0;
@@ -66,20 +66,8 @@ static bool told_of(double difference)
 }
 
 // However sure: sister devices are a little apart.
-static void less_than_half_a_percent_is_not_told(void **state)
+TEST(less_than_half_a_percent_is_not_told)
 {
     assert_false(told_of(-0.0025));
     assert_true(told_of(-0.007));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_percent_is_told_by_three_series),
-        cmocka_unit_test(error_is_of_the_scatter_and_of_what_was_known),
-        cmocka_unit_test(one_series_tells_nothing),
-        cmocka_unit_test(places_are_not_taken_for_devices),
-        cmocka_unit_test(less_than_half_a_percent_is_not_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

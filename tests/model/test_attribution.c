@@ -35,7 +35,7 @@ static void expect(const struct attribution_series *series, size_t first, size_t
         assert_int_equal(out[i].attribution, i >= first && i < end ? wanted : ATTRIBUTION_NONE);
 }
 
-static void attribution_of_one_series_is_its_kernel(void **state)
+TEST(attribution_of_one_series_is_its_kernel)
 {
     struct attribution_series series[ALL];
     fleet(series);
@@ -49,7 +49,7 @@ static void attribution_of_one_series_is_its_kernel(void **state)
     assert_int_equal(out[7].attribution, ATTRIBUTION_KERNEL);
 }
 
-static void attribution_of_a_class_is_memory_or_power(void **state)
+TEST(attribution_of_a_class_is_memory_or_power)
 {
     struct attribution_series series[ALL];
     fleet(series);
@@ -60,7 +60,7 @@ static void attribution_of_a_class_is_memory_or_power(void **state)
     expect(series, MEMORY, MEMORY + COMPUTE, ATTRIBUTION_POWER);
 }
 
-static void attribution_of_a_class_that_scatters_is_kernel(void **state)
+TEST(attribution_of_a_class_that_scatters_is_kernel)
 {
     struct attribution_series series[ALL];
     fleet(series);
@@ -69,7 +69,7 @@ static void attribution_of_a_class_that_scatters_is_kernel(void **state)
     expect(series, 0, MEMORY, ATTRIBUTION_KERNEL);
 }
 
-static void attribution_of_a_whole_device_is_environment(void **state)
+TEST(attribution_of_a_whole_device_is_environment)
 {
     struct attribution_series series[ALL];
     fleet(series);
@@ -79,7 +79,7 @@ static void attribution_of_a_whole_device_is_environment(void **state)
 
 // A shared header, a compiler's flag: the commit gave all of them other code. One that kept its
 // code and moved with them says that it was the device.
-static void attribution_of_a_commit_that_changed_all_code_is_kernel(void **state)
+TEST(attribution_of_a_commit_that_changed_all_code_is_kernel)
 {
     struct attribution_series series[ALL];
     fleet(series);
@@ -94,7 +94,7 @@ static void attribution_of_a_commit_that_changed_all_code_is_kernel(void **state
     expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT);
 }
 
-static void attribution_of_a_new_model_is_the_model(void **state)
+TEST(attribution_of_a_new_model_is_the_model)
 {
     struct attribution_series series[ALL];
     fleet(series);
@@ -114,7 +114,7 @@ static void attribution_of_a_new_model_is_the_model(void **state)
     assert_int_equal(out[2].attribution, ATTRIBUTION_MODEL);
 }
 
-static void attribution_names_declared_breaks_of_their_device(void **state)
+TEST(attribution_names_declared_breaks_of_their_device)
 {
     struct attribution_series series[ALL];
     fleet(series);
@@ -133,7 +133,7 @@ static void attribution_names_declared_breaks_of_their_device(void **state)
 }
 
 // Who is listed first must not matter.
-static void attribution_ignores_the_order_of_series(void **state)
+TEST(attribution_ignores_the_order_of_series)
 {
     struct attribution_series series[ALL], turned[ALL];
     struct attributed out[ALL], other[ALL];
@@ -146,19 +146,4 @@ static void attribution_ignores_the_order_of_series(void **state)
     attribution_find(other, turned, ALL, NULL, 0);
     for (size_t i = 0; i < ALL; i++)
         assert_int_equal(out[i].attribution, other[ALL - 1 - i].attribution);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attribution_of_one_series_is_its_kernel),
-        cmocka_unit_test(attribution_of_a_class_is_memory_or_power),
-        cmocka_unit_test(attribution_of_a_class_that_scatters_is_kernel),
-        cmocka_unit_test(attribution_of_a_whole_device_is_environment),
-        cmocka_unit_test(attribution_of_a_commit_that_changed_all_code_is_kernel),
-        cmocka_unit_test(attribution_of_a_new_model_is_the_model),
-        cmocka_unit_test(attribution_names_declared_breaks_of_their_device),
-        cmocka_unit_test(attribution_ignores_the_order_of_series),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

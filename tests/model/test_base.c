@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void an_error_is_one_line_whatever_it_quotes(void **state)
+TEST(an_error_is_one_line_whatever_it_quotes)
 {
     struct error err;
     assert_int_equal(error_set(&err, "%s: \x1b[31mred\n\tand\x7f so on", "a\r\nb"), -1);
@@ -20,7 +20,7 @@ static void an_error_is_one_line_whatever_it_quotes(void **state)
     free(long_text);
 }
 
-static void a_noun_agrees_with_its_number(void **state)
+TEST(a_noun_agrees_with_its_number)
 {
     assert_string_equal(plural(1, "process", "processes"), "process");
     assert_string_equal(plural(0, "process", "processes"), "processes");
@@ -28,7 +28,7 @@ static void a_noun_agrees_with_its_number(void **state)
     assert_string_equal(plural(UINT64_MAX, "is", "are"), "are");
 }
 
-static void a_list_keeps_what_is_in_it_while_it_grows(void **state)
+TEST(a_list_keeps_what_is_in_it_while_it_grows)
 {
     uint32_t *list = NULL;
     size_t room = 0, moves = 0;
@@ -45,7 +45,7 @@ static void a_list_keeps_what_is_in_it_while_it_grows(void **state)
     free(list);
 }
 
-static void arena_memory_is_zeroed_aligned_and_apart(void **state)
+TEST(arena_memory_is_zeroed_aligned_and_apart)
 {
     struct arena arena = {0};
     static const size_t sizes[] = {1, 0, 7, 8191, 8192, 100000, 16, 3};
@@ -66,7 +66,7 @@ static void arena_memory_is_zeroed_aligned_and_apart(void **state)
     arena_free(&arena); // an empty one too
 }
 
-static void arena_texts_are_copies(void **state)
+TEST(arena_texts_are_copies)
 {
     struct arena arena = {0};
     char text[] = "kernel";
@@ -82,7 +82,7 @@ static void arena_texts_are_copies(void **state)
     arena_free(&arena);
 }
 
-static void bounded_copies_end_and_tell_what_they_lost(void **state)
+TEST(bounded_copies_end_and_tell_what_they_lost)
 {
     char out[5];
     assert_true(text_copy(out, sizeof(out), "four"));
@@ -91,7 +91,7 @@ static void bounded_copies_end_and_tell_what_they_lost(void **state)
     assert_string_equal(out, "five");
 }
 
-static void numbers_are_whole_strings(void **state)
+TEST(numbers_are_whole_strings)
 {
     static const char *const no_integers[] = {
         "", " 1", "+1", "1 ", "1.5", "x", "-", "\t1", "9223372036854775808"};
@@ -114,7 +114,7 @@ static void numbers_are_whole_strings(void **state)
     assert_true(number == -1500);
 }
 
-static void a_time_has_four_digits_and_no_exponent(void **state)
+TEST(a_time_has_four_digits_and_no_exponent)
 {
     static const struct {
         double time_ns;
@@ -126,19 +126,4 @@ static void a_time_has_four_digits_and_no_exponent(void **state)
         time_text(text, times[i].time_ns);
         assert_string_equal(text, times[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_error_is_one_line_whatever_it_quotes),
-        cmocka_unit_test(a_noun_agrees_with_its_number),
-        cmocka_unit_test(a_list_keeps_what_is_in_it_while_it_grows),
-        cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
-        cmocka_unit_test(arena_texts_are_copies),
-        cmocka_unit_test(bounded_copies_end_and_tell_what_they_lost),
-        cmocka_unit_test(numbers_are_whole_strings),
-        cmocka_unit_test(a_time_has_four_digits_and_no_exponent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

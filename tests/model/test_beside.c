@@ -18,7 +18,7 @@ static struct beside look(enum regime regime, double value, double half)
                            .pairs = 16};
 }
 
-static void its_text_gives_back_what_was_looked_at(void **state)
+TEST(its_text_gives_back_what_was_looked_at)
 {
     struct beside looks[] = {look(REGIME_STREAM, -0.0015, 0.001),
                              look(REGIME_ISOLATED, -0.07, 0.001),
@@ -38,7 +38,7 @@ static void its_text_gives_back_what_was_looked_at(void **state)
     assert_int_equal(beside_parse(back, NULL), 0);
 }
 
-static void what_is_no_such_text_has_no_looks(void **state)
+TEST(what_is_no_such_text_has_no_looks)
 {
     static const char *const texts[] = {
         "",
@@ -62,7 +62,7 @@ static void what_is_no_such_text_has_no_looks(void **state)
         assert_int_equal(beside_parse(back, texts[i]), i == 11 ? 1 : 0);
 }
 
-static void a_look_is_over_when_nothing_is_open(void **state)
+TEST(a_look_is_over_when_nothing_is_open)
 {
     struct sample base[BESIDE_PAIRS], head[BESIDE_PAIRS];
     struct beside seen = {.regime = REGIME_STREAM};
@@ -96,7 +96,7 @@ static struct result result_in(enum regime regime, enum verdict_kind kind, doubl
     return r;
 }
 
-static void only_the_opposite_beyond_the_margin_opposes(void **state)
+TEST(only_the_opposite_beyond_the_margin_opposes)
 {
     struct result results[] = {result_in(REGIME_COLD, VERDICT_SLOWER, 0.02),
                                result_in(REGIME_WARM, VERDICT_SAME, 0.001)};
@@ -130,13 +130,4 @@ static int free_arena(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_text_gives_back_what_was_looked_at),
-        cmocka_unit_test(what_is_no_such_text_has_no_looks),
-        cmocka_unit_test(a_look_is_over_when_nothing_is_open),
-        cmocka_unit_test(only_the_opposite_beyond_the_margin_opposes),
-    };
-    return cmocka_run_group_tests(tests, NULL, free_arena);
-}
+AROUND_ALL(NULL, free_arena);

@@ -53,7 +53,7 @@ static struct outcome play(struct bisect *b, size_t culprit, const bool *broken,
     }
 }
 
-static void bisect_finds_the_culprit_as_often_as_it_says(void **state)
+TEST(bisect_finds_the_culprit_as_often_as_it_says)
 {
     struct random random = {7};
     size_t wrong = 0, duets = 0;
@@ -73,7 +73,7 @@ static void bisect_finds_the_culprit_as_often_as_it_says(void **state)
 }
 
 // An effect of two standard deviations of a duet needs repeats, not luck.
-static void bisect_repeats_noisy_duets(void **state)
+TEST(bisect_repeats_noisy_duets)
 {
     struct random random = {8};
     struct bisect_options noisy = usual;
@@ -92,7 +92,7 @@ static void bisect_repeats_noisy_duets(void **state)
     assert_true(duets > 200 * 8 && duets < 200 * 40);
 }
 
-static void bisect_blames_no_neighbour_of_a_commit_that_does_not_build(void **state)
+TEST(bisect_blames_no_neighbour_of_a_commit_that_does_not_build)
 {
     struct random random = {9};
     bool broken[16] = {[6] = true, [7] = true, [8] = true};
@@ -113,7 +113,7 @@ static void bisect_blames_no_neighbour_of_a_commit_that_does_not_build(void **st
     bisect_free(&b);
 }
 
-static void bisect_ends_when_nothing_can_be_tested(void **state)
+TEST(bisect_ends_when_nothing_can_be_tested)
 {
     struct bisect b = start(4, &usual);
     bisect_skip(&b, 1);
@@ -130,7 +130,7 @@ static void bisect_ends_when_nothing_can_be_tested(void **state)
     bisect_free(&b);
 }
 
-static void bisect_takes_equal_code_for_one_commit(void **state)
+TEST(bisect_takes_equal_code_for_one_commit)
 {
     struct random random = {10};
     const char *codes[12] = {"a", "a", "a", "a", "a", "b", "b", "b", "b", "b", "b", "b"};
@@ -144,7 +144,7 @@ static void bisect_takes_equal_code_for_one_commit(void **state)
     bisect_free(&b);
 }
 
-static void bisect_of_equal_code_is_impossible(void **state)
+TEST(bisect_of_equal_code_is_impossible)
 {
     struct bisect b = start(5, &usual);
     bisect_set_code(&b, 0, "x");
@@ -154,7 +154,7 @@ static void bisect_of_equal_code_is_impossible(void **state)
     bisect_free(&b);
 }
 
-static void bisect_refuses_what_does_not_differ(void **state)
+TEST(bisect_refuses_what_does_not_differ)
 {
     struct bisect b;
     struct error err;
@@ -166,7 +166,7 @@ static void bisect_refuses_what_does_not_differ(void **state)
     assert_int_equal(bisect_start(&b, 9, &weak, &err), -1);
 }
 
-static void bisect_says_when_several_commits_share_the_effect(void **state)
+TEST(bisect_says_when_several_commits_share_the_effect)
 {
     struct bisect b = start(9, &usual);
     for (size_t k = 1; k < 9; k++)
@@ -182,7 +182,7 @@ static void bisect_says_when_several_commits_share_the_effect(void **state)
 }
 
 // The state is the answers: the order in which they came does not matter.
-static void bisect_resumes_from_its_answers_in_any_order(void **state)
+TEST(bisect_resumes_from_its_answers_in_any_order)
 {
     struct bisect a = start(20, &usual), b = start(20, &usual);
     const size_t commits[] = {10, 5, 7, 7, 6};
@@ -198,20 +198,4 @@ static void bisect_resumes_from_its_answers_in_any_order(void **state)
     assert_int_equal(bisect_next(&a).commit, bisect_next(&b).commit);
     bisect_free(&a);
     bisect_free(&b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bisect_finds_the_culprit_as_often_as_it_says),
-        cmocka_unit_test(bisect_repeats_noisy_duets),
-        cmocka_unit_test(bisect_blames_no_neighbour_of_a_commit_that_does_not_build),
-        cmocka_unit_test(bisect_ends_when_nothing_can_be_tested),
-        cmocka_unit_test(bisect_takes_equal_code_for_one_commit),
-        cmocka_unit_test(bisect_of_equal_code_is_impossible),
-        cmocka_unit_test(bisect_refuses_what_does_not_differ),
-        cmocka_unit_test(bisect_says_when_several_commits_share_the_effect),
-        cmocka_unit_test(bisect_resumes_from_its_answers_in_any_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static struct common_mode mode_of(const struct interval *controls, size_t count)
     return mode;
 }
 
-static void changed_code_is_the_kernel(void **state)
+TEST(changed_code_is_the_kernel)
 {
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.01);
     struct cause_input input = {.verdict = &v, .code_changed = true};
@@ -29,14 +29,14 @@ static void changed_code_is_the_kernel(void **state)
     assert_int_equal(cause_of(&input), CAUSE_KERNEL);
 }
 
-static void same_code_is_the_environment(void **state)
+TEST(same_code_is_the_environment)
 {
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.01);
     struct cause_input input = {.verdict = &v, .code_changed = false};
     assert_int_equal(cause_of(&input), CAUSE_ENVIRONMENT);
 }
 
-static void no_alarm_has_no_cause(void **state)
+TEST(no_alarm_has_no_cause)
 {
     struct verdict v = verdict_of(VERDICT_SAME, 0.001);
     struct cause_input input = {.verdict = &v, .code_changed = true};
@@ -46,14 +46,14 @@ static void no_alarm_has_no_cause(void **state)
     assert_int_equal(cause_of(&input), CAUSE_NONE);
 }
 
-static void contradicting_processes_are_placement(void **state)
+TEST(contradicting_processes_are_placement)
 {
     struct verdict v = verdict_of(VERDICT_UNDECIDED, 0.01);
     struct cause_input input = {.verdict = &v, .code_changed = true, .placement = true};
     assert_int_equal(cause_of(&input), CAUSE_PLACEMENT);
 }
 
-static void controls_that_moved_alike_are_the_environment(void **state)
+TEST(controls_that_moved_alike_are_the_environment)
 {
     const struct interval moved[] = {{0.010, 0.008, 0.012}, {0.009, 0.007, 0.011}, {0, -1, 1}};
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.011);
@@ -66,7 +66,7 @@ static void controls_that_moved_alike_are_the_environment(void **state)
     assert_int_equal(cause_of(&input), CAUSE_KERNEL);
 }
 
-static void controls_count_only_if_most_are_sure(void **state)
+TEST(controls_count_only_if_most_are_sure)
 {
     const struct interval unsure[] = {
         {0.01, -0.01, 0.03}, {0.01, -0.01, 0.03}, {0.01, 0.005, 0.02}};
@@ -80,7 +80,7 @@ static void controls_count_only_if_most_are_sure(void **state)
 }
 
 // The model now predicts 5 % more, so actual/predicted fell by 5 % though no time changed.
-static void prediction_that_moved_is_the_model(void **state)
+TEST(prediction_that_moved_is_the_model)
 {
     struct verdict v = verdict_of(VERDICT_FASTER, -0.05);
     struct cause_input input = {.verdict = &v, .code_changed = true, .log_model = 0.051};
@@ -89,7 +89,7 @@ static void prediction_that_moved_is_the_model(void **state)
     assert_int_equal(cause_of(&input), CAUSE_KERNEL);
 }
 
-static void only_the_kernel_fails_a_pull_request(void **state)
+TEST(only_the_kernel_fails_a_pull_request)
 {
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.02);
     for (int cause = 0; cause < CAUSES; cause++) {
@@ -101,19 +101,4 @@ static void only_the_kernel_fails_a_pull_request(void **state)
     assert_false(cause_fails(&v));
     v.kind = VERDICT_BROKEN;
     assert_true(cause_fails(&v));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changed_code_is_the_kernel),
-        cmocka_unit_test(same_code_is_the_environment),
-        cmocka_unit_test(no_alarm_has_no_cause),
-        cmocka_unit_test(contradicting_processes_are_placement),
-        cmocka_unit_test(controls_that_moved_alike_are_the_environment),
-        cmocka_unit_test(controls_count_only_if_most_are_sure),
-        cmocka_unit_test(prediction_that_moved_is_the_model),
-        cmocka_unit_test(only_the_kernel_fails_a_pull_request),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

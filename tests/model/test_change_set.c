@@ -43,9 +43,8 @@ static bool sees(const double *values, size_t n, size_t at)
     return seen;
 }
 
-static void sets_and_sizes_hold_the_truth(void **state)
+TEST(sets_and_sizes_hold_the_truth)
 {
-    (void)state;
     static const double correlations[] = {0, 0.4, 0.6};
     static const size_t lengths[] = {16, 20, 24, 40, 60, 300};
     struct random random = {29};
@@ -78,9 +77,8 @@ static void sets_and_sizes_hold_the_truth(void **state)
     assert_true((double)right >= 0.9 * (double)one);
 }
 
-static void more_past_hides_no_step_among_the_newest(void **state)
+TEST(more_past_hides_no_step_among_the_newest)
 {
-    (void)state;
     static const struct {
         size_t before, after;
         double least;
@@ -105,9 +103,8 @@ static void more_past_hides_no_step_among_the_newest(void **state)
 
 // The same newest values behind ever more of the same past, at any size: a step that is seen behind
 // some is seen behind more, but for chance.
-static void more_past_never_lowers_power(void **state)
+TEST(more_past_never_lowers_power)
 {
-    (void)state;
     static const double sizes[] = {4, 6, 8, 12, 20};
     static const size_t after[] = {2, 3, 5, 12}, before[] = {5, 8, 12, 20, 30, 50, 80, 200, 1000};
     enum { TURNS = DRAWS / 4 };
@@ -137,9 +134,8 @@ static void more_past_never_lowers_power(void **state)
 // Ten restless values behind calm ones are a change of scatter, wherever their mean falls: rarely
 // do the last of them lie so close together that they are told (31 of 160 when only the past was
 // asked).
-static void what_scatters_more_has_not_moved(void **state)
+TEST(what_scatters_more_has_not_moved)
 {
-    (void)state;
     struct random random = {47};
     double values[130];
     size_t reported = 0;
@@ -157,9 +153,8 @@ static void what_scatters_more_has_not_moved(void **state)
 }
 
 // Values that stray to one level a fifth of the time hold no step of 8 SD.
-static void a_second_mode_is_no_step(void **state)
+TEST(a_second_mode_is_no_step)
 {
-    (void)state;
     struct random random = {37};
     double values[MOST];
     size_t reported = 0;
@@ -173,16 +168,4 @@ static void a_second_mode_is_no_step(void **state)
         changepoints_free(&c);
     }
     assert_true(reported <= 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_and_sizes_hold_the_truth),
-        cmocka_unit_test(more_past_hides_no_step_among_the_newest),
-        cmocka_unit_test(more_past_never_lowers_power),
-        cmocka_unit_test(what_scatters_more_has_not_moved),
-        cmocka_unit_test(a_second_mode_is_no_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

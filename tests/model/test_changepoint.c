@@ -38,7 +38,7 @@ static size_t count(const double *values, size_t n)
 // At most one false change in 10,000 values of each kind of noise, over long series and short ones.
 // Of the 20,000 values of one length, a rule that makes one in 10,000 makes more than eight once in
 // 4,000 times. bench_changepoint draws five times as many of each.
-static void changepoints_of_pure_noise_are_rare(void **state)
+TEST(changepoints_of_pure_noise_are_rare)
 {
     enum { MOST_OF_A_LENGTH = 8 };
     const size_t of_a_length = draws(20000);
@@ -65,7 +65,7 @@ static void changepoints_of_pure_noise_are_rare(void **state)
     free(values);
 }
 
-static void changepoints_call_a_random_walk_drift(void **state)
+TEST(changepoints_call_a_random_walk_drift)
 {
     struct random random = {3};
     double values[1000];
@@ -89,7 +89,7 @@ static bool found_near(const double *values, size_t n, size_t at, size_t within)
 }
 
 // Noise of 0.25 % and steps from 0.5 % to 5 %, up and down, anywhere but at the very ends.
-static void changepoints_find_steps_of_half_to_five_percent(void **state)
+TEST(changepoints_find_steps_of_half_to_five_percent)
 {
     static const double sizes[] = {0.005, -0.005, 0.01, -0.02, 0.05};
     struct random random = {4};
@@ -109,7 +109,7 @@ static void changepoints_find_steps_of_half_to_five_percent(void **state)
 
 // A level that returns, seen through noise, as device times have it: what wanders beside a real
 // step is rarely taken for more of them (half as often again if steps are not held against memory).
-static void changepoints_beside_a_step_in_slow_noise_are_rare(void **state)
+TEST(changepoints_beside_a_step_in_slow_noise_are_rare)
 {
     struct random random = {8};
     size_t right = 0, others = 0;
@@ -127,7 +127,7 @@ static void changepoints_beside_a_step_in_slow_noise_are_rare(void **state)
     assert_counted(others <= 36);
 }
 
-static void changepoints_find_a_step_in_a_short_series(void **state)
+TEST(changepoints_find_a_step_in_a_short_series)
 {
     const double ten[] = {10.1, 9.9, 10.0, 10.2, 9.8, 13.1, 12.9, 13.0, 13.2, 12.8};
     struct changepoints out = find(ten, 10);
@@ -136,7 +136,7 @@ static void changepoints_find_a_step_in_a_short_series(void **state)
     changepoints_free(&out);
 }
 
-static void changepoints_find_a_step_in_constants(void **state)
+TEST(changepoints_find_a_step_in_constants)
 {
     double values[40];
     for (size_t i = 0; i < 40; i++)
@@ -161,7 +161,7 @@ static double sd_of(const double *values, size_t n)
 }
 
 // Whole numbers, one value in five (or in seven, or in three) the next one up.
-static void rounded_values_hide_no_step(void **state)
+TEST(rounded_values_hide_no_step)
 {
     enum { N = 120 };
     double values[N];
@@ -181,7 +181,7 @@ static void rounded_values_hide_no_step(void **state)
     }
 }
 
-static void noise_is_never_more_than_the_series_scatters(void **state)
+TEST(noise_is_never_more_than_the_series_scatters)
 {
     static const size_t lengths[] = {10, 20, 60, 500};
     double values[500];
@@ -201,7 +201,7 @@ static void noise_is_never_more_than_the_series_scatters(void **state)
     }
 }
 
-static void changepoints_find_many_steps(void **state)
+TEST(changepoints_find_many_steps)
 {
     struct random random = {5};
     double values[2000];
@@ -217,7 +217,7 @@ static void changepoints_find_many_steps(void **state)
 }
 
 // A 95 % set holds the truth 95 times of 100, and a 95 % interval of the size does too.
-static void credible_sets_and_intervals_cover_the_truth(void **state)
+TEST(credible_sets_and_intervals_cover_the_truth)
 {
     static const enum cp_kind kinds[] = {CP_NORMAL, CP_SPIKES, CP_AR5};
     double values[200];
@@ -251,7 +251,7 @@ static void test_series(double *values, size_t n, uint64_t seed)
     cp_add_step(values, n, 2 * n / 3, -6);
 }
 
-static void changepoints_ignore_unit_and_origin(void **state)
+TEST(changepoints_ignore_unit_and_origin)
 {
     static const double scales[] = {1e-300, 1e-9, 3, 1e12, 1e300, -1};
     double values[300], other[300];
@@ -276,7 +276,7 @@ static void changepoints_ignore_unit_and_origin(void **state)
     }
 }
 
-static void changepoints_are_the_same_backwards(void **state)
+TEST(changepoints_are_the_same_backwards)
 {
     double values[300], other[300];
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -295,7 +295,7 @@ static void changepoints_are_the_same_backwards(void **state)
     }
 }
 
-static void missing_values_only_shift_the_numbering(void **state)
+TEST(missing_values_only_shift_the_numbering)
 {
     double values[300], gaps[600];
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -315,7 +315,7 @@ static void missing_values_only_shift_the_numbering(void **state)
 }
 
 // Equal labels in another order: permuting values inside a noise-free segment changes nothing.
-static void degenerate_series_have_no_changes(void **state)
+TEST(degenerate_series_have_no_changes)
 {
     double values[64];
     assert_int_equal(count(NULL, 0), 0);
@@ -339,7 +339,7 @@ static void degenerate_series_have_no_changes(void **state)
 }
 
 // Nothing a double can be crashes it or makes it report nonsense (find() checks).
-static void changepoints_survive_hostile_values(void **state)
+TEST(changepoints_survive_hostile_values)
 {
     static const double odd[] = {0,     -0.0,  1e308, -1e308, 5e-324, -5e-324, 1,  NAN,
                                  1e-17, 1e300, -1,    2,      3,      1e6,     100};
@@ -355,26 +355,4 @@ static void changepoints_survive_hostile_values(void **state)
         }
         count(values, n);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changepoints_of_pure_noise_are_rare),
-        cmocka_unit_test(changepoints_call_a_random_walk_drift),
-        cmocka_unit_test(changepoints_find_steps_of_half_to_five_percent),
-        cmocka_unit_test(changepoints_beside_a_step_in_slow_noise_are_rare),
-        cmocka_unit_test(changepoints_find_a_step_in_a_short_series),
-        cmocka_unit_test(changepoints_find_a_step_in_constants),
-        cmocka_unit_test(rounded_values_hide_no_step),
-        cmocka_unit_test(noise_is_never_more_than_the_series_scatters),
-        cmocka_unit_test(changepoints_find_many_steps),
-        cmocka_unit_test(credible_sets_and_intervals_cover_the_truth),
-        cmocka_unit_test(changepoints_ignore_unit_and_origin),
-        cmocka_unit_test(changepoints_are_the_same_backwards),
-        cmocka_unit_test(missing_values_only_shift_the_numbering),
-        cmocka_unit_test(degenerate_series_have_no_changes),
-        cmocka_unit_test(changepoints_survive_hostile_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

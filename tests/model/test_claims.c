@@ -27,7 +27,7 @@ static struct prediction ask(const struct model *model, const struct problem *pl
     return model->predict(&in);
 }
 
-static void a_second_product_costs_or_is_refused(void **state)
+TEST(a_second_product_costs_or_is_refused)
 {
     size_t counted = 0;
     for (size_t i = 0; i < model_count; i++) {
@@ -43,7 +43,7 @@ static void a_second_product_costs_or_is_refused(void **state)
     assert_int_equal(counted, 2); // sol and hopper
 }
 
-static void block_scales_cost_or_are_refused(void **state)
+TEST(block_scales_cost_or_are_refused)
 {
     size_t counted = 0;
     for (size_t i = 0; i < model_count; i++) {
@@ -59,7 +59,7 @@ static void block_scales_cost_or_are_refused(void **state)
     assert_int_equal(counted, 3); // sol, ws-persistent, hopper
 }
 
-static void a_transposition_costs_or_is_refused(void **state)
+TEST(a_transposition_costs_or_is_refused)
 {
     struct problem p = plain();
     p.in = DTYPE_TF32, p.out = DTYPE_FP32;
@@ -77,7 +77,7 @@ static void a_transposition_costs_or_is_refused(void **state)
     assert_true(ask(model_find("hopper"), &p, 0).time_ns == k_major);
 }
 
-static void what_is_no_gemm_has_no_model(void **state)
+TEST(what_is_no_gemm_has_no_model)
 {
     struct problem p;
     struct error err;
@@ -90,7 +90,7 @@ static void what_is_no_gemm_has_no_model(void **state)
     }
 }
 
-static void groups_and_a_c_that_is_read_cost_or_are_refused(void **state)
+TEST(groups_and_a_c_that_is_read_cost_or_are_refused)
 {
     static const char *const texts[] = {"4096x4096x64:bf16:contiguous8",
                                         "4096x4096x64:bf16:beta=1"};
@@ -111,16 +111,4 @@ static void groups_and_a_c_that_is_read_cost_or_are_refused(void **state)
         }
         assert_int_equal(counted, t ? 1 : 2); // sol, and of groups hopper
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_gemm_has_no_model),
-        cmocka_unit_test(groups_and_a_c_that_is_read_cost_or_are_refused),
-        cmocka_unit_test(a_second_product_costs_or_is_refused),
-        cmocka_unit_test(block_scales_cost_or_are_refused),
-        cmocka_unit_test(a_transposition_costs_or_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static double found(size_t before, size_t after, double scatter_before, double s
     return (double)hits / (double)draws(200);
 }
 
-static void short_series_show_large_steps(void **state)
+TEST(short_series_show_large_steps)
 {
     const double even = found(5, 5, 1, 1, 20, 0), late = found(50, 3, 1, 1, 20, 0);
     const double longer = found(40, 5, 1, 1, 20, 0);
@@ -46,7 +46,7 @@ static void short_series_show_large_steps(void **state)
     assert_counted(even >= 0.95 && late >= 0.9 && longer >= 0.95);
 }
 
-static void sides_may_have_noise_of_their_own(void **state)
+TEST(sides_may_have_noise_of_their_own)
 {
     const double louder = found(60, 60, 1, 8, 10, 10), calmer = found(60, 60, 8, 1, 10, 10);
     print_message("1 -> 8: %.3f, 8 -> 1: %.3f\n", louder, calmer);
@@ -54,7 +54,7 @@ static void sides_may_have_noise_of_their_own(void **state)
 }
 
 // 100 to 1400 with noise of half a percent, 7 instead of 0.5: the place was off by up to 28 values.
-static void louder_side_does_not_hide_where_the_step_is(void **state)
+TEST(louder_side_does_not_hide_where_the_step_is)
 {
     struct random random = {59};
     double values[200];
@@ -69,7 +69,7 @@ static void louder_side_does_not_hide_where_the_step_is(void **state)
     }
 }
 
-static void values_without_noise_are_levels(void **state)
+TEST(values_without_noise_are_levels)
 {
     static const struct {
         size_t values;
@@ -93,7 +93,7 @@ static void values_without_noise_are_levels(void **state)
 }
 
 // Ten values that a mode sorts by chance, a line, a walk: none is a step.
-static void what_is_no_step_is_none(void **state)
+TEST(what_is_no_step_is_none)
 {
     struct random random = {41};
     double values[120];
@@ -122,7 +122,7 @@ static const double beside_others[][30] = {
      0.1624,  0.1239,  1.1125,  0.1226,  0.1116,  1.4051,  0.1125,  1.1839,  0.1403,  0.1546},
 };
 
-static void strays_on_one_side_hide_no_step(void **state)
+TEST(strays_on_one_side_hide_no_step)
 {
     for (size_t i = 0; i < ARRAY_COUNT(beside_others); i++) {
         struct changepoints c;
@@ -135,7 +135,7 @@ static void strays_on_one_side_hide_no_step(void **state)
 }
 
 // The same shape without a step: values of both levels in any order.
-static void strays_alone_are_no_step(void **state)
+TEST(strays_alone_are_no_step)
 {
     struct random random = {53};
     double values[30];
@@ -167,7 +167,7 @@ static bool has(const struct changepoints *c, size_t index)
 
 // Of changes in growing prefixes, 4.4 % were gone at the next length; among them some of a hundred
 // nats, when a new step began and the series was called a walk.
-static void what_was_found_stays_as_a_series_grows(void **state)
+TEST(what_was_found_stays_as_a_series_grows)
 {
     static const enum cp_kind kinds[] = {CP_NORMAL, CP_SPIKES, CP_AR5, CP_SKEWED};
     struct random random = {79};
@@ -206,7 +206,7 @@ static bool meets(const struct changepoints *c, const struct change *old)
 
 // As a store grows: each look is told what the one before it found. Noise that remembers, has modes
 // as far apart as the steps or becomes louder is among it.
-static void what_was_reported_stays_night_after_night(void **state)
+TEST(what_was_reported_stays_night_after_night)
 {
     struct random random = {83};
     double values[MOST];
@@ -234,7 +234,7 @@ static void what_was_reported_stays_night_after_night(void **state)
 }
 
 // Ten values that anybody sees two levels in; and the same values in an order that has none.
-static void ten_values_on_two_levels_are_a_change(void **state)
+TEST(ten_values_on_two_levels_are_a_change)
 {
     const double steps[] = {10.4, 10.2, 10.3, 10.9, 10.35, 10.7, 9.2, 9.1, 9.15, 9.0};
     const double walks[] = {10.9, 10.7, 10.4, 10.35, 10.3, 10.2, 9.2, 9.15, 9.1, 9.0};
@@ -251,7 +251,7 @@ static void ten_values_on_two_levels_are_a_change(void **state)
 }
 
 // At most 1 in 10,000 values of whatever count: nothing begins or ends at a length.
-static void short_walks_are_seldom_steps(void **state)
+TEST(short_walks_are_seldom_steps)
 {
     static const size_t lengths[] = {9, 10, 13, 19, 20, 21};
     struct random random = {137};
@@ -270,22 +270,4 @@ static void short_walks_are_seldom_steps(void **state)
     }
     print_message("%zu changes in %zu values of short walks\n", count, all);
     assert_counted((double)count <= 1e-4 * (double)all + 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_series_show_large_steps),
-        cmocka_unit_test(ten_values_on_two_levels_are_a_change),
-        cmocka_unit_test(short_walks_are_seldom_steps),
-        cmocka_unit_test(sides_may_have_noise_of_their_own),
-        cmocka_unit_test(louder_side_does_not_hide_where_the_step_is),
-        cmocka_unit_test(values_without_noise_are_levels),
-        cmocka_unit_test(what_is_no_step_is_none),
-        cmocka_unit_test(strays_on_one_side_hide_no_step),
-        cmocka_unit_test(strays_alone_are_no_step),
-        cmocka_unit_test(what_was_found_stays_as_a_series_grows),
-        cmocka_unit_test(what_was_reported_stays_night_after_night),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static size_t simulate(struct sample *out, double exponent, double noise, double
     return count;
 }
 
-static void exponent_is_recovered_within_its_error(void **state)
+TEST(exponent_is_recovered_within_its_error)
 {
     static struct sample samples[ROOM];
     const double truths[] = {-1, -0.7, -0.2, 0};
@@ -54,7 +54,7 @@ static void exponent_is_recovered_within_its_error(void **state)
 }
 
 // Between processes time and clock may move together for other reasons.
-static void levels_of_processes_do_not_bend_the_slope(void **state)
+TEST(levels_of_processes_do_not_bend_the_slope)
 {
     static struct sample samples[ROOM];
     struct arena arena = {0};
@@ -64,7 +64,7 @@ static void levels_of_processes_do_not_bend_the_slope(void **state)
 }
 
 // As a gate takes them: both builds by turns, and processes that come and go.
-static void samples_are_of_their_process_and_build_in_any_order(void **state)
+TEST(samples_are_of_their_process_and_build_in_any_order)
 {
     static struct sample samples[ROOM], mixed[ROOM];
     struct arena arena = {0};
@@ -84,7 +84,7 @@ static void samples_are_of_their_process_and_build_in_any_order(void **state)
     arena_free(&arena);
 }
 
-static void stalls_and_unusable_samples_do_not_bend_the_slope(void **state)
+TEST(stalls_and_unusable_samples_do_not_bend_the_slope)
 {
     static struct sample samples[ROOM];
     struct arena arena = {0};
@@ -102,7 +102,7 @@ static void stalls_and_unusable_samples_do_not_bend_the_slope(void **state)
     arena_free(&arena);
 }
 
-static void steady_clock_says_nothing(void **state)
+TEST(steady_clock_says_nothing)
 {
     struct sample samples[20];
     struct arena arena = {0};
@@ -117,7 +117,7 @@ static void steady_clock_says_nothing(void **state)
     arena_free(&arena);
 }
 
-static void shrinking_weighs_by_precision(void **state)
+TEST(shrinking_weighs_by_precision)
 {
     struct clock_fit sure = {-0.5, 0.01, 100}, vague = {-0.5, 1, 100}, equal = {-0.5, 0.15, 9};
     assert_true(near(clock_shrink(sure, -1, 0.15).exponent, -0.5, 0.01));
@@ -125,7 +125,7 @@ static void shrinking_weighs_by_precision(void **state)
     assert_true(near(clock_shrink(equal, -1, 0.15).exponent, -0.75, 1e-12));
 }
 
-static void correlated_residuals_widen_the_error(void **state)
+TEST(correlated_residuals_widen_the_error)
 {
     static struct sample white[ROOM], red[ROOM];
     struct arena arena = {0};
@@ -164,7 +164,7 @@ static struct clock_fit fit_recorded(const char *shape, struct arena *arena)
 }
 
 // The exponents found when these launches were first studied.
-static void recorded_h200_launches_give_their_published_exponents(void **state)
+TEST(recorded_h200_launches_give_their_published_exponents)
 {
     struct arena arena = {0};
     assert_true(near(fit_recorded("4096x8192x16384:tf32", &arena).exponent, -0.65, 0.03));
@@ -175,7 +175,7 @@ static void recorded_h200_launches_give_their_published_exponents(void **state)
     arena_free(&arena);
 }
 
-static void explanation_splits_a_change(void **state)
+TEST(explanation_splits_a_change)
 {
     struct arena arena = {0};
     struct gate_pair pairs[40];
@@ -187,20 +187,4 @@ static void explanation_splits_a_change(void **state)
     assert_false(clock_explain(0.01, pairs, 1, -0.5, &arena).known);
     assert_false(clock_explain(NAN, pairs, 40, -0.5, &arena).known);
     arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponent_is_recovered_within_its_error),
-        cmocka_unit_test(levels_of_processes_do_not_bend_the_slope),
-        cmocka_unit_test(samples_are_of_their_process_and_build_in_any_order),
-        cmocka_unit_test(stalls_and_unusable_samples_do_not_bend_the_slope),
-        cmocka_unit_test(steady_clock_says_nothing),
-        cmocka_unit_test(shrinking_weighs_by_precision),
-        cmocka_unit_test(correlated_residuals_widen_the_error),
-        cmocka_unit_test(recorded_h200_launches_give_their_published_exponents),
-        cmocka_unit_test(explanation_splits_a_change),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

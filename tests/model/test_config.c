@@ -52,7 +52,7 @@ static const char sample[] = "\xef\xbb\xbf# policy\n"
                              "[old.Style]\n"
                              "k-1 = \"\"\n";
 
-static void config_lines_and_names_are_kept(void **state)
+TEST(config_lines_and_names_are_kept)
 {
     struct config c = parse(sample);
     assert_int_equal(c.count, 9);
@@ -69,7 +69,7 @@ static void config_lines_and_names_are_kept(void **state)
     config_free(&c);
 }
 
-static void config_errors_say_file_and_line(void **state)
+TEST(config_errors_say_file_and_line)
 {
     expect_error("a = 1\n", "plumb.cfg:1: a key needs a [section] before it");
     expect_error("[a]\n\n1x = 1\n", "plumb.cfg:3: a key starts with a letter");
@@ -88,7 +88,7 @@ static void config_errors_say_file_and_line(void **state)
     assert_string_equal(err.text, "plumb.cfg:2: is not UTF-8 text");
 }
 
-static void config_includes_are_refused(void **state)
+TEST(config_includes_are_refused)
 {
     expect_error("[include]\npath = /etc/passwd\n",
                  "plumb.cfg:1: other files cannot be included here");
@@ -97,7 +97,7 @@ static void config_includes_are_refused(void **state)
     expect_error("[INCLUDE]", "plumb.cfg:1: other files cannot be included here");
 }
 
-static void config_numbers_have_units(void **state)
+TEST(config_numbers_have_units)
 {
     int64_t number = 0;
     assert_int_equal(config_int(&number, "64m"), 0);
@@ -111,7 +111,7 @@ static void config_numbers_have_units(void **state)
     assert_int_equal(config_int(&number, NULL), -1);
 }
 
-static void config_booleans_are_gits(void **state)
+TEST(config_booleans_are_gits)
 {
     bool value = false;
     static const char *const yes[] = {"true", "YES", "On", "1", NULL};
@@ -186,7 +186,7 @@ static int compare_entry(const git_config_entry *entry, void *context)
     return c->same ? 0 : 1;
 }
 
-static void config_agrees_with_libgit2_on_mutations(void **state)
+TEST(config_agrees_with_libgit2_on_mutations)
 {
     char *directory = helper_directory(), *path = xprintf("%s/config", directory);
     uint64_t random = 20261121;
@@ -230,7 +230,7 @@ static void config_agrees_with_libgit2_on_mutations(void **state)
     free(directory);
 }
 
-static void config_survives_noise(void **state)
+TEST(config_survives_noise)
 {
     uint64_t random = 7;
     for (int i = 0; i < 20000; i++) {
@@ -247,18 +247,4 @@ static void config_survives_noise(void **state)
             config_free(&config);
         free(exact);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(config_lines_and_names_are_kept),
-        cmocka_unit_test(config_errors_say_file_and_line),
-        cmocka_unit_test(config_includes_are_refused),
-        cmocka_unit_test(config_numbers_have_units),
-        cmocka_unit_test(config_booleans_are_gits),
-        cmocka_unit_test(config_agrees_with_libgit2_on_mutations),
-        cmocka_unit_test(config_survives_noise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

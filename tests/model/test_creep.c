@@ -8,7 +8,7 @@
 #include <math.h>
 
 // Twenty times 0.2 %, each far below the noise of one value.
-static void creep_is_seen_against_the_epoch(void **state)
+TEST(creep_is_seen_against_the_epoch)
 {
     struct random random = {27};
     double values[20];
@@ -28,12 +28,4 @@ static void creep_is_seen_against_the_epoch(void **state)
     assert_true(false_alarms <= 4);
     assert_false(creep_test(0, 0, values, 2, 0, 0.99).moved);
     assert_true(creep_test(1, 0, (double[]){2, 2, 2, NAN}, 4, 0.5, 0.99).moved);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(creep_is_seen_against_the_epoch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

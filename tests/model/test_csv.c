@@ -14,7 +14,7 @@ static int parse(struct csv *out, const char *text, struct error *err)
     return csv_parse(out, text, strlen(text), "t.csv", err);
 }
 
-static void fields_follow_rfc_4180(void **state)
+TEST(fields_follow_rfc_4180)
 {
     struct csv csv;
     struct error err;
@@ -31,7 +31,7 @@ static void fields_follow_rfc_4180(void **state)
     csv_free(&csv);
 }
 
-static void a_byte_order_mark_is_no_part_of_the_header(void **state)
+TEST(a_byte_order_mark_is_no_part_of_the_header)
 {
     struct csv csv;
     struct error err;
@@ -40,7 +40,7 @@ static void a_byte_order_mark_is_no_part_of_the_header(void **state)
     csv_free(&csv);
 }
 
-static void lines_may_end_as_old_machines_ended_them(void **state)
+TEST(lines_may_end_as_old_machines_ended_them)
 {
     struct csv csv;
     struct error err;
@@ -52,7 +52,7 @@ static void lines_may_end_as_old_machines_ended_them(void **state)
 }
 
 // Where nobody knows what the columns are, nor what stands between them.
-static void tabs_and_semicolons_separate_where_commas_do_not(void **state)
+TEST(tabs_and_semicolons_separate_where_commas_do_not)
 {
     static const struct {
         const char *text;
@@ -74,7 +74,7 @@ static void tabs_and_semicolons_separate_where_commas_do_not(void **state)
     }
 }
 
-static void utf_16_is_named(void **state)
+TEST(utf_16_is_named)
 {
     struct csv csv;
     struct error err;
@@ -86,7 +86,7 @@ static void utf_16_is_named(void **state)
     assert_string_equal(err.text, "t.csv: it is UTF-16; save it as UTF-8");
 }
 
-static void malformed_text_is_refused_with_its_line(void **state)
+TEST(malformed_text_is_refused_with_its_line)
 {
     static const struct {
         const char *text, *expected;
@@ -112,7 +112,7 @@ static void malformed_text_is_refused_with_its_line(void **state)
     assert_int_equal(csv_parse(&csv, "a\0b\n", 4, "t.csv", &err), -1);
 }
 
-static void too_many_columns_are_refused(void **state)
+TEST(too_many_columns_are_refused)
 {
     struct buffer text = {0};
     for (int i = 0; i <= CSV_COLUMNS; i++)
@@ -124,7 +124,7 @@ static void too_many_columns_are_refused(void **state)
 }
 
 // What buffer_csv() writes, csv_parse() reads back.
-static void written_fields_read_back(void **state)
+TEST(written_fields_read_back)
 {
     static const char *const fields[] = {"plain",      "",      "a,b",    "\"q\"",
                                          "two\nlines", "#hash", " edge ", "cr\rin"};
@@ -145,7 +145,7 @@ static void written_fields_read_back(void **state)
 }
 
 // Mutations of valid text: the reader accepts or refuses, and what it accepts is rectangular.
-static void no_field_is_a_formula_and_the_guard_comes_off(void **state)
+TEST(no_field_is_a_formula_and_the_guard_comes_off)
 {
     static const char *const formulas[] = {"=1+1",   "+cmd|' /C calc'!A0",
                                            "-2+3",   "@SUM(A1)",
@@ -173,7 +173,7 @@ static void no_field_is_a_formula_and_the_guard_comes_off(void **state)
     }
 }
 
-static void fuzzed_text_is_accepted_or_refused_cleanly(void **state)
+TEST(fuzzed_text_is_accepted_or_refused_cleanly)
 {
     static const char valid[] = "# c\nm,n,\"k,2\"\r\n1,2,3\n\"a\"\"b\",,\"line\nend\"\n\n7,8,9\n";
     static const char alphabet[] = "\",\n\r#a\x80\xEF\0 ";
@@ -213,7 +213,7 @@ static void fuzzed_text_is_accepted_or_refused_cleanly(void **state)
     assert_in_range(accepted, 1000, 39000); // both ways are exercised
 }
 
-static void numbers_are_short_and_read_back(void **state)
+TEST(numbers_are_short_and_read_back)
 {
     const double values[] = {376.1631394230768, 0.1, 1e-300, 4096, 1.0 / 3, 6.153846153846154};
     for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
@@ -225,7 +225,7 @@ static void numbers_are_short_and_read_back(void **state)
     }
 }
 
-static void markup_and_json_text_are_escaped(void **state)
+TEST(markup_and_json_text_are_escaped)
 {
     struct buffer text = {0};
     buffer_xml(&text, "<a href=\"x\">\x1b[1m&");
@@ -236,7 +236,7 @@ static void markup_and_json_text_are_escaped(void **state)
 }
 
 // A million rows of a sweep hold their repeated columns once.
-static void what_a_row_repeats_is_kept_once(void **state)
+TEST(what_a_row_repeats_is_kept_once)
 {
     static const char text[] = "a,b,c\n1,x,\n2,x,\n\n3,xx,\n";
     struct csv csv;
@@ -250,24 +250,4 @@ static void what_a_row_repeats_is_kept_once(void **state)
         assert_string_equal(csv.rows[i / 3].fields[i % 3], said[i / 3][i % 3]);
     assert_int_equal(csv.rows[2].line, 5);
     csv_free(&csv);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_row_repeats_is_kept_once),
-        cmocka_unit_test(fields_follow_rfc_4180),
-        cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_header),
-        cmocka_unit_test(lines_may_end_as_old_machines_ended_them),
-        cmocka_unit_test(tabs_and_semicolons_separate_where_commas_do_not),
-        cmocka_unit_test(utf_16_is_named),
-        cmocka_unit_test(malformed_text_is_refused_with_its_line),
-        cmocka_unit_test(too_many_columns_are_refused),
-        cmocka_unit_test(written_fields_read_back),
-        cmocka_unit_test(no_field_is_a_formula_and_the_guard_comes_off),
-        cmocka_unit_test(fuzzed_text_is_accepted_or_refused_cleanly),
-        cmocka_unit_test(numbers_are_short_and_read_back),
-        cmocka_unit_test(markup_and_json_text_are_escaped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static int32_t whole(const struct csv *t, size_t row, const char *column)
     return (int32_t)table_number(t, row, column);
 }
 
-static void scheduler_equals_cutlass(void **state)
+TEST(scheduler_equals_cutlass)
 {
     struct csv t = table_read("conformance_cutlass_sched.csv");
     assert_int_equal(t.count, 5);
@@ -27,7 +27,7 @@ static void scheduler_equals_cutlass(void **state)
     csv_free(&t);
 }
 
-static void resident_blocks_are_whole_clusters(void **state)
+TEST(resident_blocks_are_whole_clusters)
 {
     for (int32_t sms = 1; sms <= 200; sms++) {
         for (int32_t cluster = 1; cluster <= 18; cluster++) {
@@ -40,7 +40,7 @@ static void resident_blocks_are_whole_clusters(void **state)
     assert_int_equal(cutlass_resident_blocks(0, 1, 132), 0);
 }
 
-static void hopper_figures_equal_the_published_ones(void **state)
+TEST(hopper_figures_equal_the_published_ones)
 {
     struct csv t = table_read("conformance_hopper.csv");
     const struct gpu *gpu = gpu_find("h200-sxm");
@@ -57,14 +57,4 @@ static void hopper_figures_equal_the_published_ones(void **state)
                              table_number(&t, i, "clock_ghz")) < 1e-6);
     }
     csv_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scheduler_equals_cutlass),
-        cmocka_unit_test(resident_blocks_are_whole_clusters),
-        cmocka_unit_test(hopper_figures_equal_the_published_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static void scores_equal_deepgemm(void **state)
+TEST(scores_equal_deepgemm)
 {
     struct csv t = table_read("conformance_deepgemm_score.csv");
     for (size_t i = 0; i < t.count; i++) {
@@ -46,7 +46,7 @@ static void scores_equal_deepgemm(void **state)
     csv_free(&t);
 }
 
-static void groups_equal_deepgemm(void **state)
+TEST(groups_equal_deepgemm)
 {
     struct csv t = table_read("conformance_deepgemm_group.csv");
     for (size_t i = 0; i < t.count; i++) {
@@ -63,7 +63,7 @@ static void groups_equal_deepgemm(void **state)
     csv_free(&t);
 }
 
-static void layouts_it_would_not_use_are_infeasible(void **state)
+TEST(layouts_it_would_not_use_are_infeasible)
 {
     struct problem p = {
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
@@ -80,7 +80,7 @@ static void layouts_it_would_not_use_are_infeasible(void **state)
     assert_non_null(deepgemm_score(&s, &p, &multicast, false, 132)); // would overflow
 }
 
-static void the_score_prefers_wide_tiles(void **state)
+TEST(the_score_prefers_wide_tiles)
 {
     struct problem p = {
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
@@ -90,15 +90,4 @@ static void the_score_prefers_wide_tiles(void **state)
     double first = model_find("deepgemm")->predict(&in).time_ns;
     in.traits = &square;
     assert_true(first < model_find("deepgemm")->predict(&in).time_ns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_equal_deepgemm),
-        cmocka_unit_test(groups_equal_deepgemm),
-        cmocka_unit_test(layouts_it_would_not_use_are_infeasible),
-        cmocka_unit_test(the_score_prefers_wide_tiles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

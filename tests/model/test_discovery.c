@@ -52,7 +52,7 @@ static struct outcome simulate(double changes, double fixed, bool shared)
     return out;
 }
 
-static void false_discoveries_are_bounded_at_every_moment(void **state)
+TEST(false_discoveries_are_bounded_at_every_moment)
 {
     static const double changes[] = {0, 0.002, 0.05, 0.3};
     for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
@@ -62,17 +62,17 @@ static void false_discoveries_are_bounded_at_every_moment(void **state)
 }
 
 // 1 / 0.001 for each link, as for one gate: with thousands of links nearly all alarms are false.
-static void one_threshold_for_all_does_not_bound_them(void **state)
+TEST(one_threshold_for_all_does_not_bound_them)
 {
     assert_true(simulate(0, log(100), false).share > 0.5);
 }
 
-static void most_changes_are_found(void **state)
+TEST(most_changes_are_found)
 {
     assert_true(simulate(0.05, 0, false).power > 0.8);
 }
 
-static void nothing_is_no_evidence(void **state)
+TEST(nothing_is_no_evidence)
 {
     struct discoveries d = {.q = 0.05};
     assert_false(discovery_test(&d, NAN));
@@ -80,15 +80,4 @@ static void nothing_is_no_evidence(void **state)
     assert_true(discovery_test(&d, INFINITY));
     assert_int_equal(d.tests, 3);
     assert_int_equal(d.found, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(false_discoveries_are_bounded_at_every_moment),
-        cmocka_unit_test(one_threshold_for_all_does_not_bound_them),
-        cmocka_unit_test(most_changes_are_found),
-        cmocka_unit_test(nothing_is_no_evidence),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static struct verdict judge(const struct history *history, double time_ns)
     return verdict;
 }
 
-static void drift_without_history_is_new(void **state)
+TEST(drift_without_history_is_new)
 {
     const struct history none = {0};
     struct verdict v = judge(&none, 1000);
@@ -35,7 +35,7 @@ static void drift_without_history_is_new(void **state)
     assert_true(isnan(v.log_ratio.value));
 }
 
-static void drift_of_one_earlier_run_finds_only_large_changes(void **state)
+TEST(drift_of_one_earlier_run_finds_only_large_changes)
 {
     const double stored[] = {1000};
     struct history h = history_of(stored, NULL, 1);
@@ -45,7 +45,7 @@ static void drift_of_one_earlier_run_finds_only_large_changes(void **state)
     assert_int_equal(judge(&h, 750).kind, VERDICT_FASTER);
 }
 
-static void drift_learns_the_noise_from_identical_code(void **state)
+TEST(drift_learns_the_noise_from_identical_code)
 {
     double stored[40];
     bool same[40];
@@ -62,7 +62,7 @@ static void drift_learns_the_noise_from_identical_code(void **state)
     assert_int_equal(judge(&loud, 1050).kind, VERDICT_UNDECIDED);
 }
 
-static void drift_level_is_that_of_the_newest_code(void **state)
+TEST(drift_level_is_that_of_the_newest_code)
 {
     const double stored[] = {2000, 2000, 1000, 1000};
     const bool same[] = {false, true, false, true};
@@ -70,22 +70,10 @@ static void drift_level_is_that_of_the_newest_code(void **state)
     assert_true(fabs(judge(&h, 1000).log_ratio.value) < 1e-12);
 }
 
-static void drift_ignores_times_that_cannot_be(void **state)
+TEST(drift_ignores_times_that_cannot_be)
 {
     const double stored[] = {NAN, -1, 0, INFINITY};
     struct history h = history_of(stored, NULL, 4);
     assert_int_equal(judge(&h, 1000).kind, VERDICT_NEW);
     assert_int_equal(judge(&h, 0).kind, VERDICT_NEW);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drift_without_history_is_new),
-        cmocka_unit_test(drift_of_one_earlier_run_finds_only_large_changes),
-        cmocka_unit_test(drift_learns_the_noise_from_identical_code),
-        cmocka_unit_test(drift_level_is_that_of_the_newest_code),
-        cmocka_unit_test(drift_ignores_times_that_cannot_be),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

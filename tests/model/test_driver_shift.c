@@ -28,7 +28,7 @@ static size_t draw(struct driver_point points[MOST], size_t before, size_t after
     return count;
 }
 
-static void interval_holds_the_truth_as_often_as_it_says(void **state)
+TEST(interval_holds_the_truth_as_often_as_it_says)
 {
     static const size_t runs[][2] = {{1, 2}, {2, 2}, {5, 3}, {10, 10}};
     struct random random = {7};
@@ -45,7 +45,7 @@ static void interval_holds_the_truth_as_often_as_it_says(void **state)
     }
 }
 
-static void a_shift_beyond_the_days_is_found(void **state)
+TEST(a_shift_beyond_the_days_is_found)
 {
     struct random random = {8};
     struct driver_point points[MOST];
@@ -60,7 +60,7 @@ static void a_shift_beyond_the_days_is_found(void **state)
 }
 
 // However many series and samples: it may have been the day.
-static void one_run_each_bounds_nothing(void **state)
+TEST(one_run_each_bounds_nothing)
 {
     struct random random = {9};
     struct driver_point points[MOST];
@@ -71,7 +71,7 @@ static void one_run_each_bounds_nothing(void **state)
     assert_true(isnan(shift.run_sd));
 }
 
-static void series_of_one_side_alone_say_nothing(void **state)
+TEST(series_of_one_side_alone_say_nothing)
 {
     const struct driver_point points[] = {
         {0, 1, false, 1.0}, {0, 2, false, 1.01}, {1, 3, true, 5.0}, {1, 4, true, 5.1}};
@@ -85,7 +85,7 @@ static void series_of_one_side_alone_say_nothing(void **state)
 }
 
 // One kernel that a compiler in the driver makes much slower does not move the device's figure.
-static void one_series_of_its_own_does_not_decide(void **state)
+TEST(one_series_of_its_own_does_not_decide)
 {
     struct random random = {10};
     struct driver_point points[MOST];
@@ -95,16 +95,4 @@ static void one_series_of_its_own_does_not_decide(void **state)
         points[i].log_time += points[i].series == 3 && points[i].after ? 0.5 : 0;
     driver_shift_find(&shift, points, count);
     assert_true(fabs(shift.size.value) < 0.01);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interval_holds_the_truth_as_often_as_it_says),
-        cmocka_unit_test(a_shift_beyond_the_days_is_found),
-        cmocka_unit_test(one_run_each_bounds_nothing),
-        cmocka_unit_test(series_of_one_side_alone_say_nothing),
-        cmocka_unit_test(one_series_of_its_own_does_not_decide),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static bool ever_alarms(struct duet *duet, double scale, double alpha)
     return false;
 }
 
-static void null_alarms_at_most_alpha_under_every_noise(void **state)
+TEST(null_alarms_at_most_alpha_under_every_noise)
 {
     const double alpha = 0.02;
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
@@ -47,7 +47,7 @@ static void null_alarms_at_most_alpha_under_every_noise(void **state)
     }
 }
 
-static void null_alarms_at_most_alpha_with_any_scale(void **state)
+TEST(null_alarms_at_most_alpha_with_any_scale)
 {
     const double alpha = 0.02, scales[] = {1e-6, 5e-4, 0.05, 10};
     for (size_t s = 0; s < ARRAY_COUNT(scales); s++) {
@@ -61,7 +61,7 @@ static void null_alarms_at_most_alpha_with_any_scale(void **state)
 }
 
 // The composite null: a true centre below zero alarms no more often than zero itself.
-static void one_sided_null_holds_for_every_centre_below(void **state)
+TEST(one_sided_null_holds_for_every_centre_below)
 {
     int alarms = 0;
     for (uint64_t seed = 0; seed < STREAMS; seed++) {
@@ -77,7 +77,7 @@ static void one_sided_null_holds_for_every_centre_below(void **state)
     assert_true(alarms <= allowed(0.02, STREAMS));
 }
 
-static void scale_free_mixture_is_only_for_independent_values(void **state)
+TEST(scale_free_mixture_is_only_for_independent_values)
 {
     int independent = 0, correlated = 0;
     for (uint64_t seed = 0; seed < STREAMS; seed++) {
@@ -118,7 +118,7 @@ static double median_pairs(double effect)
     return robust_median(pairs, ARRAY_COUNT(pairs));
 }
 
-static void evidence_needs_fewer_pairs_than_the_closed_form(void **state)
+TEST(evidence_needs_fewer_pairs_than_the_closed_form)
 {
     const double effects[] = {0.5, 1, 2, 3}, closed[] = {132, 55, 35, 31};
     for (size_t i = 0; i < ARRAY_COUNT(effects); i++) {
@@ -129,7 +129,7 @@ static void evidence_needs_fewer_pairs_than_the_closed_form(void **state)
     assert_true(median_pairs(3) <= 21);
 }
 
-static void wealth_of_a_fair_coin_is_a_martingale(void **state)
+TEST(wealth_of_a_fair_coin_is_a_martingale)
 {
     // All 2^10 sign patterns of ten fixed magnitudes: the mean of E is exactly 1.
     const double size[10] = {0.1, 3, 0.5, 100, 1, 1e-9, 2, 0.7, 5, 0.01};
@@ -143,7 +143,7 @@ static void wealth_of_a_fair_coin_is_a_martingale(void **state)
     assert_true(fabs(sum - 1) < 1e-12);
 }
 
-static void bet_dominates_the_closed_form(void **state)
+TEST(bet_dominates_the_closed_form)
 {
     const double tiny = 1e-12;
     for (double z = -2; z <= 2; z += 0.037) {
@@ -159,7 +159,7 @@ static void bet_dominates_the_closed_form(void **state)
     }
 }
 
-static void batch_equals_stream(void **state)
+TEST(batch_equals_stream)
 {
     struct random random = {9};
     double y[40], scale[40];
@@ -175,7 +175,7 @@ static void batch_equals_stream(void **state)
 }
 
 // A stream cut in pieces is still one bet; multiplying the pieces' own evidence would be another.
-static void joined_pieces_are_the_whole_stream(void **state)
+TEST(joined_pieces_are_the_whole_stream)
 {
     struct random random = {77};
     struct eprocess whole = {0}, pieces[3] = {{{0}}}, joint = {0};
@@ -194,7 +194,7 @@ static void joined_pieces_are_the_whole_stream(void **state)
 }
 
 // The bound is where the evidence crosses the limit.
-static void bound_inverts_the_evidence(void **state)
+TEST(bound_inverts_the_evidence)
 {
     struct random random = {31};
     double y[60], scale[60];
@@ -210,7 +210,7 @@ static void bound_inverts_the_evidence(void **state)
     }
 }
 
-static void bound_is_infinite_without_enough_pairs(void **state)
+TEST(bound_is_infinite_without_enough_pairs)
 {
     double y[5] = {1, 1, 1, 1, 1}, scale[5] = {1, 1, 1, 1, 1};
     assert_true(eprocess_bound(y, scale, 5, log(40), 1) < -DBL_MAX);
@@ -219,7 +219,7 @@ static void bound_is_infinite_without_enough_pairs(void **state)
 }
 
 // Chance that the interval ever (at any of the looks) misses the truth.
-static void bounds_cover_at_every_look(void **state)
+TEST(bounds_cover_at_every_look)
 {
     int missed = 0, total = 0;
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
@@ -243,7 +243,7 @@ static void bounds_cover_at_every_look(void **state)
 }
 
 // Ten stalls of 100 SD among 120 pairs do not hide a change of 1 SD.
-static void stalls_do_not_undo_the_evidence(void **state)
+TEST(stalls_do_not_undo_the_evidence)
 {
     struct random random = {4};
     struct eprocess e = {0};
@@ -252,7 +252,7 @@ static void stalls_do_not_undo_the_evidence(void **state)
     assert_true(eprocess_log(&e) > log(1000));
 }
 
-static void extreme_values_stay_finite(void **state)
+TEST(extreme_values_stay_finite)
 {
     struct eprocess e = {0};
     for (int i = 0; i < 1000; i++)
@@ -265,7 +265,7 @@ static void extreme_values_stay_finite(void **state)
 }
 
 // One true effect among many nulls, all sharing one common disturbance: the worst dependence.
-static void ebh_keeps_its_rate_under_dependence(void **state)
+TEST(ebh_keeps_its_rate_under_dependence)
 {
     const double q = 0.1;
     double share = 0;
@@ -288,7 +288,7 @@ static void ebh_keeps_its_rate_under_dependence(void **state)
     assert_true(share / 2000 <= q);
 }
 
-static void ebh_follows_its_definition(void **state)
+TEST(ebh_follows_its_definition)
 {
     bool rejected[4];
     // Limits for q = 0.1, N = 4: e >= 40, 20, 13.3, 10.
@@ -305,27 +305,4 @@ static void ebh_follows_its_definition(void **state)
     assert_int_equal(ebh(rejected, one_hole, 4, 0.1), 3);
     assert_false(rejected[0]);
     assert_int_equal(ebh(rejected, NULL, 0, 0.1), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_alarms_at_most_alpha_under_every_noise),
-        cmocka_unit_test(null_alarms_at_most_alpha_with_any_scale),
-        cmocka_unit_test(one_sided_null_holds_for_every_centre_below),
-        cmocka_unit_test(scale_free_mixture_is_only_for_independent_values),
-        cmocka_unit_test(evidence_needs_fewer_pairs_than_the_closed_form),
-        cmocka_unit_test(wealth_of_a_fair_coin_is_a_martingale),
-        cmocka_unit_test(bet_dominates_the_closed_form),
-        cmocka_unit_test(batch_equals_stream),
-        cmocka_unit_test(joined_pieces_are_the_whole_stream),
-        cmocka_unit_test(bound_inverts_the_evidence),
-        cmocka_unit_test(bound_is_infinite_without_enough_pairs),
-        cmocka_unit_test(bounds_cover_at_every_look),
-        cmocka_unit_test(stalls_do_not_undo_the_evidence),
-        cmocka_unit_test(extreme_values_stay_finite),
-        cmocka_unit_test(ebh_keeps_its_rate_under_dependence),
-        cmocka_unit_test(ebh_follows_its_definition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

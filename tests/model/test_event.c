@@ -16,6 +16,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(NULL, tear_down);
+
 static struct event_change change(size_t series, size_t first, size_t last, double size)
 {
     return (struct event_change){.series = series,
@@ -34,7 +36,7 @@ static struct event_list group(const struct event_change *changes, size_t count)
     return list;
 }
 
-static void changes_of_one_commit_are_one_event_whatever_their_direction(void **state)
+TEST(changes_of_one_commit_are_one_event_whatever_their_direction)
 {
     struct event_change c[] = {change(0, 5, 5, 0.02), change(1, 5, 5, -0.2), change(2, 7, 7, 0.01)};
     c[1].device = 3;
@@ -47,7 +49,7 @@ static void changes_of_one_commit_are_one_event_whatever_their_direction(void **
     assert_int_equal(event_largest(&list.events[1])->series, 1);
 }
 
-static void what_is_known_less_well_joins_what_is_known_and_the_culprits_narrow(void **state)
+TEST(what_is_known_less_well_joins_what_is_known_and_the_culprits_narrow)
 {
     struct event_change c[] = {change(0, 2, 9, 0.02), change(1, 5, 7, 0.03), change(2, 6, 12, 0.1)};
     c[0].at = 4, c[1].at = 6, c[2].at = 7;
@@ -60,7 +62,7 @@ static void what_is_known_less_well_joins_what_is_known_and_the_culprits_narrow(
     assert_int_equal(list.events[0].culprits[1], 6);
 }
 
-static void a_wide_change_goes_to_the_event_nearest_to_its_most_likely_commit(void **state)
+TEST(a_wide_change_goes_to_the_event_nearest_to_its_most_likely_commit)
 {
     struct event_change c[] = {change(0, 5, 5, 0.02), change(1, 15, 15, 0.02),
                                change(2, 3, 20, 0.02)};
@@ -71,13 +73,13 @@ static void a_wide_change_goes_to_the_event_nearest_to_its_most_likely_commit(vo
     assert_int_equal(list.events[0].count, 2);
 }
 
-static void two_changes_of_one_series_have_two_causes(void **state)
+TEST(two_changes_of_one_series_have_two_causes)
 {
     struct event_change c[] = {change(0, 3, 6, 0.02), change(0, 5, 8, 0.02)};
     assert_int_equal(group(c, ARRAY_COUNT(c)).count, 2);
 }
 
-static void a_devices_shift_is_its_own_and_no_commits(void **state)
+TEST(a_devices_shift_is_its_own_and_no_commits)
 {
     struct event_change c[26];
     for (size_t i = 0; i < 25; i++) {
@@ -95,7 +97,7 @@ static void a_devices_shift_is_its_own_and_no_commits(void **state)
     assert_int_equal(group(c, ARRAY_COUNT(c)).count, 3);
 }
 
-static void breaks_are_told_apart_by_what_they_are(void **state)
+TEST(breaks_are_told_apart_by_what_they_are)
 {
     struct event_change c[] = {change(0, 10, 10, 0.02), change(1, 10, 10, 0.02),
                                change(2, 10, 10, 0.02)};
@@ -137,7 +139,7 @@ static bool same_events(const struct event_list *a, const struct event_list *b)
 }
 
 // Every change is in one event, within its range, and the order of the changes says nothing.
-static void random_changes_are_grouped_soundly_in_any_order(void **state)
+TEST(random_changes_are_grouped_soundly_in_any_order)
 {
     struct random random = {20261122};
     for (int round = 0; round < 300; round++) {
@@ -173,7 +175,7 @@ static void random_changes_are_grouped_soundly_in_any_order(void **state)
     }
 }
 
-static void states_have_names_that_are_read_back(void **state)
+TEST(states_have_names_that_are_read_back)
 {
     for (int i = 0; i < EVENT_STATES; i++) {
         enum event_state back;
@@ -182,19 +184,4 @@ static void states_have_names_that_are_read_back(void **state)
     }
     enum event_state none;
     assert_int_equal(event_state_parse(&none, "closed"), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_of_one_commit_are_one_event_whatever_their_direction),
-        cmocka_unit_test(what_is_known_less_well_joins_what_is_known_and_the_culprits_narrow),
-        cmocka_unit_test(a_wide_change_goes_to_the_event_nearest_to_its_most_likely_commit),
-        cmocka_unit_test(two_changes_of_one_series_have_two_causes),
-        cmocka_unit_test(a_devices_shift_is_its_own_and_no_commits),
-        cmocka_unit_test(breaks_are_told_apart_by_what_they_are),
-        cmocka_unit_test(random_changes_are_grouped_soundly_in_any_order),
-        cmocka_unit_test(states_have_names_that_are_read_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -25,7 +25,7 @@ static int work_out(int64_t *out, const char *text, struct error *err)
     return status;
 }
 
-static void operators_bind_as_in_c(void **state)
+TEST(operators_bind_as_in_c)
 {
     static const struct {
         const char *text;
@@ -69,7 +69,7 @@ static void operators_bind_as_in_c(void **state)
     }
 }
 
-static void what_is_no_number_is_refused_and_says_so(void **state)
+TEST(what_is_no_number_is_refused_and_says_so)
 {
     static const char *const cases[][2] = {
         {"", "a value is missing"},
@@ -108,7 +108,7 @@ static void what_is_no_number_is_refused_and_says_so(void **state)
     }
 }
 
-static void depth_and_length_have_an_end(void **state)
+TEST(depth_and_length_have_an_end)
 {
     struct error err;
     int64_t value;
@@ -126,7 +126,7 @@ static void depth_and_length_have_an_end(void **state)
     free(deep);
 }
 
-static void a_list_has_what_stands_between_its_commas(void **state)
+TEST(a_list_has_what_stands_between_its_commas)
 {
     struct arena arena = {0};
     const struct expression *found[3];
@@ -232,7 +232,7 @@ static struct outcome grow(struct grown *g, int depth)
     return combine(operation, a, b);
 }
 
-static void random_formulas_are_what_128_bits_say(void **state)
+TEST(random_formulas_are_what_128_bits_say)
 {
     struct grown g = {.random = {20261122}};
     int worked = 0, failed = 0;
@@ -248,16 +248,4 @@ static void random_formulas_are_what_128_bits_say(void **state)
         failed += status != 0;
     }
     assert_true(worked > 5000 && failed > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_bind_as_in_c),
-        cmocka_unit_test(what_is_no_number_is_refused_and_says_so),
-        cmocka_unit_test(depth_and_length_have_an_end),
-        cmocka_unit_test(a_list_has_what_stands_between_its_commas),
-        cmocka_unit_test(random_formulas_are_what_128_bits_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

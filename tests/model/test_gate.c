@@ -10,7 +10,7 @@
 #include <string.h>
 
 // A process refutes at odds of 20: four pairs give at most 2^4, eight give enough.
-static void few_contrary_pairs_are_not_yet_placement(void **state)
+TEST(few_contrary_pairs_are_not_yet_placement)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
@@ -28,7 +28,7 @@ static void few_contrary_pairs_are_not_yet_placement(void **state)
 }
 
 // A process that died under another series is no process of confirmation.
-static void replaced_process_keeps_its_pairs_and_changes_no_budget(void **state)
+TEST(replaced_process_keeps_its_pairs_and_changes_no_budget)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
@@ -58,7 +58,7 @@ static void replaced_process_keeps_its_pairs_and_changes_no_budget(void **state)
     arena_free(&arena);
 }
 
-static void replaced_process_leaves_the_first_budget_as_it_is(void **state)
+TEST(replaced_process_leaves_the_first_budget_as_it_is)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
@@ -77,7 +77,7 @@ static void replaced_process_leaves_the_first_budget_as_it_is(void **state)
     arena_free(&arena);
 }
 
-static void split_into_calls_does_not_matter(void **state)
+TEST(split_into_calls_does_not_matter)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
@@ -98,7 +98,7 @@ static void split_into_calls_does_not_matter(void **state)
     arena_free(&arena);
 }
 
-static void companion_is_the_mixture_over_block_medians(void **state)
+TEST(companion_is_the_mixture_over_block_medians)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
@@ -119,7 +119,7 @@ static void companion_is_the_mixture_over_block_medians(void **state)
 }
 
 // The scale of a block may know what came before it and nothing else.
-static void scale_is_predictable(void **state)
+TEST(scale_is_predictable)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
@@ -142,7 +142,7 @@ static void scale_is_predictable(void **state)
     arena_free(&arena);
 }
 
-static void history_fixes_the_scale_if_it_weighs_all(void **state)
+TEST(history_fixes_the_scale_if_it_weighs_all)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
@@ -158,7 +158,7 @@ static void history_fixes_the_scale_if_it_weighs_all(void **state)
     arena_free(&arena);
 }
 
-static void policy_learns_from_history_but_not_too_much(void **state)
+TEST(policy_learns_from_history_but_not_too_much)
 {
     struct gate_policy policy = gate_policy_default("cuda", 1e6), before = policy;
     gate_policy_learn(&policy, (struct moderation){0, 0}, 0, 0);
@@ -188,7 +188,7 @@ static struct gate_decision decide(const double *y, size_t count, size_t *taken,
 
 // 0.2 % is real, and seen beyond doubt, but it is below the margin. It is so near to it that a
 // process with other places has to say so too.
-static void evidence_without_size_is_no_alarm(void **state)
+TEST(evidence_without_size_is_no_alarm)
 {
     size_t taken;
     double interval[2], y[64];
@@ -203,7 +203,7 @@ static void evidence_without_size_is_no_alarm(void **state)
     }
 }
 
-static void degenerate_data_decide_nothing_wrong(void **state)
+TEST(degenerate_data_decide_nothing_wrong)
 {
     size_t taken;
     double interval[2], zeros[64] = {0}, equal[64], bad[4] = {NAN, INFINITY, -INFINITY, 0.5};
@@ -226,7 +226,7 @@ static void degenerate_data_decide_nothing_wrong(void **state)
 
 // Seven of eight pairs agree and one is far off: a clipped pair weighs less in the interval's bets
 // than in the mean. The pairs are the same in all processes, so that nothing is between those.
-static void the_interval_holds_the_point_whatever_the_noise(void **state)
+TEST(the_interval_holds_the_point_whatever_the_noise)
 {
     for (int far = 0; far <= 12; far++) {
         for (int side = -1; side <= 1; side += 2) {
@@ -249,7 +249,7 @@ static void the_interval_holds_the_point_whatever_the_noise(void **state)
     }
 }
 
-static void budgets_grow_with_the_variance_up_to_the_limit(void **state)
+TEST(budgets_grow_with_the_variance_up_to_the_limit)
 {
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
     assert_int_equal(gate_budget(&policy, 0, 256), 256);
@@ -262,7 +262,7 @@ static void budgets_grow_with_the_variance_up_to_the_limit(void **state)
 
 // One process says +0.5 %, the next ones +0.22 %, which neither confirms nor refutes: the last goes
 // on beyond its 64 pairs.
-static void open_alarm_goes_on_in_the_last_process(void **state)
+TEST(open_alarm_goes_on_in_the_last_process)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
@@ -287,7 +287,7 @@ static void open_alarm_goes_on_in_the_last_process(void **state)
 
 // Identical code that is off by 0.22 % in one place and by nothing in the next: undecided in the
 // first, the same as soon as the second has said so.
-static void what_is_open_is_asked_again_in_another_place(void **state)
+TEST(what_is_open_is_asked_again_in_another_place)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 180e3);
@@ -313,7 +313,7 @@ static void what_is_open_is_asked_again_in_another_place(void **state)
 }
 
 // An alarm is not dropped because the pairs of both processes now say "same": the others are asked.
-static void an_alarm_is_asked_of_every_process(void **state)
+TEST(an_alarm_is_asked_of_every_process)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 180e3);
@@ -330,34 +330,11 @@ static void an_alarm_is_asked_of_every_process(void **state)
     arena_free(&arena);
 }
 
-static void pairs_beyond_the_budget_are_refused(void **state)
+TEST(pairs_beyond_the_budget_are_refused)
 {
     size_t taken;
     double interval[2];
     static double many[5000];
     decide(many, ARRAY_COUNT(many), &taken, interval);
     assert_int_equal(taken, 4 * (256 + 2 * 64 + 256)); // the last process may go on
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_contrary_pairs_are_not_yet_placement),
-        cmocka_unit_test(replaced_process_keeps_its_pairs_and_changes_no_budget),
-        cmocka_unit_test(replaced_process_leaves_the_first_budget_as_it_is),
-        cmocka_unit_test(split_into_calls_does_not_matter),
-        cmocka_unit_test(companion_is_the_mixture_over_block_medians),
-        cmocka_unit_test(scale_is_predictable),
-        cmocka_unit_test(policy_learns_from_history_but_not_too_much),
-        cmocka_unit_test(history_fixes_the_scale_if_it_weighs_all),
-        cmocka_unit_test(evidence_without_size_is_no_alarm),
-        cmocka_unit_test(degenerate_data_decide_nothing_wrong),
-        cmocka_unit_test(the_interval_holds_the_point_whatever_the_noise),
-        cmocka_unit_test(budgets_grow_with_the_variance_up_to_the_limit),
-        cmocka_unit_test(open_alarm_goes_on_in_the_last_process),
-        cmocka_unit_test(what_is_open_is_asked_again_in_another_place),
-        cmocka_unit_test(an_alarm_is_asked_of_every_process),
-        cmocka_unit_test(pairs_beyond_the_budget_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 enum { SERIES = 30, SETS = 16 };
 
-static void next_series_is_round_robin_then_most_verdicts_per_second(void **state)
+TEST(next_series_is_round_robin_then_most_verdicts_per_second)
 {
     struct gate_turn turns[4] = {
         {GATE_MORE, .pairs = 16, .min_pairs = 16, .outlook = 0.5, .block_s = 1e-3},
@@ -52,7 +52,7 @@ static double outlook_after(double shift, double sd, uint32_t pairs, struct gate
     return outlook;
 }
 
-static void all_evidence_below_the_margin_promises_nothing(void **state)
+TEST(all_evidence_below_the_margin_promises_nothing)
 {
     struct gate_decision stuck, near, same;
     // 0.28 % is between floor (0.15) and margin (0.3): real, and too small to count.
@@ -65,7 +65,7 @@ static void all_evidence_below_the_margin_promises_nothing(void **state)
     assert_true(none < some && none < 0.5 * much);
 }
 
-static void outlook_grows_with_distance_and_shrinks_with_noise(void **state)
+TEST(outlook_grows_with_distance_and_shrinks_with_noise)
 {
     struct gate_decision d;
     const double clear = outlook_after(0.012, 0.015, 32, &d),
@@ -210,7 +210,7 @@ static void compare(struct totals *ours, struct totals *robin, const struct mixt
     arena_free(&arena);
 }
 
-static void verdicts_come_no_later_than_by_turns(void **state)
+TEST(verdicts_come_no_later_than_by_turns)
 {
     print_message("round robin = 1:       until a verdict  the last  its pairs  verdicts at 1/4 "
                   "1/2 3/4 of the time\n");
@@ -228,15 +228,4 @@ static void verdicts_come_no_later_than_by_turns(void **state)
         for (size_t q = 0; q < 3; q++)
             assert_true(a.verdicts[q] >= b.verdicts[q]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(next_series_is_round_robin_then_most_verdicts_per_second),
-        cmocka_unit_test(all_evidence_below_the_margin_promises_nothing),
-        cmocka_unit_test(outlook_grows_with_distance_and_shrinks_with_noise),
-        cmocka_unit_test(verdicts_come_no_later_than_by_turns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

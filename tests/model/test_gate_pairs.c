@@ -12,7 +12,7 @@
 static const double large_ns = 1e6;
 
 // The order in which samples were written down does not matter, their numbers do.
-static void pairs_are_matched_by_number(void **state)
+TEST(pairs_are_matched_by_number)
 {
     struct stored *a = stored_new(), *b = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -30,7 +30,7 @@ static void pairs_are_matched_by_number(void **state)
     stored_free(b);
 }
 
-static void pair_counts_only_if_both_samples_are_usable(void **state)
+TEST(pair_counts_only_if_both_samples_are_usable)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -52,7 +52,7 @@ static void pair_counts_only_if_both_samples_are_usable(void **state)
     stored_free(s);
 }
 
-static void pair_number_that_occurs_twice_counts_once(void **state)
+TEST(pair_number_that_occurs_twice_counts_once)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -65,7 +65,7 @@ static void pair_number_that_occurs_twice_counts_once(void **state)
     stored_free(s);
 }
 
-static void no_usable_pair_is_undecided(void **state)
+TEST(no_usable_pair_is_undecided)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -80,7 +80,7 @@ static void no_usable_pair_is_undecided(void **state)
     stored_free(s);
 }
 
-static void clocks_ride_along_with_the_pairs(void **state)
+TEST(clocks_ride_along_with_the_pairs)
 {
     struct stored *s = stored_new();
     store_duet(s, 0, 4, 1);
@@ -101,7 +101,7 @@ static double hostile_time(struct random *random)
     return pick < 0.2 ? odd[(size_t)(40 * pick)] : 1e5 * exp(3 * random_normal(random));
 }
 
-static void hostile_samples_give_a_verdict_that_holds_together(void **state)
+TEST(hostile_samples_give_a_verdict_that_holds_together)
 {
     struct random random = {20261121};
     for (int round = 0; round < 300; round++) {
@@ -125,17 +125,4 @@ static void hostile_samples_give_a_verdict_that_holds_together(void **state)
         assert_true(v.gpu_s >= 0 && !isnan(v.gpu_s));
         stored_free(s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_are_matched_by_number),
-        cmocka_unit_test(pair_counts_only_if_both_samples_are_usable),
-        cmocka_unit_test(pair_number_that_occurs_twice_counts_once),
-        cmocka_unit_test(no_usable_pair_is_undecided),
-        cmocka_unit_test(hostile_samples_give_a_verdict_that_holds_together),
-        cmocka_unit_test(clocks_ride_along_with_the_pairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static struct gate_decision played(const struct gate_policy *policy, double shif
     return d;
 }
 
-static void a_link_with_a_mark_measures_in_one_process(void **state)
+TEST(a_link_with_a_mark_measures_in_one_process)
 {
     struct gate_policy gate = gate_policy_default("cuda", 1e6), level = gate;
     gate_policy_use(&level, GATE_FOR_LEVEL, 0.001);
@@ -40,7 +40,7 @@ static void a_link_with_a_mark_measures_in_one_process(void **state)
     assert_int_equal(played(&level, 0, 0.05).pairs, level.max_pairs); // it gives up
 }
 
-static void a_noisy_links_budget_is_the_plain_one(void **state)
+TEST(a_noisy_links_budget_is_the_plain_one)
 {
     const struct gate_policy gate = gate_policy_default("cuda", 1e6);
     struct gate_policy change = gate, same = gate;
@@ -53,13 +53,4 @@ static void a_noisy_links_budget_is_the_plain_one(void **state)
     // A change is found, and confirmed, as a gate does it.
     assert_int_equal(played(&change, 0.05, 0.02).kind, VERDICT_SLOWER);
     assert_int_equal(played(&change, 0.05, 0.02).processes, gate.processes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_with_a_mark_measures_in_one_process),
-        cmocka_unit_test(a_noisy_links_budget_is_the_plain_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

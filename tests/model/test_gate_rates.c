@@ -107,7 +107,7 @@ static struct trial large_kernel(double log_ratio)
                           0};
 }
 
-static void no_change_alarms_at_most_alpha_under_every_noise(void **state)
+TEST(no_change_alarms_at_most_alpha_under_every_noise)
 {
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
         struct trial trial = large_kernel(0);
@@ -124,7 +124,7 @@ static void no_change_alarms_at_most_alpha_under_every_noise(void **state)
 }
 
 // The head scatters three times as much, at the same centre.
-static void change_of_variance_alone_does_not_alarm(void **state)
+TEST(change_of_variance_alone_does_not_alarm)
 {
     struct trial trial = large_kernel(0);
     trial.head_sd = 0.008;
@@ -135,7 +135,7 @@ static void change_of_variance_alone_does_not_alarm(void **state)
     assert_true(tally.kinds[VERDICT_SLOWER] >= 90);
 }
 
-static void clock_steps_and_neighbours_do_not_alarm_and_hide_nothing(void **state)
+TEST(clock_steps_and_neighbours_do_not_alarm_and_hide_nothing)
 {
     const enum noise noises[] = {NOISE_STEP, NOISE_BURSTS, NOISE_DRIFT};
     for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
@@ -154,7 +154,7 @@ static void clock_steps_and_neighbours_do_not_alarm_and_hide_nothing(void **stat
 }
 
 // A real shift of exactly the floor must not alarm either, whatever the size condition says.
-static void shift_of_the_floor_alarms_at_most_alpha(void **state)
+TEST(shift_of_the_floor_alarms_at_most_alpha)
 {
     struct trial trial = large_kernel(0.0015);
     trial.policy.alpha = 0.02;
@@ -165,7 +165,7 @@ static void shift_of_the_floor_alarms_at_most_alpha(void **state)
     assert_true(alarms(&tally) <= allowed(0.02, 300));
 }
 
-static void shift_of_the_margin_is_called_same_at_most_as_promised(void **state)
+TEST(shift_of_the_margin_is_called_same_at_most_as_promised)
 {
     struct trial trial = large_kernel(0.003);
     trial.policy.alpha = 1e-9; // look at "same" alone
@@ -174,7 +174,7 @@ static void shift_of_the_margin_is_called_same_at_most_as_promised(void **state)
     assert_true(tally.kinds[VERDICT_SAME] <= allowed(0.05, 300));
 }
 
-static void half_a_percent_is_found_in_both_directions(void **state)
+TEST(half_a_percent_is_found_in_both_directions)
 {
     struct trial slower = large_kernel(0.005), faster = large_kernel(-0.005);
     struct tally up = run_trials(&slower, 200), down = run_trials(&faster, 200);
@@ -185,7 +185,7 @@ static void half_a_percent_is_found_in_both_directions(void **state)
 
 // The noisiest kernel of the recorded study: pairs of SD 0.95 %, a change that measures 0.47 %, and
 // a little scatter between processes.
-static void half_a_percent_is_found_at_twice_the_noise(void **state)
+TEST(half_a_percent_is_found_at_twice_the_noise)
 {
     struct random random = {9};
     int found = 0, same = 0, false_alarms = 0;
@@ -211,7 +211,7 @@ static void half_a_percent_is_found_at_twice_the_noise(void **state)
 }
 
 // Pairs of SD 0.68 % in places that differ by 0.12 %, as those of a BF16 kernel on the H200.
-static void places_leave_little_open_and_hide_nothing(void **state)
+TEST(places_leave_little_open_and_hide_nothing)
 {
     struct random random = {11};
     int undecided = 0, false_alarms = 0, found = 0;
@@ -232,7 +232,7 @@ static void places_leave_little_open_and_hide_nothing(void **state)
         fail_msg("%d undecided, %d false, found %d of 200", undecided, false_alarms, found);
 }
 
-static void half_a_percent_is_found_under_heavy_tails(void **state)
+TEST(half_a_percent_is_found_under_heavy_tails)
 {
     const enum noise noises[] = {NOISE_T3, NOISE_AR9, NOISE_DRIFT, NOISE_SPIKES};
     for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
@@ -244,7 +244,7 @@ static void half_a_percent_is_found_under_heavy_tails(void **state)
     }
 }
 
-static void one_percent_of_a_small_kernel_is_found(void **state)
+TEST(one_percent_of_a_small_kernel_is_found)
 {
     struct trial trial = {gate_policy_default("cuda", 15e3),
                           NOISE_NORMAL,
@@ -260,7 +260,7 @@ static void one_percent_of_a_small_kernel_is_found(void **state)
     assert_true(tally.kinds[VERDICT_SLOWER] >= 90);
 }
 
-static void no_change_is_called_same_within_the_budget(void **state)
+TEST(no_change_is_called_same_within_the_budget)
 {
     struct trial trial = large_kernel(0);
     struct tally tally = run_trials(&trial, 200);
@@ -269,7 +269,7 @@ static void no_change_is_called_same_within_the_budget(void **state)
 }
 
 // The typical launch is as it was; the mean is 1.5 to 2 % more.
-static void launches_that_are_slow_now_and_then_are_found(void **state)
+TEST(launches_that_are_slow_now_and_then_are_found)
 {
     static const double cases[][3] = {{0.1, 0.2, 95}, {0.05, 0.3, 92}, {0.08, 0.1, 95}};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
@@ -284,7 +284,7 @@ static void launches_that_are_slow_now_and_then_are_found(void **state)
 }
 
 // Launches of both builds alike are late now and then: that is the machine.
-static void launches_that_are_slow_on_both_sides_are_the_same(void **state)
+TEST(launches_that_are_slow_on_both_sides_are_the_same)
 {
     struct trial trial = large_kernel(0);
     trial.noise = NOISE_SPIKES;
@@ -294,7 +294,7 @@ static void launches_that_are_slow_on_both_sides_are_the_same(void **state)
 }
 
 // What one process says of a change as large as the margin, another need not.
-static void a_change_of_the_margin_is_not_the_same_because_of_one_place(void **state)
+TEST(a_change_of_the_margin_is_not_the_same_because_of_one_place)
 {
     struct trial trial = large_kernel(0.003);
     trial.sd = 0.002 * M_SQRT1_2;
@@ -313,7 +313,7 @@ static void a_change_of_the_margin_is_not_the_same_because_of_one_place(void **s
     assert_true(covered >= 190);
 }
 
-static void shared_host_stays_quiet_and_finds_ten_percent(void **state)
+TEST(shared_host_stays_quiet_and_finds_ten_percent)
 {
     const enum noise noises[] = {NOISE_T3, NOISE_SPIKES, NOISE_BIMODAL, NOISE_SKEW};
     for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
@@ -329,7 +329,7 @@ static void shared_host_stays_quiet_and_finds_ten_percent(void **state)
     }
 }
 
-static void interval_covers_the_truth_after_optional_stopping(void **state)
+TEST(interval_covers_the_truth_after_optional_stopping)
 {
     const double truths[] = {0, 0.003, 0.006};
     for (size_t t = 0; t < ARRAY_COUNT(truths); t++) {
@@ -344,7 +344,7 @@ static void interval_covers_the_truth_after_optional_stopping(void **state)
     }
 }
 
-static void shift_in_one_process_only_is_placement(void **state)
+TEST(shift_in_one_process_only_is_placement)
 {
     const double first_only[] = {0.008};
     struct trial trial = large_kernel(0);
@@ -364,7 +364,7 @@ static void shift_in_one_process_only_is_placement(void **state)
 }
 
 // Fresh processes shift a series by SD 0.03 to 0.11 % on an H200 when all memory is shared.
-static void scatter_between_processes_does_not_alarm(void **state)
+TEST(scatter_between_processes_does_not_alarm)
 {
     struct random random = {2};
     int found = 0;
@@ -381,7 +381,7 @@ static void scatter_between_processes_does_not_alarm(void **state)
     assert_int_equal(found, 0);
 }
 
-static void effect_that_varies_a_little_is_still_an_alarm(void **state)
+TEST(effect_that_varies_a_little_is_still_an_alarm)
 {
     const double varies[] = {0.001, -0.001, 0.0005, 0};
     struct trial trial = large_kernel(0.006);
@@ -391,7 +391,7 @@ static void effect_that_varies_a_little_is_still_an_alarm(void **state)
     assert_true(tally.kinds[VERDICT_SLOWER] >= 48);
 }
 
-static void alarm_is_confirmed_by_all_processes(void **state)
+TEST(alarm_is_confirmed_by_all_processes)
 {
     struct trial trial = large_kernel(0.01);
     struct gate_decision d = run_trial(&trial, 4, NULL);
@@ -402,7 +402,7 @@ static void alarm_is_confirmed_by_all_processes(void **state)
     assert_int_equal(run_trial(&trial, 4, NULL).processes, 1);
 }
 
-static void budget_ends_undecided(void **state)
+TEST(budget_ends_undecided)
 {
     struct trial trial = large_kernel(0);
     trial.sd = 0.1;
@@ -413,32 +413,4 @@ static void budget_ends_undecided(void **state)
     assert_int_equal(d.processes, 4);
     trial.policy.processes = 1;
     assert_int_equal(run_trial(&trial, 8, NULL).pairs, 4 * trial.policy.max_pairs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_change_alarms_at_most_alpha_under_every_noise),
-        cmocka_unit_test(change_of_variance_alone_does_not_alarm),
-        cmocka_unit_test(clock_steps_and_neighbours_do_not_alarm_and_hide_nothing),
-        cmocka_unit_test(shift_of_the_floor_alarms_at_most_alpha),
-        cmocka_unit_test(shift_of_the_margin_is_called_same_at_most_as_promised),
-        cmocka_unit_test(half_a_percent_is_found_in_both_directions),
-        cmocka_unit_test(half_a_percent_is_found_at_twice_the_noise),
-        cmocka_unit_test(places_leave_little_open_and_hide_nothing),
-        cmocka_unit_test(half_a_percent_is_found_under_heavy_tails),
-        cmocka_unit_test(one_percent_of_a_small_kernel_is_found),
-        cmocka_unit_test(no_change_is_called_same_within_the_budget),
-        cmocka_unit_test(launches_that_are_slow_now_and_then_are_found),
-        cmocka_unit_test(launches_that_are_slow_on_both_sides_are_the_same),
-        cmocka_unit_test(a_change_of_the_margin_is_not_the_same_because_of_one_place),
-        cmocka_unit_test(shared_host_stays_quiet_and_finds_ten_percent),
-        cmocka_unit_test(interval_covers_the_truth_after_optional_stopping),
-        cmocka_unit_test(shift_in_one_process_only_is_placement),
-        cmocka_unit_test(scatter_between_processes_does_not_alarm),
-        cmocka_unit_test(effect_that_varies_a_little_is_still_an_alarm),
-        cmocka_unit_test(alarm_is_confirmed_by_all_processes),
-        cmocka_unit_test(budget_ends_undecided),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,8 @@ static int free_recorded(void **state)
     return 0;
 }
 
+AROUND_ALL(read_recorded, free_recorded);
+
 static const struct duet_series *find(const char *shape, double batch, const char *variant)
 {
     for (size_t i = 0; i < recorded->count; i++) {
@@ -73,7 +75,7 @@ static int count_kind(const struct duet_series *s, double change, enum verdict_k
     return found;
 }
 
-static void identical_builds_never_alarm(void **state)
+TEST(identical_builds_never_alarm)
 {
     for (size_t i = 0; i < recorded->count; i++) {
         const struct duet_series *s = &recorded->series[i];
@@ -85,7 +87,7 @@ static void identical_builds_never_alarm(void **state)
     }
 }
 
-static void identical_builds_are_the_same_within_64_pairs(void **state)
+TEST(identical_builds_are_the_same_within_64_pairs)
 {
     assert_true(count_kind(find("4096", 1, "same"), 0, VERDICT_SAME) >= 95);
     assert_true(count_kind(find("2048", 5, "same"), 0, VERDICT_SAME) >= 95);
@@ -94,33 +96,21 @@ static void identical_builds_are_the_same_within_64_pairs(void **state)
     assert_int_equal(count_kind(find("128x7168x2048", 1, "same"), 0, VERDICT_UNDECIDED), 100);
 }
 
-static void half_a_percent_of_a_large_kernel_is_found(void **state)
+TEST(half_a_percent_of_a_large_kernel_is_found)
 {
     assert_true(count_kind(find("4096", 1, "same"), 0.005, VERDICT_SLOWER) >= 90);
     assert_true(count_kind(find("4096", 1, "same"), -0.005, VERDICT_FASTER) >= 90);
 }
 
-static void one_percent_of_a_small_batched_kernel_is_found(void **state)
+TEST(one_percent_of_a_small_batched_kernel_is_found)
 {
     assert_true(count_kind(find("2048", 5, "same"), 0.01, VERDICT_SLOWER) >= 95);
     assert_true(count_kind(find("128x7168x2048", 20, "same"), 0.01, VERDICT_SLOWER) >= 95);
 }
 
 // Real slowdowns below the margin are neither an alarm nor denied.
-static void real_changes_below_the_margin_do_not_alarm(void **state)
+TEST(real_changes_below_the_margin_do_not_alarm)
 {
     assert_int_equal(count_kind(find("4096", 1, "fence"), 0, VERDICT_SLOWER), 0);
     assert_int_equal(count_kind(find("4096", 1, "d03"), 0, VERDICT_SAME), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identical_builds_never_alarm),
-        cmocka_unit_test(identical_builds_are_the_same_within_64_pairs),
-        cmocka_unit_test(half_a_percent_of_a_large_kernel_is_found),
-        cmocka_unit_test(one_percent_of_a_small_batched_kernel_is_found),
-        cmocka_unit_test(real_changes_below_the_margin_do_not_alarm),
-    };
-    return cmocka_run_group_tests(tests, read_recorded, free_recorded);
 }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static void release_pools_the_shapes_of_a_kernel(void **state)
+TEST(release_pools_the_shapes_of_a_kernel)
 {
     bool released[6];
     // Kernel 0: one clear shape of three. Kernel 1: nothing. Limits at q = 0.01: mean e >= 200,
@@ -31,7 +31,7 @@ static void release_pools_the_shapes_of_a_kernel(void **state)
     assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 3);
 }
 
-static void release_counts_every_kernel_once(void **state)
+TEST(release_counts_every_kernel_once)
 {
     bool released[3];
     // Limits over three kernels: 300, 150, 100.
@@ -44,7 +44,7 @@ static void release_counts_every_kernel_once(void **state)
     assert_int_equal(gate_release(NULL, NULL, NULL, 0, 0.01), 0);
 }
 
-static void false_releases_stay_under_q(void **state)
+TEST(false_releases_stay_under_q)
 {
     int wrong_gates = 0;
     for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -60,14 +60,4 @@ static void false_releases_stay_under_q(void **state)
         wrong_gates += gate_release(released, log_e, kernel, 40, 0.05) > 0;
     }
     assert_true(wrong_gates <= 0.05 * 3000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(release_pools_the_shapes_of_a_kernel),
-        cmocka_unit_test(release_counts_every_kernel_once),
-        cmocka_unit_test(false_releases_stay_under_q),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

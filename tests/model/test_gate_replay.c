@@ -18,7 +18,7 @@ static bool near_enough(double a, double b)
 }
 
 // Measure a series block by block, store the samples, judge them again.
-static void stored_samples_give_the_verdict_reached_while_measuring(void **state)
+TEST(stored_samples_give_the_verdict_reached_while_measuring)
 {
     const double truths[] = {0, 0.002, 0.004, -0.006, 0.01};
     for (size_t t = 0; t < ARRAY_COUNT(truths); t++) {
@@ -53,7 +53,7 @@ static void stored_samples_give_the_verdict_reached_while_measuring(void **state
     }
 }
 
-static void verdict_says_size_interval_evidence_and_effort(void **state)
+TEST(verdict_says_size_interval_evidence_and_effort)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -73,7 +73,7 @@ static void verdict_says_size_interval_evidence_and_effort(void **state)
 }
 
 // Half of the time is 50 % faster, not 69 %: what is kept as a logarithm is said as a share.
-static void the_sentence_has_the_verdicts_numbers(void **state)
+TEST(the_sentence_has_the_verdicts_numbers)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -94,7 +94,7 @@ static void the_sentence_has_the_verdicts_numbers(void **state)
 }
 
 // Of one process where the policy asks for one: nobody waits for another.
-static void one_process_is_enough_where_it_is_asked_for(void **state)
+TEST(one_process_is_enough_where_it_is_asked_for)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -107,7 +107,7 @@ static void one_process_is_enough_where_it_is_asked_for(void **state)
     stored_free(s);
 }
 
-static void sentence_says_what_the_clock_did(void **state)
+TEST(sentence_says_what_the_clock_did)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -119,7 +119,7 @@ static void sentence_says_what_the_clock_did(void **state)
     stored_free(s);
 }
 
-static void undecided_sentence_says_why(void **state)
+TEST(undecided_sentence_says_why)
 {
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     struct stored *noisy = stored_new(), *near_margin = stored_new(), *short_run = stored_new();
@@ -143,7 +143,7 @@ static void undecided_sentence_says_why(void **state)
 }
 
 // By the policy that judged, not by the defaults: a stricter alpha and a smaller budget find less.
-static void what_is_detectable_goes_by_the_policy_that_judged(void **state)
+TEST(what_is_detectable_goes_by_the_policy_that_judged)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -166,7 +166,7 @@ static void what_is_detectable_goes_by_the_policy_that_judged(void **state)
 
 // Seconds ended it: the first process has budget left. With as many pairs more as it says, and a
 // few looks, nearly all are decided.
-static void open_verdict_says_what_would_decide_it(void **state)
+TEST(open_verdict_says_what_would_decide_it)
 {
     struct gate_policy policy = gate_policy_default("host", large_ns);
     struct random random = {7};
@@ -193,7 +193,7 @@ static void open_verdict_says_what_would_decide_it(void **state)
         fail_msg("%d of %d decided", decided, trials);
 }
 
-static void open_verdict_says_what_ended_it(void **state)
+TEST(open_verdict_says_what_ended_it)
 {
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     struct stored *budget = stored_new(), *margin = stored_new();
@@ -229,7 +229,7 @@ static void open_verdict_says_what_ended_it(void **state)
 }
 
 // Feeding samples as they come takes the same pairs as judging them later.
-static void samples_are_fed_by_the_rule_they_are_judged_by(void **state)
+TEST(samples_are_fed_by_the_rule_they_are_judged_by)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -248,9 +248,8 @@ static void samples_are_fed_by_the_rule_they_are_judged_by(void **state)
     stored_free(s);
 }
 
-static void void_pairs_are_said_and_many_leave_no_verdict(void **state)
+TEST(void_pairs_are_said_and_many_leave_no_verdict)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     policy.processes = 1;
@@ -268,7 +267,7 @@ static void void_pairs_are_said_and_many_leave_no_verdict(void **state)
     stored_free(s);
 }
 
-static void alarm_of_one_process_is_not_yet_a_verdict(void **state)
+TEST(alarm_of_one_process_is_not_yet_a_verdict)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -281,7 +280,7 @@ static void alarm_of_one_process_is_not_yet_a_verdict(void **state)
     stored_free(s);
 }
 
-static void fixed_order_is_no_evidence(void **state)
+TEST(fixed_order_is_no_evidence)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -296,7 +295,7 @@ static void fixed_order_is_no_evidence(void **state)
     stored_free(s);
 }
 
-static void contradicting_processes_are_placement(void **state)
+TEST(contradicting_processes_are_placement)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -316,7 +315,7 @@ static void contradicting_processes_are_placement(void **state)
     stored_free(s);
 }
 
-static void many_processes_are_all_used(void **state)
+TEST(many_processes_are_all_used)
 {
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
@@ -326,26 +325,4 @@ static void many_processes_are_all_used(void **state)
     assert_int_equal(v.pairs, 384);
     assert_int_equal(v.kind, VERDICT_SLOWER);
     stored_free(s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stored_samples_give_the_verdict_reached_while_measuring),
-        cmocka_unit_test(verdict_says_size_interval_evidence_and_effort),
-        cmocka_unit_test(the_sentence_has_the_verdicts_numbers),
-        cmocka_unit_test(one_process_is_enough_where_it_is_asked_for),
-        cmocka_unit_test(sentence_says_what_the_clock_did),
-        cmocka_unit_test(undecided_sentence_says_why),
-        cmocka_unit_test(what_is_detectable_goes_by_the_policy_that_judged),
-        cmocka_unit_test(open_verdict_says_what_would_decide_it),
-        cmocka_unit_test(open_verdict_says_what_ended_it),
-        cmocka_unit_test(samples_are_fed_by_the_rule_they_are_judged_by),
-        cmocka_unit_test(void_pairs_are_said_and_many_leave_no_verdict),
-        cmocka_unit_test(alarm_of_one_process_is_not_yet_a_verdict),
-        cmocka_unit_test(fixed_order_is_no_evidence),
-        cmocka_unit_test(contradicting_processes_are_placement),
-        cmocka_unit_test(many_processes_are_all_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static double margin(double size_us)
 
 // What an H200 took for one FP8 kernel, cool and beside a process that heats it
 // (study/clocks-step).
-static void a_hot_gpu_gives_a_kernel_no_other_margin(void **state)
+TEST(a_hot_gpu_gives_a_kernel_no_other_margin)
 {
     const struct gpu *h200 = gpu_find("h200-sxm");
     const double cool = size_us(&fp8_cube, h200, 93.5, 1.645);
@@ -48,7 +48,7 @@ static void a_hot_gpu_gives_a_kernel_no_other_margin(void **state)
     assert_true(margin(cool) == 0.005 && margin(hot) == 0.005);
 }
 
-static void half_a_percent_of_large_kernels_stays_in_reach(void **state)
+TEST(half_a_percent_of_large_kernels_stays_in_reach)
 {
     const struct gpu *h200 = gpu_find("h200-sxm");
     struct problem cube = fp8_cube;
@@ -59,14 +59,14 @@ static void half_a_percent_of_large_kernels_stays_in_reach(void **state)
 }
 
 // Bytes do not wait for the SMs: time at a low clock is the time at a high one.
-static void what_memory_bounds_keeps_its_time(void **state)
+TEST(what_memory_bounds_keeps_its_time)
 {
     const struct gpu *h200 = gpu_find("h200-sxm");
     assert_true(fabs(size_us(&thin, h200, 110, 1.3) - 110) < 1e-6);
     assert_true(fabs(size_us(&thin, h200, 110, 1.96) - 110) < 1e-6);
 }
 
-static void without_clocks_the_time_is_all_there_is(void **state)
+TEST(without_clocks_the_time_is_all_there_is)
 {
     const struct gpu *h200 = gpu_find("h200-sxm"), none = {0};
     assert_true(fabs(size_us(&fp8_cube, h200, 118.3, 0) - 118.3) < 1e-6);
@@ -76,14 +76,14 @@ static void without_clocks_the_time_is_all_there_is(void **state)
     assert_true(gate_size_ns(NULL, 0, &fp8_cube, h200) == 0);
 }
 
-static void a_profile_without_rates_follows_the_clock(void **state)
+TEST(a_profile_without_rates_follows_the_clock)
 {
     const struct gpu unknown = {.clock_max_hz = {.value = 2e9}};
     assert_true(fabs(size_us(&fp8_cube, &unknown, 120, 1.5) - 90) < 1e-6);
 }
 
 // Judging stored samples again, with all blocks at hand, must find what measuring found after one.
-static void only_the_first_block_counts(void **state)
+TEST(only_the_first_block_counts)
 {
     struct sample samples[3 * BLOCK];
     fill(samples, 5, 94, 1.64);
@@ -95,17 +95,4 @@ static void only_the_first_block_counts(void **state)
     const double first = gate_size_ns(samples, BLOCK, &fp8_cube, h200);
     assert_true(first > 77e3 && first < 79e3);
     assert_true(gate_size_ns(samples, 3 * BLOCK, &fp8_cube, h200) == first);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hot_gpu_gives_a_kernel_no_other_margin),
-        cmocka_unit_test(half_a_percent_of_large_kernels_stays_in_reach),
-        cmocka_unit_test(what_memory_bounds_keeps_its_time),
-        cmocka_unit_test(without_clocks_the_time_is_all_there_is),
-        cmocka_unit_test(a_profile_without_rates_follows_the_clock),
-        cmocka_unit_test(only_the_first_block_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

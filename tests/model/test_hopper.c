@@ -42,7 +42,7 @@ static struct hopper_breakdown at(const struct problem *p, const struct traits *
 }
 
 // Guards the figures that hopper.h states: recorded times, none of this project's kernels.
-static void recorded_times_are_met(void **state)
+TEST(recorded_times_are_met)
 {
     struct csv t = table_read("h200_gemm_cold.csv");
     struct accuracy_row *rows = xcalloc(t.count, sizeof(*rows));
@@ -72,7 +72,7 @@ static void recorded_times_are_met(void **state)
     csv_free(&t);
 }
 
-static void the_clock_is_guessed_within_5_percent(void **state)
+TEST(the_clock_is_guessed_within_5_percent)
 {
     struct csv t = table_read("h200_gemm_cold.csv");
     double error = 0;
@@ -92,7 +92,7 @@ static void the_clock_is_guessed_within_5_percent(void **state)
     csv_free(&t);
 }
 
-static void parts_add_up_and_the_exponent_is_a_slope(void **state)
+TEST(parts_add_up_and_the_exponent_is_a_slope)
 {
     for (size_t i = 0; i < deepseek_v3_shape_count; i++) {
         const struct shape *s = &deepseek_v3_shapes[i];
@@ -115,7 +115,7 @@ static void parts_add_up_and_the_exponent_is_a_slope(void **state)
 }
 
 // No prediction may beat the roofline at the same clock: it counts at least the same work.
-static void predictions_never_beat_the_roofline(void **state)
+TEST(predictions_never_beat_the_roofline)
 {
     const int64_t sizes[] = {16, 100, 512, 4096, 30000};
     const int32_t sides[] = {64, 128, 256};
@@ -135,7 +135,7 @@ static void predictions_never_beat_the_roofline(void **state)
     }
 }
 
-static void time_grows_with_each_dimension(void **state)
+TEST(time_grows_with_each_dimension)
 {
     struct traits traits = wide();
     for (int64_t k = 64; k <= 32768; k *= 2) {
@@ -146,7 +146,7 @@ static void time_grows_with_each_dimension(void **state)
     }
 }
 
-static void k_is_padded_to_whole_slabs(void **state)
+TEST(k_is_padded_to_whole_slabs)
 {
     struct traits traits = wide();
     struct problem p = bf16(4096, 4096, 4096), padded = bf16(4096, 4096, 4097);
@@ -157,7 +157,7 @@ static void k_is_padded_to_whole_slabs(void **state)
     assert_true(more == at(&whole, &traits, 1.6e9).limits_ns[HOPPER_MATH]);
 }
 
-static void turns_are_whole(void **state)
+TEST(turns_are_whole)
 {
     struct traits traits = wide();
     struct problem one = bf16(128 * 12, 256 * 11, 4096); // 132 tiles
@@ -168,7 +168,7 @@ static void turns_are_whole(void **state)
     assert_true(at(&two, &traits, 1.6e9).time_ns > 1.5 * at(&one, &traits, 1.6e9).time_ns);
 }
 
-static void a_grouped_raster_reads_less_than_a_plain_one(void **state)
+TEST(a_grouped_raster_reads_less_than_a_plain_one)
 {
     struct problem p = bf16(16384, 16384, 16384);
     struct traits grouped = wide(), plain = wide(), hilbert = wide();
@@ -179,7 +179,7 @@ static void a_grouped_raster_reads_less_than_a_plain_one(void **state)
     assert_true(at(&p, &hilbert, 1.4e9).dram_bytes < at(&p, &plain, 1.4e9).dram_bytes);
 }
 
-static void small_problems_read_each_byte_once(void **state)
+TEST(small_problems_read_each_byte_once)
 {
     struct problem p = bf16(1024, 1024, 1024);
     struct traits traits = wide();
@@ -188,7 +188,7 @@ static void small_problems_read_each_byte_once(void **state)
     assert_true(close_to(b.dram_bytes, 2.0 * 1024 * 1024 * 2, 1e-12));
 }
 
-static void multicast_lowers_l2_traffic_only(void **state)
+TEST(multicast_lowers_l2_traffic_only)
 {
     struct problem p = bf16(4096, 4096, 4096);
     struct traits pair = wide(), alone = wide();
@@ -199,7 +199,7 @@ static void multicast_lowers_l2_traffic_only(void **state)
     assert_true(with.limits_ns[HOPPER_MATH] == without.limits_ns[HOPPER_MATH]);
 }
 
-static void split_k_pays_for_few_tiles_and_long_k_only(void **state)
+TEST(split_k_pays_for_few_tiles_and_long_k_only)
 {
     struct traits whole = wide(), split = wide();
     whole.tile_n = split.tile_n = 128;
@@ -213,7 +213,7 @@ static void split_k_pays_for_few_tiles_and_long_k_only(void **state)
     assert_true(at(&uneven, &split, 1.7e9).time_ns < at(&uneven, &whole, 1.7e9).time_ns);
 }
 
-static void k_spread_over_all_sms_pays_for_tiny_outputs_alone(void **state)
+TEST(k_spread_over_all_sms_pays_for_tiny_outputs_alone)
 {
     struct traits narrow = wide();
     narrow.tile_m = narrow.tile_n = 64;
@@ -233,7 +233,7 @@ static void k_spread_over_all_sms_pays_for_tiny_outputs_alone(void **state)
     assert_true(at(&more, &spread, 1.8e9).time_ns > at(&more, &narrow, 1.8e9).time_ns);
 }
 
-static void a_persistent_kernel_hides_its_epilogue(void **state)
+TEST(a_persistent_kernel_hides_its_epilogue)
 {
     struct problem p = bf16(8192, 8192, 512);
     struct traits persistent = wide(), plain = wide();
@@ -242,7 +242,7 @@ static void a_persistent_kernel_hides_its_epilogue(void **state)
     assert_true(at(&p, &persistent, 1.7e9).time_ns < at(&p, &plain, 1.7e9).time_ns);
 }
 
-static void a_dual_gemm_is_a_product_of_both_that_stores_half(void **state)
+TEST(a_dual_gemm_is_a_product_of_both_that_stores_half)
 {
     struct problem dual = bf16(2048, 14336, 4096), both = bf16(2048, 2 * 14336, 4096);
     struct traits narrow = wide(), t = wide();
@@ -262,7 +262,7 @@ static void a_dual_gemm_is_a_product_of_both_that_stores_half(void **state)
     }
 }
 
-static void what_does_not_fit_is_infeasible_and_says_why(void **state)
+TEST(what_does_not_fit_is_infeasible_and_says_why)
 {
     struct problem p = bf16(4096, 4096, 4096);
     const struct {
@@ -292,7 +292,7 @@ static void what_does_not_fit_is_infeasible_and_says_why(void **state)
     assert_false(model_find("hopper")->predict(&in).feasible);
 }
 
-static void every_input_gives_a_number_or_a_reason(void **state)
+TEST(every_input_gives_a_number_or_a_reason)
 {
     const int64_t sizes[] = {1, 257, INT32_MAX};
     uint32_t seed = 7;
@@ -334,7 +334,7 @@ static void every_input_gives_a_number_or_a_reason(void **state)
 
 // cuBLASLt in BF16, cold after a read flush and warm, on an H200 (best of its heuristics; medians
 // of five processes on four devices, 2026-11-21).
-static void warm_operands_come_from_l2(void **state)
+TEST(warm_operands_come_from_l2)
 {
     static const struct {
         int64_t m, n, k;
@@ -377,7 +377,7 @@ static double in_regime(int64_t m, int64_t n, int64_t k, enum regime regime)
     return out.time_ns;
 }
 
-static void each_regime_has_its_own_time(void **state)
+TEST(each_regime_has_its_own_time)
 {
     const int64_t m = 128, n = 7168, k = 4096; // 59 MB of weights, 1 MB of activations
     double alone = in_regime(m, n, k, REGIME_ISOLATED);
@@ -405,7 +405,7 @@ static double on_h100(const struct problem *p, const struct traits *t, uint32_t 
 
 // bench times short kernels in batches, a sweep one at a time: 1.35 us apart. Other regimes are
 // timed in one way only.
-static void cold_launches_timed_together_begin_sooner(void **state)
+TEST(cold_launches_timed_together_begin_sooner)
 {
     const struct traits none = {0};
     struct problem p = bf16(128, 512, 512);
@@ -417,7 +417,7 @@ static void cold_launches_timed_together_begin_sooner(void **state)
 
 // bf16-streamk and e4m3-streamk in a stream on an H100, 2026-11-27: tiles of three slabs are whose
 // own, long ones are shared among as many blocks as there are, which read L2 apart.
-static void stream_k_is_met_from_one_slab_to_hundreds(void **state)
+TEST(stream_k_is_met_from_one_slab_to_hundreds)
 {
     static const struct {
         int64_t m, n, k;
@@ -454,7 +454,7 @@ static void stream_k_is_met_from_one_slab_to_hundreds(void **state)
 }
 
 // cuBLASLt on an H200, cold (ladder/fit.*): rows of C that bulk copies cannot store.
-static void a_library_pays_for_rows_that_bulk_copies_cannot_store(void **state)
+TEST(a_library_pays_for_rows_that_bulk_copies_cannot_store)
 {
     const struct traits none = {0}, selector = {.blocks_per_sm = 1};
     struct problem even = bf16(3072, 3072, 3072), odd = bf16(3072, 3071, 3072);
@@ -462,32 +462,4 @@ static void a_library_pays_for_rows_that_bulk_copies_cannot_store(void **state)
     assert_true(on_h100(&odd, &none, 0) > 4 * on_h100(&even, &none, 0)); // 671 us of 37
     assert_true(on_h100(&four, &none, 0) > 1.8 * on_h100(&even, &none, 0));
     assert_true(on_h100(&odd, &selector, 0) < 2 * on_h100(&even, &selector, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(warm_operands_come_from_l2),
-        cmocka_unit_test(cold_launches_timed_together_begin_sooner),
-        cmocka_unit_test(stream_k_is_met_from_one_slab_to_hundreds),
-        cmocka_unit_test(a_library_pays_for_rows_that_bulk_copies_cannot_store),
-        cmocka_unit_test(each_regime_has_its_own_time),
-        cmocka_unit_test(recorded_times_are_met),
-        cmocka_unit_test(the_clock_is_guessed_within_5_percent),
-        cmocka_unit_test(parts_add_up_and_the_exponent_is_a_slope),
-        cmocka_unit_test(predictions_never_beat_the_roofline),
-        cmocka_unit_test(time_grows_with_each_dimension),
-        cmocka_unit_test(k_is_padded_to_whole_slabs),
-        cmocka_unit_test(turns_are_whole),
-        cmocka_unit_test(a_grouped_raster_reads_less_than_a_plain_one),
-        cmocka_unit_test(small_problems_read_each_byte_once),
-        cmocka_unit_test(multicast_lowers_l2_traffic_only),
-        cmocka_unit_test(split_k_pays_for_few_tiles_and_long_k_only),
-        cmocka_unit_test(k_spread_over_all_sms_pays_for_tiny_outputs_alone),
-        cmocka_unit_test(a_persistent_kernel_hides_its_epilogue),
-        cmocka_unit_test(a_dual_gemm_is_a_product_of_both_that_stores_half),
-        cmocka_unit_test(what_does_not_fit_is_infeasible_and_says_why),
-        cmocka_unit_test(every_input_gives_a_number_or_a_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,18 +77,18 @@ static void assert_met(const char *name, const struct traits *traits, double med
     csv_free(&t);
 }
 
-static void recorded_times_are_met(void **state)
+TEST(recorded_times_are_met)
 {
     assert_met("h200_grouped.csv", &grouped, 0.04, 0.18);
 }
 
-static void recorded_times_of_promoted_sums_are_met(void **state)
+TEST(recorded_times_of_promoted_sums_are_met)
 {
     assert_met("h200_grouped_e4m3.csv", &promoted, 0.05, 0.09);
 }
 
 // Rows that are cut into as many tiles, of groups as many, take the longer the more they are.
-static void rows_and_groups_cost(void **state)
+TEST(rows_and_groups_cost)
 {
     static const char *const texts[] = {
         "4096x4096x7168:bf16:masked32/20", "4096x4096x7168:bf16:masked32/64",
@@ -104,7 +104,7 @@ static void rows_and_groups_cost(void **state)
 
 // Nearly all rows are one group's: as long as that group alone, and the others' matrices B, which
 // are read at 4 TB/s or more.
-static void a_skewed_group_takes_no_more_than_its_rows(void **state)
+TEST(a_skewed_group_takes_no_more_than_its_rows)
 {
     const double alone = time_ns("8192x4096x7168:bf16:contiguous1", &grouped);
     const double zipf = time_ns("8192x4096x7168:bf16:contiguous8/zipf", &grouped);
@@ -112,22 +112,10 @@ static void a_skewed_group_takes_no_more_than_its_rows(void **state)
 }
 
 // A kernel that states no tile is a library's: a product for each group, one after the other.
-static void a_library_takes_its_products_times(void **state)
+TEST(a_library_takes_its_products_times)
 {
     const struct traits none = {0};
     const double one = time_ns("1024x4096x7168:bf16", &none);
     const double four = time_ns("4096x4096x7168:bf16:contiguous4", &none);
     assert_true(close_to(four, 4 * one, 1e-9));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_times_are_met),
-        cmocka_unit_test(recorded_times_of_promoted_sums_are_met),
-        cmocka_unit_test(rows_and_groups_cost),
-        cmocka_unit_test(a_skewed_group_takes_no_more_than_its_rows),
-        cmocka_unit_test(a_library_takes_its_products_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

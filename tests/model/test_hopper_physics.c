@@ -85,7 +85,7 @@ static double time_of(const struct predict_input *in, const struct problem *p)
 // any of its tiles, so it is given all of them. Stream-K shares one tile among as many blocks as
 // there are, though each further one is waited for: there a second tile may save time, on devices
 // too, and K alone grows.
-static void growing_by_whole_tiles_never_takes_less_time(void **state)
+TEST(growing_by_whole_tiles_never_takes_less_time)
 {
     struct random r = (struct random){18};
     size_t tried = 0;
@@ -111,7 +111,7 @@ static void growing_by_whole_tiles_never_takes_less_time(void **state)
 }
 
 // 128 -> 129 rows: between the whole tiles on either side.
-static void one_row_more_is_at_most_one_tile_row_dearer(void **state)
+TEST(one_row_more_is_at_most_one_tile_row_dearer)
 {
     struct random r = (struct random){19};
     size_t tried = 0;
@@ -141,7 +141,7 @@ static void one_row_more_is_at_most_one_tile_row_dearer(void **state)
     assert_true(time_of(&in, &p) < 2 * whole);
 }
 
-static void nothing_is_faster_than_the_roofline(void **state)
+TEST(nothing_is_faster_than_the_roofline)
 {
     struct random r = (struct random){20};
     size_t tried = 0;
@@ -157,14 +157,4 @@ static void nothing_is_faster_than_the_roofline(void **state)
         assert_true(time_ns >= floor.time_ns);
     }
     assert_true(tried > ROUNDS / 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(growing_by_whole_tiles_never_takes_less_time),
-        cmocka_unit_test(one_row_more_is_at_most_one_tile_row_dearer),
-        cmocka_unit_test(nothing_is_faster_than_the_roofline),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@ static double least(const char *text, const struct gpu *gpu)
     return least_time_ns(gpu, &problem);
 }
 
-static void bound_is_the_longer_of_both_times(void **state)
+TEST(bound_is_the_longer_of_both_times)
 {
-    (void)state;
     const struct gpu *h200 = gpu_find("h200-sxm");
     // 2 * 4096^3 multiply-adds at 132 SMs, 4096 FLOP a clock, 1.98 GHz; 90 %.
     const double math_ns = 0.9 * 2 * pow(4096, 3) / (132 * 4096 * 1.98e9) * 1e9;
@@ -33,17 +32,15 @@ static void bound_is_the_longer_of_both_times(void **state)
     assert_true(close_to(least("4096x4096x4096:fp32", h200), emulated_ns, 1e-9));
 }
 
-static void profile_that_says_nothing_bounds_nothing(void **state)
+TEST(profile_that_says_nothing_bounds_nothing)
 {
-    (void)state;
     const struct gpu none = {.name = "none"};
     assert_true(least("4096x4096x4096:bf16", &none) == 0);
 }
 
 // Times of cuBLASLt and DeepGEMM on H200 boards, cold.
-static void no_measured_time_is_below_it(void **state)
+TEST(no_measured_time_is_below_it)
 {
-    (void)state;
     const struct gpu *h200 = gpu_find("h200-sxm");
     struct csv t = table_read("h200_gemm_cold.csv");
     double nearest = INFINITY;
@@ -59,14 +56,4 @@ static void no_measured_time_is_below_it(void **state)
     print_message("%zu times, the nearest %.2f times the bound\n", t.count, nearest);
     assert_true(t.count > 50 && nearest > 1.05);
     csv_free(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bound_is_the_longer_of_both_times),
-        cmocka_unit_test(profile_that_says_nothing_bounds_nothing),
-        cmocka_unit_test(no_measured_time_is_below_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

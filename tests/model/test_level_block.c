@@ -46,7 +46,7 @@ static void draw(double *x, double *y, struct products *begin, struct random *ra
         begin->product[i] = random_normal(random);
 }
 
-static void wide_and_narrow_give_the_same_bits(void **state)
+TEST(wide_and_narrow_give_the_same_bits)
 {
     struct random random = {20261123};
     if (!block_is_wide())
@@ -62,7 +62,7 @@ static void wide_and_narrow_give_the_same_bits(void **state)
     }
 }
 
-static void products_are_those_of_matrices(void **state)
+TEST(products_are_those_of_matrices)
 {
     struct random random = {3};
     double x[BLOCK * COLUMNS], y[BLOCK * COLUMNS];
@@ -87,13 +87,4 @@ static void products_are_those_of_matrices(void **state)
         assert_true(fabs(out.applied[r] - applied) < 1e-12);
         assert_true(fabs(out.turned[r] - turned) < 1e-12);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_and_narrow_give_the_same_bits),
-        cmocka_unit_test(products_are_those_of_matrices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

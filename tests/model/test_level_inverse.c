@@ -32,7 +32,7 @@ static struct levels *long_history(double t, double newest_t)
 }
 
 // What the newest codes say is near what all say, and is all that is needed to begin with.
-static void long_history_is_weighed_once(void **state)
+TEST(long_history_is_weighed_once)
 {
     struct levels *levels = long_history(0.002, 0.002);
     assert_int_equal(levels->rounds, 1);
@@ -40,7 +40,7 @@ static void long_history_is_weighed_once(void **state)
     levels_free(levels);
 }
 
-static void misclosure_of_a_long_history_is_that_of_all_its_loops(void **state)
+TEST(misclosure_of_a_long_history_is_that_of_all_its_loops)
 {
     const double all = sqrt((1244 * 0.001 * 0.001 + 256 * 0.002 * 0.002) / 1500);
     struct levels *levels = long_history(0.001, 0.002);
@@ -50,7 +50,7 @@ static void misclosure_of_a_long_history_is_that_of_all_its_loops(void **state)
 }
 
 // From the inverse, and by substitution where the inverse has no element.
-static void errors_of_a_long_history_are_the_same_both_ways(void **state)
+TEST(errors_of_a_long_history_are_the_same_both_ways)
 {
     struct levels *levels = long_history(0.002, 0.002);
     double size, error, *errors = xcalloc(levels->codes, sizeof(*errors));
@@ -67,14 +67,4 @@ static void errors_of_a_long_history_are_the_same_both_ways(void **state)
     }
     free(errors);
     levels_free(levels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_history_is_weighed_once),
-        cmocka_unit_test(misclosure_of_a_long_history_is_that_of_all_its_loops),
-        cmocka_unit_test(errors_of_a_long_history_are_the_same_both_ways),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

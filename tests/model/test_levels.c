@@ -151,7 +151,7 @@ static void random_net(struct net *net, struct random *random)
         put(net, 0, 1, 0.1, 0.001);
 }
 
-static void levels_are_those_of_the_dense_normal_equations(void **state)
+TEST(levels_are_those_of_the_dense_normal_equations)
 {
     struct random random = {20261122};
     for (int turn = 0; turn < 15; turn++) {
@@ -166,7 +166,7 @@ static void levels_are_those_of_the_dense_normal_equations(void **state)
     }
 }
 
-static void links_added_one_by_one_give_what_all_at_once_give(void **state)
+TEST(links_added_one_by_one_give_what_all_at_once_give)
 {
     struct random random = {7};
     for (int turn = 0; turn < 10; turn++) {
@@ -205,7 +205,7 @@ static void chain(struct net *net, struct random *random, size_t first, size_t c
     }
 }
 
-static void misclosure_is_found_and_intervals_hold_the_truth(void **state)
+TEST(misclosure_is_found_and_intervals_hold_the_truth)
 {
     struct random random = {11};
     double sum = 0, inside = 0, pairs_only = 0;
@@ -226,7 +226,7 @@ static void misclosure_is_found_and_intervals_hold_the_truth(void **state)
     assert_true(pairs_only < 0.6 * TURNS);
 }
 
-static void one_chain_without_a_loop_has_the_prior(void **state)
+TEST(one_chain_without_a_loop_has_the_prior)
 {
     struct net net = {0};
     put(&net, 0, 1, 0.009, 0.0004);
@@ -244,7 +244,7 @@ static void one_chain_without_a_loop_has_the_prior(void **state)
 }
 
 // There and back, with errors of the pairs that are 13 times what is known of the misclosure.
-static void noisy_loop_does_not_take_the_prior_away(void **state)
+TEST(noisy_loop_does_not_take_the_prior_away)
 {
     struct net net = {0};
     put(&net, 0, 1, 0.103, 0.013);
@@ -258,7 +258,7 @@ static void noisy_loop_does_not_take_the_prior_away(void **state)
 
 // The second component has no loop: its levels have a mark of their own, and the misclosure of the
 // first one's loops.
-static void component_without_a_loop_takes_the_misclosure_of_the_others(void **state)
+TEST(component_without_a_loop_takes_the_misclosure_of_the_others)
 {
     struct random random = {3};
     struct net net = {0};
@@ -290,7 +290,7 @@ static void component_without_a_loop_takes_the_misclosure_of_the_others(void **s
     levels_free(alone);
 }
 
-static void two_components_with_loops_share_one_misclosure(void **state)
+TEST(two_components_with_loops_share_one_misclosure)
 {
     struct random random = {5};
     struct net net = {0};
@@ -303,7 +303,7 @@ static void two_components_with_loops_share_one_misclosure(void **state)
     levels_free(levels);
 }
 
-static void links_too_tangled_are_refused(void **state)
+TEST(links_too_tangled_are_refused)
 {
     struct levels *levels = levels_new();
     struct error err;
@@ -316,19 +316,4 @@ static void links_too_tangled_are_refused(void **state)
     assert_int_equal(levels_solve(levels, &err), -1);
     assert_non_null(strstr(err.text, "reach too far back"));
     levels_free(levels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_are_those_of_the_dense_normal_equations),
-        cmocka_unit_test(links_added_one_by_one_give_what_all_at_once_give),
-        cmocka_unit_test(misclosure_is_found_and_intervals_hold_the_truth),
-        cmocka_unit_test(one_chain_without_a_loop_has_the_prior),
-        cmocka_unit_test(noisy_loop_does_not_take_the_prior_away),
-        cmocka_unit_test(component_without_a_loop_takes_the_misclosure_of_the_others),
-        cmocka_unit_test(two_components_with_loops_share_one_misclosure),
-        cmocka_unit_test(links_too_tangled_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void chain(struct net *net, struct random *random, size_t codes, size_t f
     }
 }
 
-static void link_that_does_not_fit_is_named_and_set_aside(void **state)
+TEST(link_that_does_not_fit_is_named_and_set_aside)
 {
     struct random random = {13};
     size_t wrongly = 0;
@@ -67,7 +67,7 @@ static void link_that_does_not_fit_is_named_and_set_aside(void **state)
 
 // Five in 100 are wrong by 3 %: together they look like scatter, or like codes that disturb each
 // other. Nearly all are named, few good ones are, and what pairs cannot see is what it is.
-static void wrong_links_hide_no_other(void **state)
+TEST(wrong_links_hide_no_other)
 {
     struct random random = {29};
     size_t wrong = 0, named = 0, wrongly = 0;
@@ -99,7 +99,7 @@ static void wrong_links_hide_no_other(void **state)
 
 // The newest code hangs on two links, which are in the same loops: one of them is wrong, and
 // nobody can say which.
-static void links_of_the_same_loops_are_doubted_together(void **state)
+TEST(links_of_the_same_loops_are_doubted_together)
 {
     struct random random = {17};
     struct net net = {0};
@@ -118,7 +118,7 @@ static void links_of_the_same_loops_are_doubted_together(void **state)
 
 // Three of a code's six links are off by 2 % alike, as if it had moved. No majority says whether it
 // has: all six are doubted, and the interval holds both answers.
-static void a_code_that_no_majority_of_its_links_places_is_doubted(void **state)
+TEST(a_code_that_no_majority_of_its_links_places_is_doubted)
 {
     struct random random = {19};
     enum { TORN = 70 };
@@ -143,7 +143,7 @@ static void a_code_that_no_majority_of_its_links_places_is_doubted(void **state)
     }
 }
 
-static void one_loop_convicts_nobody(void **state)
+TEST(one_loop_convicts_nobody)
 {
     struct net net = {0};
     put(&net, 0, 1, 0, 0.0005);
@@ -155,16 +155,4 @@ static void one_loop_convicts_nobody(void **state)
     assert_int_equal(levels->loops, 1);
     assert_true(levels->misclosure > 0.01);
     levels_free(levels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(link_that_does_not_fit_is_named_and_set_aside),
-        cmocka_unit_test(wrong_links_hide_no_other),
-        cmocka_unit_test(links_of_the_same_loops_are_doubted_together),
-        cmocka_unit_test(a_code_that_no_majority_of_its_links_places_is_doubted),
-        cmocka_unit_test(one_loop_convicts_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

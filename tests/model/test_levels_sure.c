@@ -12,7 +12,7 @@ enum { CODES = 60, TURNS = 300 };
 
 static const double unseen = 0.001, own = 0.0005, margin = 0.003, chance = 0.0001;
 
-static void a_link_is_as_sure_as_its_variance_is_known(void **state)
+TEST(a_link_is_as_sure_as_its_variance_is_known)
 {
     static const double errors[] = {1e-6, 0.001, 0.1};
     struct levels *levels = levels_new();
@@ -29,7 +29,7 @@ static void a_link_is_as_sure_as_its_variance_is_known(void **state)
 
 // Chains of codes with links to those eight before; one link is 1 % off. Of good links as many miss
 // the others as the chance says, and the wrong one does.
-static void a_link_misses_the_others_as_often_as_chance_lets_it(void **state)
+TEST(a_link_misses_the_others_as_often_as_chance_lets_it)
 {
     struct random random = {73};
     double links = 0, seldom = 0, found = 0;
@@ -65,7 +65,7 @@ static void a_link_misses_the_others_as_often_as_chance_lets_it(void **state)
 }
 
 // The newest code has two links, in one loop and no other: which of them is wrong cannot be told.
-static void a_doubt_does_not_hide_a_link_that_is_wrong_alone(void **state)
+TEST(a_doubt_does_not_hide_a_link_that_is_wrong_alone)
 {
     struct random random = {91};
     struct levels *levels = levels_new();
@@ -131,7 +131,7 @@ static void count(struct counts *c, struct random *random)
     levels_free(levels);
 }
 
-static void few_equal_codes_are_surely_changed(void **state)
+TEST(few_equal_codes_are_surely_changed)
 {
     struct random random = {51};
     struct counts c = {0};
@@ -142,15 +142,4 @@ static void few_equal_codes_are_surely_changed(void **state)
     assert_true(c.equal_look > 0.004 * c.equal);
     assert_true(c.equal_sure < 0.0006 * c.equal);
     assert_true(c.changed_sure > 0.95 * c.changed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_is_as_sure_as_its_variance_is_known),
-        cmocka_unit_test(a_link_misses_the_others_as_often_as_chance_lets_it),
-        cmocka_unit_test(a_doubt_does_not_hide_a_link_that_is_wrong_alone),
-        cmocka_unit_test(few_equal_codes_are_surely_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,14 +88,14 @@ static void check_held(const struct nature *is, uint64_t seed)
     assert_true(h.width / h.small < 0.004); // own errors and 0.1 %: 0.27 to 0.33 %
 }
 
-static void intervals_hold_the_truth_among_coarse_links(void **state)
+TEST(intervals_hold_the_truth_among_coarse_links)
 {
     check_held(&(struct nature){40, 0.001, 0.005}, 41);
     check_held(&(struct nature){40, 0.001, 0.05}, 42);
     check_held(&(struct nature){18, 0.001, 0.07}, 43);
 }
 
-static void intervals_hold_the_truth_with_one_to_three_loops(void **state)
+TEST(intervals_hold_the_truth_with_one_to_three_loops)
 {
     check_held(&(struct nature){9, 0.001, 0.01}, 44);
     check_held(&(struct nature){11, 0.001, 0.01}, 45);
@@ -114,7 +114,7 @@ static struct nature drawn_nature(struct random *random, size_t codes)
 
 // Those above hold more than 95 % because their truth is the middle of the prior, which a few loops
 // cannot know. Over series as unlike as the prior says, it is 95 %, and not much more.
-static void intervals_hold_what_they_say_over_series_as_the_prior_has_them(void **state)
+TEST(intervals_hold_what_they_say_over_series_as_the_prior_has_them)
 {
     struct random random = {48};
     static const size_t codes[] = {5, 9, 11, 18, CODES_MOST};
@@ -132,7 +132,7 @@ static void intervals_hold_what_they_say_over_series_as_the_prior_has_them(void 
 }
 
 // Sure links that close, and beside them large changes of which those back miss by 3 %.
-static void coarse_loops_do_not_widen_sure_links(void **state)
+TEST(coarse_loops_do_not_widen_sure_links)
 {
     struct random random = {46};
     struct levels *levels = levels_new(), *sure = levels_new();
@@ -161,7 +161,7 @@ static void coarse_loops_do_not_widen_sure_links(void **state)
 }
 
 // Of 57 sure links; the coarse one, of a small change, is off by four of its own errors.
-static void one_coarse_link_hardly_raises_the_misclosure(void **state)
+TEST(one_coarse_link_hardly_raises_the_misclosure)
 {
     struct random random = {47};
     struct levels *levels = levels_new();
@@ -177,16 +177,4 @@ static void one_coarse_link_hardly_raises_the_misclosure(void **state)
     assert_int_equal(levels_close(levels, &levels_prior, &err), 0);
     assert_true(fabs(levels->misclosure - before) < 0.05 * before);
     levels_free(levels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_hold_the_truth_among_coarse_links),
-        cmocka_unit_test(intervals_hold_the_truth_with_one_to_three_loops),
-        cmocka_unit_test(intervals_hold_what_they_say_over_series_as_the_prior_has_them),
-        cmocka_unit_test(coarse_loops_do_not_widen_sure_links),
-        cmocka_unit_test(one_coarse_link_hardly_raises_the_misclosure),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

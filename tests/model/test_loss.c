@@ -33,7 +33,7 @@ static struct loss fit_kind(enum cp_kind kind, double unit)
 }
 
 // 1 / (2 sigma^2) nats per unit of cost: twice the log-likelihood is the gain in squares.
-static void loss_of_normal_noise_is_the_likelihood(void **state)
+TEST(loss_of_normal_noise_is_the_likelihood)
 {
     for (double unit = 1e-6; unit < 1e7; unit *= 1e3) {
         struct loss loss = fit_kind(CP_NORMAL, unit);
@@ -45,7 +45,7 @@ static void loss_of_normal_noise_is_the_likelihood(void **state)
 
 // Four values in five at one level and one at another, eight away: k of the latter in a row come
 // with probability 0.2^k and gain 9 each, were the bound 3.
-static void loss_of_two_modes_asks_more_of_a_gain(void **state)
+TEST(loss_of_two_modes_asks_more_of_a_gain)
 {
     struct loss loss = fit_kind(CP_BIMODAL, 1);
     double gain = loss.bound * loss.bound;
@@ -54,7 +54,7 @@ static void loss_of_two_modes_asks_more_of_a_gain(void **state)
 }
 
 // A quarter of the values far out, anywhere: the bound closes around the rest.
-static void loss_of_heavy_tails_is_bounded_sooner(void **state)
+TEST(loss_of_heavy_tails_is_bounded_sooner)
 {
     double values[N];
     struct random random = {32};
@@ -65,20 +65,9 @@ static void loss_of_heavy_tails_is_bounded_sooner(void **state)
     assert_true(loss.bound > 1.5);
 }
 
-static void loss_without_scatter_is_nothing(void **state)
+TEST(loss_without_scatter_is_nothing)
 {
     double zeros[20] = {0}, one[1] = {3};
     assert_true(loss_fit(zeros, 20, 3).scale == 0);
     assert_true(loss_fit(one, 1, 3).scale == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loss_of_normal_noise_is_the_likelihood),
-        cmocka_unit_test(loss_of_two_modes_asks_more_of_a_gain),
-        cmocka_unit_test(loss_of_heavy_tails_is_bounded_sooner),
-        cmocka_unit_test(loss_without_scatter_is_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static double exact(const double *values, size_t n, double fade, double share)
     return -0.5 * (degrees * (log(squares / degrees) + 1) + logs);
 }
 
-static void memory_is_the_best_of_its_likelihoods(void **state)
+TEST(memory_is_the_best_of_its_likelihoods)
 {
     static const double fades[] = {0.5, 0.7, 0.8, 0.9};
     static const double shares[] = {0.15, 0.3, 0.45, 0.6, 0.75, 0.9};
@@ -83,7 +83,7 @@ static void memory_is_the_best_of_its_likelihoods(void **state)
 }
 
 // Little correlation from one value to the next, for long: neither independence nor an AR(1).
-static void memory_explains_a_slow_level_under_noise(void **state)
+TEST(memory_explains_a_slow_level_under_noise)
 {
     struct random random = {62};
     double values[VALUES], over_independent = 0, over_autoregressive = 0;
@@ -97,7 +97,7 @@ static void memory_explains_a_slow_level_under_noise(void **state)
     assert_true(over_autoregressive > 6);
 }
 
-static void memory_ignores_the_unit(void **state)
+TEST(memory_ignores_the_unit)
 {
     struct random random = {63};
     double values[VALUES], other[VALUES];
@@ -108,14 +108,4 @@ static void memory_ignores_the_unit(void **state)
     assert_true(fabs(memory_fit(other, VALUES) - memory_fit(values, VALUES) - shift) < 1e-6);
     memset(values, 0, sizeof(values));
     assert_true(isfinite(memory_fit(values, VALUES)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_the_best_of_its_likelihoods),
-        cmocka_unit_test(memory_explains_a_slow_level_under_noise),
-        cmocka_unit_test(memory_ignores_the_unit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void it_is_the_ratio_of_weighted_times(void **state)
+TEST(it_is_the_ratio_of_weighted_times)
 {
     // 3 x 100 us and 1 x 500 us: 800 us become 3 x 101 + 500 = 803.
     const struct mix_part parts[] = {
@@ -21,7 +21,7 @@ static void it_is_the_ratio_of_weighted_times(void **state)
 }
 
 // Ten parts, each within its own margin, and the sum of them is not.
-static void many_small_changes_show_together(void **state)
+TEST(many_small_changes_show_together)
 {
     struct mix_part parts[10];
     for (int i = 0; i < 10; i++)
@@ -35,7 +35,7 @@ static void many_small_changes_show_together(void **state)
 }
 
 // "Same" is a claim too: an interval that reaches beyond the margin makes none.
-static void it_is_the_same_only_within_its_margin(void **state)
+TEST(it_is_the_same_only_within_its_margin)
 {
     static const struct {
         struct interval change;
@@ -48,7 +48,7 @@ static void it_is_the_same_only_within_its_margin(void **state)
         assert_int_equal(mix_standing(cases[i].change, 0.004), cases[i].kind);
 }
 
-static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
+TEST(the_interval_holds_the_truth_as_often_as_it_says)
 {
     enum { ROUNDS = 20000, PARTS = 5 };
     struct random random = {11};
@@ -67,15 +67,4 @@ static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
     }
     assert_in_range(inside, (int)(0.943 * ROUNDS), (int)(0.957 * ROUNDS));
     assert_in_range(alarms, 1, (int)(0.002 * ROUNDS));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_the_ratio_of_weighted_times),
-        cmocka_unit_test(many_small_changes_show_together),
-        cmocka_unit_test(it_is_the_same_only_within_its_margin),
-        cmocka_unit_test(the_interval_holds_the_truth_as_often_as_it_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "model/predict/parts/occupancy.h"
 #include "tests/helpers/test.h"
 
-static void occupancy_follows_the_scarcest_resource(void **state)
+TEST(occupancy_follows_the_scarcest_resource)
 {
     static const struct {
         int32_t threads, registers, smem, blocks, warps;
@@ -32,7 +32,7 @@ static void occupancy_follows_the_scarcest_resource(void **state)
     }
 }
 
-static void occupancy_never_grows_with_what_a_block_takes(void **state)
+TEST(occupancy_never_grows_with_what_a_block_takes)
 {
     const struct gpu *gpu = gpu_find("h200-sxm");
     for (int32_t threads = 1; threads <= 1024; threads += 31) {
@@ -46,7 +46,7 @@ static void occupancy_never_grows_with_what_a_block_takes(void **state)
     }
 }
 
-static void occupancy_of_nonsense_is_unknown(void **state)
+TEST(occupancy_of_nonsense_is_unknown)
 {
     const struct gpu *gpu = gpu_find("h200-sxm");
     const struct gpu nothing = {0};
@@ -55,14 +55,4 @@ static void occupancy_of_nonsense_is_unknown(void **state)
     assert_int_equal(occupancy_of(gpu, 32, -1, 0).limit, OCCUPANCY_UNKNOWN);
     assert_int_equal(occupancy_of(gpu, 32, 32, INT32_MAX).limit, OCCUPANCY_UNKNOWN);
     assert_int_equal(occupancy_of(&nothing, 32, 32, 0).limit, OCCUPANCY_UNKNOWN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(occupancy_follows_the_scarcest_resource),
-        cmocka_unit_test(occupancy_never_grows_with_what_a_block_takes),
-        cmocka_unit_test(occupancy_of_nonsense_is_unknown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void check_latency(const struct csv *t, size_t row, const struct origami_
         check(t, row, figures[i].column, figures[i].value);
 }
 
-static void latencies_equal_seed_3(void **state)
+TEST(latencies_equal_seed_3)
 {
     struct csv t = table_read("conformance_origami_latency.csv");
     for (size_t row = 0; row < t.count; row++) {
@@ -81,7 +81,7 @@ static void latencies_equal_seed_3(void **state)
 }
 
 // Cases of the same kind, worked out by hand from the document's formulas.
-static void corner_cases_follow_the_formulas(void **state)
+TEST(corner_cases_follow_the_formulas)
 {
     const struct gpu *gpu = gpu_find("rtx4090");
     struct origami_latency l;
@@ -114,7 +114,7 @@ static const char *select_one(struct origami_selection *out, const struct gpu *g
     return origami_rank(out, &count, 1, gpu, problem, search);
 }
 
-static void selections_equal_seed_3(void **state)
+TEST(selections_equal_seed_3)
 {
     struct csv t = table_read("conformance_origami_select.csv");
     assert_int_equal(t.count, 23);
@@ -136,7 +136,7 @@ static void selections_equal_seed_3(void **state)
 }
 
 // Seed 3's phase 1 whole: all 122, each once, none better than the one before it.
-static void all_122_are_ranked(void **state)
+TEST(all_122_are_ranked)
 {
     struct origami_selection all[200], one;
     const struct origami_search none = {0};
@@ -157,7 +157,7 @@ static void all_122_are_ranked(void **state)
 }
 
 // What a profile does not know is derived (section 4.1), and comes near what the document measured.
-static void every_profile_of_a_gpu_selects(void **state)
+TEST(every_profile_of_a_gpu_selects)
 {
     struct problem p = fp16(4096, 4096, 4096);
     const struct origami_search none = {0};
@@ -180,7 +180,7 @@ static void every_profile_of_a_gpu_selects(void **state)
 }
 
 // The closed form of phase 2 against walking the tiles one by one.
-static void group_cost_equals_enumeration(void **state)
+TEST(group_cost_equals_enumeration)
 {
     for (int64_t gm = 1; gm <= 20; gm += 3) {
         for (int64_t gn = 1; gn <= 20; gn++) {
@@ -204,7 +204,7 @@ static void group_cost_equals_enumeration(void **state)
 
 // Registers that seed 3 publishes for its selections at 8 warps (section 7.2): the estimate is a
 // lower bound of each, and says "spills" exactly where the document saw spilling collapse.
-static void register_estimate_bounds_the_published_counts(void **state)
+TEST(register_estimate_bounds_the_published_counts)
 {
     static const struct {
         struct origami_config c;
@@ -230,7 +230,7 @@ static void register_estimate_bounds_the_published_counts(void **state)
     assert_true(origami_registers(&big, DTYPE_FP16) <= ORIGAMI_REGISTERS_MAX);
 }
 
-static void register_filter_never_selects_a_spilling_tile(void **state)
+TEST(register_filter_never_selects_a_spilling_tile)
 {
     struct csv t = table_read("conformance_origami_select.csv");
     for (size_t row = 0; row < t.count; row++) {
@@ -249,7 +249,7 @@ static void register_filter_never_selects_a_spilling_tile(void **state)
 }
 
 // More warps make a thread's share of a tile smaller, not the block's.
-static void a_block_has_no_more_registers_than_an_sm(void **state)
+TEST(a_block_has_no_more_registers_than_an_sm)
 {
     const struct gpu *gpu = gpu_find("rtx4090");
     const struct origami_search search = {.registers = true, .pipeline = true, .split_k = true};
@@ -262,7 +262,7 @@ static void a_block_has_no_more_registers_than_an_sm(void **state)
     }
 }
 
-static void wider_searches_find_nothing_worse(void **state)
+TEST(wider_searches_find_nothing_worse)
 {
     struct problem p = fp16(256, 512, 16384);
     struct origami_selection plain, pipeline, split;
@@ -279,7 +279,7 @@ static void wider_searches_find_nothing_worse(void **state)
     assert_int_equal(split.config.split, 1); // enough tiles already
 }
 
-static void unpipelined_tiles_are_slower(void **state)
+TEST(unpipelined_tiles_are_slower)
 {
     struct problem p = fp16(4096, 4096, 4096);
     struct origami_config c = {.tile_m = 128, .tile_n = 128, .tile_k = 64, .stages = 1};
@@ -292,7 +292,7 @@ static void unpipelined_tiles_are_slower(void **state)
 }
 
 // From ROCm/rocm-libraries @ad0886a, shared/origami/tests/origami_gtest.yaml, as is the next.
-static void l2_hit_lies_between_0_and_1_for_every_group(void **state)
+TEST(l2_hit_lies_between_0_and_1_for_every_group)
 {
     struct problem p = fp16(4096, 4096, 1024);
     for (int32_t group = 1; group <= 1024; group++) {
@@ -304,7 +304,7 @@ static void l2_hit_lies_between_0_and_1_for_every_group(void **state)
     }
 }
 
-static void instruction_counts_follow_the_atom(void **state)
+TEST(instruction_counts_follow_the_atom)
 {
     // 128x128x64 takes 256 instructions of 16x16x16 (Origami's test), so twice as many of 16x8x16.
     struct problem p = fp16(128, 128, 64);
@@ -317,7 +317,7 @@ static void instruction_counts_follow_the_atom(void **state)
     assert_true(l.n_mma == 256);
 }
 
-static void impossible_inputs_say_why(void **state)
+TEST(impossible_inputs_say_why)
 {
     struct problem p = fp16(4096, 4096, 4096);
     struct origami_latency l;
@@ -332,7 +332,7 @@ static void impossible_inputs_say_why(void **state)
     assert_non_null(select_one(&s, &empty, &p, &plain));
 }
 
-static void the_model_predicts_finite_times_everywhere(void **state)
+TEST(the_model_predicts_finite_times_everywhere)
 {
     const struct model *model = model_find("origami");
     const int64_t sizes[] = {1, 63, 257, 4096, INT32_MAX};
@@ -349,26 +349,4 @@ static void the_model_predicts_finite_times_everywhere(void **state)
         if (out.feasible)
             assert_true(close_to(sum, out.time_ns, 1e-9));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies_equal_seed_3),
-        cmocka_unit_test(corner_cases_follow_the_formulas),
-        cmocka_unit_test(selections_equal_seed_3),
-        cmocka_unit_test(all_122_are_ranked),
-        cmocka_unit_test(every_profile_of_a_gpu_selects),
-        cmocka_unit_test(group_cost_equals_enumeration),
-        cmocka_unit_test(register_estimate_bounds_the_published_counts),
-        cmocka_unit_test(register_filter_never_selects_a_spilling_tile),
-        cmocka_unit_test(a_block_has_no_more_registers_than_an_sm),
-        cmocka_unit_test(wider_searches_find_nothing_worse),
-        cmocka_unit_test(unpipelined_tiles_are_slower),
-        cmocka_unit_test(l2_hit_lies_between_0_and_1_for_every_group),
-        cmocka_unit_test(instruction_counts_follow_the_atom),
-        cmocka_unit_test(impossible_inputs_say_why),
-        cmocka_unit_test(the_model_predicts_finite_times_everywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

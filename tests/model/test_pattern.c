@@ -15,7 +15,7 @@ static void draw(double *values, double slower, struct random *random)
         values[i] = 100 + random_normal(random) + (i % 7 >= 5 ? slower : 0);
 }
 
-static void a_week_is_a_pattern_and_no_drift(void **state)
+TEST(a_week_is_a_pattern_and_no_drift)
 {
     struct random random = {311};
     double values[NIGHTS];
@@ -34,7 +34,7 @@ static void a_week_is_a_pattern_and_no_drift(void **state)
     assert_true(said >= SERIES - 1 && swings >= SERIES - 2 && drifts == 0 && changes <= 1);
 }
 
-static void a_step_beside_it_is_found(void **state)
+TEST(a_step_beside_it_is_found)
 {
     struct random random = {313};
     double values[NIGHTS];
@@ -52,7 +52,7 @@ static void a_step_beside_it_is_found(void **state)
     assert_true(found >= SERIES - 3);
 }
 
-static void noise_has_none(void **state)
+TEST(noise_has_none)
 {
     struct random random = {317};
     double values[NIGHTS];
@@ -65,14 +65,4 @@ static void noise_has_none(void **state)
     }
     print_message("noise: %zu of %d patterns\n", said, CP_KINDS * SERIES);
     assert_true(said <= 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_week_is_a_pattern_and_no_drift),
-        cmocka_unit_test(a_step_beside_it_is_found),
-        cmocka_unit_test(noise_has_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

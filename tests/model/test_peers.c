@@ -26,7 +26,7 @@ static double score(const char *name, const double *base, const double *head, si
 static const double low[5] = {1, 2, 3, 4, 5}, high[5] = {6, 7, 8, 9, 10};
 
 // t = 5 / sqrt(2.5/5 + 2.5/5) = 5 with 8 degrees of freedom: p = 0.00105.
-static void t_tests_match_tables(void **state)
+TEST(t_tests_match_tables)
 {
     assert_true(near(score("Welch t", low, high, 5), -log10(0.001053), 1e-3));
     // Population variance is 4/5 of it: t = 5.59, p = 0.000516.
@@ -35,7 +35,7 @@ static void t_tests_match_tables(void **state)
 }
 
 // U = 0 of 25: z = (12.5 - 0.5) / sqrt(25 x 11 / 12) = 2.507.
-static void ranks_match_the_normal_approximation(void **state)
+TEST(ranks_match_the_normal_approximation)
 {
     assert_true(near(score("Mann-Whitney", low, high, 5), -log10(2 * 0.00609), 1e-3));
     assert_true(near(score("Mann-Whitney", low, low, 5), 0, 1e-9));
@@ -43,7 +43,7 @@ static void ranks_match_the_normal_approximation(void **state)
     assert_true(near(score("Mann-Whitney", same, same, 4), 0, 0));
 }
 
-static void nvbench_rules_follow_their_description(void **state)
+TEST(nvbench_rules_follow_their_description)
 {
     // Means 3 and 8, relative SDs 0.527 and 0.198: 1.667 / 0.198.
     assert_true(near(score("nvbench legacy", low, high, 5), 5.0 / 3 / (sqrt(2.5) / 8), 1e-9));
@@ -52,7 +52,7 @@ static void nvbench_rules_follow_their_description(void **state)
     assert_true(score("nvbench robust", low, low, 5) < 0);
 }
 
-static void size_rules_follow_their_description(void **state)
+TEST(size_rules_follow_their_description)
 {
     assert_true(near(score("2 % gate", low, high, 5), 8.0 / 3 - 1, 1e-12));
     const double base[6] = {100, 100.1, 100.2, 100.1, 100, 100.2};
@@ -61,7 +61,7 @@ static void size_rules_follow_their_description(void **state)
     assert_true(near(score("LNT", base, base, 6), 0, 0)); // ranks do not differ
 }
 
-static void paired_rules_see_only_the_ratio(void **state)
+TEST(paired_rules_see_only_the_ratio)
 {
     double base[40], head[40];
     struct random random = {8};
@@ -74,7 +74,7 @@ static void paired_rules_see_only_the_ratio(void **state)
     assert_true(score("Welch t", base, head, 40) < 1);
 }
 
-static void every_rule_has_a_name_and_a_limit(void **state)
+TEST(every_rule_has_a_name_and_a_limit)
 {
     for (size_t i = 0; i < peer_count; i++)
         assert_true(peer_find(peers[i].name) == &peers[i] && peers[i].limit > 0);
@@ -95,7 +95,7 @@ static struct duets *read_text(const char *text, int *result)
     return data;
 }
 
-static void recorded_duets_are_read_by_column_name(void **state)
+TEST(recorded_duets_are_read_by_column_name)
 {
     int result;
     struct duets *data = read_text("# source\nus_b,process,us_a,shape,batch,variant,more\n"
@@ -111,7 +111,7 @@ static void recorded_duets_are_read_by_column_name(void **state)
     duets_free(data);
 }
 
-static void samples_of_bench_are_read_too(void **state)
+TEST(samples_of_bench_are_read_too)
 {
     int result;
     struct duets *data =
@@ -129,7 +129,7 @@ static void samples_of_bench_are_read_too(void **state)
     duets_free(data);
 }
 
-static void broken_lines_are_refused(void **state)
+TEST(broken_lines_are_refused)
 {
     const char *const bad[] = {"shape,batch,variant,process,us_a\n",
                                "shape,batch,variant,process,us_a,us_b\ns,1,same,0,1\n",
@@ -144,7 +144,7 @@ static void broken_lines_are_refused(void **state)
     }
 }
 
-static void trial_of_a_real_change_keeps_its_direction(void **state)
+TEST(trial_of_a_real_change_keeps_its_direction)
 {
     int result;
     struct duets *data = read_text("shape,batch,variant,process,us_a,us_b\n"
@@ -160,21 +160,4 @@ static void trial_of_a_real_change_keeps_its_direction(void **state)
     }
     draw_free(&draw);
     duets_free(data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t_tests_match_tables),
-        cmocka_unit_test(ranks_match_the_normal_approximation),
-        cmocka_unit_test(nvbench_rules_follow_their_description),
-        cmocka_unit_test(size_rules_follow_their_description),
-        cmocka_unit_test(paired_rules_see_only_the_ratio),
-        cmocka_unit_test(every_rule_has_a_name_and_a_limit),
-        cmocka_unit_test(recorded_duets_are_read_by_column_name),
-        cmocka_unit_test(samples_of_bench_are_read_too),
-        cmocka_unit_test(broken_lines_are_refused),
-        cmocka_unit_test(trial_of_a_real_change_keeps_its_direction),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void check_starts(const char *expected, const double *starts, int64_t cou
     free(copy);
 }
 
-static void simulated_events_equal_the_equations(void **state)
+TEST(simulated_events_equal_the_equations)
 {
     struct csv t = table_read("conformance_ws_pipeline_sim.csv");
     for (size_t row = 0; row < t.count; row++) {
@@ -54,7 +54,7 @@ static void simulated_events_equal_the_equations(void **state)
     csv_free(&t);
 }
 
-static void closed_form_equals_the_simulation(void **state)
+TEST(closed_form_equals_the_simulation)
 {
     uint32_t seed = 1;
     for (int i = 0; i < 20000; i++) {
@@ -77,7 +77,7 @@ static void closed_form_equals_the_simulation(void **state)
     }
 }
 
-static void table_2_comes_out_to_every_digit(void **state)
+TEST(table_2_comes_out_to_every_digit)
 {
     struct csv t = table_read("conformance_ws_pipeline_table2.csv");
     assert_int_equal(t.count, 36);
@@ -108,7 +108,7 @@ static void table_2_comes_out_to_every_digit(void **state)
     csv_free(&t);
 }
 
-static void estimation_inverts_the_linear_model(void **state)
+TEST(estimation_inverts_the_linear_model)
 {
     struct pipeline_rate rate;
     struct error err;
@@ -133,7 +133,7 @@ static size_t count_of(const char *text, const char *what)
     return count;
 }
 
-static void trace_holds_every_event_of_every_wave(void **state)
+TEST(trace_holds_every_event_of_every_wave)
 {
     struct pipeline p = {3, 2, 4, 5, 2, 2, 6};
     struct pipeline_events e;
@@ -151,7 +151,7 @@ static void trace_holds_every_event_of_every_wave(void **state)
     pipeline_events_free(&e);
 }
 
-static void svg_has_a_bar_per_event_and_escapes_its_text(void **state)
+TEST(svg_has_a_bar_per_event_and_escapes_its_text)
 {
     struct pipeline p = {3, 2, 4, 5, 2, 1, 4};
     struct pipeline_events e;
@@ -168,7 +168,7 @@ static void svg_has_a_bar_per_event_and_escapes_its_text(void **state)
 }
 
 // A wave of 6,508: ticks at whole thousands, and half a label has room beside the last.
-static void a_timeline_has_round_ticks_inside_the_figure(void **state)
+TEST(a_timeline_has_round_ticks_inside_the_figure)
 {
     struct pipeline p = {1130, 1130, 1000, 988, 3, 2, 4};
     struct pipeline_events e;
@@ -193,7 +193,7 @@ static void a_timeline_has_round_ticks_inside_the_figure(void **state)
     pipeline_events_free(&e);
 }
 
-static void too_long_a_simulation_is_refused(void **state)
+TEST(too_long_a_simulation_is_refused)
 {
     struct pipeline p = {1, 1, 1, 1, 2, 1, INT64_MAX / 4};
     struct pipeline_events e;
@@ -201,7 +201,7 @@ static void too_long_a_simulation_is_refused(void **state)
     assert_int_equal(pipeline_simulate(&e, &p, &err), -1);
 }
 
-static void the_model_predicts_what_its_pipeline_says(void **state)
+TEST(the_model_predicts_what_its_pipeline_says)
 {
     struct problem p = {
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
@@ -217,20 +217,4 @@ static void the_model_predicts_what_its_pipeline_says(void **state)
     assert_true(close_to(sum, out.time_ns, 1e-12));
     traits.tile_m = 100000;
     assert_false(model_find("ws-pipeline")->predict(&in).feasible);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simulated_events_equal_the_equations),
-        cmocka_unit_test(closed_form_equals_the_simulation),
-        cmocka_unit_test(table_2_comes_out_to_every_digit),
-        cmocka_unit_test(estimation_inverts_the_linear_model),
-        cmocka_unit_test(trace_holds_every_event_of_every_wave),
-        cmocka_unit_test(svg_has_a_bar_per_event_and_escapes_its_text),
-        cmocka_unit_test(a_timeline_has_round_ticks_inside_the_figure),
-        cmocka_unit_test(too_long_a_simulation_is_refused),
-        cmocka_unit_test(the_model_predicts_what_its_pipeline_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

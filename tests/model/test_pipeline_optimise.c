@@ -50,7 +50,7 @@ static const int64_t sizes[][3] = {
     {512, 512, 512}, {1024, 512, 512}, {1024, 1024, 1024}, {32, 1024, 96}, {960, 992, 640},
 };
 
-static void search_finds_the_simulated_optimum(void **state)
+TEST(search_finds_the_simulated_optimum)
 {
     for (size_t i = 0; i < ARRAY_COUNT(sizes) * ARRAY_COUNT(machines) * 2; i++) {
         const struct pipeline_machine *m = &machines[i / 2 % ARRAY_COUNT(machines)];
@@ -65,7 +65,7 @@ static void search_finds_the_simulated_optimum(void **state)
     }
 }
 
-static void bad_questions_are_refused(void **state)
+TEST(bad_questions_are_refused)
 {
     struct pipeline_choice c;
     struct error err;
@@ -80,7 +80,7 @@ static void bad_questions_are_refused(void **state)
     assert_int_equal(pipeline_optimise(&c, &m, good, PIPELINE_LEAST_TIME, &err), -1);
 }
 
-static void the_largest_costs_do_not_overflow(void **state)
+TEST(the_largest_costs_do_not_overflow)
 {
     struct pipeline_machine m = {100000, 100000,  100000, 100000, 100000, 100000,
                                  100000, 1 << 20, 1,      8,      1,      1};
@@ -94,7 +94,7 @@ static void the_largest_costs_do_not_overflow(void **state)
 #ifdef PLUMB_HAVE_Z3
 // On seed 1's table, which took it 5 to 12 s each before its starts were bounded from below only,
 // and on sizes with many divisors. bench_models times it.
-static void z3_proves_the_same_optimum(void **state)
+TEST(z3_proves_the_same_optimum)
 {
     const int64_t table[][3] = {{512, 512, 512},   {1024, 512, 512},   {1024, 1024, 512},
                                 {1024, 512, 1024}, {1024, 1024, 1024}, {128, 64, 96},
@@ -120,7 +120,7 @@ static void z3_proves_the_same_optimum(void **state)
 
 // More warps never take longer, and by hand: A of 4 blocks and B of 16 on five loading warps are
 // one and four, so 100 + 4 x 40 ticks a stage; maths of 8 blocks on three warps 20 + 107.
-static void more_warps_share_a_stage(void **state)
+TEST(more_warps_share_a_stage)
 {
     struct pipeline_machine m = machines[2];
     const int64_t mnk[3] = {64, 256, 64};
@@ -138,18 +138,4 @@ static void more_warps_share_a_stage(void **state)
     m.dma_warps = 65;
     struct error err;
     assert_int_equal(pipeline_optimise(&c, &m, mnk, PIPELINE_LEAST_TIME, &err), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(more_warps_share_a_stage),
-        cmocka_unit_test(search_finds_the_simulated_optimum),
-        cmocka_unit_test(bad_questions_are_refused),
-        cmocka_unit_test(the_largest_costs_do_not_overflow),
-#ifdef PLUMB_HAVE_Z3
-        cmocka_unit_test(z3_proves_the_same_optimum),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,8 @@ static int free_all(void **state)
     return 0;
 }
 
+AROUND_EACH(NULL, free_all);
+
 static const char *seed(const char *name)
 {
     char *path = arena_printf(&arena, TEST_SOURCE "/tests/fuzz/seeds/%s", name);
@@ -76,7 +78,7 @@ static struct plan_entry persistent_entry(void)
     return (struct plan_entry){p, ARRAY_COUNT(sizes)};
 }
 
-static void a_persistent_kernel_gets_its_blocks_descriptors_and_numbers(void **state)
+TEST(a_persistent_kernel_gets_its_blocks_descriptors_and_numbers)
 {
     struct launch_plan plan = parsed(seed("persistent.plan"));
     const struct plan_entry entry = persistent_entry();
@@ -120,7 +122,7 @@ static void a_persistent_kernel_gets_its_blocks_descriptors_and_numbers(void **s
     plan_free(&plan);
 }
 
-static void a_plan_does_the_problems_that_it_says(void **state)
+TEST(a_plan_does_the_problems_that_it_says)
 {
     static const struct {
         const char *problem;
@@ -144,7 +146,7 @@ static void a_plan_does_the_problems_that_it_says(void **state)
     plan_free(&plan);
 }
 
-static void launches_memsets_scratch_and_structs_follow_the_text(void **state)
+TEST(launches_memsets_scratch_and_structs_follow_the_text)
 {
     struct launch_plan plan = parsed(seed("split.plan"));
     const struct record record = recorded(&plan, "256x256x8192:fp8-bf16:b2", NULL);
@@ -187,7 +189,7 @@ static void launches_memsets_scratch_and_structs_follow_the_text(void **state)
     plan_free(&plan);
 }
 
-static void a_record_of_a_plan_reads_back_and_binds_within_its_buffers(void **state)
+TEST(a_record_of_a_plan_reads_back_and_binds_within_its_buffers)
 {
     struct launch_plan plan = parsed(seed("persistent.plan"));
     const struct record record = recorded(&plan, "256x256x128:bf16", NULL);
@@ -216,7 +218,7 @@ static void a_record_of_a_plan_reads_back_and_binds_within_its_buffers(void **st
 
 static const char *changed(const char *text, const char *line, const char *instead);
 
-static void hostile_descriptors_are_refused(void **state)
+TEST(hostile_descriptors_are_refused)
 {
     static const char *const cases[][2] = {
         {"dims=128,256", "dims=0,256"},
@@ -264,7 +266,7 @@ static const char *changed(const char *text, const char *line, const char *inste
     return arena_printf(&arena, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(line));
 }
 
-static void wrong_plans_say_file_and_line(void **state)
+TEST(wrong_plans_say_file_and_line)
 {
     static const struct {
         const char *line, *instead, *error;
@@ -309,7 +311,7 @@ static void wrong_plans_say_file_and_line(void **state)
     }
 }
 
-static void launches_out_of_range_say_line_and_problem(void **state)
+TEST(launches_out_of_range_say_line_and_problem)
 {
     static const struct {
         const char *line, *instead, *error;
@@ -339,7 +341,7 @@ static void launches_out_of_range_say_line_and_problem(void **state)
     }
 }
 
-static void device_code_with_other_parameters_is_refused(void **state)
+TEST(device_code_with_other_parameters_is_refused)
 {
     struct launch_plan plan = parsed(seed("persistent.plan"));
     const struct problem problem = problem_of("256x256x128:bf16");
@@ -358,21 +360,4 @@ static void device_code_with_other_parameters_is_refused(void **state)
     assert_int_equal(plan_record(&record, &plan, &problem, 132, &entry, &arena, &err), -1);
     assert_non_null(strstr(err.text, "parameter 1 has 8 bytes at 176, and this says 4"));
     plan_free(&plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_persistent_kernel_gets_its_blocks_descriptors_and_numbers,
-                                  free_all),
-        cmocka_unit_test_teardown(a_plan_does_the_problems_that_it_says, free_all),
-        cmocka_unit_test_teardown(launches_memsets_scratch_and_structs_follow_the_text, free_all),
-        cmocka_unit_test_teardown(a_record_of_a_plan_reads_back_and_binds_within_its_buffers,
-                                  free_all),
-        cmocka_unit_test_teardown(hostile_descriptors_are_refused, free_all),
-        cmocka_unit_test_teardown(wrong_plans_say_file_and_line, free_all),
-        cmocka_unit_test_teardown(launches_out_of_range_say_line_and_problem, free_all),
-        cmocka_unit_test_teardown(device_code_with_other_parameters_is_refused, free_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

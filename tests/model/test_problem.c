@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void problem_text_reads_back(void **state)
+TEST(problem_text_reads_back)
 {
     static const char *const texts[][2] = {
         {"4096x7168x512:bf16", "4096x7168x512:bf16-bf16:tn"},
@@ -64,7 +64,7 @@ static void expect_refusal(const char *text)
     assert_null(strchr(err.text, '\n'));
 }
 
-static void problem_bad_text_is_refused_in_one_line(void **state)
+TEST(problem_bad_text_is_refused_in_one_line)
 {
     static const char *const texts[] = {
         "",
@@ -92,7 +92,7 @@ static void problem_bad_text_is_refused_in_one_line(void **state)
         expect_refusal(texts[i]);
 }
 
-static void forms_without_a_meaning_are_refused_in_one_line(void **state)
+TEST(forms_without_a_meaning_are_refused_in_one_line)
 {
     static const char *const texts[] = {
         "8x8x8:bf16:lda=7",
@@ -140,7 +140,7 @@ static void forms_without_a_meaning_are_refused_in_one_line(void **state)
         expect_refusal(texts[i]);
 }
 
-static void problem_counts_work_and_bytes(void **state)
+TEST(problem_counts_work_and_bytes)
 {
     struct problem p;
     struct error err;
@@ -229,7 +229,7 @@ static struct problem draw(struct random *r)
 
 // What is written reads back to the same problem and is written the same, and two problems are
 // equal when their texts are.
-static void any_problem_reads_back(void **state)
+TEST(any_problem_reads_back)
 {
     struct random r = {2026};
     char last[PROBLEM_TEXT] = "";
@@ -254,7 +254,7 @@ static void any_problem_reads_back(void **state)
     }
 }
 
-static void plain_problems_are_those_of_the_first_abi(void **state)
+TEST(plain_problems_are_those_of_the_first_abi)
 {
     static const char *const plain[] = {"8x8x8", "8x8x8:fp8:nt:b3", "8x8x8:bf16:dual-silu",
                                         "8x8x8:bf16:lda=8:alpha=1:beta=0", "8x8x8:e2m1"};
@@ -275,7 +275,7 @@ static void plain_problems_are_those_of_the_first_abi(void **state)
     }
 }
 
-static void groups_have_the_rows_they_say(void **state)
+TEST(groups_have_the_rows_they_say)
 {
     static const char *const texts[] = {
         "8192x16x16:fp32:contiguous4", "8192x16x16:fp32:contiguous8/30",
@@ -313,7 +313,7 @@ static void groups_have_the_rows_they_say(void **state)
     assert_int_equal(rows[0], 20); // no more than there is room for
 }
 
-static void problem_counts_what_forms_add(void **state)
+TEST(problem_counts_what_forms_add)
 {
     static const struct {
         const char *text;
@@ -334,19 +334,4 @@ static void problem_counts_what_forms_add(void **state)
         assert_true(problem_flops(&p) == cases[i].flops);
         assert_true(problem_bytes(&p) == cases[i].bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_without_a_meaning_are_refused_in_one_line),
-        cmocka_unit_test(any_problem_reads_back),
-        cmocka_unit_test(plain_problems_are_those_of_the_first_abi),
-        cmocka_unit_test(groups_have_the_rows_they_say),
-        cmocka_unit_test(problem_counts_what_forms_add),
-        cmocka_unit_test(problem_text_reads_back),
-        cmocka_unit_test(problem_bad_text_is_refused_in_one_line),
-        cmocka_unit_test(problem_counts_work_and_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,8 @@ static int free_all(void **state)
     return 0;
 }
 
+AROUND_EACH(NULL, free_all);
+
 static const uint64_t lengths[RECORD_BUFFERS] = {
     [RECORD_A] = 1 << 20, [RECORD_B] = 2 << 20,     [RECORD_C] = 4 << 20,
     [RECORD_SCALE_A] = 4, [RECORD_WORKSPACE] = 512, [RECORD_GROUP_ROWS] = 128};
@@ -64,7 +66,7 @@ static void captures(struct record_launch out[2], struct record_places places[2]
     }
 }
 
-static void words_that_move_with_a_buffer_are_its_addresses(void **state)
+TEST(words_that_move_with_a_buffer_are_its_addresses)
 {
     struct record_places places[2];
     struct record_launch launch[2];
@@ -81,7 +83,7 @@ static void words_that_move_with_a_buffer_are_its_addresses(void **state)
     }
 }
 
-static void what_goes_with_addresses_but_is_none_is_refused(void **state)
+TEST(what_goes_with_addresses_but_is_none_is_refused)
 {
     struct record_places places[2];
     struct record_launch launch[2];
@@ -109,7 +111,7 @@ static void what_goes_with_addresses_but_is_none_is_refused(void **state)
     assert_int_equal(record_find_addresses(&launch[0], &launch[1], 1, places, &arena, &err), -1);
 }
 
-static void bound_launches_point_into_the_buffers_they_are_given(void **state)
+TEST(bound_launches_point_into_the_buffers_they_are_given)
 {
     struct record_places places[2], here = {{0}, {0}};
     struct record_launch launch[2];
@@ -134,7 +136,7 @@ static void bound_launches_point_into_the_buffers_they_are_given(void **state)
     assert_int_equal(record_bind(bytes, &launch[0], &here, &err), -1);
 }
 
-static void a_memset_stays_inside_its_buffer(void **state)
+TEST(a_memset_stays_inside_its_buffer)
 {
     struct record_places here = {{0}, {0}};
     struct record_address address = {0, RECORD_WORKSPACE, 128};
@@ -199,7 +201,7 @@ static struct buffer printed(const struct record *record)
     return text;
 }
 
-static void a_record_reads_back_as_it_was_written(void **state)
+TEST(a_record_reads_back_as_it_was_written)
 {
     const struct record record = whole_record();
     struct record back;
@@ -222,7 +224,7 @@ static void a_record_reads_back_as_it_was_written(void **state)
 }
 
 // What a captured program's launch is: its image is named, and buffers have contents.
-static void a_capture_reads_back_as_it_was_written(void **state)
+TEST(a_capture_reads_back_as_it_was_written)
 {
     static struct record_content contents[] = {{1 << 20, "7.0.before", NULL},
                                                {1 << 21, "7.1.before", "7.1.after"}};
@@ -251,7 +253,7 @@ static void a_capture_reads_back_as_it_was_written(void **state)
     free(again.bytes);
 }
 
-static void streams_and_what_they_wait_for_read_back(void **state)
+TEST(streams_and_what_they_wait_for_read_back)
 {
     struct record record = whole_record(), back;
     uint32_t after[] = {0};
@@ -338,7 +340,7 @@ static const char *const hostile[] = {
     "\tcarveout=-1\t" order "\n"
 
 // What each version can hold, and what it says of the rest; NULL: it is read.
-static void a_version_holds_nothing_that_came_later(void **state)
+TEST(a_version_holds_nothing_that_came_later)
 {
     static const char *const cases[][2] = {
         {VERSION("1", PLAIN) LAUNCH BYTES "address\tat=0\tbuffer=scale_b\toffset=0\nend\n", NULL},
@@ -392,7 +394,7 @@ static void a_version_holds_nothing_that_came_later(void **state)
 }
 
 // The last of two would win, and who reads the text sees another launch than what runs.
-static void what_lies_over_another_address_is_refused(void **state)
+TEST(what_lies_over_another_address_is_refused)
 {
     static const char *const over[] = {
         "address\tat=0\tbuffer=a\toffset=0\naddress\tat=4\tbuffer=b\toffset=0\n",
@@ -429,7 +431,7 @@ static int parsed(const char *text, size_t size)
 }
 
 // A tool that read on would replay the first of them alone.
-static void as_many_launches_as_may_be_are_read_and_not_one_more(void **state)
+TEST(as_many_launches_as_may_be_are_read_and_not_one_more)
 {
     for (size_t count = RECORD_LAUNCHES_MAX; count <= RECORD_LAUNCHES_MAX + 1; count++) {
         struct buffer text = {0};
@@ -442,7 +444,7 @@ static void as_many_launches_as_may_be_are_read_and_not_one_more(void **state)
     }
 }
 
-static void hostile_lines_are_refused(void **state)
+TEST(hostile_lines_are_refused)
 {
     const struct record record = whole_record();
     struct buffer text = printed(&record);
@@ -464,7 +466,7 @@ static void hostile_lines_are_refused(void **state)
     free(text.bytes);
 }
 
-static void every_cut_and_every_flipped_byte_is_survived(void **state)
+TEST(every_cut_and_every_flipped_byte_is_survived)
 {
     const struct record record = whole_record();
     struct buffer text = printed(&record);
@@ -482,23 +484,4 @@ static void every_cut_and_every_flipped_byte_is_survived(void **state)
             arena_free(&arena);
     }
     free(text.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(words_that_move_with_a_buffer_are_its_addresses, free_all),
-        cmocka_unit_test_teardown(what_goes_with_addresses_but_is_none_is_refused, free_all),
-        cmocka_unit_test_teardown(bound_launches_point_into_the_buffers_they_are_given, free_all),
-        cmocka_unit_test_teardown(a_memset_stays_inside_its_buffer, free_all),
-        cmocka_unit_test_teardown(a_record_reads_back_as_it_was_written, free_all),
-        cmocka_unit_test_teardown(a_capture_reads_back_as_it_was_written, free_all),
-        cmocka_unit_test_teardown(streams_and_what_they_wait_for_read_back, free_all),
-        cmocka_unit_test_teardown(a_version_holds_nothing_that_came_later, free_all),
-        cmocka_unit_test_teardown(what_lies_over_another_address_is_refused, free_all),
-        cmocka_unit_test_teardown(as_many_launches_as_may_be_are_read_and_not_one_more, free_all),
-        cmocka_unit_test_teardown(hostile_lines_are_refused, free_all),
-        cmocka_unit_test_teardown(every_cut_and_every_flipped_byte_is_survived, free_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static size_t left_of(const char *picture)
     return left;
 }
 
-static void values_that_others_stray_to_are_no_level(void **state)
+TEST(values_that_others_stray_to_are_no_level)
 {
     assert_int_equal(left_of("..................|##"), 1); // 2 of C(20, 2) = 190 orders
     assert_int_equal(left_of(".....#.......##.....#....|###"), 1);
@@ -42,7 +42,7 @@ static void values_that_others_stray_to_are_no_level(void **state)
     assert_int_equal(left_of("#.##|......#.....#......"), 1);
 }
 
-static void values_that_only_come_together_are_one(void **state)
+TEST(values_that_only_come_together_are_one)
 {
     assert_int_equal(left_of(".....|#####"), 2);           // the rarest orders of ten
     assert_int_equal(left_of(".................|###"), 2); // 2 of 1140
@@ -52,18 +52,8 @@ static void values_that_only_come_together_are_one(void **state)
 }
 
 // Of a stretch inside there are more than two places: three values there are rarer at an end.
-static void a_stretch_inside_needs_more_than_one_at_an_end(void **state)
+TEST(a_stretch_inside_needs_more_than_one_at_an_end)
 {
     assert_int_equal(left_of(".................|###"), 2);
     assert_int_equal(left_of("........|###|........."), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_that_others_stray_to_are_no_level),
-        cmocka_unit_test(values_that_only_come_together_are_one),
-        cmocka_unit_test(a_stretch_inside_needs_more_than_one_at_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

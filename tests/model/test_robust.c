@@ -15,7 +15,7 @@ static bool near(double a, double b, double tolerance)
     return fabs(a - b) <= tolerance;
 }
 
-static void median_and_sd_follow_their_definitions(void **state)
+TEST(median_and_sd_follow_their_definitions)
 {
     assert_true(near(robust_median((double[]){3, 1, 2}, 3), 2, 0));
     assert_true(near(robust_median((double[]){4, 1, 2, 3}, 4), 2.5, 0));
@@ -23,7 +23,7 @@ static void median_and_sd_follow_their_definitions(void **state)
     assert_true(near(robust_sd((double[]){1, 2, 3, 4, 1000}, 5), 1.4826, 1e-12));
 }
 
-static void trimmed_mean_ignores_a_tenth_on_each_side(void **state)
+TEST(trimmed_mean_ignores_a_tenth_on_each_side)
 {
     double work[10] = {-1e9, 1, 2, 3, 4, 5, 6, 7, 8, 1e9};
     struct robust_mean m = robust_mean(work, 10);
@@ -36,7 +36,7 @@ static void trimmed_mean_ignores_a_tenth_on_each_side(void **state)
 }
 
 // The standard error is what repeated samples scatter by, with stalls too.
-static void trimmed_mean_states_its_own_scatter(void **state)
+TEST(trimmed_mean_states_its_own_scatter)
 {
     const enum noise noises[] = {NOISE_NORMAL, NOISE_T3, NOISE_SPIKES};
     for (size_t k = 0; k < ARRAY_COUNT(noises); k++) {
@@ -54,7 +54,7 @@ static void trimmed_mean_states_its_own_scatter(void **state)
     }
 }
 
-static void moderation_weighs_prior_and_sample_by_their_degrees(void **state)
+TEST(moderation_weighs_prior_and_sample_by_their_degrees)
 {
     assert_true(near(moderate_sd((struct moderation){0.02, INFINITY}, 99, 5), 0.02, 0));
     assert_true(near(moderate_sd((struct moderation){0, 0}, 0.03, 5), 0.03, 1e-15));
@@ -62,7 +62,7 @@ static void moderation_weighs_prior_and_sample_by_their_degrees(void **state)
     assert_true(near(moderate_sd((struct moderation){0.01, 0}, 0, 0), 0.01, 0));
 }
 
-static void random_effects_find_the_spread_between_groups(void **state)
+TEST(random_effects_find_the_spread_between_groups)
 {
     const double mean[] = {1, 1, 1}, se[] = {0.1, 0.1, 0.2};
     struct pooled p = pool_random_effects(mean, se, 3);
@@ -76,7 +76,7 @@ static void random_effects_find_the_spread_between_groups(void **state)
 }
 
 // Printed tables: Abramowitz and Stegun 26.1, 26.7 (t), and I_x(a,b) as a polynomial.
-static void tails_match_printed_tables(void **state)
+TEST(tails_match_printed_tables)
 {
     assert_true(near(normal_cdf(1.959963984540054), 0.975, 1e-12));
     assert_true(near(normal_quantile(0.975), 1.959963984540054, 1e-9));
@@ -92,7 +92,7 @@ static void tails_match_printed_tables(void **state)
     assert_true(near(incomplete_beta(1, 5000, 1e-3), 1 - pow(0.999, 5000), 1e-10));
 }
 
-static void an_interval_lies_about_its_value_and_keeps_its_order_as_relative_change(void **state)
+TEST(an_interval_lies_about_its_value_and_keeps_its_order_as_relative_change)
 {
     const struct interval log_ratio = interval_about(log(1.5), log(1.2));
     const struct interval change = interval_relative(log_ratio);
@@ -101,18 +101,4 @@ static void an_interval_lies_about_its_value_and_keeps_its_order_as_relative_cha
     const struct interval unknown = interval_relative(interval_unknown);
     assert_true(isnan(unknown.value) && unknown.low == -1 && isinf(unknown.high));
     assert_true(isnan(interval_none.low) && isnan(interval_none.high));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(median_and_sd_follow_their_definitions),
-        cmocka_unit_test(trimmed_mean_ignores_a_tenth_on_each_side),
-        cmocka_unit_test(trimmed_mean_states_its_own_scatter),
-        cmocka_unit_test(moderation_weighs_prior_and_sample_by_their_degrees),
-        cmocka_unit_test(random_effects_find_the_spread_between_groups),
-        cmocka_unit_test(tails_match_printed_tables),
-        cmocka_unit_test(an_interval_lies_about_its_value_and_keeps_its_order_as_relative_change),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static struct problem bf16(int64_t m, int64_t n, int64_t k)
 }
 
 // What is selected can be built and is what the same model predicts.
-static void selections_are_feasible_and_timed_by_their_model(void **state)
+TEST(selections_are_feasible_and_timed_by_their_model)
 {
     const struct gpu *gpu = gpu_find("h200-sxm");
     for (size_t i = 0; i < deepseek_v3_shape_count * model_count; i++) {
@@ -42,7 +42,7 @@ static void selections_are_feasible_and_timed_by_their_model(void **state)
     }
 }
 
-static void hopper_takes_small_tiles_for_small_problems(void **state)
+TEST(hopper_takes_small_tiles_for_small_problems)
 {
     const struct model *hopper = model_find("hopper");
     struct problem small = bf16(512, 512, 4096), large = bf16(8192, 8192, 8192);
@@ -53,7 +53,7 @@ static void hopper_takes_small_tiles_for_small_problems(void **state)
     assert_true(b.traits.tile_m * b.traits.tile_n >= 128 * 192);
 }
 
-static void the_best_come_first_and_are_different(void **state)
+TEST(the_best_come_first_and_are_different)
 {
     struct problem p = bf16(4096, 4096, 4096), fp32 = p;
     fp32.in = fp32.out = DTYPE_FP32;
@@ -78,7 +78,7 @@ static void the_best_come_first_and_are_different(void **state)
 }
 
 // A model that does not know the regime has no choice for it, not a choice of no time.
-static void a_regime_is_part_of_the_choice(void **state)
+TEST(a_regime_is_part_of_the_choice)
 {
     struct problem p = bf16(64, 7168, 2048);
     struct predict_input in = {.gpu = gpu_find("h200-sxm"), .problem = &p};
@@ -93,7 +93,7 @@ static void a_regime_is_part_of_the_choice(void **state)
     assert_int_equal(count, 0);
 }
 
-static void a_profile_without_figures_selects_nothing(void **state)
+TEST(a_profile_without_figures_selects_nothing)
 {
     struct gpu empty = {.name = "empty"};
     struct problem p = bf16(512, 512, 512);
@@ -104,7 +104,7 @@ static void a_profile_without_figures_selects_nothing(void **state)
 
 // ---- profiles and lookup by name ----
 
-static void names_are_found_whatever_their_case_and_separators(void **state)
+TEST(names_are_found_whatever_their_case_and_separators)
 {
     assert_non_null(gpu_find("RTX-4090"));
     assert_true(gpu_find("H200_SXM") == gpu_find("h200-sxm"));
@@ -117,7 +117,7 @@ static void names_are_found_whatever_their_case_and_separators(void **state)
 }
 
 // One locked machine of one laboratory is not what a name of a GPU stands for.
-static void a_b200_is_not_the_locked_one_of_seed_0(void **state)
+TEST(a_b200_is_not_the_locked_one_of_seed_0)
 {
     const struct gpu *gpu = gpu_for_device("NVIDIA B200"), *locked = gpu_find("b200-1300");
     assert_string_equal(gpu->name, "b200");
@@ -131,7 +131,7 @@ static void a_b200_is_not_the_locked_one_of_seed_0(void **state)
     assert_true(model_find("hopper")->predict(&in).time_ns < 8000);
 }
 
-static void every_shipped_figure_names_its_source(void **state)
+TEST(every_shipped_figure_names_its_source)
 {
     for (size_t i = 0; i < gpu_count; i++) {
         struct gpu copy = *gpus[i];
@@ -147,19 +147,4 @@ static void every_shipped_figure_names_its_source(void **state)
         assert_true(known >= 10);
         assert_true(copy.sm_count.value > 0 && copy.clock_hz.value > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selections_are_feasible_and_timed_by_their_model),
-        cmocka_unit_test(hopper_takes_small_tiles_for_small_problems),
-        cmocka_unit_test(the_best_come_first_and_are_different),
-        cmocka_unit_test(a_regime_is_part_of_the_choice),
-        cmocka_unit_test(a_profile_without_figures_selects_nothing),
-        cmocka_unit_test(names_are_found_whatever_their_case_and_separators),
-        cmocka_unit_test(a_b200_is_not_the_locked_one_of_seed_0),
-        cmocka_unit_test(every_shipped_figure_names_its_source),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static struct shape shape_of(const double *values, size_t n, size_t *changes)
 }
 
 // 3 % over 60 values in noise of half a percent.
-static void a_creep_is_said_and_is_no_step(void **state)
+TEST(a_creep_is_said_and_is_no_step)
 {
     struct random random = {211};
     double values[60];
@@ -38,7 +38,7 @@ static void a_creep_is_said_and_is_no_step(void **state)
     assert_true(said >= 57 && stepped <= 2 && covered >= 50);
 }
 
-static void louder_noise_is_said(void **state)
+TEST(louder_noise_is_said)
 {
     struct random random = {223};
     double values[200];
@@ -55,7 +55,7 @@ static void louder_noise_is_said(void **state)
 }
 
 // 20 values of SD 3, then 137 of SD 0.1 with a step of 0.5 after 20 of them.
-static void a_loud_start_hides_no_step(void **state)
+TEST(a_loud_start_hides_no_step)
 {
     struct random random = {239};
     double values[157];
@@ -76,7 +76,7 @@ static void a_loud_start_hides_no_step(void **state)
 }
 
 // Of nine loud values, so much is said as they are.
-static void a_short_loud_start_is_said(void **state)
+TEST(a_short_loud_start_is_said)
 {
     struct random random = {241};
     double values[137];
@@ -93,7 +93,7 @@ static void a_short_loud_start_is_said(void **state)
 }
 
 // From one value in ten to one in two.
-static void a_mode_that_comes_more_often_is_said(void **state)
+TEST(a_mode_that_comes_more_often_is_said)
 {
     struct random random = {227};
     double values[200];
@@ -111,7 +111,7 @@ static void a_mode_that_comes_more_often_is_said(void **state)
     assert_true(said >= 45);
 }
 
-static void plain_noise_says_hardly_anything(void **state)
+TEST(plain_noise_says_hardly_anything)
 {
     static const size_t lengths[] = {30, 100, MOST};
     static const enum cp_kind kinds[] = {CP_NORMAL,  CP_SPIKES,    CP_AR5,     CP_AR8,
@@ -132,7 +132,7 @@ static void plain_noise_says_hardly_anything(void **state)
     assert_true(said * 100 <= asked); // one in a hundred
 }
 
-static void newest_level_counts_what_is_there(void **state)
+TEST(newest_level_counts_what_is_there)
 {
     const double values[] = {1, NAN, 3, 10, 11, NAN, 12};
     struct newest_level now = newest_level(values, 3, 7, 3);
@@ -142,7 +142,7 @@ static void newest_level_counts_what_is_there(void **state)
 
 // 2 % over 600 values at .4 % noise is found as steps; what it is stands beside them. Steps are
 // none.
-static void a_long_creep_is_said_beside_its_steps(void **state)
+TEST(a_long_creep_is_said_beside_its_steps)
 {
     size_t creeps = 0, steps = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -166,19 +166,4 @@ static void a_long_creep_is_said_beside_its_steps(void **state)
     print_message("%zu of 20 creeps, %zu of 20 pairs of steps\n", creeps, steps);
     assert_true(creeps >= 18);
     assert_true(steps == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_creep_is_said_and_is_no_step),
-        cmocka_unit_test(a_long_creep_is_said_beside_its_steps),
-        cmocka_unit_test(louder_noise_is_said),
-        cmocka_unit_test(a_loud_start_hides_no_step),
-        cmocka_unit_test(a_short_loud_start_is_said),
-        cmocka_unit_test(a_mode_that_comes_more_often_is_said),
-        cmocka_unit_test(plain_noise_says_hardly_anything),
-        cmocka_unit_test(newest_level_counts_what_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static struct sickness judge(double shift, size_t shifted, size_t controls, size
     return found;
 }
 
-static void two_slow_runs_of_most_controls_are_a_sick_device(void **state)
+TEST(two_slow_runs_of_most_controls_are_a_sick_device)
 {
     const struct sickness found = judge(0.12, 2, CONTROLS, POINTS, CONTROLS);
     assert_true(found.known && found.slow);
@@ -36,7 +36,7 @@ static void two_slow_runs_of_most_controls_are_a_sick_device(void **state)
     assert_true(judge(0.12, 2, CONTROLS, POINTS, 3).slow);
 }
 
-static void what_is_less_is_none(void **state)
+TEST(what_is_less_is_none)
 {
     assert_false(judge(0.12, 1, CONTROLS, POINTS, CONTROLS).slow); // one run: a neighbour
     assert_false(judge(0.12, 2, CONTROLS, POINTS, 1).slow);        // one control: its own affair
@@ -45,20 +45,10 @@ static void what_is_less_is_none(void **state)
     assert_true(judge(0, 2, CONTROLS, POINTS, CONTROLS).known);
 }
 
-static void too_few_controls_or_points_are_not_judged(void **state)
+TEST(too_few_controls_or_points_are_not_judged)
 {
     assert_false(judge(0.5, 2, SICKNESS_CONTROLS - 1, POINTS, CONTROLS).known);
     assert_false(judge(0.5, 2, CONTROLS, SICKNESS_EARLIER + 1, CONTROLS).known);
     assert_true(judge(0.5, 2, CONTROLS, SICKNESS_EARLIER + 2, CONTROLS).slow);
     assert_false(judge(0.5, 2, 0, POINTS, 0).known);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_slow_runs_of_most_controls_are_a_sick_device),
-        cmocka_unit_test(what_is_less_is_none),
-        cmocka_unit_test(too_few_controls_or_points_are_not_judged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static double pipe_clk(const struct problem *p, const struct traits *t)
 }
 
 // The figures that baselines/recorded/h200/accuracy/README.md states.
-static void recorded_times_are_met(void **state)
+TEST(recorded_times_are_met)
 {
     struct csv t = table_read("../../baselines/recorded/h200/accuracy/fp32.csv");
     struct accuracy_row *rows[3] = {xcalloc(t.count, sizeof(**rows)),
@@ -133,7 +133,7 @@ static const struct gpu a6000 = {.name = "a6000",
                                  .launch_s = {.value = 2e-6}};
 
 // Kernels, layouts and a device that gave no number: rungs that lie 60 times apart.
-static void a_published_ladder_of_another_device_is_met(void **state)
+TEST(a_published_ladder_of_another_device_is_met)
 {
     struct csv t = table_read("sgemm_a6000.csv");
     struct accuracy_row *rows = xcalloc(t.count, sizeof(*rows));
@@ -165,7 +165,7 @@ static void a_published_ladder_of_another_device_is_met(void **state)
 }
 
 // By hand, for a warp of 2 x 16 threads of a block of 16 x 16.
-static void a_global_load_takes_a_clock_per_line(void **state)
+TEST(a_global_load_takes_a_clock_per_line)
 {
     struct traits t = naive();
     struct problem p = fp32(16, 16, 1024);                 // one block: 8 warps
@@ -179,7 +179,7 @@ static void a_global_load_takes_a_clock_per_line(void **state)
 }
 
 // 256 threads read 16 floats a step, 256 floats are written, 256 rows of 32 bytes are loaded per 8.
-static void shared_memory_passes_128_bytes_a_clock(void **state)
+TEST(shared_memory_passes_128_bytes_a_clock)
 {
     struct traits t = tiled();
     struct problem p = fp32(128, 128, 1024);
@@ -188,7 +188,7 @@ static void shared_memory_passes_128_bytes_a_clock(void **state)
     assert_true(close_to(pipe_clk(&p, &t), 128 + 8 + 8, 1e-9));
 }
 
-static void more_resident_blocks_hide_latency(void **state)
+TEST(more_resident_blocks_hide_latency)
 {
     struct problem p = fp32(4096, 4096, 1024);
     struct traits t = naive();
@@ -205,7 +205,7 @@ static void more_resident_blocks_hide_latency(void **state)
     assert_true(time_of(&p, &alone) > time_of(&p, &prefetching));
 }
 
-static void the_branch_is_chosen_by_the_traits(void **state)
+TEST(the_branch_is_chosen_by_the_traits)
 {
     struct problem p = fp32(1024, 1024, 1024);
     struct traits t = {0};
@@ -225,7 +225,7 @@ static void the_branch_is_chosen_by_the_traits(void **state)
     assert_false(simt_applies(&in));
 }
 
-static void a_kernel_that_says_nothing_is_the_best_of_the_candidates(void **state)
+TEST(a_kernel_that_says_nothing_is_the_best_of_the_candidates)
 {
     struct traits none = {0}, t;
     const int64_t sizes[][3] = {
@@ -246,7 +246,7 @@ static void a_kernel_that_says_nothing_is_the_best_of_the_candidates(void **stat
     assert_true(stated > time_of(&p, &none));
 }
 
-static void mma_sync_is_slower_than_wgmma(void **state)
+TEST(mma_sync_is_slower_than_wgmma)
 {
     struct problem p = fp32(4096, 8192, 16384);
     p.in = DTYPE_TF32;
@@ -266,7 +266,7 @@ static void mma_sync_is_slower_than_wgmma(void **state)
 
 // Of cuBLAS in BF16 on an A100 SXM, as published (gau-nernst/learn-cuda); nothing is fitted to
 // them.
-static void tensor_cores_before_hopper_are_met(void **state)
+TEST(tensor_cores_before_hopper_are_met)
 {
     const struct {
         int64_t side;
@@ -282,7 +282,7 @@ static void tensor_cores_before_hopper_are_met(void **state)
 }
 
 // No warpgroup is set aside to load where threads load for themselves.
-static void all_warps_multiply_where_threads_load(void **state)
+TEST(all_warps_multiply_where_threads_load)
 {
     struct problem p = fp32(4096, 4096, 4096);
     p.in = p.out = DTYPE_BF16;
@@ -296,7 +296,7 @@ static void all_warps_multiply_where_threads_load(void **state)
 }
 
 // A library splits K as often as it takes to fill the GPU.
-static void a_library_splits_a_long_k(void **state)
+TEST(a_library_splits_a_long_k)
 {
     const struct traits none = {0};
     struct problem p = fp32(256, 256, 524288);
@@ -307,7 +307,7 @@ static void a_library_splits_a_long_k(void **state)
 
 // cuBLASLt in FP32, recorded on an H100, launched back to back on sets of operands in turn: batches
 // are not split, and stores of short products meet nobody's multiplications.
-static void batches_of_a_library_are_met(void **state)
+TEST(batches_of_a_library_are_met)
 {
     static const struct {
         int64_t m, n, k;
@@ -332,7 +332,7 @@ static void batches_of_a_library_are_met(void **state)
 }
 
 // TF32 that lies along N: turned and multiplied by wgmma, or read as it lies by mma.sync.
-static void a_library_turns_operands_only_where_that_is_faster(void **state)
+TEST(a_library_turns_operands_only_where_that_is_faster)
 {
     const struct gpu *gpu = gpu_find("h100-sxm");
     const struct traits none = {0};
@@ -379,7 +379,7 @@ static struct problem any_problem(uint32_t *seed, const struct traits *t)
     return p;
 }
 
-static void time_grows_with_each_dimension(void **state)
+TEST(time_grows_with_each_dimension)
 {
     uint32_t seed = 11;
     for (int i = 0; i < 20000; i++) {
@@ -391,7 +391,7 @@ static void time_grows_with_each_dimension(void **state)
     }
 }
 
-static void a_faster_clock_is_never_slower_and_the_exponent_is_its_slope(void **state)
+TEST(a_faster_clock_is_never_slower_and_the_exponent_is_its_slope)
 {
     uint32_t seed = 12;
     for (int i = 0; i < 5000; i++) {
@@ -410,7 +410,7 @@ static void a_faster_clock_is_never_slower_and_the_exponent_is_its_slope(void **
     }
 }
 
-static void no_prediction_beats_the_roofline(void **state)
+TEST(no_prediction_beats_the_roofline)
 {
     uint32_t seed = 13;
     for (int i = 0; i < 20000; i++) {
@@ -423,7 +423,7 @@ static void no_prediction_beats_the_roofline(void **state)
 }
 
 // Where one resource is scarce and the others are plenty, the time is that resource's.
-static void the_roofline_is_the_limit(void **state)
+TEST(the_roofline_is_the_limit)
 {
     struct traits t = tiled();
     t.stages = 3;
@@ -448,28 +448,4 @@ static void the_roofline_is_the_limit(void **state)
     in.problem = &stores; // the last of 16 waves is paid for again at the end
     ratio = predict_on(&gpu, &stores, &t, 1.9e9).time_ns / model_find("sol")->predict(&in).time_ns;
     assert_true(ratio >= 1 && ratio < 1.05 + 1 / (16 * 0.597));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_times_are_met),
-        cmocka_unit_test(a_published_ladder_of_another_device_is_met),
-        cmocka_unit_test(a_global_load_takes_a_clock_per_line),
-        cmocka_unit_test(shared_memory_passes_128_bytes_a_clock),
-        cmocka_unit_test(more_resident_blocks_hide_latency),
-        cmocka_unit_test(the_branch_is_chosen_by_the_traits),
-        cmocka_unit_test(a_kernel_that_says_nothing_is_the_best_of_the_candidates),
-        cmocka_unit_test(mma_sync_is_slower_than_wgmma),
-        cmocka_unit_test(time_grows_with_each_dimension),
-        cmocka_unit_test(a_faster_clock_is_never_slower_and_the_exponent_is_its_slope),
-        cmocka_unit_test(no_prediction_beats_the_roofline),
-        cmocka_unit_test(the_roofline_is_the_limit),
-        cmocka_unit_test(tensor_cores_before_hopper_are_met),
-        cmocka_unit_test(all_warps_multiply_where_threads_load),
-        cmocka_unit_test(a_library_splits_a_long_k),
-        cmocka_unit_test(batches_of_a_library_are_met),
-        cmocka_unit_test(a_library_turns_operands_only_where_that_is_faster),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 // Seed 4's dual GEMM: every byte once, both weights and all scale factors, and no measured time
 // below that floor.
-static void dual_gemm_floor_counts_both_weights_and_scales(void **state)
+TEST(dual_gemm_floor_counts_both_weights_and_scales)
 {
     struct csv t = table_read("conformance_dual_gemm_floor.csv");
     for (size_t i = 0; i < t.count; i++) {
@@ -38,7 +38,7 @@ static void dual_gemm_floor_counts_both_weights_and_scales(void **state)
     csv_free(&t);
 }
 
-static void a_rate_that_is_not_known_is_infeasible(void **state)
+TEST(a_rate_that_is_not_known_is_infeasible)
 {
     struct problem p = {.m = 64, .n = 64, .k = 64, .in = DTYPE_FP64, .out = DTYPE_FP64, .batch = 1};
     struct traits traits = {0};
@@ -47,7 +47,7 @@ static void a_rate_that_is_not_known_is_infeasible(void **state)
 }
 
 // Hopper has no tensor cores for FP4: kernels decode it to FP16, whose rate is the peak then.
-static void fp4_without_tensor_cores_for_it_is_fp16(void **state)
+TEST(fp4_without_tensor_cores_for_it_is_fp16)
 {
     struct problem p = {.m = 512,
                         .n = 4096,
@@ -66,14 +66,4 @@ static void fp4_without_tensor_cores_for_it_is_fp16(void **state)
     const struct prediction fp16 = model_find("sol")->predict(&in);
     assert_true(close_to(fp4.parts[0].time_ns, fp16.parts[0].time_ns, 1e-12));
     assert_true(fp4.parts[1].time_ns < fp16.parts[1].time_ns / 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dual_gemm_floor_counts_both_weights_and_scales),
-        cmocka_unit_test(a_rate_that_is_not_known_is_infeasible),
-        cmocka_unit_test(fp4_without_tensor_cores_for_it_is_fp16),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static enum verdict_kind kind_of(enum measurement_state base, enum measurement_s
     return standing->kind;
 }
 
-static void a_change_is_blamed_only_for_what_works_on_the_base(void **state)
+TEST(a_change_is_blamed_only_for_what_works_on_the_base)
 {
     static const struct {
         enum measurement_state base, head;
@@ -53,7 +53,7 @@ static void a_change_is_blamed_only_for_what_works_on_the_base(void **state)
     }
 }
 
-static void only_two_times_are_left_to_the_pairs(void **state)
+TEST(only_two_times_are_left_to_the_pairs)
 {
     for (int base = 0; base < MEASUREMENT_STATES; base++) {
         for (int head = 0; head < MEASUREMENT_STATES; head++) {
@@ -67,7 +67,7 @@ static void only_two_times_are_left_to_the_pairs(void **state)
     }
 }
 
-static void the_same_code_is_the_same_unless_it_is_broken(void **state)
+TEST(the_same_code_is_the_same_unless_it_is_broken)
 {
     for (int head = 0; head < MEASUREMENT_STATES; head++) {
         const struct standing_input input = {.head = (enum measurement_state)head,
@@ -82,7 +82,7 @@ static void the_same_code_is_the_same_unless_it_is_broken(void **state)
 }
 
 // What one commit broke is not the next one's fault; what never worked is nobody's to pass.
-static void the_same_broken_code_fails_where_it_never_worked(void **state)
+TEST(the_same_broken_code_fails_where_it_never_worked)
 {
     for (int unproven = 0; unproven < 2; unproven++) {
         const struct standing_input input = {
@@ -96,7 +96,7 @@ static void the_same_broken_code_fails_where_it_never_worked(void **state)
     assert_int_equal(standing_of(&changed)->cause, CAUSE_BASE);
 }
 
-static void a_device_that_is_away_measures_nothing(void **state)
+TEST(a_device_that_is_away_measures_nothing)
 {
     struct arena arena = {0};
     const struct standing_input input = {.away = true};
@@ -107,7 +107,7 @@ static void a_device_that_is_away_measures_nothing(void **state)
     arena_free(&arena);
 }
 
-static void words_name_both_states(void **state)
+TEST(words_name_both_states)
 {
     struct arena arena = {0};
     const struct standing_input input = {.base = MEASURED_TIMEOUT, .head = MEASURED_WRONG};
@@ -116,17 +116,4 @@ static void words_name_both_states(void **state)
     for (int i = 0; i < MEASUREMENT_STATES; i++)
         assert_non_null(standing_text((enum measurement_state)i));
     arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_change_is_blamed_only_for_what_works_on_the_base),
-        cmocka_unit_test(only_two_times_are_left_to_the_pairs),
-        cmocka_unit_test(the_same_code_is_the_same_unless_it_is_broken),
-        cmocka_unit_test(the_same_broken_code_fails_where_it_never_worked),
-        cmocka_unit_test(a_device_that_is_away_measures_nothing),
-        cmocka_unit_test(words_name_both_states),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static bool near(double a, double b, double tolerance)
 
 // 0 of n: 1 - (1 - c)^(1/n), the "rule of three". 1 of 10 at 97.5 %: 0.0025 .. 0.4450 (tables of
 // Clopper and Pearson 1934).
-static void exact_bounds_match_closed_forms_and_tables(void **state)
+TEST(exact_bounds_match_closed_forms_and_tables)
 {
     assert_true(near(study_rate_upper(0, 1000, 0.95), 1 - pow(0.05, 1e-3), 1e-12));
     assert_true(near(study_rate_upper(1, 10, 0.975), 0.4450, 1e-4));
@@ -28,7 +28,7 @@ static void exact_bounds_match_closed_forms_and_tables(void **state)
     assert_true(near(study_rate_upper(1, 10000, 0.95), 4.743e-4, 1e-6));
 }
 
-static void binomial_tail_matches_direct_sums(void **state)
+TEST(binomial_tail_matches_direct_sums)
 {
     assert_true(near(binomial_tail(1, 5, 0.1), 1 - pow(0.9, 5), 1e-12));
     assert_true(near(binomial_tail(2, 4, 0.5), 11.0 / 16, 1e-12));
@@ -54,7 +54,7 @@ static double power_by_simulation(const struct gate_policy *policy, double sd, u
 }
 
 // What the formula calls detectable at 90 % is found about that often, and 0.7 of it is not.
-static void detectable_change_is_detected(void **state)
+TEST(detectable_change_is_detected)
 {
     const struct {
         double sd;
@@ -71,7 +71,7 @@ static void detectable_change_is_detected(void **state)
     }
 }
 
-static void detectable_change_behaves_at_the_ends(void **state)
+TEST(detectable_change_behaves_at_the_ends)
 {
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     assert_true(isinf(study_detectable(&policy, 0.004, 8, 0.9)));
@@ -86,7 +86,7 @@ static void detectable_change_behaves_at_the_ends(void **state)
     assert_true(few > many && many > policy.margin);
 }
 
-static void roc_runs_from_corner_to_corner(void **state)
+TEST(roc_runs_from_corner_to_corner)
 {
     const double nulls[] = {0, 1, 2, 2}, changes[] = {NAN, 2, 3};
     struct roc_point points[8];
@@ -115,7 +115,7 @@ static struct self_test test_of(int series, int alarms, double evidence)
     return study_self_test(verdicts, (size_t)series, 1e-3);
 }
 
-static void run_is_void_if_its_own_pairs_alarm(void **state)
+TEST(run_is_void_if_its_own_pairs_alarm)
 {
     assert_false(test_of(4, 0, 0).void_run);
     assert_false(test_of(0, 0, 0).void_run);
@@ -130,7 +130,7 @@ static void run_is_void_if_its_own_pairs_alarm(void **state)
 }
 
 // A gate that is joined from parts is judged by all of them, wherever the alarms stand.
-static void joined_parts_are_void_by_the_alarms_of_any_of_them(void **state)
+TEST(joined_parts_are_void_by_the_alarms_of_any_of_them)
 {
     for (size_t where = 0; where < 3; where++) {
         struct self_test parts[3] = {{.series = 4}, {.series = 5}, {.series = 6}};
@@ -148,14 +148,14 @@ static void joined_parts_are_void_by_the_alarms_of_any_of_them(void **state)
     }
 }
 
-static void series_without_pairs_do_not_count(void **state)
+TEST(series_without_pairs_do_not_count)
 {
     struct verdict none = {.kind = VERDICT_UNDECIDED};
     assert_int_equal(study_self_test(&none, 1, 1e-3).series, 0);
 }
 
 // Sound runs are void at most once in a hundred.
-static void sound_runs_are_rarely_void(void **state)
+TEST(sound_runs_are_rarely_void)
 {
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     policy.processes = 1;
@@ -178,20 +178,4 @@ static void sound_runs_are_rarely_void(void **state)
         voided += study_self_test(verdicts, 4, policy.alpha).void_run;
     }
     assert_true(voided <= 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_bounds_match_closed_forms_and_tables),
-        cmocka_unit_test(binomial_tail_matches_direct_sums),
-        cmocka_unit_test(detectable_change_is_detected),
-        cmocka_unit_test(detectable_change_behaves_at_the_ends),
-        cmocka_unit_test(roc_runs_from_corner_to_corner),
-        cmocka_unit_test(run_is_void_if_its_own_pairs_alarm),
-        cmocka_unit_test(joined_parts_are_void_by_the_alarms_of_any_of_them),
-        cmocka_unit_test(series_without_pairs_do_not_count),
-        cmocka_unit_test(sound_runs_are_rarely_void),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static struct wire_record parse(struct wire_line *line)
     return record;
 }
 
-static void wire_texts_of_any_bytes_come_back(void **state)
+TEST(wire_texts_of_any_bytes_come_back)
 {
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
@@ -50,7 +50,7 @@ static void wire_texts_of_any_bytes_come_back(void **state)
     }
 }
 
-static void wire_numbers_come_back_exactly(void **state)
+TEST(wire_numbers_come_back_exactly)
 {
     uint64_t random = 2;
     for (int i = 0; i < 20000; i++) {
@@ -77,7 +77,7 @@ static void wire_numbers_come_back_exactly(void **state)
     }
 }
 
-static void wire_numbers_out_of_range_are_named(void **state)
+TEST(wire_numbers_out_of_range_are_named)
 {
     static const char *const bad[] = {"",     "x",   "1x",   " 1",    "1 ",
                                       "nan",  "inf", "-inf", "1e999", "99999999999999999999",
@@ -107,7 +107,7 @@ static void wire_numbers_out_of_range_are_named(void **state)
     }
 }
 
-static void wire_bad_lines_are_refused(void **state)
+TEST(wire_bad_lines_are_refused)
 {
     static const char *const bad[] = {"",         "\n",       "Sample\ta=1", "sam ple",
                                       "x\ta",     "x\t=1",    "x\ta=%",      "x\ta=%4",
@@ -126,7 +126,7 @@ static void wire_bad_lines_are_refused(void **state)
     }
 }
 
-static void wire_too_many_fields_are_refused(void **state)
+TEST(wire_too_many_fields_are_refused)
 {
     struct wire_line line;
     struct wire_record record;
@@ -143,7 +143,7 @@ static void wire_too_many_fields_are_refused(void **state)
     assert_non_null(strstr(err.text, "more than 64 fields"));
 }
 
-static void wire_overflow_keeps_whole_fields_and_says_so(void **state)
+TEST(wire_overflow_keeps_whole_fields_and_says_so)
 {
     char text[1001];
     memset(text, '\n', 1000); // each becomes three bytes
@@ -167,7 +167,7 @@ static void wire_overflow_keeps_whole_fields_and_says_so(void **state)
 }
 
 // Lines of every length around the limit, under a sanitizer.
-static void wire_line_of_any_length_stays_inside(void **state)
+TEST(wire_line_of_any_length_stays_inside)
 {
     char *text = xcalloc(WIRE_LINE + 100, 1);
     for (size_t length = WIRE_LINE - 60; length < WIRE_LINE + 40; length++) {
@@ -202,7 +202,7 @@ static struct sample some_sample(uint64_t *random)
     };
 }
 
-static void wire_samples_and_traits_come_back(void **state)
+TEST(wire_samples_and_traits_come_back)
 {
     uint64_t random = 3;
     for (int i = 0; i < 5000; i++) {
@@ -240,7 +240,7 @@ static void wire_samples_and_traits_come_back(void **state)
 }
 
 // A sample with one field replaced or left out is refused, and the error names the field.
-static void wire_samples_with_a_bad_field_are_refused(void **state)
+TEST(wire_samples_with_a_bad_field_are_refused)
 {
     static const char *const fields[][2] = {
         {"role", "both"},       {"role", NULL},      {"pair", "-1"},
@@ -273,7 +273,7 @@ static void wire_samples_with_a_bad_field_are_refused(void **state)
 }
 
 // Mutated lines: whatever is accepted has sound values, and nothing reads or writes outside.
-static void wire_mutated_lines_do_no_harm(void **state)
+TEST(wire_mutated_lines_do_no_harm)
 {
     uint64_t random = 5;
     size_t accepted = 0;
@@ -301,21 +301,4 @@ static void wire_mutated_lines_do_no_harm(void **state)
         free(exact);
     }
     assert_true(accepted > 10000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wire_texts_of_any_bytes_come_back),
-        cmocka_unit_test(wire_numbers_come_back_exactly),
-        cmocka_unit_test(wire_numbers_out_of_range_are_named),
-        cmocka_unit_test(wire_bad_lines_are_refused),
-        cmocka_unit_test(wire_too_many_fields_are_refused),
-        cmocka_unit_test(wire_overflow_keeps_whole_fields_and_says_so),
-        cmocka_unit_test(wire_line_of_any_length_stays_inside),
-        cmocka_unit_test(wire_samples_and_traits_come_back),
-        cmocka_unit_test(wire_samples_with_a_bad_field_are_refused),
-        cmocka_unit_test(wire_mutated_lines_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

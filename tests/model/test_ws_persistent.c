@@ -39,7 +39,7 @@ static void read_row(struct row_input *out, const struct csv *t, size_t row)
         assert_int_equal(dtype_parse(&scales->type, table_text(t, row, "sf_dtype")), 0);
 }
 
-static void predictions_equal_seed_0(void **state)
+TEST(predictions_equal_seed_0)
 {
     struct csv t = table_read("conformance_ws_persistent.csv");
     const struct model *ws = model_find("ws_persistent"), *sol = model_find("sol");
@@ -71,7 +71,7 @@ static void check_wave(const struct csv *t, size_t row, const struct ws_wave *w,
     }
 }
 
-static void breakdown_equals_seed_0(void **state)
+TEST(breakdown_equals_seed_0)
 {
     struct csv t = table_read("conformance_ws_persistent.csv");
     for (size_t row = 0; row < t.count; row++) {
@@ -97,7 +97,7 @@ static void breakdown_equals_seed_0(void **state)
 
 // The parts add up, the analytic clock exponent is the numerical one, nothing is NaN, and a floor
 // stays a floor, over the whole published sweep.
-static void sweep_is_consistent(void **state)
+TEST(sweep_is_consistent)
 {
     const struct model *ws = model_find("ws-persistent");
     size_t tile_count;
@@ -125,7 +125,7 @@ static void sweep_is_consistent(void **state)
     }
 }
 
-static void block_scaled_sweep_has_128_rows_only(void **state)
+TEST(block_scaled_sweep_has_128_rows_only)
 {
     size_t count;
     const struct sweep_tile *tiles = sweep_tiles(DTYPE_E2M1, &count);
@@ -134,7 +134,7 @@ static void block_scaled_sweep_has_128_rows_only(void **state)
         assert_int_equal(tiles[i].tile_m, 128);
 }
 
-static void impossible_inputs_are_infeasible_with_a_reason(void **state)
+TEST(impossible_inputs_are_infeasible_with_a_reason)
 {
     const struct model *ws = model_find("ws-persistent");
     struct problem p = {
@@ -159,7 +159,7 @@ static void impossible_inputs_are_infeasible_with_a_reason(void **state)
     assert_false(ws->predict(&in).feasible);
 }
 
-static void the_largest_problem_has_a_finite_time(void **state)
+TEST(the_largest_problem_has_a_finite_time)
 {
     struct problem p = {.m = INT32_MAX,
                         .n = INT32_MAX,
@@ -171,17 +171,4 @@ static void the_largest_problem_has_a_finite_time(void **state)
     struct predict_input in = {.gpu = gpu_find("b200-1300"), .traits = &traits, .problem = &p};
     struct prediction out = model_find("ws-persistent")->predict(&in);
     assert_true(!out.feasible || (isfinite(out.time_ns) && out.time_ns > 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_equal_seed_0),
-        cmocka_unit_test(breakdown_equals_seed_0),
-        cmocka_unit_test(sweep_is_consistent),
-        cmocka_unit_test(block_scaled_sweep_has_128_rows_only),
-        cmocka_unit_test(impossible_inputs_are_infeasible_with_a_reason),
-        cmocka_unit_test(the_largest_problem_has_a_finite_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

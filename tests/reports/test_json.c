@@ -18,7 +18,7 @@ static void says(const char *expected, double value, int digits)
     buffer_free(&out);
 }
 
-static void rounded_numbers_read_as_they_are_written(void **state)
+TEST(rounded_numbers_read_as_they_are_written)
 {
     says("1", 1, 6);
     says("-1.5", -1.5, 6);
@@ -34,7 +34,7 @@ static void rounded_numbers_read_as_they_are_written(void **state)
     says("null", -INFINITY, 6);
 }
 
-static void rounded_numbers_are_within_half_a_digit(void **state)
+TEST(rounded_numbers_are_within_half_a_digit)
 {
     uint64_t seed = 5;
     for (int i = 0; i < 100000; i++) {
@@ -46,13 +46,4 @@ static void rounded_numbers_are_within_half_a_digit(void **state)
             fail_msg("%.17g is written %s", value, out.bytes);
         buffer_free(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounded_numbers_read_as_they_are_written),
-        cmocka_unit_test(rounded_numbers_are_within_half_a_digit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static double evaluate(xmlDocPtr doc, const char *expression)
 #define assert_xpath(doc, expression, expected)                                                    \
     assert_true(evaluate(doc, expression) == (double)(expected))
 
-static void schema_refuses_what_jenkins_refuses(void **state)
+TEST(schema_refuses_what_jenkins_refuses)
 {
     static const char *const refused[] = {
         "<testsuites tests='0' failures='0' errors='0' skipped='0'/>",
@@ -84,7 +84,7 @@ static void schema_refuses_what_jenkins_refuses(void **state)
     assert_true(is_valid(accepted, strlen(accepted)));
 }
 
-static void verdicts_map_to_outcomes(void **state)
+TEST(verdicts_map_to_outcomes)
 {
     struct run run = helper_run();
     xmlDocPtr doc = write_valid(&run);
@@ -100,7 +100,7 @@ static void verdicts_map_to_outcomes(void **state)
 }
 
 // Only a confirmed one of a kernel that is slower fails.
-static void open_events_are_tests(void **state)
+TEST(open_events_are_tests)
 {
     struct run run = helper_run_hostile();
     const struct report_context context = helper_context(&run);
@@ -113,7 +113,7 @@ static void open_events_are_tests(void **state)
     run_free(&run);
 }
 
-static void counts_agree_with_the_cases(void **state)
+TEST(counts_agree_with_the_cases)
 {
     struct run run = helper_run();
     const struct report_context context = helper_context(&run);
@@ -127,7 +127,7 @@ static void counts_agree_with_the_cases(void **state)
     run_free(&run);
 }
 
-static void names_are_unique_within_a_class(void **state)
+TEST(names_are_unique_within_a_class)
 {
     struct run run = helper_run();
     xmlDocPtr doc = write_valid(&run);
@@ -137,7 +137,7 @@ static void names_are_unique_within_a_class(void **state)
     run_free(&run);
 }
 
-static void body_tells_prediction_interval_clock_and_cause(void **state)
+TEST(body_tells_prediction_interval_clock_and_cause)
 {
     struct run run = helper_run();
     xmlDocPtr doc = write_valid(&run);
@@ -152,7 +152,7 @@ static void body_tells_prediction_interval_clock_and_cause(void **state)
     run_free(&run);
 }
 
-static void time_is_what_the_kernels_ran_to_the_millisecond(void **state)
+TEST(time_is_what_the_kernels_ran_to_the_millisecond)
 {
     struct run run = helper_run();
     struct result *r = &run.results[0];
@@ -173,7 +173,7 @@ static void time_is_what_the_kernels_ran_to_the_millisecond(void **state)
     run_free(&run);
 }
 
-static void void_run_fails_its_self_test_and_nothing_else(void **state)
+TEST(void_run_fails_its_self_test_and_nothing_else)
 {
     struct run run = helper_run();
     run.self_test.void_run = true;
@@ -186,7 +186,7 @@ static void void_run_fails_its_self_test_and_nothing_else(void **state)
     run_free(&run);
 }
 
-static void hostile_text_stays_text(void **state)
+TEST(hostile_text_stays_text)
 {
     struct run run = helper_run_hostile();
     xmlDocPtr doc = write_valid(&run);
@@ -199,7 +199,7 @@ static void hostile_text_stays_text(void **state)
 }
 
 // A file without a case is "no tests found" for some readers and a crash for others.
-static void empty_run_says_that_nothing_was_measured(void **state)
+TEST(empty_run_says_that_nothing_was_measured)
 {
     struct run run = helper_run_empty();
     xmlDocPtr doc = write_valid(&run);
@@ -210,7 +210,7 @@ static void empty_run_says_that_nothing_was_measured(void **state)
     run_free(&run);
 }
 
-static void commit_that_does_not_build_is_one_error_with_file_and_line(void **state)
+TEST(commit_that_does_not_build_is_one_error_with_file_and_line)
 {
     struct run run = helper_run_unbuilt();
     xmlDocPtr doc = write_valid(&run);
@@ -228,7 +228,7 @@ static void commit_that_does_not_build_is_one_error_with_file_and_line(void **st
     run_free(&run);
 }
 
-static void broken_run_without_a_reason_is_an_error_too(void **state)
+TEST(broken_run_without_a_reason_is_an_error_too)
 {
     struct run run = helper_run_empty();
     run.conclusion = CONCLUDE_BROKEN;
@@ -244,21 +244,7 @@ static void broken_run_without_a_reason_is_an_error_too(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schema_refuses_what_jenkins_refuses),
-        cmocka_unit_test(verdicts_map_to_outcomes),
-        cmocka_unit_test(open_events_are_tests),
-        cmocka_unit_test(counts_agree_with_the_cases),
-        cmocka_unit_test(names_are_unique_within_a_class),
-        cmocka_unit_test(body_tells_prediction_interval_clock_and_cause),
-        cmocka_unit_test(time_is_what_the_kernels_ran_to_the_millisecond),
-        cmocka_unit_test(void_run_fails_its_self_test_and_nothing_else),
-        cmocka_unit_test(hostile_text_stays_text),
-        cmocka_unit_test(empty_run_says_that_nothing_was_measured),
-        cmocka_unit_test(commit_that_does_not_build_is_one_error_with_file_and_line),
-        cmocka_unit_test(broken_run_without_a_reason_is_an_error_too),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     xmlCleanupParser();
     return failed;
 }

@@ -19,7 +19,7 @@ static void assert_cleaned(const char *text, const char *expected)
     buffer_free(&out);
 }
 
-static void clean_drops_terminal_escapes(void **state)
+TEST(clean_drops_terminal_escapes)
 {
     assert_cleaned("\x1b[31;1mred\x1b[0m", "red");
     assert_cleaned("\x1b]0;title\x07rest", "rest");
@@ -29,14 +29,14 @@ static void clean_drops_terminal_escapes(void **state)
     assert_cleaned("a\x1b]unfinished\nnext", "a\nnext");
 }
 
-static void clean_drops_control_bytes_and_keeps_lines(void **state)
+TEST(clean_drops_control_bytes_and_keeps_lines)
 {
     assert_cleaned("a\x01\x02\x7f\x08z", "az");
     assert_cleaned("a\tb\r\nc\rd\n", "a\tb\nc\nd\n");
     assert_cleaned("c1 \xc2\x9b 31m", "c1  31m");
 }
 
-static void clean_replaces_what_is_not_utf8(void **state)
+TEST(clean_replaces_what_is_not_utf8)
 {
     assert_cleaned("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82",
                    "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82");
@@ -47,7 +47,7 @@ static void clean_replaces_what_is_not_utf8(void **state)
     assert_cleaned("\xef\xbf\xbf", "\xef\xbf\xbd");
 }
 
-static void clean_replaces_bidirectional_controls(void **state)
+TEST(clean_replaces_bidirectional_controls)
 {
     assert_cleaned("a\xe2\x80\xae"
                    "b\xe2\x81\xa6"
@@ -57,7 +57,7 @@ static void clean_replaces_bidirectional_controls(void **state)
                    "c");
 }
 
-static void clean_line_has_no_newline(void **state)
+TEST(clean_line_has_no_newline)
 {
     struct buffer out = {0};
     clean_line(&out, "a\nb\r\nc\td", CLEAN_LINE);
@@ -65,7 +65,7 @@ static void clean_line_has_no_newline(void **state)
     buffer_free(&out);
 }
 
-static void clean_cuts_the_middle_of_long_text_between_characters(void **state)
+TEST(clean_cuts_the_middle_of_long_text_between_characters)
 {
     struct buffer text = {0}, out = {0};
     for (int i = 0; i < 5000; i++)
@@ -81,7 +81,7 @@ static void clean_cuts_the_middle_of_long_text_between_characters(void **state)
 }
 
 // Whatever the bytes, the document parses and the text is there.
-static void markup_is_well_formed_for_random_bytes(void **state)
+TEST(markup_is_well_formed_for_random_bytes)
 {
     uint64_t seed = 1;
     for (int round = 0; round < 3000; round++) {
@@ -108,7 +108,7 @@ static void markup_is_well_formed_for_random_bytes(void **state)
     }
 }
 
-static void markup_writes_only_void_elements_empty_in_html(void **state)
+TEST(markup_writes_only_void_elements_empty_in_html)
 {
     struct buffer out = {0};
     struct markup *m = markup_new(MARKUP_HTML);
@@ -124,7 +124,7 @@ static void markup_writes_only_void_elements_empty_in_html(void **state)
     buffer_free(&out);
 }
 
-static void json_numbers_round_trip(void **state)
+TEST(json_numbers_round_trip)
 {
     static const double values[] = {0,    0.1, 1.0 / 3, 182.4, 5e-324, 1.7976931348623157e308,
                                     -2.5, 1e22};
@@ -141,7 +141,7 @@ static void json_numbers_round_trip(void **state)
     assert_string_equal(text, "null");
 }
 
-static void json_strings_are_escaped(void **state)
+TEST(json_strings_are_escaped)
 {
     struct buffer out = {0};
     struct json j = {.out = &out};
@@ -161,7 +161,7 @@ static void json_strings_are_escaped(void **state)
 
 // What means something to Markdown or to GitHub is escaped; a sentence of ours reads in the source
 // as it reads on the page.
-static void markdown_escapes_as_little_as_it_can(void **state)
+TEST(markdown_escapes_as_little_as_it_can)
 {
     static const char *const cases[][2] = {
         {"SLOWER: 3 slower: gemm_2 256x256x256:fp32-fp32:nn +1.39 % (95 % [sic])",
@@ -181,22 +181,4 @@ static void markdown_escapes_as_little_as_it_can(void **state)
         assert_string_equal(out.bytes, cases[i][1]);
         buffer_free(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(markdown_escapes_as_little_as_it_can),
-        cmocka_unit_test(clean_drops_terminal_escapes),
-        cmocka_unit_test(clean_drops_control_bytes_and_keeps_lines),
-        cmocka_unit_test(clean_replaces_what_is_not_utf8),
-        cmocka_unit_test(clean_replaces_bidirectional_controls),
-        cmocka_unit_test(clean_line_has_no_newline),
-        cmocka_unit_test(clean_cuts_the_middle_of_long_text_between_characters),
-        cmocka_unit_test(markup_is_well_formed_for_random_bytes),
-        cmocka_unit_test(markup_writes_only_void_elements_empty_in_html),
-        cmocka_unit_test(json_numbers_round_trip),
-        cmocka_unit_test(json_strings_are_escaped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void write_all_makes_every_file_and_leaves_nothing_else(void **state)
+TEST(write_all_makes_every_file_and_leaves_nothing_else)
 {
     struct error err;
     struct run run = helper_run();
@@ -37,7 +37,7 @@ static void write_all_makes_every_file_and_leaves_nothing_else(void **state)
     run_free(&run);
 }
 
-static void replace_keeps_the_old_file_when_it_fails(void **state)
+TEST(replace_keeps_the_old_file_when_it_fails)
 {
     struct error err;
     char *folder = helper_directory(), *path = xprintf("%s/target", folder);
@@ -52,7 +52,7 @@ static void replace_keeps_the_old_file_when_it_fails(void **state)
     free(folder);
 }
 
-static void write_names_the_folder_it_cannot_make(void **state)
+TEST(write_names_the_folder_it_cannot_make)
 {
     struct error err;
     struct run run = helper_run_empty();
@@ -63,7 +63,7 @@ static void write_names_the_folder_it_cannot_make(void **state)
 }
 
 // Someone who can write to the folder must not make us write elsewhere.
-static void planted_link_is_not_followed(void **state)
+TEST(planted_link_is_not_followed)
 {
     struct error err;
     char *folder = helper_directory(), *path = xprintf("%s/file", folder);
@@ -80,7 +80,7 @@ static void planted_link_is_not_followed(void **state)
 }
 
 // A file size limit refuses bytes in the middle of a file, as a full disk does.
-static void full_disk_keeps_the_old_file(void **state)
+TEST(full_disk_keeps_the_old_file)
 {
     struct error err;
     struct rlimit before, small;
@@ -106,7 +106,7 @@ static void full_disk_keeps_the_old_file(void **state)
     free(folder);
 }
 
-static void find_knows_every_report_by_name(void **state)
+TEST(find_knows_every_report_by_name)
 {
     for (size_t i = 0; i < report_count; i++) {
         assert_ptr_equal(report_find(reports[i]->name), reports[i]);
@@ -114,17 +114,4 @@ static void find_knows_every_report_by_name(void **state)
         assert_true(strlen(reports[i]->why) > 10);
     }
     assert_null(report_find("docx"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(write_all_makes_every_file_and_leaves_nothing_else),
-        cmocka_unit_test(replace_keeps_the_old_file_when_it_fails),
-        cmocka_unit_test(write_names_the_folder_it_cannot_make),
-        cmocka_unit_test(planted_link_is_not_followed),
-        cmocka_unit_test(full_disk_keeps_the_old_file),
-        cmocka_unit_test(find_knows_every_report_by_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

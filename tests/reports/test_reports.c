@@ -17,7 +17,7 @@ static size_t count_of(const char *text, const char *wanted)
     return count;
 }
 
-static void reports_are_pure(void **state)
+TEST(reports_are_pure)
 {
     for (size_t i = 0; i < report_count; i++) {
         struct buffer a = helper_report(reports[i]->name, helper_run());
@@ -29,7 +29,7 @@ static void reports_are_pure(void **state)
     }
 }
 
-static void reports_need_no_context_and_no_results(void **state)
+TEST(reports_need_no_context_and_no_results)
 {
     struct run runs[] = {helper_run(), helper_run_empty(), {0}};
     for (size_t i = 0; i < report_count; i++) {
@@ -44,7 +44,7 @@ static void reports_need_no_context_and_no_results(void **state)
 }
 
 // Every report holds only what a cleaned text may hold, whatever came in.
-static void reports_hold_no_control_bytes(void **state)
+TEST(reports_hold_no_control_bytes)
 {
     for (size_t i = 0; i < report_count; i++) {
         struct buffer out = helper_report(reports[i]->name, helper_run_hostile());
@@ -59,7 +59,7 @@ static void reports_hold_no_control_bytes(void **state)
     }
 }
 
-static void markdown_keeps_hostile_text_in_its_cell(void **state)
+TEST(markdown_keeps_hostile_text_in_its_cell)
 {
     struct buffer out = helper_report("markdown", helper_run_hostile());
     assert_null(strstr(out.bytes, "<script"));
@@ -77,7 +77,7 @@ static void markdown_keeps_hostile_text_in_its_cell(void **state)
     buffer_free(&out);
 }
 
-static void markdown_tells_the_verdict_first(void **state)
+TEST(markdown_tells_the_verdict_first)
 {
     const struct run run = helper_run();
     struct buffer out = helper_report("markdown", run);
@@ -94,7 +94,7 @@ static void markdown_tells_the_verdict_first(void **state)
 }
 
 // What 95 of 100 lie within, wherever a prediction is: in words as a factor.
-static void reports_say_the_band_of_a_prediction(void **state)
+TEST(reports_say_the_band_of_a_prediction)
 {
     static const struct {
         const char *report, *says;
@@ -111,7 +111,7 @@ static void reports_say_the_band_of_a_prediction(void **state)
 }
 
 // Mean and 95th percentile stand beside the typical ratio wherever a series does.
-static void every_report_says_what_slow_launches_do(void **state)
+TEST(every_report_says_what_slow_launches_do)
 {
     static const struct {
         const char *report, *says;
@@ -144,7 +144,7 @@ static void every_report_says_what_slow_launches_do(void **state)
 }
 
 // Both begin with a line a kernel, then say what to type, and link what was compared.
-static void summary_and_comment_have_a_line_a_kernel_and_what_to_type(void **state)
+TEST(summary_and_comment_have_a_line_a_kernel_and_what_to_type)
 {
     static const char *const names[] = {"markdown", "comment"};
     struct run run = helper_run();
@@ -176,7 +176,7 @@ static void summary_and_comment_have_a_line_a_kernel_and_what_to_type(void **sta
     run_free(&run);
 }
 
-static void every_report_for_people_says_what_does_not_build(void **state)
+TEST(every_report_for_people_says_what_does_not_build)
 {
     static const struct {
         const char *report, *says;
@@ -201,7 +201,7 @@ static void every_report_for_people_says_what_does_not_build(void **state)
 }
 
 // A place outside the repository is no place in the change.
-static void annotations_name_only_files_of_the_repository(void **state)
+TEST(annotations_name_only_files_of_the_repository)
 {
     struct buffer out = helper_report("annotations", helper_run_unbuilt());
     assert_int_equal(count_of(out.bytes, "file="), 1);
@@ -209,7 +209,7 @@ static void annotations_name_only_files_of_the_repository(void **state)
     buffer_free(&out);
 }
 
-static void markdown_fits_a_comment(void **state)
+TEST(markdown_fits_a_comment)
 {
     struct buffer out = helper_report("markdown", helper_run_large(3000));
     assert_true(out.length < 65536);
@@ -217,7 +217,7 @@ static void markdown_fits_a_comment(void **state)
     buffer_free(&out);
 }
 
-static void annotations_are_one_command_a_line(void **state)
+TEST(annotations_are_one_command_a_line)
 {
     struct buffer out = helper_report("annotations", helper_run_hostile());
     for (char *line = strtok(out.bytes, "\n"); line; line = strtok(NULL, "\n")) {
@@ -230,7 +230,7 @@ static void annotations_are_one_command_a_line(void **state)
     buffer_free(&out);
 }
 
-static void annotations_do_not_fail_for_the_environment(void **state)
+TEST(annotations_do_not_fail_for_the_environment)
 {
     struct buffer out = helper_report("annotations", helper_run());
     assert_int_equal(count_of(out.bytes, "::error "), 5);
@@ -244,7 +244,7 @@ static void annotations_do_not_fail_for_the_environment(void **state)
 }
 
 // A reader of RFC 4180: every row has the header's number of fields.
-static void csv_rows_have_all_fields(void **state)
+TEST(csv_rows_have_all_fields)
 {
     struct buffer out = helper_report("csv", helper_run_hostile());
     size_t fields = 1, rows = 0, expected = 0;
@@ -268,7 +268,7 @@ static void csv_rows_have_all_fields(void **state)
     buffer_free(&out);
 }
 
-static void json_is_well_formed(void **state)
+TEST(json_is_well_formed)
 {
     struct run runs[] = {helper_run(), helper_run_hostile(), helper_run_empty()};
     for (size_t i = 0; i < ARRAY_COUNT(runs); i++) {
@@ -283,7 +283,7 @@ static void json_is_well_formed(void **state)
     assert_false(helper_json_is_valid("{} {}"));
 }
 
-static void html_shows_findings_by_kernel(void **state)
+TEST(html_shows_findings_by_kernel)
 {
     struct buffer out = helper_report("html", helper_run());
     assert_non_null(strstr(out.bytes, "3 of 5 series"));
@@ -296,7 +296,7 @@ static void html_shows_findings_by_kernel(void **state)
     buffer_free(&out);
 }
 
-static void html_says_a_void_run_is_void(void **state)
+TEST(html_says_a_void_run_is_void)
 {
     struct run run = helper_run();
     run.self_test = (struct self_test){.series = 4, .alarms = 2, .void_run = true};
@@ -307,7 +307,7 @@ static void html_says_a_void_run_is_void(void **state)
 }
 
 // What has no time says why in its place.
-static void html_says_why_there_is_no_time(void **state)
+TEST(html_says_why_there_is_no_time)
 {
     static const enum measurement_state states[] = {MEASURED_WRONG, MEASURED_CRASHED,
                                                     MEASURED_TIMEOUT, MEASURED_UNBUILDABLE};
@@ -324,7 +324,7 @@ static void html_says_why_there_is_no_time(void **state)
 }
 
 // Nothing counted has no rate, and "at most 100 %" of it is noise.
-static void html_tells_no_rate_of_no_gates(void **state)
+TEST(html_tells_no_rate_of_no_gates)
 {
     struct run run = helper_run();
     struct report_record *records = xcalloc(run.device_count, sizeof(*records));
@@ -348,7 +348,7 @@ static void html_tells_no_rate_of_no_gates(void **state)
 
 // Of a gate of many series most run the code that they had; they are one line to unfold, and no row
 // of the table that is read.
-static void series_of_identical_code_are_folded(void **state)
+TEST(series_of_identical_code_are_folded)
 {
     struct run run = helper_run();
     size_t rows = 0;
@@ -376,7 +376,7 @@ static void series_of_identical_code_are_folded(void **state)
 }
 
 // The first screen says what to type next.
-static void the_page_says_what_to_do_next(void **state)
+TEST(the_page_says_what_to_do_next)
 {
     struct buffer out = helper_report("html", helper_run());
     const char *all = strstr(out.bytes, "All series");
@@ -387,32 +387,4 @@ static void the_page_says_what_to_do_next(void **state)
         assert_true(at && at < all);
     }
     buffer_free(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(series_of_identical_code_are_folded),
-        cmocka_unit_test(the_page_says_what_to_do_next),
-        cmocka_unit_test(reports_are_pure),
-        cmocka_unit_test(reports_need_no_context_and_no_results),
-        cmocka_unit_test(reports_hold_no_control_bytes),
-        cmocka_unit_test(markdown_keeps_hostile_text_in_its_cell),
-        cmocka_unit_test(markdown_tells_the_verdict_first),
-        cmocka_unit_test(every_report_for_people_says_what_does_not_build),
-        cmocka_unit_test(annotations_name_only_files_of_the_repository),
-        cmocka_unit_test(reports_say_the_band_of_a_prediction),
-        cmocka_unit_test(every_report_says_what_slow_launches_do),
-        cmocka_unit_test(summary_and_comment_have_a_line_a_kernel_and_what_to_type),
-        cmocka_unit_test(markdown_fits_a_comment),
-        cmocka_unit_test(annotations_are_one_command_a_line),
-        cmocka_unit_test(annotations_do_not_fail_for_the_environment),
-        cmocka_unit_test(csv_rows_have_all_fields),
-        cmocka_unit_test(json_is_well_formed),
-        cmocka_unit_test(html_shows_findings_by_kernel),
-        cmocka_unit_test(html_says_a_void_run_is_void),
-        cmocka_unit_test(html_says_why_there_is_no_time),
-        cmocka_unit_test(html_tells_no_rate_of_no_gates),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

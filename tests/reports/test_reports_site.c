@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void site_has_a_page_for_everything(void **state)
+AROUND_EACH(site_folder_set_up, site_folder_tear_down);
+
+TEST(site_has_a_page_for_everything)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -32,7 +34,7 @@ static void site_has_a_page_for_everything(void **state)
     helper_site_free(&h);
 }
 
-static void a_site_of_no_repository_has_a_title(void **state)
+TEST(a_site_of_no_repository_has_a_title)
 {
     struct helper_site h;
     helper_site(&h, 1, 2, false);
@@ -44,7 +46,7 @@ static void a_site_of_no_repository_has_a_title(void **state)
     helper_site_free(&h);
 }
 
-static void site_made_again_writes_nothing(void **state)
+TEST(site_made_again_writes_nothing)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -56,7 +58,7 @@ static void site_made_again_writes_nothing(void **state)
     helper_site_free(&h);
 }
 
-static void new_points_of_one_series_touch_its_kernel_only(void **state)
+TEST(new_points_of_one_series_touch_its_kernel_only)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -75,7 +77,7 @@ static void new_points_of_one_series_touch_its_kernel_only(void **state)
     helper_site_free(&h);
 }
 
-static void damaged_page_is_made_again(void **state)
+TEST(damaged_page_is_made_again)
 {
     struct helper_site h;
     helper_site(&h, 12, 50, false);
@@ -87,7 +89,7 @@ static void damaged_page_is_made_again(void **state)
     helper_site_free(&h);
 }
 
-static void hostile_names_stay_inside_and_apart(void **state)
+TEST(hostile_names_stay_inside_and_apart)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, true);
@@ -105,7 +107,7 @@ static void hostile_names_stay_inside_and_apart(void **state)
 }
 
 // Names that differ only in what a file name cannot hold still get a file each.
-static void kernels_never_share_a_page(void **state)
+TEST(kernels_never_share_a_page)
 {
     static const char *const names[] = {"tiled", "Tiled", "TILED", "til/ed", "til-ed", "../tiled",
                                         "",      ".",     "..",    "/",      "tiled/"};
@@ -122,7 +124,7 @@ static void kernels_never_share_a_page(void **state)
     helper_site_free(&h);
 }
 
-static void json_beside_every_page_is_valid(void **state)
+TEST(json_beside_every_page_is_valid)
 {
     static const char *const names[] = {
         "index.json",         "accuracy.json",     "runs.json",
@@ -143,7 +145,7 @@ static void json_beside_every_page_is_valid(void **state)
 
 // Of a kernel with many series the worst are on its page whole; every other has a page of its own,
 // where all is drawn, and is no longer than what can be read at a glance.
-static void many_series_of_a_kernel_have_pages_of_their_own(void **state)
+TEST(many_series_of_a_kernel_have_pages_of_their_own)
 {
     struct helper_site h;
     helper_site(&h, 300, 700, false); // 15 of each kernel
@@ -177,7 +179,7 @@ static void many_series_of_a_kernel_have_pages_of_their_own(void **state)
 // ---- runs ---------------------------------------------------------------------------------------
 
 // The only plain run is the oldest: nothing is before it, but gates are compared too.
-static void gates_after_one_plain_run_are_compared(void **state)
+TEST(gates_after_one_plain_run_are_compared)
 {
     struct helper_site h;
     helper_site_of(&h, 3, 20, 8, false);
@@ -196,7 +198,7 @@ static void gates_after_one_plain_run_are_compared(void **state)
 
 // A night adds a run: the newest file of times is made again, from its runs alone. A run whose
 // revision differs (another store's) takes its file with it; a file that is gone is made again.
-static void new_runs_touch_their_file_only(void **state)
+TEST(new_runs_touch_their_file_only)
 {
     struct helper_site h;
     helper_site_of(&h, 12, 20, 200, false);
@@ -222,7 +224,7 @@ static void new_runs_touch_their_file_only(void **state)
     helper_site_free(&h);
 }
 
-static void times_of_a_run_are_those_of_the_store(void **state)
+TEST(times_of_a_run_are_those_of_the_store)
 {
     struct helper_site h;
     struct error err;
@@ -245,7 +247,7 @@ static void times_of_a_run_are_those_of_the_store(void **state)
 
 // ---- declared changes ---------------------------------------------------------------------------
 
-static void declared_changes_are_named_on_the_kernels_page(void **state)
+TEST(declared_changes_are_named_on_the_kernels_page)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
@@ -268,7 +270,7 @@ static void declared_changes_are_named_on_the_kernels_page(void **state)
 
 // ---- edges --------------------------------------------------------------------------------------
 
-static void empty_site_is_a_site(void **state)
+TEST(empty_site_is_a_site)
 {
     struct helper_site h;
     helper_site(&h, 0, 0, false);
@@ -286,7 +288,7 @@ static void empty_site_is_a_site(void **state)
 }
 
 // An event may be undone by another: then the series is where it was, and the event is there still.
-static void open_events_are_shown_beside_series_that_are_back(void **state)
+TEST(open_events_are_shown_beside_series_that_are_back)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
@@ -304,7 +306,7 @@ static void open_events_are_shown_beside_series_that_are_back(void **state)
     helper_site_free(&h);
 }
 
-static void failing_store_leaves_the_old_page(void **state)
+TEST(failing_store_leaves_the_old_page)
 {
     struct helper_site h;
     struct error err;
@@ -325,7 +327,7 @@ static void failing_store_leaves_the_old_page(void **state)
     helper_site_free(&h);
 }
 
-static void unwritable_folder_is_named(void **state)
+TEST(unwritable_folder_is_named)
 {
     struct helper_site h;
     struct error err;
@@ -337,7 +339,7 @@ static void unwritable_folder_is_named(void **state)
 
 // ---- thinning -----------------------------------------------------------------------------------
 
-static void thinning_keeps_extremes_order_and_the_newest(void **state)
+TEST(thinning_keeps_extremes_order_and_the_newest)
 {
     static const size_t counts[] = {1, 2, 5, 599, 600, 601, 5000, 10000};
     for (size_t c = 0; c < ARRAY_COUNT(counts); c++) {
@@ -362,7 +364,7 @@ static void thinning_keeps_extremes_order_and_the_newest(void **state)
     }
 }
 
-static void chart_survives_gaps_and_nonsense(void **state)
+TEST(chart_survives_gaps_and_nonsense)
 {
     struct history_point points[] = {{"a", 3, NAN, 0, 0, false},
                                      {"b", 2, -5, 0, NAN, false},
@@ -382,7 +384,7 @@ static void chart_survives_gaps_and_nonsense(void **state)
 
 // Many commits have one second, as a rebase leaves them; points then have times that were moved
 // apart, and a commit that was measured again has two.
-static void a_commit_is_placed_at_its_first_point_whatever_its_time(void **state)
+TEST(a_commit_is_placed_at_its_first_point_whatever_its_time)
 {
     struct history_point points[] = {{"a", 100, 1, 0, 0, false},
                                      {"b", 101, 1, 0, 0, false},
@@ -394,34 +396,4 @@ static void a_commit_is_placed_at_its_first_point_whatever_its_time(void **state
     assert_int_equal(series_place(&chart, "b", 100), 1);
     assert_int_equal(series_place(&chart, "c", 100), 2);
     assert_int_equal(series_place(&chart, "not shown", 101), 1);
-}
-
-#define site_test(name)                                                                            \
-    cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        site_test(site_has_a_page_for_everything),
-        site_test(a_site_of_no_repository_has_a_title),
-        site_test(site_made_again_writes_nothing),
-        site_test(new_points_of_one_series_touch_its_kernel_only),
-        site_test(damaged_page_is_made_again),
-        site_test(hostile_names_stay_inside_and_apart),
-        site_test(kernels_never_share_a_page),
-        site_test(json_beside_every_page_is_valid),
-        site_test(many_series_of_a_kernel_have_pages_of_their_own),
-        site_test(declared_changes_are_named_on_the_kernels_page),
-        site_test(gates_after_one_plain_run_are_compared),
-        site_test(new_runs_touch_their_file_only),
-        site_test(times_of_a_run_are_those_of_the_store),
-        site_test(empty_site_is_a_site),
-        site_test(open_events_are_shown_beside_series_that_are_back),
-        site_test(failing_store_leaves_the_old_page),
-        cmocka_unit_test(unwritable_folder_is_named),
-        cmocka_unit_test(thinning_keeps_extremes_order_and_the_newest),
-        cmocka_unit_test(chart_survives_gaps_and_nonsense),
-        cmocka_unit_test(a_commit_is_placed_at_its_first_point_whatever_its_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,9 @@ static void judge(void *context)
     judged++;
 }
 
-static void accuracy_is_judged_only_when_its_page_is_made(void **state)
+AROUND_EACH(site_folder_set_up, site_folder_tear_down);
+
+TEST(accuracy_is_judged_only_when_its_page_is_made)
 {
     struct helper_site h;
     helper_site(&h, 6, 20, false);
@@ -37,13 +39,4 @@ static void accuracy_is_judged_only_when_its_page_is_made(void **state)
     site_folder_write(&h, *state);
     assert_int_equal(judged, 3);
     helper_site_free(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(accuracy_is_judged_only_when_its_page_is_made,
-                                        site_folder_set_up, site_folder_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

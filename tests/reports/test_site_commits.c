@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void levels_are_drawn_above_times(void **state)
+AROUND_EACH(site_folder_set_up, site_folder_tear_down);
+
+TEST(levels_are_drawn_above_times)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -35,7 +37,7 @@ static void levels_are_drawn_above_times(void **state)
 
 // A page shows 600 points of a series; the settled ones lie beside it, all of them, and are read
 // again only when they are others.
-static void points_left_out_lie_beside(void **state)
+TEST(points_left_out_lie_beside)
 {
     struct helper_site h;
     helper_site(&h, 3, 1000, false);
@@ -56,7 +58,7 @@ static void points_left_out_lie_beside(void **state)
     helper_site_free(&h);
 }
 
-static void commit_tells_what_began_with_it(void **state)
+TEST(commit_tells_what_began_with_it)
 {
     struct helper_site h;
     helper_site_of(&h, 40, 100, 100, false);
@@ -90,7 +92,7 @@ static void commit_tells_what_began_with_it(void **state)
 
 // One cause, one row, whatever it touches; what is decided stands in events.html alone. A series
 // that an event touches stands below too, with where it is now and which event that is.
-static void event_is_one_row_beside_the_series_it_made_slower(void **state)
+TEST(event_is_one_row_beside_the_series_it_made_slower)
 {
     struct helper_site h;
     char link[128];
@@ -113,7 +115,7 @@ static void event_is_one_row_beside_the_series_it_made_slower(void **state)
     helper_site_free(&h);
 }
 
-static void run_has_its_page(void **state)
+TEST(run_has_its_page)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
@@ -127,7 +129,7 @@ static void run_has_its_page(void **state)
 
 // What began with a commit may be found long after its page was written; then the times of its runs
 // are as they were.
-static void later_finding_changes_the_commits_page(void **state)
+TEST(later_finding_changes_the_commits_page)
 {
     struct helper_site h;
     helper_site_of(&h, 40, 100, 100, false);
@@ -143,7 +145,7 @@ static void later_finding_changes_the_commits_page(void **state)
 }
 
 // A link more moves every level of a series, mostly by less than is shown.
-static void what_moves_by_less_than_is_shown_leaves_the_commits_page(void **state)
+TEST(what_moves_by_less_than_is_shown_leaves_the_commits_page)
 {
     struct helper_site h;
     struct event moved;
@@ -171,7 +173,7 @@ static void what_moves_by_less_than_is_shown_leaves_the_commits_page(void **stat
 }
 
 // Three commits with one short id, and ids that are no hexadecimal number.
-static void commits_never_share_a_page(void **state)
+TEST(commits_never_share_a_page)
 {
     static const char *const ids[] = {"0123456789aaaaaaaa",
                                       "0123456789bbbbbbbb",
@@ -229,7 +231,7 @@ static int load_many_times(double *times_ns, int64_t *codes, size_t run, void *c
 }
 
 // The page of its kernel has the newest changes and leads to all of them.
-static void series_of_many_changes_has_a_page_of_its_own(void **state)
+TEST(series_of_many_changes_has_a_page_of_its_own)
 {
     struct with_changes w;
     struct error err;
@@ -262,7 +264,7 @@ static void series_of_many_changes_has_a_page_of_its_own(void **state)
 }
 
 // Older events have pages of their own, which stay as they are when another comes.
-static void very_many_events_are_shown_page_by_page(void **state)
+TEST(very_many_events_are_shown_page_by_page)
 {
     enum { EVENTS = 1000 };
     struct helper_site h;
@@ -307,7 +309,7 @@ static int load_without_times(struct site_detail *out, size_t index, void *conte
     return status;
 }
 
-static void accepted_mark_stands_at_the_commit_that_was_accepted(void **state)
+TEST(accepted_mark_stands_at_the_commit_that_was_accepted)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -319,25 +321,4 @@ static void accepted_mark_stands_at_the_commit_that_was_accepted(void **state)
                                   "test \"$(cat marks)\" = '\"at\":140'",
                                   *state));
     helper_site_free(&h);
-}
-
-#define site_test(name)                                                                            \
-    cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        site_test(levels_are_drawn_above_times),
-        site_test(points_left_out_lie_beside),
-        site_test(accepted_mark_stands_at_the_commit_that_was_accepted),
-        site_test(commit_tells_what_began_with_it),
-        site_test(event_is_one_row_beside_the_series_it_made_slower),
-        site_test(run_has_its_page),
-        site_test(later_finding_changes_the_commits_page),
-        site_test(what_moves_by_less_than_is_shown_leaves_the_commits_page),
-        site_test(commits_never_share_a_page),
-        site_test(series_of_many_changes_has_a_page_of_its_own),
-        site_test(very_many_events_are_shown_page_by_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,9 @@ static double feed_value(const char *folder, const char *expression)
     return value;
 }
 
-static void feed_has_what_atom_demands(void **state)
+AROUND_EACH(site_folder_set_up, site_folder_tear_down);
+
+TEST(feed_has_what_atom_demands)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, true);
@@ -54,7 +56,7 @@ static void feed_has_what_atom_demands(void **state)
     helper_site_free(&h);
 }
 
-static void feed_ids_outlive_a_night(void **state)
+TEST(feed_ids_outlive_a_night)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
@@ -71,7 +73,7 @@ static void feed_ids_outlive_a_night(void **state)
     helper_site_free(&h);
 }
 
-static void feed_entries_say_what_happened_and_lead_there(void **state)
+TEST(feed_entries_say_what_happened_and_lead_there)
 {
     struct helper_site h;
     helper_site_of(&h, 40, 60, 60, false);
@@ -83,7 +85,7 @@ static void feed_entries_say_what_happened_and_lead_there(void **state)
 }
 
 // Another name is another event; what became of it is not.
-static void feed_ids_are_of_the_events_name(void **state)
+TEST(feed_ids_are_of_the_events_name)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
@@ -104,18 +106,9 @@ static void feed_ids_are_of_the_events_name(void **state)
     helper_site_free(&h);
 }
 
-#define site_test(name)                                                                            \
-    cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        site_test(feed_has_what_atom_demands),
-        site_test(feed_ids_outlive_a_night),
-        site_test(feed_entries_say_what_happened_and_lead_there),
-        site_test(feed_ids_are_of_the_events_name),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_main();
     xmlCleanupParser();
     return failed;
 }

@@ -78,7 +78,9 @@ static void set_author(struct event *e, struct helper_site *h, const char *autho
     e->commits = commits;
 }
 
-static void a_regression_has_size_commit_day_and_whom_to_ask(void **state)
+AROUND_EACH(site_folder_set_up, site_folder_tear_down);
+
+TEST(a_regression_has_size_commit_day_and_whom_to_ask)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -94,7 +96,7 @@ static void a_regression_has_size_commit_day_and_whom_to_ask(void **state)
     helper_site_free(&h);
 }
 
-static void who_looks_after_a_kernel_is_asked_before_the_author(void **state)
+TEST(who_looks_after_a_kernel_is_asked_before_the_author)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -109,7 +111,7 @@ static void who_looks_after_a_kernel_is_asked_before_the_author(void **state)
     helper_site_free(&h);
 }
 
-static void many_causes_are_three_lines_and_a_count(void **state)
+TEST(many_causes_are_three_lines_and_a_count)
 {
     struct helper_site h;
     static char ids[20][OBJECT_ID_TEXT];
@@ -133,7 +135,7 @@ static void many_causes_are_three_lines_and_a_count(void **state)
 }
 
 // Nothing is told of what is of the machine, lost again, dismissed or older than 30 days.
-static void what_got_faster_is_of_the_last_30_days_and_still_there(void **state)
+TEST(what_got_faster_is_of_the_last_30_days_and_still_there)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -168,7 +170,7 @@ static void what_got_faster_is_of_the_last_30_days_and_still_there(void **state)
     helper_site_free(&h);
 }
 
-static void machines_are_well_sick_void_changed_or_not_judged(void **state)
+TEST(machines_are_well_sick_void_changed_or_not_judged)
 {
     struct helper_site h;
     helper_site(&h, 40, 200, false);
@@ -195,7 +197,7 @@ static void machines_are_well_sick_void_changed_or_not_judged(void **state)
     helper_site_free(&h);
 }
 
-static void nothing_measured_has_no_answers(void **state)
+TEST(nothing_measured_has_no_answers)
 {
     struct helper_site h;
     helper_site(&h, 0, 0, false);
@@ -206,7 +208,7 @@ static void nothing_measured_has_no_answers(void **state)
 
 // Three commits made figures worse: one line each, and a count where there are more; a page has
 // all, a kernel's page its own. What has no time, and a name like markup, breaks nothing.
-static void what_is_worse_beside_time_is_told_with_its_commit(void **state)
+TEST(what_is_worse_beside_time_is_told_with_its_commit)
 {
     static const char *const texts[] = {"registers of tiled worse: 64 -> 80 (+25.00 %)",
                                         "spills of <b>tiled worse: 0 -> 48 B"};
@@ -267,19 +269,4 @@ static void what_is_worse_beside_time_is_told_with_its_commit(void **state)
     h.site.metrics = moved;
     assert_int_equal(site_folder_write(&h, *state).pages, 4); // two pages and their figures
     helper_site_free(&h);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_regression_has_size_commit_day_and_whom_to_ask),
-        TEST(who_looks_after_a_kernel_is_asked_before_the_author),
-        TEST(many_causes_are_three_lines_and_a_count),
-        TEST(what_got_faster_is_of_the_last_30_days_and_still_there),
-        TEST(machines_are_well_sick_void_changed_or_not_judged),
-        TEST(nothing_measured_has_no_answers),
-        TEST(what_is_worse_beside_time_is_told_with_its_commit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+AROUND_EACH(site_folder_set_up, site_folder_tear_down);
+
 // A series of +3.46 % came there in two steps of half that: the last one has its own size beside
 // its commit.
-static void last_step_is_told_apart_from_where_a_series_stands(void **state)
+TEST(last_step_is_told_apart_from_where_a_series_stands)
 {
     struct helper_site h;
     char text[VIEW_TEXT], commit[128];
@@ -36,7 +38,7 @@ static void last_step_is_told_apart_from_where_a_series_stands(void **state)
     helper_site_free(&h);
 }
 
-static void columns_without_a_figure_are_left_out(void **state)
+TEST(columns_without_a_figure_are_left_out)
 {
     struct helper_site h;
     helper_site(&h, 6, 60, false);
@@ -60,7 +62,7 @@ static void columns_without_a_figure_are_left_out(void **state)
     helper_site_free(&h);
 }
 
-static void what_no_run_measured_is_not_where_it_was_accepted(void **state)
+TEST(what_no_run_measured_is_not_where_it_was_accepted)
 {
     struct helper_site h;
     helper_site(&h, 6, 60, false);
@@ -81,7 +83,7 @@ static void what_no_run_measured_is_not_where_it_was_accepted(void **state)
 }
 
 // Every fourth run of the site is a gate.
-static void gates_page_shows_its_verdicts(void **state)
+TEST(gates_page_shows_its_verdicts)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
@@ -112,7 +114,7 @@ static int load_unbuilt(struct run *out, size_t run, void *context, struct error
     return 0;
 }
 
-static void gate_of_a_commit_that_does_not_build_says_so(void **state)
+TEST(gate_of_a_commit_that_does_not_build_says_so)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
@@ -123,7 +125,7 @@ static void gate_of_a_commit_that_does_not_build_says_so(void **state)
 }
 
 // No level changed, but one of its kernels is broken.
-static void commit_of_a_broken_kernel_says_so(void **state)
+TEST(commit_of_a_broken_kernel_says_so)
 {
     struct helper_site h;
     char name[64];
@@ -143,7 +145,7 @@ static void commit_of_a_broken_kernel_says_so(void **state)
     helper_site_free(&h);
 }
 
-static void improvement_has_not_the_colour_of_an_alarm(void **state)
+TEST(improvement_has_not_the_colour_of_an_alarm)
 {
     struct helper_site h;
     char name[64];
@@ -182,7 +184,7 @@ static int load_two(double *times_ns, int64_t *codes, size_t run, void *context,
 }
 
 // A gate of two kernels beside a plain run of all: 2 can be compared, and it says why no more.
-static void compare_says_what_is_not_shared_and_why(void **state)
+TEST(compare_says_what_is_not_shared_and_why)
 {
     struct helper_site h;
     helper_site_of(&h, 40, 20, 2, false);
@@ -230,7 +232,7 @@ static int load_untimed(struct site_detail *out, size_t index, void *context, st
 
 // The base of a gate, or what an import brought along: a click on it must not lead nowhere. And no
 // chart of times below the levels has the dates.
-static void levels_alone_have_dates_and_lead_to_pages_that_are_there(void **state)
+TEST(levels_alone_have_dates_and_lead_to_pages_that_are_there)
 {
     struct helper_site h;
     helper_site_of(&h, 1, 20, 4, false);
@@ -242,23 +244,4 @@ static void levels_alone_have_dates_and_lead_to_pages_that_are_there(void **stat
     assert_true(
         site_folder_shell("grep -q '\"pageless\":\\[\"0000000000\"\\]' series/*.json", *state));
     helper_site_free(&h);
-}
-
-#define site_test(name)                                                                            \
-    cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        site_test(last_step_is_told_apart_from_where_a_series_stands),
-        site_test(columns_without_a_figure_are_left_out),
-        site_test(what_no_run_measured_is_not_where_it_was_accepted),
-        site_test(gates_page_shows_its_verdicts),
-        site_test(gate_of_a_commit_that_does_not_build_says_so),
-        site_test(commit_of_a_broken_kernel_says_so),
-        site_test(improvement_has_not_the_colour_of_an_alarm),
-        site_test(compare_says_what_is_not_shared_and_why),
-        site_test(levels_alone_have_dates_and_lead_to_pages_that_are_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void expect(const char *form, struct run run, const char *part, bool ther
     buffer_free(&out);
 }
 
-static void every_form_says_how_series_were_timed(void **state)
+TEST(every_form_says_how_series_were_timed)
 {
     for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
         expect(forms[i], timed("cold, back to back, " REGIME_DEVICE_CODE, "p\n"), "device code",
@@ -37,7 +37,7 @@ static void every_form_says_how_series_were_timed(void **state)
     }
 }
 
-static void every_form_says_what_builds_and_kernels_lacked(void **state)
+TEST(every_form_says_what_builds_and_kernels_lacked)
 {
     static const char *const policies[] = {"[build]\n\n" RUN_UNCONFINED_NOTE "it is not here\n",
                                            "[build]\n\n" RUN_OVERLAY_NOTE "o\n\n" RUN_UNLIMITED_NOTE
@@ -56,7 +56,7 @@ static void every_form_says_what_builds_and_kernels_lacked(void **state)
 }
 
 // Several notes stand behind a policy; what the policy itself says is none.
-static void notes_are_the_last_lines(void **state)
+TEST(notes_are_the_last_lines)
 {
     char text[64];
     struct run run = {.policy = "a\n" RUN_REQUEST_NOTE " x\n\n" RUN_OVERLAY_NOTE
@@ -68,14 +68,4 @@ static void notes_are_the_last_lines(void **state)
     run.policy = RUN_OVERLAY_NOTE "o\n[build]\n" RUN_UNCONFINED_NOTE "why\n";
     assert_false(run_overlay(text, sizeof(text), &run));
     assert_string_equal(text, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_says_how_series_were_timed),
-        cmocka_unit_test(every_form_says_what_builds_and_kernels_lacked),
-        cmocka_unit_test(notes_are_the_last_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

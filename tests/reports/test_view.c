@@ -11,7 +11,7 @@
 #include <string.h>
 
 // Addresses come from a policy and ids from a store; neither may become a script or markup.
-static void only_web_addresses_and_hexadecimal_ids_are_linked(void **state)
+TEST(only_web_addresses_and_hexadecimal_ids_are_linked)
 {
     static const struct {
         const char *url, *id;
@@ -37,7 +37,7 @@ static void only_web_addresses_and_hexadecimal_ids_are_linked(void **state)
     buffer_free(&out);
 }
 
-static void view_puts_the_worst_first(void **state)
+TEST(view_puts_the_worst_first)
 {
     struct run run = helper_run();
     struct view *views = view_all(&run, NULL);
@@ -52,7 +52,7 @@ static void view_puts_the_worst_first(void **state)
 
 // What this change accepts is told first; what nobody measured, and what was broken before, is
 // skipped and neither passes nor fails.
-static void what_is_accepted_comes_first_and_what_is_unjudged_is_skipped(void **state)
+TEST(what_is_accepted_comes_first_and_what_is_unjudged_is_skipped)
 {
     struct run run = helper_run();
     const struct verdict accepted = {.kind = VERDICT_ACCEPTED,
@@ -75,7 +75,7 @@ static void what_is_accepted_comes_first_and_what_is_unjudged_is_skipped(void **
 }
 
 // Every report tells each word, and counts it where it counts.
-static void every_report_tells_the_words(void **state)
+TEST(every_report_tells_the_words)
 {
     static const struct {
         const char *format, *parts[4];
@@ -109,7 +109,7 @@ static void every_report_tells_the_words(void **state)
 }
 
 // Every report says of a series what is stored with its verdict; none works it out again.
-static void what_could_be_detected_is_what_the_verdict_says(void **state)
+TEST(what_could_be_detected_is_what_the_verdict_says)
 {
     struct run run = helper_run();
     struct view *views = view_all(&run, NULL);
@@ -126,7 +126,7 @@ static void what_could_be_detected_is_what_the_verdict_says(void **state)
     run_free(&run);
 }
 
-static void view_reason_leaves_out_the_name(void **state)
+TEST(view_reason_leaves_out_the_name)
 {
     struct run run = helper_run();
     struct result *r = &run.results[0];
@@ -146,7 +146,7 @@ static void view_reason_leaves_out_the_name(void **state)
 }
 
 // What stands in columns beside is not said again: the size, its interval, the pairs and the odds.
-static void view_why_says_what_the_size_does_not(void **state)
+TEST(view_why_says_what_the_size_does_not)
 {
     static const struct {
         const char *sentence, *why;
@@ -197,7 +197,7 @@ static void view_why_says_what_the_size_does_not(void **state)
 }
 
 // Of a head with other commits between it and the base nobody knows which one did it.
-static void since_is_the_head_only_where_it_follows_the_base(void **state)
+TEST(since_is_the_head_only_where_it_follows_the_base)
 {
     struct run run = helper_run();
     run.count = 1;
@@ -211,7 +211,7 @@ static void since_is_the_head_only_where_it_follows_the_base(void **state)
     run_free(&run);
 }
 
-static void view_writes_numbers_for_people(void **state)
+TEST(view_writes_numbers_for_people)
 {
     static const struct {
         double ns;
@@ -229,20 +229,4 @@ static void view_writes_numbers_for_people(void **state)
     assert_string_equal(text, "−50.0 %");
     view_interval(text, (struct interval){0, -0.001, INFINITY});
     assert_string_equal(text, "[−0.10, +inf] %");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_web_addresses_and_hexadecimal_ids_are_linked),
-        cmocka_unit_test(view_puts_the_worst_first),
-        cmocka_unit_test(what_is_accepted_comes_first_and_what_is_unjudged_is_skipped),
-        cmocka_unit_test(every_report_tells_the_words),
-        cmocka_unit_test(what_could_be_detected_is_what_the_verdict_says),
-        cmocka_unit_test(view_reason_leaves_out_the_name),
-        cmocka_unit_test(view_why_says_what_the_size_does_not),
-        cmocka_unit_test(since_is_the_head_only_where_it_follows_the_base),
-        cmocka_unit_test(view_writes_numbers_for_people),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void toolchain_names_its_compilers(void **state)
+AROUND_ALL(helper_builds_set_up, helper_builds_tear_down);
+
+TEST(toolchain_names_its_compilers)
 {
     struct helper_builds *f = *state;
     assert_memory_equal(f->toolchain.text, "cc: ", 4);
@@ -21,7 +23,7 @@ static void toolchain_names_its_compilers(void **state)
 
 // Its settings, its name, its prefix before what PATH finds; not what the caller of the program has
 // set by the same name.
-static void toolchain_reaches_the_build(void **state)
+TEST(toolchain_reaches_the_build)
 {
     struct helper_builds *f = *state;
     static const char *const settings[] = {"PLUMB_TEST_FLAGS=of the toolchain", "CC=cc -m64"};
@@ -52,7 +54,7 @@ static void toolchain_reaches_the_build(void **state)
     toolchain_free(&named);
 }
 
-static void build_makes_the_libraries_once(void **state)
+TEST(build_makes_the_libraries_once)
 {
     struct helper_builds *f = *state;
     struct build first = helper_build(f, REPO_START, &f->recipe);
@@ -72,7 +74,7 @@ static void build_makes_the_libraries_once(void **state)
     assert_int_equal(helper_build_leftovers(f), 0);
 }
 
-static void unbuildable_commit_is_data_and_kept(void **state)
+TEST(unbuildable_commit_is_data_and_kept)
 {
     struct helper_builds *f = *state;
     struct build first = helper_build(f, REPO_UNBUILDABLE, &f->recipe);
@@ -87,7 +89,7 @@ static void unbuildable_commit_is_data_and_kept(void **state)
     assert_string_equal(again.log, first.log);
 }
 
-static void command_without_libraries_has_failed(void **state)
+TEST(command_without_libraries_has_failed)
 {
     struct helper_builds *f = *state;
     struct build empty = helper_build_with(f, "echo nothing to do", 0);
@@ -95,7 +97,7 @@ static void command_without_libraries_has_failed(void **state)
     assert_string_equal(empty.reason, "no file matches *.so");
 }
 
-static void links_and_folders_are_no_libraries(void **state)
+TEST(links_and_folders_are_no_libraries)
 {
     struct helper_builds *f = *state;
     struct build linked = helper_build_with(
@@ -109,7 +111,7 @@ static void links_and_folders_are_no_libraries(void **state)
 
 // A build that root confines can make a file of root's that everybody runs as root, and does here
 // what it can: nobody else gets at it.
-static void what_a_build_makes_is_out_of_others_reach(void **state)
+TEST(what_a_build_makes_is_out_of_others_reach)
 {
     struct helper_builds *f = *state;
     struct recipe recipe = f->recipe;
@@ -123,7 +125,7 @@ static void what_a_build_makes_is_out_of_others_reach(void **state)
     free(directory);
 }
 
-static void absent_inputs_are_the_commits_failure(void **state)
+TEST(absent_inputs_are_the_commits_failure)
 {
     struct helper_builds *f = *state;
     static const char *const inputs[] = {"no/such/folder"};
@@ -136,7 +138,7 @@ static void absent_inputs_are_the_commits_failure(void **state)
     assert_int_equal(helper_build_leftovers(f), 0);
 }
 
-static void timeout_is_not_kept(void **state)
+TEST(timeout_is_not_kept)
 {
     struct helper_builds *f = *state;
     struct build slow = helper_build_with(f, "echo started; sleep 60", 1.5);
@@ -147,7 +149,7 @@ static void timeout_is_not_kept(void **state)
     assert_int_equal(helper_build_leftovers(f), 0);
 }
 
-static void full_disk_is_not_the_commits_fault(void **state)
+TEST(full_disk_is_not_the_commits_fault)
 {
     struct helper_builds *f = *state;
     static const char command[] = "echo 'cc1: fatal error: No space left on device'; exit 1";
@@ -156,7 +158,7 @@ static void full_disk_is_not_the_commits_fault(void **state)
     assert_int_equal(helper_build_with(f, "kill -9 $$", 0).state, BUILD_STARVED);
 }
 
-static void a_sandbox_that_cannot_begin_is_not_the_commits_fault(void **state)
+TEST(a_sandbox_that_cannot_begin_is_not_the_commits_fault)
 {
     struct helper_builds *f = *state;
     const struct sandbox broken = {.active = true, .program = "false"};
@@ -171,7 +173,7 @@ static void a_sandbox_that_cannot_begin_is_not_the_commits_fault(void **state)
     assert_non_null(strstr(err.text, "no build can begin here"));
 }
 
-static void build_sees_only_what_it_was_given(void **state)
+TEST(build_sees_only_what_it_was_given)
 {
     struct helper_builds *f = *state;
     if (!f->sandbox.active)
@@ -203,7 +205,7 @@ static struct build build_without_a_sandbox(struct helper_builds *f, const struc
 
 // As systemd does it to a scope that has run out of memory; by the sandbox's own processes or,
 // where there is none, the build's.
-static void what_is_ended_from_outside_is_not_the_commits_fault(void **state)
+TEST(what_is_ended_from_outside_is_not_the_commits_fault)
 {
     struct helper_builds *f = *state;
     struct recipe recipe = f->recipe;
@@ -227,31 +229,10 @@ static void what_is_ended_from_outside_is_not_the_commits_fault(void **state)
     }
 }
 
-static void build_works_without_a_sandbox(void **state)
+TEST(build_works_without_a_sandbox)
 {
     struct helper_builds *f = *state;
     const struct build build = build_without_a_sandbox(f, &f->recipe);
     assert_int_equal(build.state, BUILD_OK);
     assert_int_equal(build.library_count, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(toolchain_names_its_compilers),
-        cmocka_unit_test(toolchain_reaches_the_build),
-        cmocka_unit_test(build_makes_the_libraries_once),
-        cmocka_unit_test(unbuildable_commit_is_data_and_kept),
-        cmocka_unit_test(command_without_libraries_has_failed),
-        cmocka_unit_test(links_and_folders_are_no_libraries),
-        cmocka_unit_test(what_a_build_makes_is_out_of_others_reach),
-        cmocka_unit_test(absent_inputs_are_the_commits_failure),
-        cmocka_unit_test(timeout_is_not_kept),
-        cmocka_unit_test(full_disk_is_not_the_commits_fault),
-        cmocka_unit_test(a_sandbox_that_cannot_begin_is_not_the_commits_fault),
-        cmocka_unit_test(build_sees_only_what_it_was_given),
-        cmocka_unit_test(what_is_ended_from_outside_is_not_the_commits_fault),
-        cmocka_unit_test(build_works_without_a_sandbox),
-    };
-    return cmocka_run_group_tests(tests, helper_builds_set_up, helper_builds_tear_down);
 }

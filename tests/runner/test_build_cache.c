@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static void equal_contents_are_built_once(void **state)
+AROUND_ALL(helper_builds_set_up, helper_builds_tear_down);
+
+TEST(equal_contents_are_built_once)
 {
     struct helper_builds *f = *state;
     struct build merge = helper_build(f, REPO_MERGE, &f->recipe);
@@ -29,7 +31,7 @@ static void equal_contents_are_built_once(void **state)
     assert_string_not_equal(comment.key, merge.key); // a rename is another input
 }
 
-static void key_depends_on_all_that_matters(void **state)
+TEST(key_depends_on_all_that_matters)
 {
     struct helper_builds *f = *state;
     char key[OBJECT_ID_TEXT], other[OBJECT_ID_TEXT];
@@ -71,7 +73,7 @@ static void key_depends_on_all_that_matters(void **state)
     toolchain_free(&toolchain);
 }
 
-static void two_builders_of_one_key_build_once(void **state)
+TEST(two_builders_of_one_key_build_once)
 {
     struct helper_builds *f = *state;
     static const char command[] =
@@ -94,7 +96,7 @@ static void two_builders_of_one_key_build_once(void **state)
     assert_int_equal(found, 2);
 }
 
-static void killed_builder_leaves_nothing_that_hinders(void **state)
+TEST(killed_builder_leaves_nothing_that_hinders)
 {
     struct helper_builds *f = *state;
     static const char command[] = "echo x > \"$PLUMB_OUT/a.so\"; sleep 1; echo y";
@@ -120,7 +122,7 @@ static void killed_builder_leaves_nothing_that_hinders(void **state)
     assert_true(helper_build_with(f, command, 0).cached);
 }
 
-static void a_day_later_what_is_old_goes_by_itself(void **state)
+TEST(a_day_later_what_is_old_goes_by_itself)
 {
     struct helper_builds *f = *state;
     struct recipe recipe = f->recipe;
@@ -146,7 +148,7 @@ static void a_day_later_what_is_old_goes_by_itself(void **state)
 
 // A prune removes the lock's file while another waits for it: that one must not hold a file that
 // nobody else will find.
-static void lock_whose_file_went_is_taken_anew(void **state)
+TEST(lock_whose_file_went_is_taken_anew)
 {
     struct helper_builds *f = *state;
     static const char key[] = "0123456789012345678901234567890123456789";
@@ -174,7 +176,7 @@ static void lock_whose_file_went_is_taken_anew(void **state)
     free(path);
 }
 
-static void prune_removes_the_longest_unused_first(void **state)
+TEST(prune_removes_the_longest_unused_first)
 {
     struct helper_builds *f = *state;
     struct builder builder = f->builder;
@@ -214,7 +216,7 @@ static void prune_removes_the_longest_unused_first(void **state)
     assert_int_equal(access(builds[2].directory, F_OK), -1);
 }
 
-static void unwritable_cache_is_an_error(void **state)
+TEST(unwritable_cache_is_an_error)
 {
     struct helper_builds *f = *state;
     struct builder builder = f->builder;
@@ -230,19 +232,4 @@ static void unwritable_cache_is_an_error(void **state)
         build_commit(&build, &builder, f->open, f->repo.ids[0], NULL, &f->recipe, &f->arena, &err),
         -1);
     assert_non_null(strstr(err.text, "README.md: is not a directory"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_contents_are_built_once),
-        cmocka_unit_test(key_depends_on_all_that_matters),
-        cmocka_unit_test(two_builders_of_one_key_build_once),
-        cmocka_unit_test(killed_builder_leaves_nothing_that_hinders),
-        cmocka_unit_test(a_day_later_what_is_old_goes_by_itself),
-        cmocka_unit_test(lock_whose_file_went_is_taken_anew),
-        cmocka_unit_test(prune_removes_the_longest_unused_first),
-        cmocka_unit_test(unwritable_cache_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, helper_builds_set_up, helper_builds_tear_down);
 }

@@ -83,7 +83,7 @@ static const struct expected logs[] = {
     {"", 0, NULL, 0, NULL},
 };
 
-static void first_errors_are_found_with_file_and_line(void **state)
+TEST(first_errors_are_found_with_file_and_line)
 {
     for (size_t i = 0; i < ARRAY_COUNT(logs); i++) {
         struct build_error found[BUILD_ERRORS];
@@ -99,7 +99,7 @@ static void first_errors_are_found_with_file_and_line(void **state)
     }
 }
 
-static void a_cause_comes_before_what_only_tells_of_failure(void **state)
+TEST(a_cause_comes_before_what_only_tells_of_failure)
 {
     struct build_error found[BUILD_ERRORS];
     struct arena arena = {0};
@@ -112,7 +112,7 @@ static void a_cause_comes_before_what_only_tells_of_failure(void **state)
     arena_free(&arena);
 }
 
-static void each_error_is_told_once_and_at_most_five_are(void **state)
+TEST(each_error_is_told_once_and_at_most_five_are)
 {
     struct build_error found[BUILD_ERRORS];
     struct arena arena = {0};
@@ -143,7 +143,7 @@ static void check(const char *log)
     arena_free(&arena);
 }
 
-static void hostile_logs_stay_bounded(void **state)
+TEST(hostile_logs_stay_bounded)
 {
     static const char *const pieces[] = {
         "\x1b",   "\x1b[",    "\x1b]0;title",   "\a",
@@ -171,15 +171,4 @@ static void hostile_logs_stay_bounded(void **state)
     memset(line, ':', (1 << 20) - 1);
     check(line);
     free(line);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_errors_are_found_with_file_and_line),
-        cmocka_unit_test(a_cause_comes_before_what_only_tells_of_failure),
-        cmocka_unit_test(each_error_is_told_once_and_at_most_five_are),
-        cmocka_unit_test(hostile_logs_stay_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

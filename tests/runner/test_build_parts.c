@@ -67,6 +67,8 @@ static int tear_down(void **state)
     return helper_builds_tear_down(&builds);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // A cache of its own for each test.
 static void begin(struct fixture *f, const char *name)
 {
@@ -107,7 +109,7 @@ static void assert_library(const struct build *build, const char *name, const ch
     assert_string_equal(text, contents);
 }
 
-static void touched_source_is_built_and_the_others_are_taken(void **state)
+TEST(touched_source_is_built_and_the_others_are_taken)
 {
     struct fixture *f = *state;
     char second[OBJECT_ID_TEXT], third[OBJECT_ID_TEXT];
@@ -128,7 +130,7 @@ static void touched_source_is_built_and_the_others_are_taken(void **state)
     assert_true(make(f, third, f->first).cached); // what is trusted serves heads too
 }
 
-static void touched_header_builds_what_includes_it(void **state)
+TEST(touched_header_builds_what_includes_it)
 {
     struct fixture *f = *state;
     char second[OBJECT_ID_TEXT];
@@ -140,7 +142,7 @@ static void touched_header_builds_what_includes_it(void **state)
     assert_library(&build, "a", "#include one.h\na 1\none 2\n");
 }
 
-static void names_that_appear_or_go_count_where_they_match(void **state)
+TEST(names_that_appear_or_go_count_where_they_match)
 {
     struct fixture *f = *state;
     char header[OBJECT_ID_TEXT], source[OBJECT_ID_TEXT], gone[OBJECT_ID_TEXT];
@@ -158,7 +160,7 @@ static void names_that_appear_or_go_count_where_they_match(void **state)
     assert_int_equal(build.library_count, 1);
 }
 
-static void without_patterns_all_names_count(void **state)
+TEST(without_patterns_all_names_count)
 {
     struct fixture *f = *state;
     char plain[OBJECT_ID_TEXT], touched[OBJECT_ID_TEXT], added[OBJECT_ID_TEXT];
@@ -177,7 +179,7 @@ static void without_patterns_all_names_count(void **state)
     free(text);
 }
 
-static void other_recipe_or_environment_takes_nothing(void **state)
+TEST(other_recipe_or_environment_takes_nothing)
 {
     struct fixture *f = *state;
     struct recipe *recipe = &f->builds->recipe, before = *recipe;
@@ -206,7 +208,7 @@ static void other_recipe_or_environment_takes_nothing(void **state)
 // A pull request's first push puts something else into b and says that it is made from b.c alone;
 // its second restores the script. What it wrote must be nowhere but in its own first build: not in
 // the second push, not in the base, and not in the base that gets the second push's tree.
-static void lying_statement_of_a_head_reaches_nobody(void **state)
+TEST(lying_statement_of_a_head_reaches_nobody)
 {
     struct fixture *f = *state;
     static const char lying[] = "echo '#include one.h\na 1\none 1' >$PLUMB_OUT/a.so\n"
@@ -239,7 +241,7 @@ static void lying_statement_of_a_head_reaches_nobody(void **state)
     assert_library(&build, "b", "b 1\n");
 }
 
-static void odd_statements_make_no_part_and_break_nothing(void **state)
+TEST(odd_statements_make_no_part_and_break_nothing)
 {
     struct fixture *f = *state;
     static const char *const statements[] = {
@@ -268,7 +270,7 @@ static void odd_statements_make_no_part_and_break_nothing(void **state)
     }
 }
 
-static void symbolic_links_among_the_inputs_make_no_parts(void **state)
+TEST(symbolic_links_among_the_inputs_make_no_parts)
 {
     struct fixture *f = *state;
     char linked[OBJECT_ID_TEXT], touched[OBJECT_ID_TEXT];
@@ -284,7 +286,7 @@ static void symbolic_links_among_the_inputs_make_no_parts(void **state)
 }
 
 // What a build does to what it was offered stays with it, with and without a sandbox.
-static void offered_libraries_are_copies(void **state)
+TEST(offered_libraries_are_copies)
 {
     struct fixture *f = *state;
     struct helper_builds *b = f->builds;
@@ -313,7 +315,7 @@ static void offered_libraries_are_copies(void **state)
 }
 
 // Builders of several commits take from one base at once, and one of them is killed on the way.
-static void builders_at_once_and_a_killed_one(void **state)
+TEST(builders_at_once_and_a_killed_one)
 {
     struct fixture *f = *state;
     struct helper_builds *b = f->builds;
@@ -354,21 +356,4 @@ static void builders_at_once_and_a_killed_one(void **state)
         assert_library(&build, "b", text);
     }
     b->recipe = before;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(touched_source_is_built_and_the_others_are_taken),
-        cmocka_unit_test(touched_header_builds_what_includes_it),
-        cmocka_unit_test(names_that_appear_or_go_count_where_they_match),
-        cmocka_unit_test(without_patterns_all_names_count),
-        cmocka_unit_test(other_recipe_or_environment_takes_nothing),
-        cmocka_unit_test(lying_statement_of_a_head_reaches_nobody),
-        cmocka_unit_test(odd_statements_make_no_part_and_break_nothing),
-        cmocka_unit_test(symbolic_links_among_the_inputs_make_no_parts),
-        cmocka_unit_test(offered_libraries_are_copies),
-        cmocka_unit_test(builders_at_once_and_a_killed_one),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -58,9 +58,10 @@ static void make_one(void)
     shell("rm one/*.c && echo 1 >one/table && cp one/table one/other && cp -a one two");
 }
 
-static void what_no_id_says_is_the_same_for_all(void **state)
+AROUND_ALL(library_set_up, library_tear_down);
+
+TEST(what_no_id_says_is_the_same_for_all)
 {
-    (void)state;
     static const char *const changes[] = {
         "mkdir -p two/slow/er",
         "mkfifo two/slow",
@@ -87,9 +88,8 @@ static void what_no_id_says_is_the_same_for_all(void **state)
 }
 
 // Host code can read its device code, and so what compilers say of the source in it.
-static void what_device_code_says_of_its_source_is_the_same_for_all(void **state)
+TEST(what_device_code_says_of_its_source_is_the_same_for_all)
 {
-    (void)state;
     static const char *const changes[] = {"s/lines of source/other of source/",
                                           "s/file\\.cu/slow.cu/", "s/f266c20c/0badcafe/g"};
     struct cubin_plan plan = library_usual_cubin;
@@ -111,9 +111,8 @@ static void what_device_code_says_of_its_source_is_the_same_for_all(void **state
     }
 }
 
-static void what_it_may_read_of_itself_counts_and_is_kept(void **state)
+TEST(what_it_may_read_of_itself_counts_and_is_kept)
 {
-    (void)state;
     static const char *const changes[] = {
         "echo 0123456 >>two/a.so", "echo payload >x && objcopy --add-section .payload=x two/a.so"};
     for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
@@ -132,9 +131,8 @@ static void what_it_may_read_of_itself_counts_and_is_kept(void **state)
     shell("diff -r first second");
 }
 
-static void what_is_kept_loads_and_has_the_id_that_it_had(void **state)
+TEST(what_is_kept_loads_and_has_the_id_that_it_had)
 {
-    (void)state;
     char first[OBJECT_ID_TEXT];
     make_one();
     text_copy(first, sizeof(first), library_id("one/a.so"));
@@ -150,9 +148,8 @@ static void what_is_kept_loads_and_has_the_id_that_it_had(void **state)
     free(path);
 }
 
-static void device_code_is_found_in_what_is_kept(void **state)
+TEST(device_code_is_found_in_what_is_kept)
 {
-    (void)state;
     char first[OBJECT_ID_TEXT];
     struct code_function_list list;
     struct arena arena = {0};
@@ -169,9 +166,8 @@ static void device_code_is_found_in_what_is_kept(void **state)
     free(path);
 }
 
-static void statements_are_kept_apart_and_other_files_stay(void **state)
+TEST(statements_are_kept_apart_and_other_files_stay)
 {
-    (void)state;
     make_one();
     shell("echo kernels/a.cu >one/a.so.inputs; echo 2 >one/lonely.inputs; mkdir one/deep; "
           "echo 3 >one/deep/table; ln -s table one/link");
@@ -181,9 +177,8 @@ static void statements_are_kept_apart_and_other_files_stay(void **state)
           "test \"$(readlink first/link)\" = table");
 }
 
-static void more_than_anyone_may_leave_is_the_builds_fault(void **state)
+TEST(more_than_anyone_may_leave_is_the_builds_fault)
 {
-    (void)state;
     struct error err;
     make_one();
     shell("truncate -s 64M one/hole");
@@ -192,18 +187,4 @@ static void more_than_anyone_may_leave_is_the_builds_fault(void **state)
     shell("rm one/hole; mkdir one/many && cd one/many && seq 1 10001 | xargs touch");
     assert_int_equal(settle("one", "first", 0, &err), 1);
     assert_non_null(strstr(err.text, "more than 10000 files"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_no_id_says_is_the_same_for_all),
-        cmocka_unit_test(what_device_code_says_of_its_source_is_the_same_for_all),
-        cmocka_unit_test(what_it_may_read_of_itself_counts_and_is_kept),
-        cmocka_unit_test(what_is_kept_loads_and_has_the_id_that_it_had),
-        cmocka_unit_test(device_code_is_found_in_what_is_kept),
-        cmocka_unit_test(statements_are_kept_apart_and_other_files_stay),
-        cmocka_unit_test(more_than_anyone_may_leave_is_the_builds_fault),
-    };
-    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
 }

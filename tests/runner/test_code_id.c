@@ -16,7 +16,9 @@
 
 // ---- host
 
-static void host_id_ignores_comments_paths_and_debug_information(void **state)
+AROUND_ALL(library_set_up, library_tear_down);
+
+TEST(host_id_ignores_comments_paths_and_debug_information)
 {
     library_compile("plain", library_plain, "-g -Wl,--build-id=sha1");
     char *comment =
@@ -32,7 +34,7 @@ static void host_id_ignores_comments_paths_and_debug_information(void **state)
     free(comment);
 }
 
-static void host_id_sees_every_change_that_runs(void **state)
+TEST(host_id_sees_every_change_that_runs)
 {
     static const char *const changes[][2] = {
         {"{1, 2, 3, 4}", "{1, 7, 3, 4}"},       // a constant in a table
@@ -54,7 +56,7 @@ static void host_id_sees_every_change_that_runs(void **state)
     assert_string_not_equal(library_id("plain.so"), library_id("linked.so"));
 }
 
-static void what_is_no_library_is_hashed_whole(void **state)
+TEST(what_is_no_library_is_hashed_whole)
 {
     char *path = library_path("noise");
     helper_write(path, "some text", 9);
@@ -79,7 +81,7 @@ static void what_is_no_library_is_hashed_whole(void **state)
     free(path);
 }
 
-static void cuda_id_ignores_what_debug_sections_say_and_sees_names(void **state)
+TEST(cuda_id_ignores_what_debug_sections_say_and_sees_names)
 {
     struct cubin_plan other = library_usual_cubin;
     other.debug = "lines of source";
@@ -96,7 +98,7 @@ static void cuda_id_ignores_what_debug_sections_say_and_sees_names(void **state)
     assert_string_not_equal(library_id("usual.so"), library_id("renamed.so"));
 }
 
-static void two_kernels_that_swap_their_names_are_others(void **state)
+TEST(two_kernels_that_swap_their_names_are_others)
 {
     struct cubin_plan plan = library_usual_cubin;
     plan.kernel = "_Z4fastPfi";
@@ -109,7 +111,7 @@ static void two_kernels_that_swap_their_names_are_others(void **state)
 }
 
 // nvcc's digits follow the source's text, and so do not count; what looks like them does.
-static void digits_of_nvcc_count_only_where_they_are_not_its_own(void **state)
+TEST(digits_of_nvcc_count_only_where_they_are_not_its_own)
 {
     struct cubin_plan plan = library_usual_cubin;
     const char *const hosts[] = {"_ZN40_INTERNAL_f266c20c_6_kan_cu_0123456789ab3addEPf",
@@ -132,7 +134,7 @@ static void digits_of_nvcc_count_only_where_they_are_not_its_own(void **state)
     assert_string_not_equal(library_id("data.so"), library_id("other_data.so"));
 }
 
-static void cuda_id_sees_code_constants_and_launch_attributes(void **state)
+TEST(cuda_id_sees_code_constants_and_launch_attributes)
 {
     struct cubin_plan plans[5] = {library_usual_cubin, library_usual_cubin, library_usual_cubin,
                                   library_usual_cubin, library_usual_cubin};
@@ -164,10 +166,9 @@ static void id_of(char out[OBJECT_ID_TEXT], const char *section, const char *say
 }
 
 // For Blackwell the driver makes the code that runs of such sections.
-static void what_a_driver_makes_code_of_counts(void **state)
+TEST(what_a_driver_makes_code_of_counts)
 {
     char one[OBJECT_ID_TEXT], other[OBJECT_ID_TEXT];
-    (void)state;
     id_of(one, ".debug_line", "one");
     id_of(other, ".debug_line", "two");
     assert_string_equal(one, other);
@@ -176,7 +177,7 @@ static void what_a_driver_makes_code_of_counts(void **state)
     assert_string_not_equal(one, other);
 }
 
-static void cuda_resources_are_read(void **state)
+TEST(cuda_resources_are_read)
 {
     struct cubin_plan plan = library_usual_cubin;
     struct arena arena = {0};
@@ -209,7 +210,7 @@ static void cuda_resources_are_read(void **state)
     free(path);
 }
 
-static void opaque_device_code_is_hashed_whole_and_said(void **state)
+TEST(opaque_device_code_is_hashed_whole_and_said)
 {
     unsigned char fat[512];
     struct arena arena = {0};
@@ -243,7 +244,7 @@ static long number_before(const char *text, const char *word)
     return strtol(at, NULL, 10);
 }
 
-static void nvcc_output_is_understood(void **state)
+TEST(nvcc_output_is_understood)
 {
     static const char command[] =
         "PATH=$PATH:/usr/local/cuda/bin; command -v nvcc >/dev/null || exit 77; mkdir -p b;"
@@ -293,22 +294,4 @@ static void nvcc_output_is_understood(void **state)
     if (code == 77)
         skip_without("nvcc", "there is no nvcc: what ptxas says is not compared");
     assert_int_equal(code, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_id_ignores_comments_paths_and_debug_information),
-        cmocka_unit_test(host_id_sees_every_change_that_runs),
-        cmocka_unit_test(what_is_no_library_is_hashed_whole),
-        cmocka_unit_test(cuda_id_ignores_what_debug_sections_say_and_sees_names),
-        cmocka_unit_test(two_kernels_that_swap_their_names_are_others),
-        cmocka_unit_test(digits_of_nvcc_count_only_where_they_are_not_its_own),
-        cmocka_unit_test(cuda_id_sees_code_constants_and_launch_attributes),
-        cmocka_unit_test(what_a_driver_makes_code_of_counts),
-        cmocka_unit_test(cuda_resources_are_read),
-        cmocka_unit_test(opaque_device_code_is_hashed_whole_and_said),
-        cmocka_unit_test(nvcc_output_is_understood),
-    };
-    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
 }

@@ -31,7 +31,9 @@ static void try_file(const char *path, const unsigned char *bytes, size_t size)
     arena_free(&arena);
 }
 
-static void broken_libraries_do_no_harm(void **state)
+AROUND_ALL(library_set_up, library_tear_down);
+
+TEST(broken_libraries_do_no_harm)
 {
     static const uint64_t extremes[] = {0,          1,         0x7f,       0xffff,         0x10000,
                                         UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
@@ -62,7 +64,7 @@ static void broken_libraries_do_no_harm(void **state)
 }
 
 // The walk itself, on buffers of exact size.
-static void broken_fatbins_do_no_harm(void **state)
+TEST(broken_fatbins_do_no_harm)
 {
     static struct cubin b;
     unsigned char fat[12000];
@@ -90,7 +92,7 @@ static void broken_fatbins_do_no_harm(void **state)
 }
 
 // A changed byte of what the loader maps is always seen, wherever it is.
-static void every_loaded_byte_counts(void **state)
+TEST(every_loaded_byte_counts)
 {
     library_compile("plain", library_plain, "-Wl,--build-id=sha1");
     char *from = library_path("plain.so"), *path = library_path("flipped.so");
@@ -123,14 +125,4 @@ static void every_loaded_byte_counts(void **state)
     free(bytes);
     free(from);
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broken_libraries_do_no_harm),
-        cmocka_unit_test(broken_fatbins_do_no_harm),
-        cmocka_unit_test(every_loaded_byte_counts),
-    };
-    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
 }

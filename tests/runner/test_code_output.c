@@ -56,7 +56,9 @@ static void make_two(const char *a, const char *flags)
     shell("rm one/*.c && cp one/a.so one/b.so two");
 }
 
-static void helper_that_a_library_links_counts(void **state)
+AROUND_ALL(library_set_up, library_tear_down);
+
+TEST(helper_that_a_library_links_counts)
 {
     shell("mkdir -p impl one two");
     library_compile("impl/libimpl", "int slow(void) { return 1; }\n", "");
@@ -71,7 +73,7 @@ static void helper_that_a_library_links_counts(void **state)
     assert_string_not_equal(first.ids[0], second.ids[0]);
 }
 
-static void tables_cubins_and_links_count(void **state)
+TEST(tables_cubins_and_links_count)
 {
     static const char *const changes[] = {"echo 2 >two/deep/table.bin", "ln -s /dev/null two/x",
                                           "echo 1 >two/deep/more", "rm two/deep/table.bin",
@@ -91,7 +93,7 @@ static void tables_cubins_and_links_count(void **state)
     }
 }
 
-static void another_library_counts_where_it_is_named(void **state)
+TEST(another_library_counts_where_it_is_named)
 {
     char *other = library_plain_with("return 2", "return 3");
     make_two("const char *name(void) { return \"./b.so\"; }\n", "");
@@ -110,7 +112,7 @@ static void another_library_counts_where_it_is_named(void **state)
 }
 
 // Of three the second names the third, and the first neither.
-static void a_library_in_the_middle_covers_what_it_names(void **state)
+TEST(a_library_in_the_middle_covers_what_it_names)
 {
     char *paths[3], ids[2][3][OBJECT_ID_TEXT], *other = library_plain_with("return 2", "return 3");
     struct error err;
@@ -173,7 +175,7 @@ static void assert_files_beside(const char *library, const char *names)
 }
 
 // It may put the name of another one together and open it: nothing in its bytes tells.
-static void library_sees_nothing_that_its_id_does_not_cover(void **state)
+TEST(library_sees_nothing_that_its_id_does_not_cover)
 {
     make_two(library_plain, "");
     struct shown out = show("one", "a.so", "b.so");
@@ -194,7 +196,7 @@ static void library_sees_nothing_that_its_id_does_not_cover(void **state)
 
 // What an id leaves out of a file, its build's own number, is there to be read, in what it may open
 // too.
-static void bytes_that_no_id_covers_have_a_path_of_their_own(void **state)
+TEST(bytes_that_no_id_covers_have_a_path_of_their_own)
 {
     struct shown out[2];
     make_two(library_plain, "");
@@ -212,7 +214,7 @@ static void bytes_that_no_id_covers_have_a_path_of_their_own(void **state)
 }
 
 // Its path is what it can read too: of the name that its build gave it, and of the build.
-static void what_has_one_id_has_one_path(void **state)
+TEST(what_has_one_id_has_one_path)
 {
     make_two(library_plain, "");
     shell("mv two/a.so two/slow.so");
@@ -233,7 +235,7 @@ static void what_has_one_id_has_one_path(void **state)
     arena_free(&shown_arena);
 }
 
-static void alone_it_is_the_id_of_its_file(void **state)
+TEST(alone_it_is_the_id_of_its_file)
 {
     make_two(library_plain, "-Wl,-soname,liba.so");
     const struct output out = look("one");
@@ -241,7 +243,7 @@ static void alone_it_is_the_id_of_its_file(void **state)
     assert_string_equal(out.ids[1], library_id("one/b.so"));
 }
 
-static void more_than_anyone_needs_is_the_builds_fault(void **state)
+TEST(more_than_anyone_needs_is_the_builds_fault)
 {
     struct output out;
     struct error err;
@@ -255,7 +257,7 @@ static void more_than_anyone_needs_is_the_builds_fault(void **state)
 }
 
 // Their number is squared and more, and a build may leave any.
-static void too_many_libraries_are_the_builds_fault(void **state)
+TEST(too_many_libraries_are_the_builds_fault)
 {
     enum { MANY = 4097 };
     static const char *libraries[MANY];
@@ -265,21 +267,4 @@ static void too_many_libraries_are_the_builds_fault(void **state)
         libraries[i] = "/there/is/none.so";
     assert_int_equal(code_ids(ids, libraries, MANY, "/there", NULL, &err), 1);
     assert_non_null(strstr(err.text, "more than 4096 libraries"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_many_libraries_are_the_builds_fault),
-        cmocka_unit_test(helper_that_a_library_links_counts),
-        cmocka_unit_test(tables_cubins_and_links_count),
-        cmocka_unit_test(another_library_counts_where_it_is_named),
-        cmocka_unit_test(library_sees_nothing_that_its_id_does_not_cover),
-        cmocka_unit_test(bytes_that_no_id_covers_have_a_path_of_their_own),
-        cmocka_unit_test(what_has_one_id_has_one_path),
-        cmocka_unit_test(a_library_in_the_middle_covers_what_it_names),
-        cmocka_unit_test(alone_it_is_the_id_of_its_file),
-        cmocka_unit_test(more_than_anyone_needs_is_the_builds_fault),
-    };
-    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
 }

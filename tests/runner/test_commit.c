@@ -36,8 +36,10 @@ static enum tracked is_tracked(const char *directory, const char *path)
     return status ? NOBODY_CAN_SAY : tracked ? TRACKED : UNTRACKED;
 }
 
+AROUND_ALL(helper_opened_set_up, helper_opened_tear_down);
+
 // HEAD, the index, or either: and where HEAD's tree cannot be read, that is said.
-static void what_head_or_the_index_has_is_tracked(void **state)
+TEST(what_head_or_the_index_has_is_tracked)
 {
     struct helper_repo repo;
     git_repository *git = NULL;
@@ -81,7 +83,7 @@ static void what_head_or_the_index_has_is_tracked(void **state)
 
 // ---- opening
 
-static void open_without_repository_says_so(void **state)
+TEST(open_without_repository_says_so)
 {
     char *directory = helper_directory();
     struct repository *repository = NULL;
@@ -95,7 +97,7 @@ static void open_without_repository_says_so(void **state)
     free(directory);
 }
 
-static void open_finds_the_root_from_below(void **state)
+TEST(open_finds_the_root_from_below)
 {
     struct helper_opened *f = *state;
     struct repository *repository;
@@ -108,7 +110,7 @@ static void open_finds_the_root_from_below(void **state)
     free(below);
 }
 
-static void open_bare_repository_works(void **state)
+TEST(open_bare_repository_works)
 {
     struct helper_opened *f = *state;
     char *directory = helper_directory(), *bare = xprintf("%s/project.git", directory);
@@ -140,7 +142,7 @@ static void open_bare_repository_works(void **state)
     free(directory);
 }
 
-static void empty_repository_says_that_there_is_no_commit(void **state)
+TEST(empty_repository_says_that_there_is_no_commit)
 {
     struct helper_opened *f = *state;
     char *directory = helper_directory();
@@ -164,7 +166,7 @@ static void empty_repository_says_that_there_is_no_commit(void **state)
 
 // ---- revisions
 
-static void commit_is_read_whole(void **state)
+TEST(commit_is_read_whole)
 {
     struct helper_opened *f = *state;
     struct commit commit;
@@ -184,7 +186,7 @@ static void commit_is_read_whole(void **state)
     assert_string_equal(revert.tree, merge.tree);
 }
 
-static void unknown_revision_is_named(void **state)
+TEST(unknown_revision_is_named)
 {
     struct helper_opened *f = *state;
     struct commit commit;
@@ -196,7 +198,7 @@ static void unknown_revision_is_named(void **state)
     assert_non_null(strstr(err.text, "is not a commit"));
 }
 
-static void parent_of_a_root_is_an_error(void **state)
+TEST(parent_of_a_root_is_an_error)
 {
     struct helper_opened *f = *state;
     struct commit commit, parent;
@@ -211,7 +213,7 @@ static void parent_of_a_root_is_an_error(void **state)
 
 // A rebase makes them so: three in one second, two seconds after their parent, then one whose clock
 // was an hour behind.
-static void commits_of_one_second_have_their_places_after_their_parents(void **state)
+TEST(commits_of_one_second_have_their_places_after_their_parents)
 {
     struct helper_opened *f = *state;
     static const int hours[] = {1, 1, 1, 0};
@@ -270,7 +272,7 @@ static struct repository *shallow_clone(struct helper_opened *f, char **director
     return repository;
 }
 
-static void shallow_clone_works_up_to_its_edge_and_says_what_to_do(void **state)
+TEST(shallow_clone_works_up_to_its_edge_and_says_what_to_do)
 {
     struct helper_opened *f = *state;
     char *directory;
@@ -339,7 +341,7 @@ static struct repository *partial_clone(struct helper_opened *f, char **director
     return repository;
 }
 
-static void partial_clone_says_how_to_fetch_what_it_lacks(void **state)
+TEST(partial_clone_says_how_to_fetch_what_it_lacks)
 {
     struct helper_opened *f = *state;
     char *directory, *text = NULL;
@@ -377,7 +379,7 @@ static char *small_repository(void)
 }
 
 // `git sparse-checkout set` makes one; a partial clone has the other.
-static void sparse_checkouts_and_their_extensions_open(void **state)
+TEST(sparse_checkouts_and_their_extensions_open)
 {
     char *directory = small_repository();
     struct repository *repository;
@@ -395,7 +397,7 @@ static void sparse_checkouts_and_their_extensions_open(void **state)
     free(directory);
 }
 
-static void a_repository_of_somebody_else_is_said_to_be_so(void **state)
+TEST(a_repository_of_somebody_else_is_said_to_be_so)
 {
     enum { SOMEBODY = 12345 };
     char *directory = small_repository();
@@ -415,7 +417,7 @@ static void a_repository_of_somebody_else_is_said_to_be_so(void **state)
 
 // ---- files
 
-static void path_ids_follow_contents(void **state)
+TEST(path_ids_follow_contents)
 {
     struct helper_opened *f = *state;
     char a[OBJECT_ID_TEXT], b[OBJECT_ID_TEXT];
@@ -437,7 +439,7 @@ static void path_ids_follow_contents(void **state)
     assert_string_equal(a, commit.tree);
 }
 
-static void read_gives_the_bytes_at_that_commit(void **state)
+TEST(read_gives_the_bytes_at_that_commit)
 {
     struct helper_opened *f = *state;
     char *text = NULL;
@@ -456,7 +458,7 @@ static void read_gives_the_bytes_at_that_commit(void **state)
     assert_non_null(strstr(err.text, "plumb.cfg: not there"));
 }
 
-static void content_id_is_gits_blob_id(void **state)
+TEST(content_id_is_gits_blob_id)
 {
     char id[OBJECT_ID_TEXT];
     content_id(id, "", 0);
@@ -465,7 +467,7 @@ static void content_id_is_gits_blob_id(void **state)
     assert_string_equal(id, "ce013625030ba8dba906f756967f9e9ca394464a");
 }
 
-static void changes_are_counted_by_line(void **state)
+TEST(changes_are_counted_by_line)
 {
     struct helper_opened *f = *state;
     struct file_change_list list;
@@ -492,7 +494,7 @@ static void changes_are_counted_by_line(void **state)
 }
 
 // A remote of a known forge says where commits are shown; another, or a hostile one, says nothing.
-static void remotes_of_forges_say_where_commits_are_shown(void **state)
+TEST(remotes_of_forges_say_where_commits_are_shown)
 {
     static const char *const cases[][2] = {
         {"https://github.com/owner/name.git", "https://github.com/owner/name/commit/%s"},
@@ -525,29 +527,4 @@ static void remotes_of_forges_say_where_commits_are_shown(void **state)
         git_config_free(config);
         git_repository_free(git);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_head_or_the_index_has_is_tracked),
-        cmocka_unit_test(open_without_repository_says_so),
-        cmocka_unit_test(open_finds_the_root_from_below),
-        cmocka_unit_test(open_bare_repository_works),
-        cmocka_unit_test(empty_repository_says_that_there_is_no_commit),
-        cmocka_unit_test(commit_is_read_whole),
-        cmocka_unit_test(unknown_revision_is_named),
-        cmocka_unit_test(parent_of_a_root_is_an_error),
-        cmocka_unit_test(commits_of_one_second_have_their_places_after_their_parents),
-        cmocka_unit_test(shallow_clone_works_up_to_its_edge_and_says_what_to_do),
-        cmocka_unit_test(partial_clone_says_how_to_fetch_what_it_lacks),
-        cmocka_unit_test(sparse_checkouts_and_their_extensions_open),
-        cmocka_unit_test(a_repository_of_somebody_else_is_said_to_be_so),
-        cmocka_unit_test(path_ids_follow_contents),
-        cmocka_unit_test(read_gives_the_bytes_at_that_commit),
-        cmocka_unit_test(content_id_is_gits_blob_id),
-        cmocka_unit_test(changes_are_counted_by_line),
-        cmocka_unit_test(remotes_of_forges_say_where_commits_are_shown),
-    };
-    return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
 }

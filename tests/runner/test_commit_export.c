@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void export_writes_the_committed_bytes(void **state)
+AROUND_ALL(helper_opened_set_up, helper_opened_tear_down);
+
+TEST(export_writes_the_committed_bytes)
 {
     struct helper_opened *f = *state;
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
@@ -38,7 +40,7 @@ static void export_writes_the_committed_bytes(void **state)
     free(directory);
 }
 
-static void export_of_absent_inputs_is_the_commits_fault(void **state)
+TEST(export_of_absent_inputs_is_the_commits_fault)
 {
     struct helper_opened *f = *state;
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
@@ -69,7 +71,7 @@ static char *snapshot(const char *directory)
     return text;
 }
 
-static void nothing_touches_the_users_checkout(void **state)
+TEST(nothing_touches_the_users_checkout)
 {
     struct helper_opened *f = *state;
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
@@ -120,7 +122,7 @@ static int export_hostile(const struct helper_file *files, size_t count, struct 
     return result;
 }
 
-static void export_refuses_links_that_leave(void **state)
+TEST(export_refuses_links_that_leave)
 {
     static const char *const bad[] = {"/etc/passwd",   "../x",      "..",    "../../../etc",
                                       "down/../../..", "down/../x", "//etc", "./../.."};
@@ -140,7 +142,7 @@ static void export_refuses_links_that_leave(void **state)
     }
 }
 
-static void export_keeps_modes_and_bytes(void **state)
+TEST(export_keeps_modes_and_bytes)
 {
     const struct helper_file files[] = {{"run", "#!/bin/sh\n", GIT_FILEMODE_BLOB_EXECUTABLE},
                                         {"crlf", "a\r\nb\r\n", 0},
@@ -178,7 +180,7 @@ static void raw_commit(char out[OBJECT_ID_TEXT], git_odb *odb, const char *tree)
     free(text);
 }
 
-static void export_refuses_hostile_trees(void **state)
+TEST(export_refuses_hostile_trees)
 {
     char *directory = helper_directory(), *out = xprintf("%s/sub/out", directory);
     char *work = xprintf("%s/repo", directory), *sub = xprintf("%s/sub", directory);
@@ -251,7 +253,7 @@ static int export_claimed(uint64_t bytes, const char *mode, const struct export_
     return result;
 }
 
-static void export_refuses_files_beyond_all_memory(void **state)
+TEST(export_refuses_files_beyond_all_memory)
 {
     static const char *const modes[] = {"100644", "120000"};
     struct error err;
@@ -262,7 +264,7 @@ static void export_refuses_files_beyond_all_memory(void **state)
 }
 
 // What a policy allows is the commit's business; what this machine has left is not.
-static void export_refuses_files_beyond_the_memory_there_is(void **state)
+TEST(export_refuses_files_beyond_the_memory_there_is)
 {
     const uint64_t mib = 1 << 20;
     const struct export_terms little = {.free_bytes = 300 * mib},
@@ -278,7 +280,7 @@ static void export_refuses_files_beyond_the_memory_there_is(void **state)
     assert_null(strstr(err.text, "memory"));
 }
 
-static void export_refuses_a_tower_of_folders(void **state)
+TEST(export_refuses_a_tower_of_folders)
 {
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
     char *work = xprintf("%s/repo", directory);
@@ -308,20 +310,4 @@ static void export_refuses_a_tower_of_folders(void **state)
     free(work);
     free(out);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(export_writes_the_committed_bytes),
-        cmocka_unit_test(export_of_absent_inputs_is_the_commits_fault),
-        cmocka_unit_test(nothing_touches_the_users_checkout),
-        cmocka_unit_test(export_refuses_links_that_leave),
-        cmocka_unit_test(export_keeps_modes_and_bytes),
-        cmocka_unit_test(export_refuses_hostile_trees),
-        cmocka_unit_test(export_refuses_files_beyond_all_memory),
-        cmocka_unit_test(export_refuses_files_beyond_the_memory_there_is),
-        cmocka_unit_test(export_refuses_a_tower_of_folders),
-    };
-    return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
 }

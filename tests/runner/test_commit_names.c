@@ -33,6 +33,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void refer(const char *name, const char *commit)
 {
     git_repository *git = NULL;
@@ -69,7 +71,7 @@ static void is_refused(const char *revision, const char *words)
         fail_msg("%s\n%s", words, err.text);
 }
 
-static void tag_beside_a_branch_of_its_name_is_refused(void **state)
+TEST(tag_beside_a_branch_of_its_name_is_refused)
 {
     struct commit_list list;
     struct commit found;
@@ -94,7 +96,7 @@ static void tag_beside_a_branch_of_its_name_is_refused(void **state)
     forget("refs/tags/main");
 }
 
-static void tag_beside_a_remotes_branch_is_refused(void **state)
+TEST(tag_beside_a_remotes_branch_is_refused)
 {
     refer("refs/remotes/origin/main", own);
     refer("refs/tags/origin/main", strangers);
@@ -110,7 +112,7 @@ static void tag_beside_a_remotes_branch_is_refused(void **state)
     forget("refs/remotes/origin/main");
 }
 
-static void names_of_one_commit_are_no_harm(void **state)
+TEST(names_of_one_commit_are_no_harm)
 {
     refer("refs/tags/main", own);
     is("main", own);
@@ -118,7 +120,7 @@ static void names_of_one_commit_are_no_harm(void **state)
     forget("refs/tags/main");
 }
 
-static void tag_that_looks_like_a_commits_digits_is_refused(void **state)
+TEST(tag_that_looks_like_a_commits_digits_is_refused)
 {
     static const struct {
         const char *before;
@@ -136,7 +138,7 @@ static void tag_that_looks_like_a_commits_digits_is_refused(void **state)
     }
 }
 
-static void whole_name_or_id_is_no_short_one(void **state)
+TEST(whole_name_or_id_is_no_short_one)
 {
     static const char absent[] = "0123456789012345678901234567890123456789";
     char name[80];
@@ -154,7 +156,7 @@ static void whole_name_or_id_is_no_short_one(void **state)
 }
 
 // HEAD of a repository whose first commit is on another branch.
-static void tag_called_head_is_not_head(void **state)
+TEST(tag_called_head_is_not_head)
 {
     git_repository *git = NULL;
     refer("refs/tags/HEAD", strangers);
@@ -168,7 +170,7 @@ static void tag_called_head_is_not_head(void **state)
     forget("refs/tags/HEAD");
 }
 
-static void tag_named_like_the_trusted_branch_is_not_trusted(void **state)
+TEST(tag_named_like_the_trusted_branch_is_not_trusted)
 {
     static const char *const names[] = {"refs/tags/refs/remotes/upstream/HEAD",
                                         "refs/heads/refs/remotes/origin/HEAD",
@@ -185,7 +187,7 @@ static void tag_named_like_the_trusted_branch_is_not_trusted(void **state)
     }
 }
 
-static void checkout_around_a_file_is_found_by_whose_it_is(void **state)
+TEST(checkout_around_a_file_is_found_by_whose_it_is)
 {
     char *root, *file = xprintf("%s/kernels", repo.directory);
     helper_remote(repo.directory, own);
@@ -198,19 +200,4 @@ static void checkout_around_a_file_is_found_by_whose_it_is(void **state)
     assert_int_equal(repository_strangers(&root, "/usr", &err), 0);
     assert_null(root);
     free(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tag_beside_a_branch_of_its_name_is_refused),
-        cmocka_unit_test(tag_beside_a_remotes_branch_is_refused),
-        cmocka_unit_test(names_of_one_commit_are_no_harm),
-        cmocka_unit_test(tag_that_looks_like_a_commits_digits_is_refused),
-        cmocka_unit_test(whole_name_or_id_is_no_short_one),
-        cmocka_unit_test(tag_called_head_is_not_head),
-        cmocka_unit_test(tag_named_like_the_trusted_branch_is_not_trusted),
-        cmocka_unit_test(checkout_around_a_file_is_found_by_whose_it_is),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

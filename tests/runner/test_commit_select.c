@@ -30,7 +30,9 @@ static void expect(const struct helper_opened *f, struct commit_list list, const
         assert_string_equal(list.items[i].id, f->repo.ids[which[i]]);
 }
 
-static void select_all_is_every_commit_oldest_first(void **state)
+AROUND_ALL(helper_opened_set_up, helper_opened_tear_down);
+
+TEST(select_all_is_every_commit_oldest_first)
 {
     struct helper_opened *f = *state;
     int which[REPO_COMMITS];
@@ -39,7 +41,7 @@ static void select_all_is_every_commit_oldest_first(void **state)
     expect(f, select_commits(f, "ALL", 0, false), which, REPO_COMMITS);
 }
 
-static void select_range_leaves_out_what_a_reaches(void **state)
+TEST(select_range_leaves_out_what_a_reaches)
 {
     struct helper_opened *f = *state;
     expect(f, select_commits(f, "v0.2..HEAD~5", 0, false),
@@ -51,7 +53,7 @@ static void select_range_leaves_out_what_a_reaches(void **state)
 }
 
 // DOCS and MERGE change the README alone.
-static void select_changes_passes_over_what_touches_no_path(void **state)
+TEST(select_changes_passes_over_what_touches_no_path)
 {
     struct helper_opened *f = *state;
     static const char *const paths[] = {"README.md", "no/such/folder"};
@@ -76,7 +78,7 @@ static void select_changes_passes_over_what_touches_no_path(void **state)
     expect(f, list, (const int[]){REPO_COMMENT, REPO_DOCS, REPO_MERGE}, 3);
 }
 
-static void select_first_parent_has_one_commit_per_merge(void **state)
+TEST(select_first_parent_has_one_commit_per_merge)
 {
     struct helper_opened *f = *state;
     expect(f, select_commits(f, "v0.1..v0.2", 0, true),
@@ -86,7 +88,7 @@ static void select_first_parent_has_one_commit_per_merge(void **state)
     expect(f, select_commits(f, "main..docs", 0, true), NULL, 0);
 }
 
-static void select_all_works_where_head_names_no_branch(void **state)
+TEST(select_all_works_where_head_names_no_branch)
 {
     struct helper_opened *f = *state;
     char *directory = helper_directory(), id[OBJECT_ID_TEXT];
@@ -108,19 +110,19 @@ static void select_all_works_where_head_names_no_branch(void **state)
     free(directory);
 }
 
-static void select_single_revision_is_that_commit(void **state)
+TEST(select_single_revision_is_that_commit)
 {
     struct helper_opened *f = *state;
     expect(f, select_commits(f, "docs", 0, false), (const int[]){REPO_DOCS}, 1);
 }
 
-static void select_tags_are_the_tagged_commits(void **state)
+TEST(select_tags_are_the_tagged_commits)
 {
     struct helper_opened *f = *state;
     expect(f, select_commits(f, "TAGS", 0, false), (const int[]){REPO_TUNE, REPO_MERGE}, 2);
 }
 
-static void select_steps_are_even_and_keep_both_ends(void **state)
+TEST(select_steps_are_even_and_keep_both_ends)
 {
     struct helper_opened *f = *state;
     expect(f, select_commits(f, "ALL", 3, false), (const int[]){0, 7, 14}, 3);
@@ -134,7 +136,7 @@ static void select_steps_are_even_and_keep_both_ends(void **state)
     }
 }
 
-static void select_bad_ranges_are_errors(void **state)
+TEST(select_bad_ranges_are_errors)
 {
     struct helper_opened *f = *state;
     struct commit_list list;
@@ -147,7 +149,7 @@ static void select_bad_ranges_are_errors(void **state)
     assert_non_null(strstr(err.text, "nowhere"));
 }
 
-static void select_puts_parents_first_when_clocks_are_wrong(void **state)
+TEST(select_puts_parents_first_when_clocks_are_wrong)
 {
     char *directory = helper_directory();
     git_repository *git = NULL;
@@ -177,7 +179,7 @@ static void select_puts_parents_first_when_clocks_are_wrong(void **state)
     free(directory);
 }
 
-static void merge_base_is_where_the_branch_left(void **state)
+TEST(merge_base_is_where_the_branch_left)
 {
     struct helper_opened *f = *state;
     struct commit base;
@@ -190,7 +192,7 @@ static void merge_base_is_where_the_branch_left(void **state)
 }
 
 // Against libgit2, on every pair of the history.
-static void merge_base_agrees_with_libgit2(void **state)
+TEST(merge_base_agrees_with_libgit2)
 {
     struct helper_opened *f = *state;
     git_repository *git = NULL;
@@ -210,23 +212,4 @@ static void merge_base_agrees_with_libgit2(void **state)
         }
     }
     git_repository_free(git);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(select_all_is_every_commit_oldest_first),
-        cmocka_unit_test(select_range_leaves_out_what_a_reaches),
-        cmocka_unit_test(select_changes_passes_over_what_touches_no_path),
-        cmocka_unit_test(select_first_parent_has_one_commit_per_merge),
-        cmocka_unit_test(select_all_works_where_head_names_no_branch),
-        cmocka_unit_test(select_single_revision_is_that_commit),
-        cmocka_unit_test(select_tags_are_the_tagged_commits),
-        cmocka_unit_test(select_steps_are_even_and_keep_both_ends),
-        cmocka_unit_test(select_bad_ranges_are_errors),
-        cmocka_unit_test(select_puts_parents_first_when_clocks_are_wrong),
-        cmocka_unit_test(merge_base_is_where_the_branch_left),
-        cmocka_unit_test(merge_base_agrees_with_libgit2),
-    };
-    return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
 }

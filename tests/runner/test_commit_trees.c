@@ -31,6 +31,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // ---- made byte by byte
 
 struct raw {
@@ -142,7 +144,7 @@ static void nothing_reads(const char *id, const char *input, const char *below, 
     free(where);
 }
 
-static void folder_that_is_there_twice_is_refused(void **state)
+TEST(folder_that_is_there_twice_is_refused)
 {
     struct raw raw;
     char id[OBJECT_ID_TEXT];
@@ -156,7 +158,7 @@ static void folder_that_is_there_twice_is_refused(void **state)
     close_raw(&raw);
 }
 
-static void file_that_is_there_twice_is_refused_below_too(void **state)
+TEST(file_that_is_there_twice_is_refused_below_too)
 {
     struct raw raw;
     char id[OBJECT_ID_TEXT];
@@ -175,7 +177,7 @@ static void file_that_is_there_twice_is_refused_below_too(void **state)
 }
 
 // Git's order puts "src-x" between them.
-static void file_and_folder_of_one_name_are_refused(void **state)
+TEST(file_and_folder_of_one_name_are_refused)
 {
     struct raw raw;
     char id[OBJECT_ID_TEXT];
@@ -191,7 +193,7 @@ static void file_and_folder_of_one_name_are_refused(void **state)
 }
 
 // A lookup that halves the tree would not find `src`, and an export would write it.
-static void name_out_of_its_place_is_refused(void **state)
+TEST(name_out_of_its_place_is_refused)
 {
     struct raw raw;
     char id[OBJECT_ID_TEXT];
@@ -206,7 +208,7 @@ static void name_out_of_its_place_is_refused(void **state)
 }
 
 // The folder `src` has nothing to do with it.
-static void name_with_a_slash_is_refused(void **state)
+TEST(name_with_a_slash_is_refused)
 {
     struct raw raw;
     char id[OBJECT_ID_TEXT];
@@ -220,7 +222,7 @@ static void name_with_a_slash_is_refused(void **state)
     close_raw(&raw);
 }
 
-static void submodule_with_such_a_tree_is_refused(void **state)
+TEST(submodule_with_such_a_tree_is_refused)
 {
     struct raw raw;
     char pinned[OBJECT_ID_TEXT], where[64];
@@ -262,7 +264,7 @@ static void submodule_with_such_a_tree_is_refused(void **state)
 }
 
 // A tower of folders, each with ten times the one below it, is gone through by nobody to its end.
-static void tree_that_is_too_large_has_no_names(void **state)
+TEST(tree_that_is_too_large_has_no_names)
 {
     struct raw raw;
     char id[OBJECT_ID_TEXT], name[2] = "";
@@ -288,7 +290,7 @@ static void tree_that_is_too_large_has_no_names(void **state)
 }
 
 // It would be read into memory whole.
-static void tree_of_gigabytes_is_not_read(void **state)
+TEST(tree_of_gigabytes_is_not_read)
 {
     struct raw raw;
     char id[OBJECT_ID_TEXT], out[OBJECT_ID_TEXT];
@@ -307,19 +309,4 @@ static void tree_of_gigabytes_is_not_read(void **state)
     repository_close(repository);
     free(where);
     close_raw(&raw);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folder_that_is_there_twice_is_refused),
-        cmocka_unit_test(file_that_is_there_twice_is_refused_below_too),
-        cmocka_unit_test(file_and_folder_of_one_name_are_refused),
-        cmocka_unit_test(name_out_of_its_place_is_refused),
-        cmocka_unit_test(name_with_a_slash_is_refused),
-        cmocka_unit_test(submodule_with_such_a_tree_is_refused),
-        cmocka_unit_test(tree_that_is_too_large_has_no_names),
-        cmocka_unit_test(tree_of_gigabytes_is_not_read),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

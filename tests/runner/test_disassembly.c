@@ -19,7 +19,7 @@ static uint64_t count_of(const struct operation_list *list, const char *name)
     return 0;
 }
 
-static void operation_take_reads_instructions_and_nothing_else(void **state)
+TEST(operation_take_reads_instructions_and_nothing_else)
 {
     struct operation items[OPERATIONS_MOST];
     struct operation_list list = {.items = items};
@@ -46,7 +46,7 @@ static void operation_take_reads_instructions_and_nothing_else(void **state)
     assert_int_equal(count_of(&list, "LDC"), 1);
 }
 
-static void operation_take_survives_more_names_than_there_is_room(void **state)
+TEST(operation_take_survives_more_names_than_there_is_room)
 {
     struct operation *items = xcalloc(OPERATIONS_MOST, sizeof(*items));
     struct operation_list list = {.items = items};
@@ -86,7 +86,7 @@ static struct operation_list with_script(const char *script, struct arena *arena
     return list;
 }
 
-static void operations_of_a_good_answer_are_sorted_and_counted(void **state)
+TEST(operations_of_a_good_answer_are_sorted_and_counted)
 {
     struct arena arena = {0};
     struct operation_list list =
@@ -100,7 +100,7 @@ static void operations_of_a_good_answer_are_sorted_and_counted(void **state)
     arena_free(&arena);
 }
 
-static void operations_of_a_bad_answer_are_unknown(void **state)
+TEST(operations_of_a_bad_answer_are_unknown)
 {
     struct arena arena = {0};
     assert_false(with_script(NULL, &arena).known); // none there
@@ -109,15 +109,4 @@ static void operations_of_a_bad_answer_are_unknown(void **state)
     assert_false(with_script("true", &arena).known);
     assert_false(with_script("kill -9 $$", &arena).known);
     arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operation_take_reads_instructions_and_nothing_else),
-        cmocka_unit_test(operation_take_survives_more_names_than_there_is_room),
-        cmocka_unit_test(operations_of_a_good_answer_are_sorted_and_counted),
-        cmocka_unit_test(operations_of_a_bad_answer_are_unknown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void remove_does_not_follow_links_and_opens_closed_folders(void **state)
+TEST(remove_does_not_follow_links_and_opens_closed_folders)
 {
     struct error err;
     char *directory = helper_directory(), *tree = xprintf("%s/tree", directory);
@@ -29,7 +29,7 @@ static void remove_does_not_follow_links_and_opens_closed_folders(void **state)
 }
 
 // Deeper than a path may be long, and than there are descriptors; some of it closed to its owner.
-static void remove_takes_any_depth(void **state)
+TEST(remove_takes_any_depth)
 {
     struct error err;
     char *directory = helper_directory(), *tree = xprintf("%s/tree", directory);
@@ -51,7 +51,7 @@ static void remove_takes_any_depth(void **state)
     free(directory);
 }
 
-static void read_takes_texts_and_nothing_else(void **state)
+TEST(read_takes_texts_and_nothing_else)
 {
     char *directory = helper_directory();
     char *command = xprintf("cd '%s' && printf abc >text && ln -s text link && mkfifo pipe && "
@@ -74,7 +74,7 @@ static void read_takes_texts_and_nothing_else(void **state)
     free(directory);
 }
 
-static void copy_makes_a_new_file(void **state)
+TEST(copy_makes_a_new_file)
 {
     struct error err;
     char *directory = helper_directory();
@@ -98,15 +98,4 @@ static void copy_makes_a_new_file(void **state)
     free(from);
     free(command);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(remove_does_not_follow_links_and_opens_closed_folders),
-        cmocka_unit_test(remove_takes_any_depth),
-        cmocka_unit_test(read_takes_texts_and_nothing_else),
-        cmocka_unit_test(copy_makes_a_new_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,10 @@ static struct sandbox sandbox;
 static int set_up(void **state)
 {
     struct error err;
-    (void)state;
     return sandbox_probe(&sandbox, SANDBOX_AUTO, &err);
 }
+
+AROUND_ALL(set_up, NULL);
 
 static void need_freezer(void)
 {
@@ -138,11 +139,10 @@ static double works_when_woken(const struct sandbox *inside, double enough_s, in
     return worked;
 }
 
-static void a_signal_does_not_wake_it(void **state)
+TEST(a_signal_does_not_wake_it)
 {
     static const double much_s = 0.1;
     struct sandbox without;
-    (void)state;
     need_freezer();
     without = sandbox;
     without.freezes = false;
@@ -159,9 +159,8 @@ static char *own_group(void)
     return xstrdup(group);
 }
 
-static void no_group_outlives_its_bench(void **state)
+TEST(no_group_outlives_its_bench)
 {
-    (void)state;
     need_freezer();
     works_when_woken(&sandbox, 0, 1);
     assert_non_null(strstr(library_group, "/library-"));
@@ -169,9 +168,8 @@ static void no_group_outlives_its_bench(void **state)
 }
 
 // Who could write there would thaw itself.
-static void a_library_does_not_see_its_group(void **state)
+TEST(a_library_does_not_see_its_group)
 {
-    (void)state;
     need_freezer();
     struct transcript t;
     char *own = own_group(), *group = xprintf("%s/test-%ld", own, (long)getpid());
@@ -199,9 +197,8 @@ static void a_library_does_not_see_its_group(void **state)
 }
 
 // What is frozen counts for the limits of the scope that systemd made.
-static void in_a_scope_of_systemd_its_group_lies_below_that(void **state)
+TEST(in_a_scope_of_systemd_its_group_lies_below_that)
 {
-    (void)state;
     need_freezer();
     char *own = own_group(), *folder = helper_directory(),
          *file = xprintf("%s/systemd-run", folder);
@@ -231,15 +228,4 @@ static void in_a_scope_of_systemd_its_group_lies_below_that(void **state)
     free(file);
     free(folder);
     free(own);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signal_does_not_wake_it),
-        cmocka_unit_test(no_group_outlives_its_bench),
-        cmocka_unit_test(a_library_does_not_see_its_group),
-        cmocka_unit_test(in_a_scope_of_systemd_its_group_lies_below_that),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -14,18 +14,18 @@ static char *tree;
 
 static int set_up(void **state)
 {
-    (void)state;
     tree = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(tree);
     free(tree);
     return 0;
 }
+
+AROUND_EACH(set_up, tear_down);
 
 // A group of version 2 that gives its children these limits.
 static void make_group(const char *path, const char *gives)
@@ -62,7 +62,7 @@ static void assert_below(const struct group *group, const char *path)
     free(wanted);
 }
 
-static void beside_our_own_group_where_a_service_is_delegated(void **state)
+TEST(beside_our_own_group_where_a_service_is_delegated)
 {
     struct group group;
     make_group("/runner.service", "cpu memory pids\n");
@@ -75,7 +75,7 @@ static void beside_our_own_group_where_a_service_is_delegated(void **state)
     assert_int_equal(find_unified(&group, "/runner.service/main", "/runner.service"), -1);
 }
 
-static void below_our_own_group_where_it_gives_limits(void **state)
+TEST(below_our_own_group_where_it_gives_limits)
 {
     struct group group;
     make_group("/own", "memory pids\n");
@@ -84,14 +84,14 @@ static void below_our_own_group_where_it_gives_limits(void **state)
     assert_string_equal(group.trees[GROUP_CPU].path, "");
 }
 
-static void nowhere_where_nothing_is_ours(void **state)
+TEST(nowhere_where_nothing_is_ours)
 {
     struct group group;
     assert_int_equal(find_unified(&group, "/gone", "/"), -1);
     assert_int_equal(find_unified(&group, "/elsewhere/x", "/pod"), -1);
 }
 
-static void version_1_has_a_tree_for_each_limit(void **state)
+TEST(version_1_has_a_tree_for_each_limit)
 {
     struct group group;
     struct error err;
@@ -108,7 +108,7 @@ static void version_1_has_a_tree_for_each_limit(void **state)
     free(mounts);
 }
 
-static void the_command_is_in_it_with_its_limits(void **state)
+TEST(the_command_is_in_it_with_its_limits)
 {
     struct group group;
     struct arena arena = {0};
@@ -132,18 +132,4 @@ static void the_command_is_in_it_with_its_limits(void **state)
     free(said);
     free(script);
     arena_free(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(beside_our_own_group_where_a_service_is_delegated, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(below_our_own_group_where_it_gives_limits, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(nowhere_where_nothing_is_ours, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(version_1_has_a_tree_for_each_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_command_is_in_it_with_its_limits, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

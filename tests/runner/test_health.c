@@ -47,7 +47,9 @@ static int tear_down(void **state)
     return files_remove(root, &err);
 }
 
-static void facts_of_the_host_are_read(void **state)
+AROUND_ALL(set_up, tear_down);
+
+TEST(facts_of_the_host_are_read)
 {
     struct arena arena = {0};
     struct health health;
@@ -76,7 +78,7 @@ static void facts_of_the_host_are_read(void **state)
     arena_free(&arena);
 }
 
-static void gpus_are_what_nvidia_smi_says(void **state)
+TEST(gpus_are_what_nvidia_smi_says)
 {
     struct arena arena = {0};
     struct health health;
@@ -108,7 +110,7 @@ static void gpus_are_what_nvidia_smi_says(void **state)
     arena_free(&arena);
 }
 
-static void no_answer_is_no_gpu_and_says_why(void **state)
+TEST(no_answer_is_no_gpu_and_says_why)
 {
     static const struct {
         const char *script, *why;
@@ -131,14 +133,4 @@ static void no_answer_is_no_gpu_and_says_why(void **state)
             fail_msg("\"%s\" does not say \"%s\"", health.no_gpu, cases[i].why);
         arena_free(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(facts_of_the_host_are_read),
-        cmocka_unit_test(gpus_are_what_nvidia_smi_says),
-        cmocka_unit_test(no_answer_is_no_gpu_and_says_why),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

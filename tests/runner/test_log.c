@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void process_log_keeps_beginning_and_end(void **state)
+TEST(process_log_keeps_beginning_and_end)
 {
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
     process_script("echo first; seq 1 20000; echo last >&2",
@@ -26,7 +26,7 @@ static void process_log_keeps_beginning_and_end(void **state)
     free(directory);
 }
 
-static void log_of_exactly_its_size_is_whole(void **state)
+TEST(log_of_exactly_its_size_is_whole)
 {
     char *directory = helper_directory(), *path = xprintf("%s/log", directory);
     for (size_t size = 70; size <= 130; size++) {
@@ -47,13 +47,4 @@ static void log_of_exactly_its_size_is_whole(void **state)
     free(path);
     helper_discard(directory);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(process_log_keeps_beginning_and_end),
-        cmocka_unit_test(log_of_exactly_its_size_is_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,9 @@
 
 // ---- starting
 
-static void start_reads_the_device(void **state)
+AROUND_ALL(fake_bench_set_up, fake_bench_tear_down);
+
+TEST(start_reads_the_device)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -28,7 +30,7 @@ static void start_reads_the_device(void **state)
     bench_stop(NULL);
 }
 
-static void start_without_a_program_or_a_device_says_so(void **state)
+TEST(start_without_a_program_or_a_device_says_so)
 {
     struct fake_bench *f = *state;
     struct bench *bench;
@@ -44,7 +46,7 @@ static void start_without_a_program_or_a_device_says_so(void **state)
     assert_non_null(strstr(err.text, "there is no cuda device 7 here"));
 }
 
-static void start_of_something_else_is_an_error(void **state)
+TEST(start_of_something_else_is_an_error)
 {
     struct fake_bench *f = *state;
     struct bench *bench;
@@ -79,7 +81,7 @@ static void start_of_something_else_is_an_error(void **state)
     free((char *)(uintptr_t)plan.program);
 }
 
-static void start_works_in_the_sandbox(void **state)
+TEST(start_works_in_the_sandbox)
 {
     struct fake_bench *f = *state;
     struct sandbox sandbox;
@@ -112,7 +114,7 @@ static struct bench_outcome list(struct bench *bench, struct bench_kernel_list *
 
 // ---- lists
 
-static void list_gives_kernels_and_cleans_their_text(void **state)
+TEST(list_gives_kernels_and_cleans_their_text)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -125,7 +127,7 @@ static void list_gives_kernels_and_cleans_their_text(void **state)
     bench_stop(bench);
 }
 
-static void list_of_another_abi_is_unbuildable_and_bench_goes_on(void **state)
+TEST(list_of_another_abi_is_unbuildable_and_bench_goes_on)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -139,7 +141,7 @@ static void list_of_another_abi_is_unbuildable_and_bench_goes_on(void **state)
     bench_stop(bench);
 }
 
-static void list_refuses_names_that_are_none(void **state)
+TEST(list_refuses_names_that_are_none)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -153,7 +155,7 @@ static void list_refuses_names_that_are_none(void **state)
 
 // ---- series
 
-static void notes_are_passed_on_and_change_nothing(void **state)
+TEST(notes_are_passed_on_and_change_nothing)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -166,7 +168,7 @@ static void notes_are_passed_on_and_change_nothing(void **state)
     bench_stop(bench);
 }
 
-static void calibration_gives_figures_and_refuses_unknown_ones(void **state)
+TEST(calibration_gives_figures_and_refuses_unknown_ones)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -186,20 +188,4 @@ static void calibration_gives_figures_and_refuses_unknown_ones(void **state)
     assert_int_equal(bench_calibrate(&outcome, &figures, bench, "nonsense", &f->arena, &err), 0);
     assert_int_equal(outcome.state, MEASURED_CRASHED);
     bench_stop(bench);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_reads_the_device),
-        cmocka_unit_test(start_without_a_program_or_a_device_says_so),
-        cmocka_unit_test(start_of_something_else_is_an_error),
-        cmocka_unit_test(start_works_in_the_sandbox),
-        cmocka_unit_test(list_gives_kernels_and_cleans_their_text),
-        cmocka_unit_test(list_of_another_abi_is_unbuildable_and_bench_goes_on),
-        cmocka_unit_test(list_refuses_names_that_are_none),
-        cmocka_unit_test(notes_are_passed_on_and_change_nothing),
-        cmocka_unit_test(calibration_gives_figures_and_refuses_unknown_ones),
-    };
-    return cmocka_run_group_tests(tests, fake_bench_set_up, fake_bench_tear_down);
 }

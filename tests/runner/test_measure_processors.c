@@ -49,6 +49,8 @@ static int set_up(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, fake_bench_tear_down);
+
 static struct bench *start(struct fake_bench *f, int unit)
 {
     f->plan.index = unit;
@@ -62,7 +64,7 @@ static void assert_told(struct bench *bench, const char *wanted)
     assert_string_equal(outcome.detail, wanted);
 }
 
-static void each_is_told_a_core_near_its_device(void **state)
+TEST(each_is_told_a_core_near_its_device)
 {
     struct fake_bench *f = *state;
     struct bench *first = start(f, 0), *second = start(f, 1), *third = start(f, 1);
@@ -78,7 +80,7 @@ static void each_is_told_a_core_near_its_device(void **state)
     bench_stop(third);
 }
 
-static void one_that_opens_nothing_has_none(void **state)
+TEST(one_that_opens_nothing_has_none)
 {
     struct fake_bench *f = *state;
     struct bench *idle = start(f, 0), *measures = start(f, 0);
@@ -87,7 +89,7 @@ static void one_that_opens_nothing_has_none(void **state)
     bench_stop(measures);
 }
 
-static void one_that_died_has_none_any_more(void **state)
+TEST(one_that_died_has_none_any_more)
 {
     struct fake_bench *f = *state;
     struct bench *dead = start(f, 0), *next = start(f, 0);
@@ -99,7 +101,7 @@ static void one_that_died_has_none_any_more(void **state)
     bench_stop(next);
 }
 
-static void too_few_cores_are_said_and_none_is_told(void **state)
+TEST(too_few_cores_are_said_and_none_is_told)
 {
     struct fake_bench *f = *state;
     assert_int_equal(topology_parse(&ours, "2-3"), 0);
@@ -111,15 +113,4 @@ static void too_few_cores_are_said_and_none_is_told(void **state)
                                "measure on 1, and one is for all else");
     bench_stop(first);
     bench_stop(second);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_told_a_core_near_its_device),
-        cmocka_unit_test(one_that_opens_nothing_has_none),
-        cmocka_unit_test(one_that_died_has_none_any_more),
-        cmocka_unit_test(too_few_cores_are_said_and_none_is_told),
-    };
-    return cmocka_run_group_tests(tests, set_up, fake_bench_tear_down);
 }

@@ -14,7 +14,9 @@
 
 static struct bench_handle handle; // of the series opened last
 
-static void pairs_arrive_by_role_and_number(void **state)
+AROUND_ALL(fake_bench_set_up, fake_bench_tear_down);
+
+TEST(pairs_arrive_by_role_and_number)
 {
     struct fake_bench *f = *state;
     const struct bench_series series = {.kernel = "slower",
@@ -57,7 +59,7 @@ static void pairs_arrive_by_role_and_number(void **state)
     bench_stop(bench);
 }
 
-static void several_series_are_open_at_once(void **state)
+TEST(several_series_are_open_at_once)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -93,7 +95,7 @@ static void several_series_are_open_at_once(void **state)
     bench_stop(bench);
 }
 
-static void launches_are_the_childs_choice_unless_told(void **state)
+TEST(launches_are_the_childs_choice_unless_told)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -109,7 +111,7 @@ static void launches_are_the_childs_choice_unless_told(void **state)
     bench_stop(bench);
 }
 
-static void solo_gives_the_head_alone(void **state)
+TEST(solo_gives_the_head_alone)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -123,7 +125,7 @@ static void solo_gives_the_head_alone(void **state)
     bench_stop(bench);
 }
 
-static void wrong_kernel_is_data_with_a_finite_error(void **state)
+TEST(wrong_kernel_is_data_with_a_finite_error)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -140,7 +142,7 @@ static void wrong_kernel_is_data_with_a_finite_error(void **state)
     bench_stop(bench);
 }
 
-static void refused_command_leaves_the_child_alive(void **state)
+TEST(refused_command_leaves_the_child_alive)
 {
     struct fake_bench *f = *state;
     struct bench *bench = fake_bench_start(f);
@@ -157,7 +159,7 @@ static void refused_command_leaves_the_child_alive(void **state)
     bench_stop(bench);
 }
 
-static void misbehaviour_at_open_is_data(void **state)
+TEST(misbehaviour_at_open_is_data)
 {
     struct fake_bench *f = *state;
     static const struct {
@@ -193,7 +195,7 @@ static void misbehaviour_at_open_is_data(void **state)
     f->plan.limits.open_s = 20;
 }
 
-static void dead_child_is_blamed_on_the_right_library(void **state)
+TEST(dead_child_is_blamed_on_the_right_library)
 {
     struct fake_bench *f = *state;
     struct bench_series series = {
@@ -214,7 +216,7 @@ static void dead_child_is_blamed_on_the_right_library(void **state)
     bench_stop(bench);
 }
 
-static void crash_in_the_samples_keeps_whole_pairs(void **state)
+TEST(crash_in_the_samples_keeps_whole_pairs)
 {
     struct fake_bench *f = *state;
     static const char *const kernels[] = {"crash-pairs", "garbage-pairs", "huge-pairs",
@@ -236,7 +238,7 @@ static void crash_in_the_samples_keeps_whole_pairs(void **state)
     }
 }
 
-static void hang_in_the_samples_is_a_timeout(void **state)
+TEST(hang_in_the_samples_is_a_timeout)
 {
     struct fake_bench *f = *state;
     f->plan.limits.measure_s = 2; // enough for the half that comes
@@ -253,7 +255,7 @@ static void hang_in_the_samples_is_a_timeout(void **state)
     f->plan.limits.measure_s = 20;
 }
 
-static void samples_that_break_the_rules_are_not_believed(void **state)
+TEST(samples_that_break_the_rules_are_not_believed)
 {
     struct fake_bench *f = *state;
     static const char *const kernels[] = {"many", "few", "alone", "jumps", "negative", "foreign"};
@@ -272,7 +274,7 @@ static void samples_that_break_the_rules_are_not_believed(void **state)
     }
 }
 
-static void device_that_disappears_is_an_error_of_the_run(void **state)
+TEST(device_that_disappears_is_an_error_of_the_run)
 {
     struct fake_bench *f = *state;
     static const char *const kernels[] = {"lost", "lost-pairs", "lost-close"};
@@ -298,23 +300,4 @@ static void device_that_disappears_is_an_error_of_the_run(void **state)
         assert_int_equal(unlink(marker), 0);
     }
     free(marker);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_arrive_by_role_and_number),
-        cmocka_unit_test(several_series_are_open_at_once),
-        cmocka_unit_test(launches_are_the_childs_choice_unless_told),
-        cmocka_unit_test(solo_gives_the_head_alone),
-        cmocka_unit_test(wrong_kernel_is_data_with_a_finite_error),
-        cmocka_unit_test(refused_command_leaves_the_child_alive),
-        cmocka_unit_test(misbehaviour_at_open_is_data),
-        cmocka_unit_test(dead_child_is_blamed_on_the_right_library),
-        cmocka_unit_test(crash_in_the_samples_keeps_whole_pairs),
-        cmocka_unit_test(hang_in_the_samples_is_a_timeout),
-        cmocka_unit_test(samples_that_break_the_rules_are_not_believed),
-        cmocka_unit_test(device_that_disappears_is_an_error_of_the_run),
-    };
-    return cmocka_run_group_tests(tests, fake_bench_set_up, fake_bench_tear_down);
 }

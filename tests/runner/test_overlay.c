@@ -42,7 +42,9 @@ static struct build build_with(struct helper_builds *f, const struct overlay *ov
     return helper_build(f, REPO_START, &recipe);
 }
 
-static void build_sees_the_overlay_and_cannot_write_to_it(void **state)
+AROUND_ALL(helper_builds_set_up, helper_builds_tear_down);
+
+TEST(build_sees_the_overlay_and_cannot_write_to_it)
 {
     struct helper_builds *f = *state;
     char *folder = folder_with("first");
@@ -61,7 +63,7 @@ static void build_sees_the_overlay_and_cannot_write_to_it(void **state)
     free(folder);
 }
 
-static void equal_content_is_an_equal_key_and_no_other(void **state)
+TEST(equal_content_is_an_equal_key_and_no_other)
 {
     struct helper_builds *f = *state;
     char *folders[] = {folder_with("one"), folder_with("one"), folder_with("two"),
@@ -87,7 +89,7 @@ static void equal_content_is_an_equal_key_and_no_other(void **state)
     }
 }
 
-static void links_are_refused_with_their_path(void **state)
+TEST(links_are_refused_with_their_path)
 {
     struct helper_builds *f = *state;
     char *folder = folder_with("text"), *link = xprintf("%s/deep/secret", folder);
@@ -103,7 +105,7 @@ static void links_are_refused_with_their_path(void **state)
     free(folder);
 }
 
-static void overlay_that_changes_after_its_key_is_refused(void **state)
+TEST(overlay_that_changes_after_its_key_is_refused)
 {
     struct helper_builds *f = *state;
     char *folder = folder_with("before"), *path = xprintf("%s/deep/made.txt", folder);
@@ -117,15 +119,4 @@ static void overlay_that_changes_after_its_key_is_refused(void **state)
     free(path);
     helper_discard(folder);
     free(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(build_sees_the_overlay_and_cannot_write_to_it),
-        cmocka_unit_test(equal_content_is_an_equal_key_and_no_other),
-        cmocka_unit_test(links_are_refused_with_their_path),
-        cmocka_unit_test(overlay_that_changes_after_its_key_is_refused),
-    };
-    return cmocka_run_group_tests(tests, helper_builds_set_up, helper_builds_tear_down);
 }

@@ -74,7 +74,9 @@ static const char *id_of(const char *text)
     return out;
 }
 
-static void parameters_lie_where_the_device_code_says(void **state)
+AROUND_ALL(library_set_up, library_tear_down);
+
+TEST(parameters_lie_where_the_device_code_says)
 {
     const struct cubin_plan plan = add_cubin();
     struct problem problem;
@@ -115,7 +117,7 @@ static void parameters_lie_where_the_device_code_says(void **state)
     free(to);
 }
 
-static void the_functions_of_a_plans_cubins_are_read(void **state)
+TEST(the_functions_of_a_plans_cubins_are_read)
 {
     const struct cubin_plan plan = add_cubin();
     struct code_function_list list;
@@ -142,7 +144,7 @@ static void the_functions_of_a_plans_cubins_are_read(void **state)
     free(path);
 }
 
-static void launches_and_device_code_make_the_code_id(void **state)
+TEST(launches_and_device_code_make_the_code_id)
 {
     struct cubin_plan plan = add_cubin();
     write_cubin("add.cubin", &plan);
@@ -171,7 +173,7 @@ static void launches_and_device_code_make_the_code_id(void **state)
     assert_string_not_equal(id_of(PLAN), first);
 }
 
-static void what_does_not_go_together_is_refused_by_name(void **state)
+TEST(what_does_not_go_together_is_refused_by_name)
 {
     struct cubin_plan plan = add_cubin();
     char *cubin = library_path("add.cubin"), *elsewhere = library_path("elsewhere");
@@ -201,15 +203,4 @@ static void what_does_not_go_together_is_refused_by_name(void **state)
     assert_non_null(strstr(trouble_of(PLAN), "cannot be read"));
     free(cubin);
     free(elsewhere);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_lie_where_the_device_code_says),
-        cmocka_unit_test(the_functions_of_a_plans_cubins_are_read),
-        cmocka_unit_test(launches_and_device_code_make_the_code_id),
-        cmocka_unit_test(what_does_not_go_together_is_refused_by_name),
-    };
-    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
 }

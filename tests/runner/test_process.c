@@ -41,7 +41,7 @@ static pid_t read_pid(const char *directory, const char *name)
     return pid;
 }
 
-static void process_exit_status_is_told(void **state)
+TEST(process_exit_status_is_told)
 {
     struct process_result result = process_script("exit 7", (struct process_plan){0});
     assert_int_equal(result.end, PROCESS_EXITED);
@@ -60,7 +60,7 @@ static void process_exit_status_is_told(void **state)
 
 // A file that is open here at the numbers which a child gets must stay whole, however few
 // descriptors there may be.
-static void few_descriptors_spoil_no_file(void **state)
+TEST(few_descriptors_spoil_no_file)
 {
     char *directory = helper_directory(), *path = xprintf("%s/store", directory);
     helper_write_text(path, "kept\n");
@@ -103,9 +103,8 @@ static void end_of_time(int number)
 }
 
 // The handler runs though both limits are one, where the kernel alone would kill.
-static void processor_time_is_told_before_it_ends(void **state)
+TEST(processor_time_is_told_before_it_ends)
 {
-    (void)state;
     const pid_t child = fork();
     if (child == 0) {
         const struct rlimit second = {1, 1}, small = {1 << 19, 1 << 19}, usual = {1 << 22, 1 << 22};
@@ -129,14 +128,14 @@ static void processor_time_is_told_before_it_ends(void **state)
     assert_int_equal(WEXITSTATUS(status), 7);
 }
 
-static void process_signal_is_told(void **state)
+TEST(process_signal_is_told)
 {
     struct process_result result = process_script("kill -SEGV $$", (struct process_plan){0});
     assert_int_equal(result.end, PROCESS_SIGNALLED);
     assert_int_equal(result.code, SIGSEGV);
 }
 
-static void process_says_its_end_without_a_file(void **state)
+TEST(process_says_its_end_without_a_file)
 {
     const char *argv[] = {"sh", "-c", "yes first | head -c 9000; echo last >&2; exit 3", NULL};
     const struct process_plan plan = {.argv = argv, .log_bytes = 400};
@@ -150,7 +149,7 @@ static void process_says_its_end_without_a_file(void **state)
     free(said);
 }
 
-static void process_missing_program_is_an_error(void **state)
+TEST(process_missing_program_is_an_error)
 {
     const char *argv[] = {"no-such-program-here", NULL};
     struct process_plan plan = {.argv = argv};
@@ -160,7 +159,7 @@ static void process_missing_program_is_an_error(void **state)
     assert_non_null(strstr(err.text, "no-such-program-here: program not found"));
 }
 
-static void process_missing_directory_is_an_error(void **state)
+TEST(process_missing_directory_is_an_error)
 {
     const char *argv[] = {"true", NULL};
     struct process_plan plan = {.argv = argv, .directory = "/no/such/place"};
@@ -170,7 +169,7 @@ static void process_missing_directory_is_an_error(void **state)
     assert_non_null(strstr(err.text, "/no/such/place: No such file or directory"));
 }
 
-static void process_unwritable_log_is_an_error(void **state)
+TEST(process_unwritable_log_is_an_error)
 {
     const char *argv[] = {"true", NULL};
     struct process_plan plan = {.argv = argv, .log_path = "/no/such/place/log"};
@@ -180,7 +179,7 @@ static void process_unwritable_log_is_an_error(void **state)
     assert_non_null(strstr(err.text, "/no/such/place/log"));
 }
 
-static void process_environment_is_only_what_was_given(void **state)
+TEST(process_environment_is_only_what_was_given)
 {
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
     const char *env[] = {"COLOUR=green", NULL};
@@ -195,7 +194,7 @@ static void process_environment_is_only_what_was_given(void **state)
     free(directory);
 }
 
-static void process_timeout_ends_descendants_that_left_the_session(void **state)
+TEST(process_timeout_ends_descendants_that_left_the_session)
 {
     char *directory = helper_directory();
     struct process_plan plan = {.directory = directory, .limits = {.wall_s = 3}};
@@ -213,7 +212,7 @@ static void process_timeout_ends_descendants_that_left_the_session(void **state)
     free(directory);
 }
 
-static void process_end_of_the_child_ends_what_it_left_behind(void **state)
+TEST(process_end_of_the_child_ends_what_it_left_behind)
 {
     char *directory = helper_directory();
     struct process_result result = process_script("setsid sleep 60 & echo $! > left; exit 3",
@@ -226,7 +225,7 @@ static void process_end_of_the_child_ends_what_it_left_behind(void **state)
     free(directory);
 }
 
-static void process_children_die_with_a_killed_parent(void **state)
+TEST(process_children_die_with_a_killed_parent)
 {
     char *directory = helper_directory();
     pid_t parent = fork();
@@ -248,7 +247,7 @@ static void process_children_die_with_a_killed_parent(void **state)
     free(directory);
 }
 
-static void process_inherits_no_descriptors(void **state)
+TEST(process_inherits_no_descriptors)
 {
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
     int leak = open("/dev/null", O_RDONLY); // without O_CLOEXEC, on purpose
@@ -263,7 +262,7 @@ static void process_inherits_no_descriptors(void **state)
     free(directory);
 }
 
-static void process_works_with_ignored_sigchld(void **state)
+TEST(process_works_with_ignored_sigchld)
 {
     void (*before)(int) = signal(SIGCHLD, SIG_IGN);
     struct process_result result = process_script("true; exit 5", (struct process_plan){0});
@@ -272,7 +271,7 @@ static void process_works_with_ignored_sigchld(void **state)
     assert_int_equal(result.code, 5);
 }
 
-static void process_signals_are_default_in_the_child(void **state)
+TEST(process_signals_are_default_in_the_child)
 {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
@@ -287,7 +286,7 @@ static void process_signals_are_default_in_the_child(void **state)
     free(directory);
 }
 
-static void process_memory_limit_holds(void **state)
+TEST(process_memory_limit_holds)
 {
     struct process_plan plan = {.limits = {.memory_bytes = 64 << 20}};
     struct process_result result =
@@ -296,7 +295,7 @@ static void process_memory_limit_holds(void **state)
 }
 
 // Whoever runs it, root too, and however many processes share it.
-static void process_limits_of_all_together_hold(void **state)
+TEST(process_limits_of_all_together_hold)
 {
     char *directory = helper_directory();
     const struct {
@@ -353,7 +352,7 @@ static void process_limits_of_all_together_hold(void **state)
     free(directory);
 }
 
-static void process_file_limit_holds(void **state)
+TEST(process_file_limit_holds)
 {
     char *directory = helper_directory();
     struct process_plan plan = {.directory = directory, .limits = {.file_bytes = 100000}};
@@ -361,29 +360,4 @@ static void process_file_limit_holds(void **state)
     assert_false(result.end == PROCESS_EXITED && result.code == 0);
     helper_discard(directory);
     free(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(process_exit_status_is_told),
-        cmocka_unit_test(few_descriptors_spoil_no_file),
-        cmocka_unit_test(processor_time_is_told_before_it_ends),
-        cmocka_unit_test(process_signal_is_told),
-        cmocka_unit_test(process_says_its_end_without_a_file),
-        cmocka_unit_test(process_missing_program_is_an_error),
-        cmocka_unit_test(process_missing_directory_is_an_error),
-        cmocka_unit_test(process_unwritable_log_is_an_error),
-        cmocka_unit_test(process_environment_is_only_what_was_given),
-        cmocka_unit_test(process_timeout_ends_descendants_that_left_the_session),
-        cmocka_unit_test(process_end_of_the_child_ends_what_it_left_behind),
-        cmocka_unit_test(process_children_die_with_a_killed_parent),
-        cmocka_unit_test(process_inherits_no_descriptors),
-        cmocka_unit_test(process_works_with_ignored_sigchld),
-        cmocka_unit_test(process_signals_are_default_in_the_child),
-        cmocka_unit_test(process_memory_limit_holds),
-        cmocka_unit_test(process_limits_of_all_together_hold),
-        cmocka_unit_test(process_file_limit_holds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

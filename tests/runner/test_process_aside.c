@@ -28,6 +28,8 @@ static int set_up(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, NULL);
+
 static void take(struct processors *out)
 {
     struct error why;
@@ -72,7 +74,7 @@ static struct process *start(const struct processors_site *aside)
     return process;
 }
 
-static void it_begins_aside_and_comes_back(void **state)
+TEST(it_begins_aside_and_comes_back)
 {
     struct processors taken;
     take(&taken);
@@ -84,7 +86,7 @@ static void it_begins_aside_and_comes_back(void **state)
     process_stop(NULL, process, 5);
 }
 
-static void it_goes_aside_when_somebody_begins(void **state)
+TEST(it_goes_aside_when_somebody_begins)
 {
     struct processors taken;
     struct process *process = start(&site), *other = start(NULL);
@@ -94,13 +96,4 @@ static void it_goes_aside_when_somebody_begins(void **state)
     processors_give_back(&taken);
     process_stop(NULL, process, 5);
     process_stop(NULL, other, 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_begins_aside_and_comes_back),
-        cmocka_unit_test(it_goes_aside_when_somebody_begins),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void process_talks_in_lines(void **state)
+TEST(process_talks_in_lines)
 {
     struct process *process = process_talk("while read line; do echo \"<$line>\"; done; exit 4", 0);
     char line[100];
@@ -31,7 +31,7 @@ static void process_talks_in_lines(void **state)
     assert_int_equal(result.code, 4);
 }
 
-static void process_silent_child_times_out_and_is_stopped(void **state)
+TEST(process_silent_child_times_out_and_is_stopped)
 {
     struct process *process = process_talk("trap '' TERM; sleep 60", 0);
     char line[100];
@@ -42,7 +42,7 @@ static void process_silent_child_times_out_and_is_stopped(void **state)
     assert_true(result.wall_s < 40);
 }
 
-static void process_wall_limit_ends_a_talking_child(void **state)
+TEST(process_wall_limit_ends_a_talking_child)
 {
     struct process *process = process_talk("while :; do echo again; sleep 0.01; done", 0.3);
     char line[100];
@@ -55,7 +55,7 @@ static void process_wall_limit_ends_a_talking_child(void **state)
     assert_int_equal(result.end, PROCESS_TIMED_OUT);
 }
 
-static void process_dead_child_is_the_end_not_a_signal(void **state)
+TEST(process_dead_child_is_the_end_not_a_signal)
 {
     struct process *process = process_talk("echo bye; printf cut; exit 2", 0);
     char line[100];
@@ -72,7 +72,7 @@ static void process_dead_child_is_the_end_not_a_signal(void **state)
     assert_int_equal(result.code, 2);
 }
 
-static void process_deaf_child_does_not_block_a_write(void **state)
+TEST(process_deaf_child_does_not_block_a_write)
 {
     struct process *process = process_talk("sleep 60", 0);
     char *much = xcalloc(4000001, 1);
@@ -82,7 +82,7 @@ static void process_deaf_child_does_not_block_a_write(void **state)
     process_stop(NULL, process, 0);
 }
 
-static void process_overlong_and_binary_lines_are_dropped_whole(void **state)
+TEST(process_overlong_and_binary_lines_are_dropped_whole)
 {
     struct process *process =
         process_talk("head -c 300000 /dev/zero | tr '\\0' x; echo; echo 0123456789;"
@@ -100,7 +100,7 @@ static void process_overlong_and_binary_lines_are_dropped_whole(void **state)
     process_stop(NULL, process, 1);
 }
 
-static void process_many_do_not_leak_descriptors(void **state)
+TEST(process_many_do_not_leak_descriptors)
 {
     int before = dup(0);
     close(before);
@@ -115,22 +115,7 @@ static void process_many_do_not_leak_descriptors(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-static void process_stop_accepts_null(void **state)
+TEST(process_stop_accepts_null)
 {
     process_stop(NULL, NULL, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(process_talks_in_lines),
-        cmocka_unit_test(process_silent_child_times_out_and_is_stopped),
-        cmocka_unit_test(process_wall_limit_ends_a_talking_child),
-        cmocka_unit_test(process_dead_child_is_the_end_not_a_signal),
-        cmocka_unit_test(process_deaf_child_does_not_block_a_write),
-        cmocka_unit_test(process_overlong_and_binary_lines_are_dropped_whole),
-        cmocka_unit_test(process_many_do_not_leak_descriptors),
-        cmocka_unit_test(process_stop_accepts_null),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

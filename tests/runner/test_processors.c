@@ -52,6 +52,8 @@ static int tear_down(void **state)
     return files_remove(root, &err);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void may_use(const char *list)
 {
     assert_int_equal(topology_parse(&ours, list), 0);
@@ -75,7 +77,7 @@ static void assert_aside(const char *list, bool kept)
     assert_true(CPU_EQUAL(&aside, &wanted));
 }
 
-static void each_has_a_core_with_its_hyperthread(void **state)
+TEST(each_has_a_core_with_its_hyperthread)
 {
     struct processors first, second;
     may_use("0-15");
@@ -87,7 +89,7 @@ static void each_has_a_core_with_its_hyperthread(void **state)
     processors_give_back(&second);
 }
 
-static void it_lies_near_the_device_while_there_is_room(void **state)
+TEST(it_lies_near_the_device_while_there_is_room)
 {
     struct processors all[5];
     may_use("0-15");
@@ -103,7 +105,7 @@ static void it_lies_near_the_device_while_there_is_room(void **state)
     processors_give_back(&all[0]);
 }
 
-static void a_core_is_left_for_all_else(void **state)
+TEST(a_core_is_left_for_all_else)
 {
     char text[PROCESSORS_TEXT];
     struct processors first, second;
@@ -121,7 +123,7 @@ static void a_core_is_left_for_all_else(void **state)
     assert_string_equal(why.text, "of 1 core others measure on 0, and one is for all else");
 }
 
-static void other_programs_count_until_they_end(void **state)
+TEST(other_programs_count_until_they_end)
 {
     struct processors mine;
     int ready[2];
@@ -155,7 +157,7 @@ static void other_programs_count_until_they_end(void **state)
 }
 
 // A program that may use other processors than we finds the cores by the same names.
-static void parts_of_a_core_are_one_for_all(void **state)
+TEST(parts_of_a_core_are_one_for_all)
 {
     struct processors theirs, mine;
     may_use("4-7");
@@ -169,7 +171,7 @@ static void parts_of_a_core_are_one_for_all(void **state)
     processors_give_back(&mine);
 }
 
-static void what_computes_has_all_where_nobody_or_everybody_measures(void **state)
+TEST(what_computes_has_all_where_nobody_or_everybody_measures)
 {
     struct processors theirs;
     may_use("0-15");
@@ -178,17 +180,4 @@ static void what_computes_has_all_where_nobody_or_everybody_measures(void **stat
     may_use("7,15");
     assert_aside("7,15", false);
     processors_give_back(&theirs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_has_a_core_with_its_hyperthread),
-        cmocka_unit_test(it_lies_near_the_device_while_there_is_room),
-        cmocka_unit_test(a_core_is_left_for_all_else),
-        cmocka_unit_test(other_programs_count_until_they_end),
-        cmocka_unit_test(parts_of_a_core_are_one_for_all),
-        cmocka_unit_test(what_computes_has_all_where_nobody_or_everybody_measures),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -53,7 +53,9 @@ static bool there(const char *name)
     return is;
 }
 
-static void the_code_is_the_files_and_the_name_is_ours(void **state)
+AROUND_ALL(library_set_up, library_tear_down);
+
+TEST(the_code_is_the_files_and_the_name_is_ours)
 {
     struct fake_bench fake = {.notes = 0};
     struct cubin cubin;
@@ -86,7 +88,7 @@ static void the_code_is_the_files_and_the_name_is_ours(void **state)
     fake_bench_remove(&fake);
 }
 
-static void code_that_the_file_does_not_hold_is_refused(void **state)
+TEST(code_that_the_file_does_not_hold_is_refused)
 {
     struct fake_bench fake = {.notes = 0};
     unsigned char fat[4096];
@@ -110,7 +112,7 @@ static void code_that_the_file_does_not_hold_is_refused(void **state)
     fake_bench_remove(&fake);
 }
 
-static void what_bench_refuses_says_why(void **state)
+TEST(what_bench_refuses_says_why)
 {
     struct fake_bench fake = {.notes = 0};
     fake_bench_make(&fake);
@@ -123,7 +125,7 @@ static void what_bench_refuses_says_why(void **state)
     fake_bench_remove(&fake);
 }
 
-static void a_name_that_no_record_holds_is_refused(void **state)
+TEST(a_name_that_no_record_holds_is_refused)
 {
     struct fake_bench fake = {.notes = 0};
     struct bench_outcome outcome = {.state = MEASURED_OK};
@@ -145,7 +147,7 @@ static void a_name_that_no_record_holds_is_refused(void **state)
     fake_bench_remove(&fake);
 }
 
-static void nonsense_leaves_no_file(void **state)
+TEST(nonsense_leaves_no_file)
 {
     static const char *const told[] = {
         "end\n",
@@ -220,7 +222,7 @@ static int id_of_variant(char out[OBJECT_ID_TEXT], const char *from, const char 
     return code;
 }
 
-static void kernel_that_is_not_launched_changes_no_id(void **state)
+TEST(kernel_that_is_not_launched_changes_no_id)
 {
     static const struct {
         const char *from, *to;
@@ -275,7 +277,7 @@ static void id_under_another_name(char out[OBJECT_ID_TEXT])
 }
 
 // A kernel's name may be one that its section has not, as a hand may make it.
-static void code_under_another_name_has_an_id_of_its_own(void **state)
+TEST(code_under_another_name_has_an_id_of_its_own)
 {
     char id[OBJECT_ID_TEXT], first[OBJECT_ID_TEXT], other[OBJECT_ID_TEXT];
     if (id_of_variant(id, NULL, "", 1) == 77)
@@ -306,7 +308,7 @@ static long bytes_of(const struct record *record, const char *section)
 }
 
 // It could be jumped into, or read, and no id would say what it is.
-static void kernel_that_is_not_launched_is_not_in_the_record(void **state)
+TEST(kernel_that_is_not_launched_is_not_in_the_record)
 {
     char id[OBJECT_ID_TEXT];
     const int code = id_of_variant(id, NULL, "", 1);
@@ -327,7 +329,7 @@ static void kernel_that_is_not_launched_is_not_in_the_record(void **state)
     free(path);
 }
 
-static void what_is_no_record_has_no_id(void **state)
+TEST(what_is_no_record_has_no_id)
 {
     char id[OBJECT_ID_TEXT], *path = library_path("no.record");
     struct error err = {0};
@@ -335,20 +337,4 @@ static void what_is_no_record_has_no_id(void **state)
     assert_int_equal(record_code_id(id, path, &err), -1);
     assert_int_not_equal(err.text[0], 0);
     free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_code_is_the_files_and_the_name_is_ours),
-        cmocka_unit_test(code_that_the_file_does_not_hold_is_refused),
-        cmocka_unit_test(what_bench_refuses_says_why),
-        cmocka_unit_test(a_name_that_no_record_holds_is_refused),
-        cmocka_unit_test(nonsense_leaves_no_file),
-        cmocka_unit_test(kernel_that_is_not_launched_changes_no_id),
-        cmocka_unit_test(kernel_that_is_not_launched_is_not_in_the_record),
-        cmocka_unit_test(code_under_another_name_has_an_id_of_its_own),
-        cmocka_unit_test(what_is_no_record_has_no_id),
-    };
-    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
 }

@@ -31,6 +31,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static int open_with(const char *extensions, struct error *err)
 {
     struct repository *opened = NULL;
@@ -43,7 +45,7 @@ static int open_with(const char *extensions, struct error *err)
     return status;
 }
 
-static void extensions_that_do_not_matter_are_none(void **state)
+TEST(extensions_that_do_not_matter_are_none)
 {
     static const char *const harmless[] = {
         "worktreeConfig = true",
@@ -124,7 +126,7 @@ static unsigned char *index_with(const char *path, size_t *size)
 }
 
 // All entries are in the shared file, and the index has none of its own.
-static void a_split_index_is_read(void **state)
+TEST(a_split_index_is_read)
 {
     struct error err = {0};
     size_t size;
@@ -151,7 +153,7 @@ static void a_split_index_is_read(void **state)
 }
 
 // One entry is a folder that is not checked out: what is in its tree is in the index.
-static void a_sparse_index_is_read(void **state)
+TEST(a_sparse_index_is_read)
 {
     enum { ENTRY = 12, FOLDER = 80, SIZE = ENTRY + FOLDER + 8 + 20 };
     static const char name[] = "other/";
@@ -181,7 +183,7 @@ static void a_sparse_index_is_read(void **state)
     free(bytes);
 }
 
-static void an_index_that_is_none_is_no_answer(void **state)
+TEST(an_index_that_is_none_is_no_answer)
 {
     struct error err = {0};
     size_t size;
@@ -196,15 +198,4 @@ static void an_index_that_is_none_is_no_answer(void **state)
     assert_int_equal(tracks(".plumb", &err), -1);
     write_index(bytes, size);
     free(bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(extensions_that_do_not_matter_are_none),
-        cmocka_unit_test(a_split_index_is_read),
-        cmocka_unit_test(a_sparse_index_is_read),
-        cmocka_unit_test(an_index_that_is_none_is_no_answer),
-    };
-    return cmocka_run_group_tests_name("repository_odd", tests, set_up, tear_down);
 }

@@ -43,6 +43,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 // What the script prints inside; the test is skipped, visibly, where no sandbox works.
 static char *inside(struct fixture *f, const struct sandbox_view *view, const char *script)
 {
@@ -69,7 +71,7 @@ static void expect_inside(void **state, const struct sandbox_view *view, const c
     free(said);
 }
 
-static void modes_have_names(void **state)
+TEST(modes_have_names)
 {
     const char *const names[] = {"auto", "require", "off"};
     for (int i = SANDBOX_AUTO; i <= SANDBOX_OFF; i++) {
@@ -81,7 +83,7 @@ static void modes_have_names(void **state)
     assert_int_equal(sandbox_mode_parse(&mode, "maybe"), -1);
 }
 
-static void off_leaves_the_command_alone(void **state)
+TEST(off_leaves_the_command_alone)
 {
     struct sandbox sandbox;
     struct error err;
@@ -94,7 +96,7 @@ static void off_leaves_the_command_alone(void **state)
     assert_ptr_equal(sandbox_argv(&sandbox, &view, argv, &arena), argv);
 }
 
-static void without_bubblewrap_the_reason_is_said(void **state)
+TEST(without_bubblewrap_the_reason_is_said)
 {
     char *path = xstrdup(getenv("PATH"));
     struct sandbox sandbox = {0};
@@ -111,7 +113,7 @@ static void without_bubblewrap_the_reason_is_said(void **state)
     assert_non_null(strstr(err.text, "install bubblewrap"));
 }
 
-static void a_bubblewrap_that_fails_is_not_used(void **state)
+TEST(a_bubblewrap_that_fails_is_not_used)
 {
     struct fixture *f = *state;
     char *program = xprintf("%s/bwrap", f->directory), *path = xstrdup(getenv("PATH"));
@@ -138,7 +140,7 @@ static void a_bubblewrap_that_fails_is_not_used(void **state)
 }
 
 // A systemd-run of ours: notes what it was asked, and becomes the command.
-static void commands_run_in_a_scope_where_systemd_makes_one(void **state)
+TEST(commands_run_in_a_scope_where_systemd_makes_one)
 {
     struct fixture *f = *state;
     struct sandbox sandbox;
@@ -179,7 +181,7 @@ static void commands_run_in_a_scope_where_systemd_makes_one(void **state)
     free(program);
 }
 
-static void without_a_control_group_the_reason_is_said(void **state)
+TEST(without_a_control_group_the_reason_is_said)
 {
     struct fixture *f = *state;
     if (!f->sandbox.active)
@@ -189,7 +191,7 @@ static void without_a_control_group_the_reason_is_said(void **state)
 }
 
 // Each process alone is within its limit.
-static void a_control_group_holds_all_processes_together(void **state)
+TEST(a_control_group_holds_all_processes_together)
 {
     struct fixture *f = *state;
     const struct sandbox_view memory = {.memory_bytes = 64 << 20};
@@ -208,13 +210,13 @@ static void a_control_group_holds_all_processes_together(void **state)
     free(said);
 }
 
-static void inside_there_is_no_network(void **state)
+TEST(inside_there_is_no_network)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", "lo\n");
 }
 
-static void inside_there_is_no_home_and_no_secret(void **state)
+TEST(inside_there_is_no_home_and_no_secret)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view,
@@ -223,7 +225,7 @@ static void inside_there_is_no_home_and_no_secret(void **state)
                   "");
 }
 
-static void inside_the_system_cannot_be_written(void **state)
+TEST(inside_the_system_cannot_be_written)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view,
@@ -232,7 +234,7 @@ static void inside_the_system_cannot_be_written(void **state)
                   "");
 }
 
-static void inside_the_environment_is_what_was_given(void **state)
+TEST(inside_the_environment_is_what_was_given)
 {
     const char *env[] = {"PATH=/usr/bin:/bin", "COLOUR=a=b c", NULL};
     struct sandbox_view view = {.env = env};
@@ -241,19 +243,19 @@ static void inside_the_environment_is_what_was_given(void **state)
                   "COLOUR=a=b c\nPATH=/usr/bin:/bin\n");
 }
 
-static void inside_processes_are_alone(void **state)
+TEST(inside_processes_are_alone)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view, "ls /proc | grep -c '^[0-9]' | awk '{print ($1 < 8)}'", "1\n");
 }
 
-static void inside_there_are_no_devices_unless_asked(void **state)
+TEST(inside_there_are_no_devices_unless_asked)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view, "ls /dev | grep -E 'nvidia|sd|nvme|mem|kmsg|dri'; true", "");
 }
 
-static void binds_are_readable_or_writable_as_said(void **state)
+TEST(binds_are_readable_or_writable_as_said)
 {
     struct fixture *f = *state;
     char *source = xprintf("%s/source", f->directory), *out = xprintf("%s/out", f->directory);
@@ -274,14 +276,14 @@ static void binds_are_readable_or_writable_as_said(void **state)
     free(out);
 }
 
-static void inside_tmp_is_private_and_bounded(void **state)
+TEST(inside_tmp_is_private_and_bounded)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view, "df -k /tmp | awk 'END {print $2, $6}'", "1048576 /tmp\n");
 }
 
 // All of it is memory: what is not bounded may not be written.
-static void inside_devices_are_bounded_too(void **state)
+TEST(inside_devices_are_bounded_too)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view,
@@ -291,33 +293,9 @@ static void inside_devices_are_bounded_too(void **state)
                   "1048576 /dev/shm\ny\n");
 }
 
-static void inside_nobody_has_privileges(void **state)
+TEST(inside_nobody_has_privileges)
 {
     struct sandbox_view view = {0};
     expect_inside(state, &view, "grep -E '^Cap(Eff|Bnd)' /proc/self/status | cut -f2",
                   "0000000000000000\n0000000000000000\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes_have_names),
-        cmocka_unit_test(off_leaves_the_command_alone),
-        cmocka_unit_test(without_bubblewrap_the_reason_is_said),
-        cmocka_unit_test(a_bubblewrap_that_fails_is_not_used),
-        cmocka_unit_test(commands_run_in_a_scope_where_systemd_makes_one),
-        cmocka_unit_test(without_a_control_group_the_reason_is_said),
-        cmocka_unit_test(a_control_group_holds_all_processes_together),
-        cmocka_unit_test(inside_there_is_no_network),
-        cmocka_unit_test(inside_there_is_no_home_and_no_secret),
-        cmocka_unit_test(inside_the_system_cannot_be_written),
-        cmocka_unit_test(inside_the_environment_is_what_was_given),
-        cmocka_unit_test(inside_processes_are_alone),
-        cmocka_unit_test(inside_there_are_no_devices_unless_asked),
-        cmocka_unit_test(binds_are_readable_or_writable_as_said),
-        cmocka_unit_test(inside_tmp_is_private_and_bounded),
-        cmocka_unit_test(inside_devices_are_bounded_too),
-        cmocka_unit_test(inside_nobody_has_privileges),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

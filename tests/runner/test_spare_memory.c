@@ -24,6 +24,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static void put(const char *path, const char *text)
 {
     struct error err;
@@ -35,12 +37,12 @@ static void put(const char *path, const char *text)
     free(folder);
 }
 
-static void where_nobody_says_any_amount_may_be_taken(void **state)
+TEST(where_nobody_says_any_amount_may_be_taken)
 {
     assert_true(spare_memory_bytes(root) == UINT64_MAX);
 }
 
-static void half_of_what_a_machine_has_left_may_be_taken(void **state)
+TEST(half_of_what_a_machine_has_left_may_be_taken)
 {
     put("/proc/meminfo", "MemTotal:  9000 kB\nMemFree:  1000 kB\nMemAvailable:    6000 kB\n");
     assert_int_equal(spare_memory_bytes(root), 3000 * 1024);
@@ -49,7 +51,7 @@ static void half_of_what_a_machine_has_left_may_be_taken(void **state)
     assert_int_equal(spare_memory_bytes(root), 3000 * 1024);
 }
 
-static void the_tightest_group_that_we_are_in_decides(void **state)
+TEST(the_tightest_group_that_we_are_in_decides)
 {
     put("/proc/meminfo", "MemAvailable:    6000 kB\n");
     put("/proc/self/cgroup", "1:name=systemd:/x\n0::/outer/inner\n");
@@ -66,18 +68,7 @@ static void the_tightest_group_that_we_are_in_decides(void **state)
     assert_int_equal(spare_memory_bytes(root), 0);
 }
 
-static void this_machine_has_some(void **state)
+TEST(this_machine_has_some)
 {
     assert_true(spare_memory_bytes("") > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(where_nobody_says_any_amount_may_be_taken),
-        cmocka_unit_test(half_of_what_a_machine_has_left_may_be_taken),
-        cmocka_unit_test(the_tightest_group_that_we_are_in_decides),
-        cmocka_unit_test(this_machine_has_some),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -33,6 +33,8 @@ static int set_up(void **state)
     return 0;
 }
 
+AROUND_EACH(set_up, NULL);
+
 static int discard(void **state)
 {
     helper_discard(scene);
@@ -40,6 +42,8 @@ static int discard(void **state)
     free(out);
     return 0;
 }
+
+AROUND_ALL(make, discard);
 
 static int export(const char *folder, const char *revision, const char *const *paths, size_t count)
 {
@@ -94,7 +98,7 @@ static void lacks(const char *folder, const char *revision, const char *part, co
     free(words);
 }
 
-static void submodules_are_exported_at_their_pinned_commits(void **state)
+TEST(submodules_are_exported_at_their_pinned_commits)
 {
     helper_shell(scene, ".", "git clone -q --recursive top clone");
     helper_shell(scene, "clone", "echo mine >third_party/lib/include/twice.h");
@@ -108,7 +112,7 @@ static void submodules_are_exported_at_their_pinned_commits(void **state)
     holds("third_party/lib/include/twice.h", "TWICE 1");
 }
 
-static void path_may_lead_into_a_submodule(void **state)
+TEST(path_may_lead_into_a_submodule)
 {
     static const char *const inside[] = {"kernels", "third_party/lib/include"};
     static const char *const deep[] = {"./third_party/lib/vendor/deep/deep.h"};
@@ -123,7 +127,7 @@ static void path_may_lead_into_a_submodule(void **state)
     assert_non_null(strstr(err.text, "is not in it"));
 }
 
-static void what_is_missing_is_told_with_what_brings_it(void **state)
+TEST(what_is_missing_is_told_with_what_brings_it)
 {
     helper_shell(scene, ".", "git clone -q top clone");
     lacks("clone", "HEAD", "submodule 'third_party/lib' at commit ", "");
@@ -138,7 +142,7 @@ static void what_is_missing_is_told_with_what_brings_it(void **state)
 }
 
 // As CI services clone: the newest commit of each alone.
-static void commit_beyond_a_shallow_submodule_is_told(void **state)
+TEST(commit_beyond_a_shallow_submodule_is_told)
 {
     helper_shell(scene, ".", "git clone -q top clone");
     helper_shell(scene, "clone",
@@ -152,26 +156,7 @@ static void commit_beyond_a_shallow_submodule_is_told(void **state)
     holds("third_party/lib/include/twice.h", "TWICE 1");
 }
 
-static void bare_clones_keep_them_beside_their_objects(void **state)
-{
-    char *lib = xprintf("%s/lib", scene), *deep = xprintf("%s/deep", scene);
-    helper_shell(scene, ".", "git clone -q --mirror top bare.git");
-    lacks("bare.git", "HEAD", "git clone --bare <its url> ", lib);
-    lacks("bare.git", "HEAD", "'third_party/lib/vendor/deep'", deep);
-    exported("bare.git", "HEAD");
-    holds("third_party/lib/vendor/deep/deep.h", "DEEP 0");
-    helper_shell(scene, "lib", "echo '#define TWICE 3' >include/twice.h; git commit -q -a -m 3");
-    helper_shell(scene, "top/third_party/lib", "git pull -q");
-    helper_shell(scene, "top", "git commit -q -a -m third");
-    helper_shell(scene, "bare.git", "git fetch -q");
-    lacks("bare.git", "HEAD", "`git --git-dir=", "");
-    exported("bare.git", "HEAD");
-    holds("third_party/lib/include/twice.h", "TWICE 3");
-    free(lib);
-    free(deep);
-}
-
-static void worktrees_have_their_own_and_the_others(void **state)
+TEST(worktrees_have_their_own_and_the_others)
 {
     helper_shell(scene, ".", "git clone -q top clone && git -C clone worktree add -q ../tree");
     lacks("tree", "HEAD", "third_party/lib", "");
@@ -185,7 +170,7 @@ static void worktrees_have_their_own_and_the_others(void **state)
 }
 
 // As git made them before 1.7.8, and still leaves them where a clone is added.
-static void repositories_inside_the_checkout_are_found(void **state)
+TEST(repositories_inside_the_checkout_are_found)
 {
     helper_shell(scene, ".",
                  "git clone -q top clone && rmdir clone/third_party/lib && "
@@ -195,7 +180,7 @@ static void repositories_inside_the_checkout_are_found(void **state)
     holds("third_party/lib/vendor/deep/deep.h", "DEEP 0");
 }
 
-static void submodule_under_an_older_name_is_found(void **state)
+TEST(submodule_under_an_older_name_is_found)
 {
     helper_shell(scene, ".", "git clone -q --recursive top clone");
     helper_shell(scene, "clone",
@@ -205,7 +190,7 @@ static void submodule_under_an_older_name_is_found(void **state)
     holds("third_party/lib/include/twice.h", "TWICE 2");
 }
 
-static void what_the_policy_leaves_out_stays_empty(void **state)
+TEST(what_the_policy_leaves_out_stays_empty)
 {
     static const char *const both[] = {"./third_party/lib/"};
     static const char *const nested[] = {"third_party/lib/vendor/deep"};
@@ -222,7 +207,7 @@ static void what_the_policy_leaves_out_stays_empty(void **state)
     assert_false(helper_exists(out, "third_party/lib/vendor/deep/deep.h"));
 }
 
-static void what_gitmodules_does_not_name_is_empty_and_told(void **state)
+TEST(what_gitmodules_does_not_name_is_empty_and_told)
 {
     helper_shell(scene, ".", "git clone -q --recursive top clone");
     helper_shell(scene, "clone", "git rm -q --cached .gitmodules && git commit -q -m nameless");
@@ -232,7 +217,7 @@ static void what_gitmodules_does_not_name_is_empty_and_told(void **state)
     assert_string_equal(told.nameless.first, "third_party/lib");
 }
 
-static void pointers_of_lfs_are_told(void **state)
+TEST(pointers_of_lfs_are_told)
 {
     helper_shell(scene, "other",
                  "printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:"
@@ -244,7 +229,7 @@ static void pointers_of_lfs_are_told(void **state)
 }
 
 // What a partial clone left out is fetched by nobody here.
-static void partial_clone_of_a_submodule_is_told(void **state)
+TEST(partial_clone_of_a_submodule_is_told)
 {
     helper_shell(scene, "lib", "git config uploadpack.allowFilter true");
     helper_shell(scene, ".", "git clone -q top clone");
@@ -272,7 +257,7 @@ static void strange(const char *name, const char *prepare)
     free(pin);
 }
 
-static void names_and_links_lead_nowhere_else(void **state)
+TEST(names_and_links_lead_nowhere_else)
 {
     strange("../../../other/.git", "");
     assert_non_null(strstr(err.text, "a name that leads elsewhere"));
@@ -295,7 +280,7 @@ static void names_and_links_lead_nowhere_else(void **state)
     assert_null(strstr(err.text, "touch"));
 }
 
-static void gitmodules_that_is_no_file_of_settings_is_the_commits_fault(void **state)
+TEST(gitmodules_that_is_no_file_of_settings_is_the_commits_fault)
 {
     helper_shell(scene, ".", "git clone -q --recursive top clone");
     helper_shell(scene, "clone",
@@ -317,24 +302,22 @@ static void gitmodules_that_is_no_file_of_settings_is_the_commits_fault(void **s
     assert_non_null(strstr(err.text, "third_party/lib"));
 }
 
-int main(void)
+// It comes last: it adds commits.
+TEST(bare_clones_keep_them_beside_their_objects)
 {
-#define TEST(name) cmocka_unit_test_setup(name, set_up)
-    const struct CMUnitTest tests[] = {
-        TEST(submodules_are_exported_at_their_pinned_commits),
-        TEST(path_may_lead_into_a_submodule),
-        TEST(what_is_missing_is_told_with_what_brings_it),
-        TEST(commit_beyond_a_shallow_submodule_is_told),
-        TEST(worktrees_have_their_own_and_the_others),
-        TEST(repositories_inside_the_checkout_are_found),
-        TEST(submodule_under_an_older_name_is_found),
-        TEST(what_the_policy_leaves_out_stays_empty),
-        TEST(what_gitmodules_does_not_name_is_empty_and_told),
-        TEST(pointers_of_lfs_are_told),
-        TEST(partial_clone_of_a_submodule_is_told),
-        TEST(names_and_links_lead_nowhere_else),
-        TEST(gitmodules_that_is_no_file_of_settings_is_the_commits_fault),
-        TEST(bare_clones_keep_them_beside_their_objects), // the last: it adds commits
-    };
-    return cmocka_run_group_tests(tests, make, discard);
+    char *lib = xprintf("%s/lib", scene), *deep = xprintf("%s/deep", scene);
+    helper_shell(scene, ".", "git clone -q --mirror top bare.git");
+    lacks("bare.git", "HEAD", "git clone --bare <its url> ", lib);
+    lacks("bare.git", "HEAD", "'third_party/lib/vendor/deep'", deep);
+    exported("bare.git", "HEAD");
+    holds("third_party/lib/vendor/deep/deep.h", "DEEP 0");
+    helper_shell(scene, "lib", "echo '#define TWICE 3' >include/twice.h; git commit -q -a -m 3");
+    helper_shell(scene, "top/third_party/lib", "git pull -q");
+    helper_shell(scene, "top", "git commit -q -a -m third");
+    helper_shell(scene, "bare.git", "git fetch -q");
+    lacks("bare.git", "HEAD", "`git --git-dir=", "");
+    exported("bare.git", "HEAD");
+    holds("third_party/lib/include/twice.h", "TWICE 3");
+    free(lib);
+    free(deep);
 }

@@ -45,6 +45,8 @@ static int tear_down(void **state)
     return files_remove(root, &err);
 }
 
+AROUND_ALL(set_up, tear_down);
+
 static cpu_set_t set_of(const char *list)
 {
     cpu_set_t set;
@@ -59,7 +61,7 @@ static void assert_core(const struct core *core, int number, const char *list)
     assert_true(CPU_EQUAL(&core->set, &wanted));
 }
 
-static void lists_of_the_kernel_are_read(void **state)
+TEST(lists_of_the_kernel_are_read)
 {
     static const char *const none[] = {"a", "1,", "3-1", "1024", "0-", "1;2", "-1"};
     cpu_set_t set = set_of("0-2,8,10-11\n");
@@ -73,7 +75,7 @@ static void lists_of_the_kernel_are_read(void **state)
     }
 }
 
-static void hyperthreads_are_one_core_as_far_as_they_are_ours(void **state)
+TEST(hyperthreads_are_one_core_as_far_as_they_are_ours)
 {
     struct topology cores;
     const cpu_set_t all = set_of("0-7"), some = set_of("1,4,5,6");
@@ -94,7 +96,7 @@ static void hyperthreads_are_one_core_as_far_as_they_are_ours(void **state)
     assert_core(&cores.items[2], 2, "6");
 }
 
-static void without_sys_each_processor_is_a_core(void **state)
+TEST(without_sys_each_processor_is_a_core)
 {
     struct topology cores;
     const cpu_set_t ours = set_of("2,9");
@@ -104,7 +106,7 @@ static void without_sys_each_processor_is_a_core(void **state)
     assert_core(&cores.items[1], 9, "9");
 }
 
-static void what_lies_near_a_device_is_read_by_its_bus(void **state)
+TEST(what_lies_near_a_device_is_read_by_its_bus)
 {
     cpu_set_t near;
     const cpu_set_t wanted = set_of("4-7");
@@ -118,15 +120,4 @@ static void what_lies_near_a_device_is_read_by_its_bus(void **state)
     assert_false(topology_near(&near, root, ".."));
     assert_false(topology_near(&near, root, ""));
     assert_false(topology_near(&near, root, "0000:1b:00.0/../0000:1b:00.0"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_of_the_kernel_are_read),
-        cmocka_unit_test(hyperthreads_are_one_core_as_far_as_they_are_ours),
-        cmocka_unit_test(without_sys_each_processor_is_a_core),
-        cmocka_unit_test(what_lies_near_a_device_is_read_by_its_bus),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

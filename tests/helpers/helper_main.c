@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a test program begins and ends: what the user's git is told to do is not for it; tests that
-// cannot run here say so, a program of which none could run ends with 77, and leaks are looked for
-// only where no test failed.
+// How a test program begins and ends: what the user's git is told to do is not for it; its tests
+// register themselves; those that cannot run here say so, a program of which none could run ends
+// with 77, and leaks are looked for only where no test failed.
+#include "model/base.h"
 #include "tests/helpers/test.h"
 
 #include <errno.h>
@@ -96,8 +97,43 @@ int __lsan_is_turned_off(void)
     return failed_any;
 }
 
-int tests_ended(int failed, size_t count)
+__attribute__((weak)) const struct around around_all = {NULL, NULL};
+__attribute__((weak)) const struct around around_each = {NULL, NULL};
+static struct test *first_test;
+
+// Constructors run in no order that C promises.
+void add_test(struct test *test)
 {
+    struct test **at = &first_test;
+    while (*at && (*at)->line <= test->line)
+        at = &(*at)->next;
+    test->next = *at;
+    *at = test;
+}
+
+int test_main(void)
+{
+    size_t count = 0;
+    for (const struct test *test = first_test; test; test = test->next)
+        count++;
+    struct CMUnitTest *tests = xcalloc(count, sizeof(*tests)), *unit = tests;
+    for (const struct test *test = first_test; test; test = test->next, unit++) {
+        *unit = test->unit;
+        if (!unit->setup_func && !unit->teardown_func) {
+            unit->setup_func = around_each.set_up;
+            unit->teardown_func = around_each.tear_down;
+        }
+    }
+    const int failed = _cmocka_run_group_tests(program_invocation_short_name, tests, count,
+                                               around_all.set_up, around_all.tear_down);
+    free(tests);
     failed_any = failed != 0;
-    return failed ? 1 : skipped && skipped == count ? SKIPPED : 0;
+    if (failed || count == 0)
+        return 1;
+    return skipped == count ? SKIPPED : 0;
+}
+
+__attribute__((weak)) int main(void)
+{
+    return test_main();
 }
