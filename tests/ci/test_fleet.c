@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ci/fleet with a stand-in for Slurm (tests/helpers/sbatch) and fake_bench, whose times have no
-// noise: a gate in parts says what one machine says, whatever becomes of its tasks. On a real Slurm
+// noise: a gate in parts says what one machine says, whatever becomes of its tasks. Nothing is
+// looked at in other regimes, for how many looks fit is a question of time. On a real Slurm
 // tests/measure/fleet_slurm does the same and more.
 // Label: unsanitized
 #include "model/base.h"
@@ -48,7 +49,7 @@ static const char make_repository[] =
     "\\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || exit 1; done\"' "
     "'[device \"host\"]' 'kind = host' '[problems \"p\"]' 'problem = 4x4x4:fp32' "
     "'problem = 8x4x4:fp32' '[kernel \"*\"]' 'problems = p' '[gate]' 'processes = 2' "
-    "'self-test = 1' '[history]' 'link = off' '[fleet]' 'tasks = 4' 'gres = gpu:1' "
+    "'self-test = 1' 'beside = none' '[history]' 'link = off' '[fleet]' 'tasks = 4' 'gres = gpu:1' "
     "'partition = big' 'time = 30' 'account = us' >ci/plumb.cfg && "
     "for c in 1 2 3; do for k in good-1 good-2 slower-1; do echo \"int v = $c; const char name[] = "
     "\\\"fake library $k\\\";\" >kernels/$k.c; "
@@ -218,12 +219,12 @@ TEST(what_is_wrong_is_said_before_anything_is_handed_over)
         {"again task ../nowhere 1", "there is no such folder"},
         {"again task . 1", "is no fleet's folder"},
         {"sed 's/gres = .*/gres = gpu!1/' ci/plumb.cfg >../bad.cfg; fleet gate --policy ../bad.cfg",
-         "bad.cfg:18: fleet.gres = gpu!1: needs a word as sbatch takes it"},
+         "bad.cfg:19: fleet.gres = gpu!1: needs a word as sbatch takes it"},
         {"sed 's/^.gate.$/[gat]/' ci/plumb.cfg >../bad.cfg; fleet gate -p ../bad.cfg",
          "bad.cfg:11: unknown section [gat]"},
         {"sed -i 's/^tasks = .*/tasks = none/' ci/plumb.cfg; fleet run HEAD; c=$?; "
          "git checkout -q ci; exit $c",
-         "ci/plumb.cfg:17: fleet.tasks = none: needs a whole number"},
+         "ci/plumb.cfg:18: fleet.tasks = none: needs a whole number"},
         {"mkdir -p ../fleet; fleet gate", "a folder of its own"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
