@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <git2/sys/mempack.h>
+#include <git2/sys/repository.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NESTED = 8, DEEPEST = 300, PATHS = 6 };
+enum { NESTED = 8, DEEPEST = 60, PATHS = 6 };
 
 static struct repository *repository;
 static git_odb *objects;
@@ -85,11 +86,15 @@ static void begin(void)
     must(git_repository_init(&made, place, 1) == 0, "no repository");
     git_repository_free(made);
     must(mkdir(beside, 0777) == 0 && repository_open(&repository, place, &err) == 0, place);
-    must(git_repository_odb(&objects, repository->git) == 0 && git_mempack_new(&memory) == 0 &&
-             git_odb_add_backend(objects, memory, 999) == 0 && atexit(discard) == 0,
+    // Objects are in memory alone: for each that it does not find git looks through a folder.
+    must(git_odb_new(&objects) == 0 && git_mempack_new(&memory) == 0 &&
+             git_odb_add_backend(objects, memory, 1) == 0 &&
+             git_repository_set_odb(repository->git, objects) == 0 && atexit(discard) == 0,
          "no memory");
-    // Nothing of one input is kept for the next.
-    must(git_libgit2_opts(GIT_OPT_ENABLE_CACHING, 0) == 0, "no options");
+    // Nothing of one input is kept for the next, and what is in memory is what was written.
+    must(git_libgit2_opts(GIT_OPT_ENABLE_CACHING, 0) == 0 &&
+             git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0) == 0,
+         "no options");
 }
 
 // ---- the commit
@@ -235,7 +240,15 @@ static void check_names(const struct path_list *names)
         must(strcmp(names->items[i - 1], names->items[i]) != 0, "a name is there twice");
 }
 
-static void read_commit(const char *id)
+// What is asked for in an input: a path, and all that is there or some paths of it. Each question
+// is a way down from the commit, and dearer than what it finds; the next input asks another.
+struct asked {
+    const char *path;
+    const char *const *wanted;
+    size_t count;
+};
+
+static void read_commit(const char *id, const struct asked *asked)
 {
     struct arena arena = {0};
     struct commit commit;
@@ -246,15 +259,13 @@ static void read_commit(const char *id)
     size_t size;
     if (repository_commit(&commit, repository, id, &arena, &err) == 0)
         must(commit.summary && commit.author, "a commit without words");
-    if (repository_names(&names, repository, id, NULL, 0, &arena, &err) == 0)
+    if (repository_names(&names, repository, id, asked->wanted, asked->count, &arena, &err) == 0 &&
+        !asked->wanted)
         check_names(&names);
-    repository_names(&names, repository, id, paths, PATHS, &arena, &err);
     repository_changes(&changes, repository, plain_commit, id, &arena, &err);
-    for (size_t i = 0; i < PATHS; i++) {
-        repository_path_id(found, repository, id, paths[i], &err);
-        if (repository_read(&text, &size, repository, id, paths[i], &err) == 0)
-            free(text);
-    }
+    repository_path_id(found, repository, id, asked->path, &err);
+    if (repository_read(&text, &size, repository, id, asked->path, &err) == 0)
+        free(text);
     arena_free(&arena);
 }
 
@@ -282,11 +293,12 @@ static void stay_inside(const char *folder)
     closedir(open);
 }
 
-static void export_commit(const char *id, const char *const *wanted, size_t count)
+static void export_commit(const char *id, const struct asked *asked)
 {
     const struct export_terms any = {.free_bytes = UINT64_MAX};
     struct error err;
-    const int status = repository_export(NULL, repository, id, wanted, count, &any, exported, &err);
+    const int status =
+        repository_export(NULL, repository, id, asked->wanted, asked->count, &any, exported, &err);
     struct stat st;
     if (status == 0)
         stay_inside(exported);
@@ -299,13 +311,14 @@ static void export_commit(const char *id, const char *const *wanted, size_t coun
 void fuzz_one(const uint8_t *bytes, size_t size)
 {
     const struct buffer none = {0};
+    const struct asked asked = {paths[size / 2 % PATHS], size % 2 ? paths : NULL,
+                                size % 2 ? PATHS : 0};
     char id[OBJECT_ID_TEXT];
     if (!repository)
         begin();
-    must(git_mempack_reset(memory) == 0, "memory that stays");
     put_commit(plain_commit, &none, "");
     make_commit(id, bytes, size);
-    read_commit(id);
-    export_commit(id, NULL, 0);
-    export_commit(id, paths, PATHS);
+    read_commit(id, &asked);
+    export_commit(id, &asked);
+    must(git_mempack_reset(memory) == 0, "memory that stays");
 }
