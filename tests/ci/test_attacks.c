@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pull requests that are slower, or would be, by what a code id leaves out, by a policy of an
-// earlier day, or by a library that nobody opens by a name that stands anywhere: none is "same"
-// and slower. What has one code id is one file (one folder in .plumb/cache/kept), so it cannot
-// behave in two ways; what differs is seen. So "same" is right where a kernel looks for what the
-// copy leaves out (its build's id, a time, debug information): both sides find nothing there, in
-// each gate. What a kernel would do with another file than the one that is measured is beyond what
-// is measured, as is what it does outside of the sandbox.
+// earlier day, by a library that nobody opens by a name that stands anywhere, or by leaving out
+// what is slower: none is "same" and slower. What has one code id is one file (one folder in
+// .plumb/cache/kept), so it cannot behave in two ways; what differs is seen. So "same" is right
+// where a kernel looks for what the copy leaves out (its build's id, a time, debug information):
+// both sides find nothing there, in each gate. What a kernel would do with another file than the
+// one that is measured is beyond what is measured, as is what it does outside of the sandbox.
 // Label: measured
 // Label: alone
 // Label: unsanitized
@@ -203,6 +203,32 @@ TEST(library_that_another_one_opens_unseen_is_not_there)
     if (code != 3 || !strstr(summary, "victim"))
         fail_msg("exit %d, %d kept: %.400s", code, kept, summary);
     free(summary);
+}
+
+// ---- what the head no longer does
+
+// It has another name, or does not do the problem on which it is slower: neither is slower, and
+// both are broken, whatever the rest is.
+TEST(what_a_head_leaves_out_is_broken)
+{
+    static const struct {
+        const char *head, *said;
+    } ways[] = {{"-UCHEAT_NAME -DCHEAT_NAME='\"other\"' -DVALUE=1", "is gone from this commit"},
+                {"-DEXCEPT_M=96", "does not do this problem"}};
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        int kept;
+        begin("off");
+        must("cd repo && sed -i 's/.*problem = .*/&\\n\tproblem = 64x64x64:fp32/' ci/plumb.cfg");
+        commit(COMPILE "-DREADS=value" VICTIM);
+        char *head = xprintf(COMPILE "-DREADS=value %s" VICTIM, ways[i].head);
+        commit(head);
+        free(head);
+        const int code = gate(&kept);
+        char *summary = said();
+        if (code != 3 || !strstr(summary, ways[i].said))
+            fail_msg("%s: exit %d: %.600s", ways[i].head, code, summary);
+        free(summary);
+    }
 }
 
 // ---- a policy of an earlier day

@@ -58,10 +58,15 @@ static inline size_t output_bytes(const struct plumb_args *args)
     return (size_t)(args->problem.m * args->problem.n) * sizeof(float);
 }
 
+// Where a head does less than its base: no problem of that m.
+#ifndef EXCEPT_M
+#define EXCEPT_M 0
+#endif
+
 static inline int supports(const struct plumb_problem *p)
 {
-    return p->in_type == PLUMB_FP32 && p->out_type == PLUMB_FP32 && p->layout == PLUMB_TN &&
-           p->batch == 1 && p->epilogue == PLUMB_NO_EPILOGUE;
+    return p->m != EXCEPT_M && p->in_type == PLUMB_FP32 && p->out_type == PLUMB_FP32 &&
+           p->layout == PLUMB_TN && p->batch == 1 && p->epilogue == PLUMB_NO_EPILOGUE;
 }
 
 static inline size_t workspace(const struct plumb_problem *p)
