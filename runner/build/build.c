@@ -821,7 +821,8 @@ static bool ran_out(const struct process_result *result, const char *log, const 
                                         "File too large",
                                         "File size limit exceeded",
                                         "CPU time limit exceeded",
-                                        "fork: retry",
+                                        "fork: retry", // bash
+                                        "Cannot fork", // dash
                                         "Resource temporarily unavailable"};
     enum { SHELL_KILLED = 128 + SIGKILL, SHELL_TIMED = 128 + SIGXCPU };
     if (result->end == PROCESS_EXCEEDED || ended_from_outside(result))

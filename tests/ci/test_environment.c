@@ -151,6 +151,38 @@ TEST(limit_of_a_shell_is_said_and_ends_a_command_with_4)
     }
 }
 
+// Root is not held to a number of processes, so here it is nobody, whose the folder is meanwhile.
+// Whoever runs the tests has one process at least, so another is refused at each of these limits.
+TEST(limit_of_processes_is_said_and_ends_a_command_with_4)
+{
+    static const char *const commands[] = {
+        "$PLUMB $GATE --store $STORE",
+        ("$PLUMB run --quiet --policy $HERE/policy.cfg --bench $BENCH --sandbox off --cache "
+         "$HERE/cache --store $STORE $HEAD~1..$HEAD"),
+        "$PLUMB store merge --store $STORE $STORE.kept",
+    };
+    const char *before =
+        "if [ $(id -u) = 0 ]; then who='setpriv --reuid 65534 --regid 65534 --clear-groups'; "
+        "chown -R 65534 .; fi\n$who sh -c \"cd '$HERE' && test -x $PLUMB && test -x $BENCH\" || "
+        "{ chown -R $(id -u) .; exit 77; }";
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        char *command = xprintf("$who prlimit --nproc=1 %s; code=$?\n"
+                                "chown -R $(id -u) .; exit $code",
+                                commands[i]);
+        const int code = ends(before, command);
+        if (code == 77)
+            skip_without("user", "another user cannot run what was built here");
+        const bool alone = i == 2; // it starts nothing
+        if (code != (alone ? 0 : 4) ||
+            (!alone && !strstr(at.said, "Resource temporarily unavailable")))
+            fail_msg("%s ends with %d:\n%s", command, code, at.said);
+        if (!alone)
+            assert_last("plumb: ", command);
+        assert_store_is_whole(command);
+        free(command);
+    }
+}
+
 // Runs in a mount namespace; skips where there is none.
 static int ends_mounted(const char *mounts, const char *command)
 {

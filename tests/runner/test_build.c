@@ -158,6 +158,19 @@ TEST(full_disk_is_not_the_commits_fault)
     assert_int_equal(helper_build_with(f, "kill -9 $$", 0).state, BUILD_STARVED);
 }
 
+TEST(limit_of_processes_is_not_the_commits_fault)
+{
+    struct helper_builds *f = *state;
+    static const char *const said[] = {"build.sh: 1: Cannot fork",
+                                       "build.sh: fork: retry: Resource temporarily unavailable",
+                                       "cc: fatal error: vfork: Resource temporarily unavailable"};
+    for (size_t i = 0; i < ARRAY_COUNT(said); i++) {
+        char *command = xprintf("echo '%s' >&2; exit 2", said[i]);
+        assert_int_equal(helper_build_with(f, command, 0).state, BUILD_STARVED);
+        free(command);
+    }
+}
+
 TEST(a_sandbox_that_cannot_begin_is_not_the_commits_fault)
 {
     struct helper_builds *f = *state;
