@@ -12,6 +12,7 @@
 #include "tests/helpers/test.h"
 
 #include <git2.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,6 +326,35 @@ static void times_are_of_the_line(const struct world *w)
     free(store);
 }
 
+// Which slowdowns of main are open, once no branch is: those that its newest code still has whole
+// are, and those that it has nothing left of are not.
+static void check_tells_what_is_open(struct world *w)
+{
+    char *store = xprintf("%s.db", w->policy);
+    const char *argv[] = {"events", "--check", "--repo", ".", "--store", store, NULL};
+    bool open = false, partly = false;
+    int now = w->main;
+    while (!w->measured[w->commits[now].code])
+        now = w->commits[now].parent;
+    for (int at = now, next; (next = before(w, at)) >= 0; at = next) {
+        const int code = w->commits[at].code, base = w->commits[next].code;
+        const double size = log(atof(takes[code]) / atof(takes[base]));
+        const double left = log(atof(takes[w->commits[now].code]) / atof(takes[base]));
+        if (size <= 0 || !w->compared[base][code])
+            continue;
+        open |= left >= size;
+        partly |= left > 0 && left < size;
+    }
+    git("branch -q -D topic 2>/dev/null || true");
+    plumb_run(&outcome, directory, argv, 0);
+    if (outcome.code != (open || (partly && outcome.code == 1))) {
+        show(w);
+        fail_msg("%s: main is at %d, and a slowdown is %s; exit %d:\n%s", w->policy, w->main,
+                 open ? "open" : "not open", outcome.code, outcome.output);
+    }
+    free(store);
+}
+
 TEST(a_run_holds_each_commit_against_its_first_parent)
 {
     for (uint64_t seed = 1; seed <= 3 * draws(2); seed++) {
@@ -340,6 +370,8 @@ TEST(a_run_holds_each_commit_against_its_first_parent)
                 measure(&w, at);
             if (strcmp(w.policy, "off") != 0)
                 history_tells_the_line(&w);
+            if (strcmp(w.policy, "off") != 0 && w.topic < 0)
+                check_tells_what_is_open(&w);
             git("symbolic-ref HEAD refs/heads/main");
             times_are_of_the_line(&w);
         }
