@@ -94,6 +94,7 @@ static double hopper_clock_hz(const struct gpu *gpu, enum dtype in, double math_
 // and k; prose in hopper.h.
 
 enum { HILBERT_SIDE = 16, BAND_DEFAULT = 8 }; // as CUTLASS bands tiles at the widest
+enum { STORE_BYTES = 16 };
 
 // Bytes of both operands.
 static double operand_bytes(const struct hopper_terms *t)
@@ -125,6 +126,13 @@ static double reread_bytes(const struct hopper_breakdown *b, const struct hopper
     double rows = t->rows * (by_columns ? bands : again);
     double columns = t->columns * (by_columns ? again : bands);
     return (rows + columns) * (double)p->k * t->bytes_read;
+}
+
+// Whether rows of so many elements are made of whole 16 bytes, as bulk copies move them.
+static bool in_whole_stores(double elements, double element_bytes)
+{
+    const double stores = elements * element_bytes / STORE_BYTES;
+    return stores == (double)(int64_t)stores;
 }
 
 static double hopper_last_stores(const struct hopper_breakdown *b, const struct hopper_terms *t)
@@ -230,7 +238,7 @@ static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t
 // What one block of a tensor-core kernel takes, and the busiest SM with all of its blocks. Prose
 // in hopper.h.
 
-enum { ROWS = 64, STEP_BYTES = 32, STORE_BYTES = 16, SOFT = 8 };
+enum { ROWS = 64, STEP_BYTES = 32, SOFT = 8 };
 
 // One block's slab of K, in clocks unless the name says otherwise.
 struct slab {
@@ -334,8 +342,7 @@ static double turn_end_clk(const struct hopper_breakdown *b, const struct hopper
     if (b->blocks_per_sm > 1) // another block multiplies meanwhile
         clk *= c->shared_sm;
     // No bulk store, element by element.
-    if (fmod((double)p->n * t->bytes_out, STORE_BYTES) != 0 ||
-        fmod(b->tile_n * t->bytes_out, STORE_BYTES) != 0) {
+    if (!in_whole_stores((double)p->n, t->bytes_out) || !in_whole_stores(b->tile_n, t->bytes_out)) {
         double inside = least(b->tile_m, (double)p->m) * least(b->tile_n, (double)p->n) / 1024;
         clk += c->scattered_area_clk * (t->swapped ? c->scattered_swapped : 1) * inside / t->split *
                blocks_a_turn;
@@ -558,7 +565,8 @@ static const char *refuse_shape(const struct hopper_breakdown *b, const struct h
         return "a cluster holds at most 16 blocks";
     if (t->in->traits->split_k > 64)
         return "K is split at most 64 times";
-    if ((double)p->m / b->tile_m * ((double)p->n / b->tile_n) * p->batch * t->split > 1e15)
+    if ((double)p->m * (double)p->n * p->batch * t->split >
+        1e15 * ((double)b->tile_m * (double)b->tile_n))
         return "more tiles than can be counted";
     return NULL;
 }
@@ -670,6 +678,8 @@ static int64_t cluster_sms(const struct hopper_terms *t)
 {
     const struct gpu *gpu = t->gpu;
     int32_t sms = (int32_t)gpu->sm_count.value;
+    if (t->cluster == 1)
+        return sms;
     if (t->cluster == 3 && gpu->cluster3_sms.value > 0)
         return (int64_t)gpu->cluster3_sms.value;
     if (t->cluster == 4 && gpu->cluster4_sms.value > 0)
@@ -918,25 +928,46 @@ static double multiplying_ns(const struct hopper_breakdown *b, const struct hopp
 }
 
 // Of a kernel on tensor cores whose busiest SM multiplies whole tiles or parts, what it cannot be
-// faster than: what the launch, the first loads and the last stores take, and the products alone.
-static double at_least_ns(const struct hopper_breakdown *b, const struct hopper_terms *t)
+// faster than at a clock: what the launch, the first loads, the ends of tiles and the last stores
+// take, and `factor` times the longest of what its slabs take.
+static double at_least_ns(const struct hopper_breakdown *b, const struct hopper_terms *t,
+                          double factor)
 {
     if (t->simt || !t->tensor || t->blackwell || t->as_they_come ||
         t->in->traits->split_k == SPLIT_STREAM)
         return 0;
-    const double ends_clk = t->fit->fill_clk + t->fit->store_clk - t->gpu->dram_latency_clk.value;
-    return launch_ns(t->in) + most(0, ends_clk) / t->clock * 1e9 + multiplying_ns(b, t);
+    const struct slab s = slab_of(b, t);
+    const double each = ceil((double)b->blocks / (double)t->sms);
+    const double turns = ceil(each / b->blocks_per_sm), ns = 1e9 / t->clock;
+    const double clk = most(turns * s.alone, each * most(s.issue, s.port));
+    const double first_clk = t->fit->fill_clk + t->fit->store_clk - t->gpu->dram_latency_clk.value;
+    const double ends_clk = most(0, first_clk) + turns * turn_end_clk(b, t, each / turns);
+    return launch_ns(t->in) + ends_clk * ns +
+           factor * t->slabs * most(clk * ns, turns * s.latency_ns);
 }
 
-// A kernel that says all it has to: its tile and split of K. library: see hopper_halves(). One that
-// cannot be faster than limit_ns is refused before more is asked of it.
+static void slow_main(struct hopper_breakdown *b, double factor)
+{
+    b->clocked_ns *= 1 + (factor - 1) * b->main_ns / b->time_ns;
+    b->time_ns += (factor - 1) * b->main_ns;
+    b->main_ns *= factor;
+}
+
+// What else is said of a kernel than its traits.
+struct hopper_case {
+    bool library;    // see hopper_halves()
+    double factor;   // of its main loop
+    double limit_ns; // what cannot be faster is refused before more is asked of it
+};
+
+// A kernel that says all it has to: its tile and split of K.
 static const char *hopper_one(struct hopper_breakdown *out, const struct predict_input *in,
-                              bool library, double limit_ns)
+                              const struct hopper_case *c)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
     struct hopper_terms t = {
-        .in = in, .gpu = gpu, .fit = &hopper_fitted, .clock = clock, .library = library};
+        .in = in, .gpu = gpu, .fit = &hopper_fitted, .clock = clock, .library = c->library};
     struct hopper_breakdown b = {.clock_hz = clock};
     const char *why = set_up(&b, &t);
     if (why)
@@ -944,14 +975,16 @@ static const char *hopper_one(struct hopper_breakdown *out, const struct predict
     t.clock = b.clock_hz = clock;
     if (!(in->clock_hz > 0))
         t.clock = b.clock_hz = hopper_clock_hz(gpu, in->problem->in, multiplying_ns(&b, &t));
-    if (at_least_ns(&b, &t) > limit_ns)
+    if (at_least_ns(&b, &t, c->factor) > c->limit_ns)
         return "slower than another";
     add_main(&b, &t);
     add_ends(&b, &t);
-    b.even = t.line <= 1 && fmod((double)in->problem->n * t.bytes_out, STORE_BYTES) == 0;
+    b.even = t.line <= 1 && in_whole_stores((double)in->problem->n, t.bytes_out);
     const struct spread spread = spread_of(&b, &t);
     b.band = spread.band;
     b.band_95 = spread.band_95;
+    if (c->factor != 1)
+        slow_main(&b, c->factor);
     *out = b;
     return NULL;
 }
@@ -964,7 +997,7 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
         return in->problem->groups.kind ? hopper_each_group(out, in) : hopper_library(out, in);
     if (device && !in->problem->groups.kind && hopper_may_halve(t, in->problem))
         return hopper_halves(out, in);
-    return hopper_one(out, in, false, INFINITY);
+    return hopper_one(out, in, &(struct hopper_case){.factor = 1, .limit_ns = INFINITY});
 }
 
 // ---- groups ----
@@ -1054,6 +1087,13 @@ static const char *hopper_each_group(struct hopper_breakdown *out, const struct 
 // model takes the fastest of those it may choose. All of them grow with the problem, so their least
 // does.
 
+// Whether the rows of operands along K, and of C, are whole 16 bytes.
+static bool rows_are_whole(const struct problem *p)
+{
+    return in_whole_stores((double)p->k, dtype_bytes(p->in)) &&
+           in_whole_stores((double)p->n, dtype_bytes(p->out));
+}
+
 // What the kernel that a library has takes beside the best candidate's main loop. cuBLASLt's for
 // TF32 is a little slower; rows of C that are no multiple of 16 bytes keep bulk copies from it, and
 // odd ones in 2-byte types all but the slowest of its kernels. A selector of this project says how
@@ -1064,21 +1104,14 @@ static double library_factor(const struct predict_input *in)
     const struct problem *p = in->problem;
     if (in->traits->blocks_per_sm > 0)
         return 1;
-    const double row_a = (double)p->k * dtype_bytes(p->in),
-                 row_c = (double)p->n * dtype_bytes(p->out);
-    if (fmod(row_a, STORE_BYTES) != 0 || fmod(row_c, STORE_BYTES) != 0) {
-        if (dtype_bytes(p->in) == 2)
-            return fmod(row_c, 4) != 0 || fmod(row_a, 4) != 0 ? 8 : 2.6;
-        return dtype_bytes(p->in) < 2 ? 3.4 : 2.9;
-    }
-    return p->in == DTYPE_TF32 ? 1.06 : 1;
-}
-
-static void slow_main(struct hopper_breakdown *b, double factor)
-{
-    b->clocked_ns *= 1 + (factor - 1) * b->main_ns / b->time_ns;
-    b->time_ns += (factor - 1) * b->main_ns;
-    b->main_ns *= factor;
+    const double in_bytes = dtype_bytes(p->in), out_bytes = dtype_bytes(p->out);
+    if (rows_are_whole(p))
+        return p->in == DTYPE_TF32 ? 1.06 : 1;
+    if (in_bytes == 2)
+        return fmod((double)p->n * out_bytes, 4) != 0 || fmod((double)p->k * in_bytes, 4) != 0
+                   ? 8
+                   : 2.6;
+    return in_bytes < 2 ? 3.4 : 2.9;
 }
 
 // Keeps the faster of *out and what a kernel of these traits takes, its main loop `factor` times as
@@ -1090,10 +1123,9 @@ static const char *consider(struct hopper_breakdown *out, bool *found,
     struct hopper_breakdown one;
     struct predict_input with = *in;
     with.traits = traits;
-    const char *why = hopper_one(&one, &with, library, *found ? out->time_ns : INFINITY);
-    if (!why)
-        slow_main(&one, factor);
-    if (!why && (!*found || one.time_ns < out->time_ns))
+    const struct hopper_case c = {library, factor, *found ? out->time_ns : INFINITY};
+    const char *why = hopper_one(&one, &with, &c);
+    if (!why && (!*found || one.time_ns <= out->time_ns))
         *out = one, *found = true;
     return why;
 }
@@ -1121,37 +1153,42 @@ static struct traits overlaid(const struct traits *stated, const struct traits *
     return out;
 }
 
+// Considers all of `candidates` that a library has, the largest tiles first: they are the fastest
+// most of the time, and what is slower is refused sooner then. Of two as fast the first of the list
+// counts. Returns why the last was refused, or NULL.
+static const char *consider_all(struct hopper_breakdown *out, bool *found,
+                                const struct predict_input *in, const struct candidate_set *all,
+                                double factor)
+{
+    const char *why = NULL;
+    for (size_t i = all->count; i-- > 0;) {
+        struct traits traits;
+        if (!candidate(&traits, all, in->gpu, in->problem, i))
+            continue;
+        if (all->multiply == MULTIPLY_UNKNOWN && !library_has(in, &traits))
+            continue;
+        traits = overlaid(in->traits, &traits);
+        const char *refused = consider(out, found, in, &traits, false, factor);
+        why = refused && !*found ? refused : why;
+    }
+    return why;
+}
+
 // A library's best configuration, of select's candidates; as hopper().
 static const char *hopper_library(struct hopper_breakdown *out, const struct predict_input *in)
 {
-    const char *why = "no candidate fits";
     bool found = false;
     // wgmma reads operands of four bytes along K only; mma.sync reads them as they lie.
-    bool turned = in->problem->in == DTYPE_TF32 && in->problem->layout != LAYOUT_TN;
+    const bool turned = in->problem->in == DTYPE_TF32 && in->problem->layout != LAYOUT_TN;
     const double factor = simt_applies(in) || turned ? 1 : library_factor(in);
-    for (size_t i = 0; turned && i < candidate_mma_count(); i++) {
-        struct traits traits;
-        if (!candidate_mma(&traits, in->gpu, in->problem, i))
-            continue;
-        traits = overlaid(in->traits, &traits);
-        consider(out, &found, in, &traits, false, factor);
-    }
-    const size_t count = candidate_count(in->gpu, in->problem);
-    for (size_t i = 0; i < count; i++) {
-        struct traits traits;
-        if (!candidate(&traits, in->gpu, in->problem, i) || !library_has(in, &traits))
-            continue;
-        traits = overlaid(in->traits, &traits);
-        const char *refused = consider(out, &found, in, &traits, false, factor);
-        if (refused && !found)
-            why = refused;
-    }
-    const struct problem *p = in->problem;
-    bool whole = fmod((double)p->k * dtype_bytes(p->in), STORE_BYTES) == 0 &&
-                 fmod((double)p->n * dtype_bytes(p->out), STORE_BYTES) == 0;
-    if (found)
-        out->band_95 = 2 * (out->band = library_band(in, whole));
-    return found ? NULL : why;
+    const struct candidate_set mma = candidates_mma(), own = candidates_of(in->gpu, in->problem);
+    if (turned)
+        consider_all(out, &found, in, &mma, factor);
+    const char *why = consider_all(out, &found, in, &own, factor);
+    if (!found)
+        return why ? why : "no candidate fits";
+    out->band_95 = 2 * (out->band = library_band(in, rows_are_whole(in->problem)));
+    return NULL;
 }
 
 // cuBLASLt 13.1 with block scales notes one configuration for every problem: 128x128 tiles, with K

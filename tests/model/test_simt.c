@@ -233,8 +233,9 @@ TEST(a_kernel_that_says_nothing_is_the_best_of_the_candidates)
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
         struct problem p = fp32(sizes[i][0], sizes[i][1], sizes[i][2]);
         double best = INFINITY;
-        for (size_t j = 0; j < candidate_count(gpu_find("h200-sxm"), &p); j++) {
-            assert_true(candidate(&t, gpu_find("h200-sxm"), &p, j));
+        const struct candidate_set all = candidates_of(gpu_find("h200-sxm"), &p);
+        for (size_t j = 0; j < all.count; j++) {
+            assert_true(candidate(&t, &all, gpu_find("h200-sxm"), &p, j));
             best = fmin(best, time_of(&p, &t));
         }
         assert_true(time_of(&p, &none) == best);
@@ -340,9 +341,10 @@ TEST(a_library_turns_operands_only_where_that_is_faster)
     p.in = DTYPE_TF32;
     p.layout = LAYOUT_NN;
     double best = INFINITY;
-    for (size_t i = 0; i < candidate_mma_count(); i++) {
+    const struct candidate_set all = candidates_mma();
+    for (size_t i = 0; i < all.count; i++) {
         struct traits t;
-        if (candidate_mma(&t, gpu, &p, i))
+        if (candidate(&t, &all, gpu, &p, i))
             best = fmin(best, predict_on(gpu, &p, &t, 0).time_ns);
     }
     assert_true(predict_on(gpu, &p, &none, 0).time_ns <= best);

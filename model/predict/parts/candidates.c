@@ -38,15 +38,18 @@ static const struct candidate_choice threads_load[] = {
 
 enum { SLAB_BYTES = 128, STAGES_MOST = 8, SIMT_STAGES = 3, OUTPUTS_A_THREAD = 64 };
 
-static bool by_threads(const struct gpu *gpu, const struct problem *p)
+struct candidate_set candidates_of(const struct gpu *gpu, const struct problem *p)
 {
     const struct traits none = {0};
-    return simt_applies(&(struct predict_input){.gpu = gpu, .traits = &none, .problem = p});
+    if (simt_applies(&(struct predict_input){.gpu = gpu, .traits = &none, .problem = p}))
+        return (struct candidate_set){threads_load, ARRAY_COUNT(threads_load), true,
+                                      MULTIPLY_UNKNOWN};
+    return (struct candidate_set){bulk, ARRAY_COUNT(bulk), false, MULTIPLY_UNKNOWN};
 }
 
-size_t candidate_count(const struct gpu *gpu, const struct problem *p)
+struct candidate_set candidates_mma(void)
 {
-    return by_threads(gpu, p) ? ARRAY_COUNT(threads_load) : ARRAY_COUNT(bulk);
+    return (struct candidate_set){threads_load, ARRAY_COUNT(threads_load), true, MULTIPLY_MMA};
 }
 
 // As many stages as shared memory holds beside the output tile.
@@ -93,32 +96,16 @@ static bool threads_candidate(struct traits *t, const struct gpu *gpu, const str
     return !(gpu->smem_bytes.value > 0) || t->smem_bytes <= gpu->smem_bytes.value;
 }
 
-static void begin_candidate(struct traits *out, const struct candidate_choice *c,
-                            const struct problem *p)
+bool candidate(struct traits *out, const struct candidate_set *all, const struct gpu *gpu,
+               const struct problem *p, size_t index)
 {
+    const struct candidate_choice *c = &all->items[index];
     *out = (struct traits){.in = p->in, .out = p->out, .acc = DTYPE_FP32};
     out->tile_m = c->m;
     out->tile_n = c->n;
     out->cluster_m = c->cluster_m;
     out->cluster_n = c->cluster_n;
     out->split_k = c->split;
-}
-
-bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *p, size_t index)
-{
-    bool threads = by_threads(gpu, p);
-    begin_candidate(out, threads ? &threads_load[index] : &bulk[index], p);
-    return threads ? threads_candidate(out, gpu, p) : bulk_candidate(out, gpu, p);
-}
-
-size_t candidate_mma_count(void)
-{
-    return ARRAY_COUNT(threads_load);
-}
-
-bool candidate_mma(struct traits *out, const struct gpu *gpu, const struct problem *p, size_t index)
-{
-    begin_candidate(out, &threads_load[index], p);
-    out->multiply = MULTIPLY_MMA;
-    return threads_candidate(out, gpu, p);
+    out->multiply = all->multiply;
+    return all->threads_load ? threads_candidate(out, gpu, p) : bulk_candidate(out, gpu, p);
 }

@@ -7,14 +7,18 @@
 
 #include "model/predict.h"
 
-// How many there are for this problem; the same for every size of it.
-size_t candidate_count(const struct gpu *gpu, const struct problem *problem);
+struct candidate_set {
+    const struct candidate_choice *items;
+    size_t count;
+    bool threads_load;      // no bulk copies: threads load for themselves
+    enum multiply multiply; // by which instruction; MULTIPLY_UNKNOWN: by the GPU's own
+};
+// Those for this problem, the same for every size of it.
+struct candidate_set candidates_of(const struct gpu *gpu, const struct problem *problem);
+// Those that multiply by mma.sync, on GPUs that have wgmma too.
+struct candidate_set candidates_mma(void);
 // The index-th; false when this profile has no room for it.
-bool candidate(struct traits *out, const struct gpu *gpu, const struct problem *problem,
-               size_t index);
-// Configurations that multiply by mma.sync, on GPUs that have wgmma too.
-size_t candidate_mma_count(void);
-bool candidate_mma(struct traits *out, const struct gpu *gpu, const struct problem *problem,
-                   size_t index);
+bool candidate(struct traits *out, const struct candidate_set *all, const struct gpu *gpu,
+               const struct problem *problem, size_t index);
 
 #endif

@@ -38,9 +38,10 @@ static const char *by_prediction(struct selection *out, size_t *kept, size_t mos
 {
     const char *why = "no candidate fits";
     int32_t tried = 0, valid = 0;
-    for (size_t i = 0; i < candidate_count(asked->gpu, asked->problem); i++) {
+    const struct candidate_set all = candidates_of(asked->gpu, asked->problem);
+    for (size_t i = 0; i < all.count; i++) {
         struct selection found = {0};
-        if (!candidate(&found.traits, asked->gpu, asked->problem, i))
+        if (!candidate(&found.traits, &all, asked->gpu, asked->problem, i))
             continue;
         struct predict_input in = *asked;
         in.traits = &found.traits;
