@@ -573,6 +573,8 @@ static int settle_times(const struct settling *s)
         if (entry->fts_info == FTS_DP && utimensat(AT_FDCWD, entry->fts_path, no_time, 0))
             status = cannot(s, entry->fts_path);
     }
+    if (status == 0 && errno) // NULL at the end, and where it cannot go on
+        status = cannot(s, s->to);
     if (tree)
         fts_close(tree);
     free(copy);
@@ -589,6 +591,8 @@ int code_settle(const char *from, const char *to, const char *statements,
     int status = tree ? 0 : error_set(err, "%s: %s", from, strerror(errno));
     for (FTSENT *entry; status == 0 && (entry = fts_read(tree));)
         status = settle_entry(&s, entry);
+    if (status == 0 && errno)
+        status = error_set(err, "%s: %s", from, strerror(errno));
     if (tree)
         fts_close(tree);
     free(copy);

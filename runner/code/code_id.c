@@ -643,18 +643,27 @@ static int by_name(const FTSENT **left, const FTSENT **right)
     return strcmp((*left)->fts_name, (*right)->fts_name);
 }
 
+// Where fts has no memory to sort a folder it goes on without.
+static bool is_sorted(const FTSENT *entry)
+{
+    return !entry->fts_link || strcmp(entry->fts_name, entry->fts_link->fts_name) < 0;
+}
+
 static int add_others(struct library_set *set, const char *folder, struct error *err)
 {
     char *copy = xstrdup(folder), *const roots[] = {copy, NULL};
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     int status = tree ? 0 : error_set(err, "%s: %s", folder, strerror(errno));
     for (FTSENT *entry; status == 0 && (entry = fts_read(tree));) {
-        status = add_entry(set, entry, folder, err);
+        status = is_sorted(entry) ? add_entry(set, entry, folder, err)
+                                  : error_set(err, "%s: no memory to sort its files", folder);
         if (status == 0 && set->files > FILES_MAX) {
             error_set(err, "the build left more than %d files beside its libraries", FILES_MAX);
             status = 1;
         }
     }
+    if (status == 0 && errno) // NULL at the end, and where it cannot go on
+        status = error_set(err, "%s: %s", folder, strerror(errno));
     if (tree)
         fts_close(tree);
     free(copy);
