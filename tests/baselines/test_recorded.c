@@ -6,6 +6,7 @@
 #include "model/gate/gate.h"
 #include "model/predict.h"
 #include "reports/report.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/h200/"
 
-static char directory[] = "/tmp/plumb-recorded-XXXXXX";
+static char *directory;
 
 // Imports one file into a fresh store and loads its one run.
 static void load(struct run *out, const char *name)
@@ -142,15 +143,14 @@ TEST(reports_of_a_recorded_run_are_written)
 
 static int set_up(void **state)
 {
-    return mkdtemp(directory) ? 0 : -1;
+    directory = helper_directory();
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    char *command = xprintf("rm -rf %s", directory);
-    int status = system(command);
-    free(command);
-    return status;
+    free(directory);
+    return 0;
 }
 
 AROUND_ALL(set_up, tear_down);

@@ -3,6 +3,7 @@
 // What users get wrong, and what machines do to them: each gives one clear line and exit code 4
 // (or the verdict that fits), and loses nothing.
 #include "baselines/store.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -234,11 +235,9 @@ TEST(unwritable_store_is_said)
     plumb_said(&outcome, 4, "/proc/plumb.db");
     run_in(repo.directory, "gate", "--policy", file, "--store", repo.directory, NULL);
     plumb_said(&outcome, 4, repo.directory);
-    helper_write_text("/tmp/plumb-not-a-store",
-                      "this is not a database, it is a text of some length\n");
-    run_in(repo.directory, "gate", "--policy", file, "--store", "/tmp/plumb-not-a-store", NULL);
-    plumb_said(&outcome, 4, "/tmp/plumb-not-a-store");
-    unlink("/tmp/plumb-not-a-store");
+    char *text = helper_file("this is not a database, it is a text of some length\n");
+    run_in(repo.directory, "gate", "--policy", file, "--store", text, NULL);
+    plumb_said(&outcome, 4, text);
     free(file);
 }
 

@@ -5,6 +5,7 @@
 #include "ci/settings/bias_file.h"
 #include "ci/settings/rows.h"
 #include "tests/helpers/helper_command.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
@@ -77,8 +78,7 @@ TEST(a_problem_has_a_ranking_of_its_own)
 
 TEST(fitted_biases_are_written_read_and_bound_to_their_model)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX";
-    close(mkstemp(path));
+    const char *path = helper_file("");
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
     assert_int_equal(RUN(&text, "--csv", csv, "--regime", "cold", "--fit", path), 0);
     struct bias_table table;
@@ -96,7 +96,6 @@ TEST(fitted_biases_are_written_read_and_bound_to_their_model)
     text = file_read(path, &length);
     assert_true(strncmp(text, "# fitted to ", 12) == 0); // its inputs are recorded
     free(text);
-    unlink(path);
     free(csv);
 }
 
@@ -111,22 +110,18 @@ TEST(bad_bias_files_are_refused_with_their_line)
         "kernel,log_factor,band,rows,model,version\nk,0,0,1,hopper,0\n",
     };
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
-        char path[] = "/tmp/plumb-test-XXXXXX";
-        int file = mkstemp(path);
-        assert_int_equal(write(file, bad[i], strlen(bad[i])), (ssize_t)strlen(bad[i]));
-        close(file);
+        const char *path = helper_file(bad[i]);
         struct bias_table table;
         struct error err;
         assert_int_equal(bias_file_read(&table, path, model_find("hopper"), &err), -1);
-        unlink(path);
     }
 }
 
 // Rows that say nothing are taken for what fits, and that is said; what they say is believed.
 TEST(a_regime_that_is_not_told_is_chosen_aloud)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX", *text;
-    const int file = mkstemp(path);
+    char *path = helper_file(""), *text;
+    const int file = open(path, O_WRONLY);
     const struct model *hopper = model_find("hopper");
     const struct traits none = {0};
     dprintf(file, "m,n,k,in_dtype,measured_us\n");
@@ -154,37 +149,30 @@ TEST(a_regime_that_is_not_told_is_chosen_aloud)
     assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--format", "json"), 0);
     assert_non_null(strstr(text, "\"regime\":\"dirty\""));
     free(text);
-    unlink(path);
 }
 
 // A band may hold in one regime and not in another, so each has a line where there are several.
 TEST(each_regime_has_a_line_where_there_are_several)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX", *text;
-    const int file = mkstemp(path);
-    dprintf(file, "m,n,k,in_dtype,regime,measured_us\n256,4096,1024,bf16,stream,9\n"
-                  "512,4096,1024,bf16,stream,11\n512,4096,1024,bf16,warm,12\n");
-    close(file);
+    char *path = helper_file("m,n,k,in_dtype,regime,measured_us\n256,4096,1024,bf16,stream,9\n"
+                             "512,4096,1024,bf16,stream,11\n512,4096,1024,bf16,warm,12\n"),
+         *text;
     assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm"), 0);
     assert_non_null(strstr(text, "\nhopper, stream, no tile          2 "));
     assert_non_null(strstr(text, "\nhopper, warm, no tile            1 "));
     assert_null(strstr(text, "hopper, cold"));
     assert_null(strstr(text, "sol, stream"));
     free(text);
-    const int again = open(path, O_WRONLY | O_TRUNC);
-    dprintf(again, "problem,measured_us\n512x4096x1024:bf16:warm,12\n");
-    close(again);
+    helper_write_text(path, "problem,measured_us\n512x4096x1024:bf16:warm,12\n");
     assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm"), 0);
     assert_null(strstr(text, "hopper, warm"));
     free(text);
-    unlink(path);
 }
 
 // A run of two devices: hopper was held to times of the one, and never to one of the other.
 TEST(gpus_that_nobody_judged_have_lines_of_their_own)
 {
-    char folder[] = "/tmp/plumb-test-XXXXXX", *text;
-    assert_non_null(mkdtemp(folder));
+    char *folder = helper_directory(), *text;
     struct arena arena = {0};
     const char *path = scratch_path(&arena, folder, "store.db");
     struct store *store = scratch_store(path, STORE_WRITE);
@@ -210,8 +198,7 @@ TEST(gpus_that_nobody_judged_have_lines_of_their_own)
     assert_int_equal(RUN(&text, "--store", path, "--model", "hopper", "--format", "json"), 0);
     assert_non_null(strstr(text, "{\"gpu\":\"l40s\",\"rows\":2,\"judged\":null}]"));
     free(text);
-    unlink(path);
-    rmdir(folder);
+    free(folder);
     run_free(&run);
     arena_free(&arena);
 }
@@ -219,35 +206,29 @@ TEST(gpus_that_nobody_judged_have_lines_of_their_own)
 // Said of the launch alone, the regime is tried still, and the launch is not.
 TEST(a_launch_that_is_told_is_not_chosen)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX", *text;
-    const int file = mkstemp(path);
-    dprintf(file, "m,n,k,in_dtype,measured_us\n256,4096,1024,bf16,9\n512,4096,1024,bf16,11\n");
-    close(file);
+    char *path = helper_file(
+             "m,n,k,in_dtype,measured_us\n256,4096,1024,bf16,9\n512,4096,1024,bf16,11\n"),
+         *text;
     assert_int_equal(
         RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--model", "hopper", "--launch", "no"), 0);
     assert_non_null(strstr(text, "Of 6 ways `"));
     assert_non_null(strstr(text, "cold without a launch "));
     assert_null(strstr(text, "with a launch"));
     free(text);
-    unlink(path);
 }
 
 // The first model by name ranks and gives no times: curves and lists are hopper's.
 TEST(what_is_drawn_is_of_a_model_that_gives_times)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX", svg[] = "/tmp/plumb-test-XXXXXX", *text;
-    const int file = mkstemp(path);
-    close(mkstemp(svg));
-    dprintf(file, "m,n,k,in_dtype,measured_us\n256,4096,1024,bf16,9\n512,4096,1024,bf16,11\n");
-    close(file);
+    char *path =
+        helper_file("m,n,k,in_dtype,measured_us\n256,4096,1024,bf16,9\n512,4096,1024,bf16,11\n");
+    char *svg = helper_file(""), *text;
     assert_int_equal(RUN(&text, "--csv", path, "--svg", svg, "--worst", "2"), 0);
     size_t length;
     char *figure = file_read(svg, &length);
     assert_non_null(strstr(figure, "model hopper, 2 rows")); // libraries have a curve too
     free(figure);
     free(text);
-    unlink(path);
-    unlink(svg);
 }
 
 TEST(rows_without_measurements_are_an_error)
@@ -264,17 +245,15 @@ TEST(rows_without_measurements_are_an_error)
 // kernels and the library's stand side by side.
 TEST(block_scales_are_one_product_for_all_kernels)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX", *text;
-    const int file = mkstemp(path);
-    dprintf(file, "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples\n"
-                  "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-scaled,104,0,1,1.6,104,7\n"
-                  "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-promote,94,0,1,1.6,94,7\n");
-    close(file);
+    char *path = helper_file(
+             "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples\n"
+             "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-scaled,104,0,1,1.6,104,7\n"
+             "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-promote,94,0,1,1.6,94,7\n"),
+         *text;
     assert_int_equal(RUN(&text, "--csv", path, "--model", "hopper", "--worst", "2"), 0);
     assert_non_null(strstr(text, "4096x7168x2048:e4m3-bf16:tn:fp32/1x128/128x128/columns\n"));
     assert_non_null(strstr(text, "4096x7168x2048:e4m3-bf16:tn:promoted\n"));
     free(text);
-    unlink(path);
 }
 
 // Mutated rows are read or refused with a line; what is read is in range.

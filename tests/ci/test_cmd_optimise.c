@@ -2,13 +2,13 @@
 //
 // The commands optimise and estimate, as the program runs them: seed 1's search on a machine from a
 // file, and its parameters from measured times.
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MACHINE                                                                                    \
     "[machine]\nlaunch = 1680\nload-startup = 100\nload-block = 40\nmath-startup = 20\n"           \
@@ -17,12 +17,8 @@
 
 static void optimised(struct plumb_outcome *out, const char *machine, const char *problem)
 {
-    char path[] = "/tmp/plumb-machine-XXXXXX";
-    int file = mkstemp(path);
-    assert_int_equal(write(file, machine, strlen(machine)), (ssize_t)strlen(machine));
-    close(file);
+    const char *path = helper_file(machine);
     plumb_run(out, "/tmp", (const char *const[]){"optimise", "--machine", path, problem, NULL}, 0);
-    unlink(path);
 }
 
 TEST(the_best_tiling_is_printed_for_a_machine_from_a_file)
@@ -130,16 +126,13 @@ static char *whole(const char *path)
     assert_non_null(file);
     assert_true(fread(text, 1, 99999, file) > 0);
     fclose(file);
-    unlink(path);
     return text;
 }
 
 TEST(a_given_tile_is_drawn)
 {
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
-    char trace[] = "/tmp/plumb-trace-XXXXXX", svg[] = "/tmp/plumb-svg-XXXXXX";
-    close(mkstemp(trace));
-    close(mkstemp(svg));
+    const char *trace = helper_file(""), *svg = helper_file("");
     plumb_run(out, "/tmp",
               (const char *const[]){"optimise", "--machine", A6000 "machine.cfg", "--tile",
                                     "128x64x64", "--trace", trace, "--svg", svg, "1024x1024x256",

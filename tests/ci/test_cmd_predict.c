@@ -5,6 +5,7 @@
 #include "ci/settings/rows.h"
 #include "model/result.h"
 #include "tests/helpers/helper_command.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
@@ -32,19 +33,10 @@ static int run(const struct command *command, const char *line, char **out)
     return code;
 }
 
-static char *temporary(const char *text)
-{
-    char *path = xstrdup("/tmp/plumb-test-XXXXXX");
-    int file = mkstemp(path);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
-    return path;
-}
-
 // The contract: the same columns, then regime, predicted_us, band, band_95 and bound, good to 1e-9.
 TEST(csv_in_gives_csv_out_with_five_more_columns)
 {
-    char *file = temporary(""), *text;
+    char *file = helper_file(""), *text;
     unlink(file); // a link: the data's own path may hold blanks, which `run` splits at
     assert_int_equal(symlink(TEST_DATA "/conformance_ws_persistent.csv", file), 0);
     char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file);
@@ -65,24 +57,20 @@ TEST(csv_in_gives_csv_out_with_five_more_columns)
     csv_free(&in);
     csv_free(&out);
     free(text);
-    unlink(file);
-    free(file);
     free(line);
 }
 
 TEST(the_l2_knob_is_a_column_and_an_option)
 {
-    char *file = temporary("cta_n,cta_m,k,n,m,cluster_n,cluster_m,out_dtype,in_dtype,sf_vec_size,"
-                           "sf_dtype,l2_hit_rate,predicted_us\n"
-                           "64,128,16384,4096,4096,1,2,fp32,e2m1,16,e8m0,0.4,stale\n");
+    char *file = helper_file("cta_n,cta_m,k,n,m,cluster_n,cluster_m,out_dtype,in_dtype,sf_vec_size,"
+                             "sf_dtype,l2_hit_rate,predicted_us\n"
+                             "64,128,16384,4096,4096,1,2,fp32,e2m1,16,e8m0,0.4,stale\n");
     char *line = xprintf("predict --model=ws_persistent --gpu=B200-1300 --csv=%s", file), *text;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     assert_non_null(strstr(text, ",228.6655144230769"));
     assert_null(strstr(text, "stale"));
     free(text);
     free(line);
-    unlink(file);
-    free(file);
 }
 
 static double predicted_us(const char *words)
@@ -111,7 +99,7 @@ TEST(a_regime_is_of_the_text_an_option_or_a_column)
                 predicted_us("--warm yes --regime cold 256x7168x2048:bf16"));
     assert_true(dirty > usual);
     assert_true(predicted_us(option) == dirty);
-    char *file = temporary("m,n,k,in_dtype,regime\n256,7168,2048,bf16,dirty\n");
+    char *file = helper_file("m,n,k,in_dtype,regime\n256,7168,2048,bf16,dirty\n");
     char *csv = xprintf("--regime warm --csv %s", file); // a row that says its own keeps it
     assert_true(predicted_us(csv) == dirty);
     free(csv);
@@ -119,28 +107,24 @@ TEST(a_regime_is_of_the_text_an_option_or_a_column)
     assert_true(predicted_us(csv) == dirty);
     free(option);
     free(text);
-    unlink(file);
-    free(file);
     free(csv);
 }
 
 TEST(a_launch_is_left_out_by_an_option_or_a_column)
 {
-    char *file = temporary("m,n,k,in_dtype,launch\n256,7168,2048,bf16,no\n");
+    char *file = helper_file("m,n,k,in_dtype,launch\n256,7168,2048,bf16,no\n");
     char *csv = xprintf("--csv %s", file);
     double without = predicted_us("--launch no 256x7168x2048:bf16");
     assert_true(predicted_us(csv) == without);
     double launch_us = predicted_us("256x7168x2048:bf16:cold") - without;
     assert_true(launch_us > 2.7 && launch_us < 2.8);
-    unlink(file);
-    free(file);
     free(csv);
 }
 
 // Seed 0: a list of sizes over tiles and clusters, with a type, in one command.
 TEST(a_list_is_swept_over_tiles_and_clusters_with_a_type)
 {
-    char *file = temporary("m,n,k\n4096,4096,16384\n4096,7168,257\n"), *text;
+    char *file = helper_file("m,n,k\n4096,4096,16384\n4096,7168,257\n"), *text;
     char *line = xprintf("predict --model=ws-persistent --gpu=b200-1300 --sweep --dtype="
                          "e2m1-fp32:e8m0/16 --csv %s",
                          file);
@@ -166,8 +150,6 @@ TEST(a_list_is_swept_over_tiles_and_clusters_with_a_type)
     csv_free(&out);
     free(text);
     free(line);
-    unlink(file);
-    free(file);
 }
 
 // Seed 0's columns for what layout says, read and written.
@@ -178,17 +160,13 @@ TEST(how_operands_lie_is_said_by_their_majors)
     for (size_t i = 0; i < ARRAY_COUNT(majors); i++) {
         char *rows = xprintf("m,n,k,in_dtype,a_major,b_major\n512,512,512,e4m3,%s,%s\n",
                              majors[i][0], majors[i][1]);
-        char *file = temporary(rows), *csv = xprintf("--csv %s", file);
+        char *file = helper_file(rows), *csv = xprintf("--csv %s", file);
         char *words = xprintf("512x512x512:e4m3:%s", majors[i][2]);
         assert_true(predicted_us(csv) == predicted_us(words));
-        unlink(file);
-        free(file);
-        file = temporary("m,n,k\n512,512,512\n");
+        file = helper_file("m,n,k\n512,512,512\n");
         char *list = xprintf("--dtype e4m3:%s --csv %s", majors[i][2], file);
         assert_true(predicted_us(list) == predicted_us(words));
         assert_true(i == 0 || predicted_us(words) > predicted_us("512x512x512:e4m3:tn"));
-        unlink(file);
-        free(file);
         free(list);
         free(rows);
         free(csv);
@@ -203,7 +181,7 @@ TEST(many_rows_are_predicted_as_each_alone)
     buffer_puts(&list, "m,n,k,in_dtype\n");
     for (int i = 0; i < 9000; i++)
         buffer_printf(&list, "%d,4096,1024,bf16\n", 1 + i % 3000);
-    char *file = temporary(list.bytes), *text;
+    char *file = helper_file(list.bytes), *text;
     char *line = xprintf("predict --gpu h100-sxm --csv %s", file);
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     struct csv out;
@@ -218,8 +196,6 @@ TEST(many_rows_are_predicted_as_each_alone)
     csv_free(&out);
     free(text);
     free(line);
-    unlink(file);
-    free(file);
     buffer_free(&list);
 }
 
@@ -235,33 +211,29 @@ TEST(a_table_has_no_empty_columns)
 
 TEST(what_multiplies_is_a_column)
 {
-    char *file = temporary("m,n,k,in_dtype,cta_m,cta_n,threads,registers,multiply\n"
-                           "4096,4096,4096,tf32,128,128,128,180,2\n"
-                           "4096,4096,4096,tf32,128,128,128,180,3\n");
+    char *file = helper_file("m,n,k,in_dtype,cta_m,cta_n,threads,registers,multiply\n"
+                             "4096,4096,4096,tf32,128,128,128,180,2\n"
+                             "4096,4096,4096,tf32,128,128,128,180,3\n");
     char *line = xprintf("predict --model hopper --gpu h200-sxm --csv %s", file), *text, *name;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
-    name = temporary(text);
+    name = helper_file(text);
     struct csv out;
     struct error err;
     if (rows_open(&out, name, &err))
         fail_msg("%s", err.text);
     assert_true(table_number(&out, 0, "predicted_us") > 2 * table_number(&out, 1, "predicted_us"));
     csv_free(&out);
-    unlink(name);
-    unlink(file);
-    free(name);
-    free(file);
     free(text);
     free(line);
 }
 
 TEST(a_dual_gemm_is_predicted_from_words_and_from_a_column)
 {
-    char *file = temporary("m,n,k,in_dtype,epilogue\n512,4096,7168,bf16,dual-silu\n"
-                           "512,4096,7168,bf16,none\n512,4096,7168,bf16,\n");
+    char *file = helper_file("m,n,k,in_dtype,epilogue\n512,4096,7168,bf16,dual-silu\n"
+                             "512,4096,7168,bf16,none\n512,4096,7168,bf16,\n");
     char *line = xprintf("predict --csv %s", file), *text, *name;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
-    name = temporary(text);
+    name = helper_file(text);
     free(text);
     struct csv out;
     struct error err;
@@ -278,10 +250,6 @@ TEST(a_dual_gemm_is_predicted_from_words_and_from_a_column)
     assert_non_null(strstr(text, ",dual-silu,"));
     free(text);
     free(line);
-    unlink(name);
-    unlink(file);
-    free(name);
-    free(file);
 }
 
 TEST(what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text)
@@ -291,28 +259,24 @@ TEST(what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text)
                      CONCLUDE_OK);
     assert_non_null(strstr(text, "\"H=128,S=4096:bf16-bf16\",stream,,,,infeasible: no model"));
     free(text);
-    char *file = temporary("problem\n8192x4096x7168:fp8:contiguous4/30\n\"S=1,H=2\"\n");
+    char *file = helper_file("problem\n8192x4096x7168:fp8:contiguous4/30\n\"S=1,H=2\"\n");
     char *line = xprintf("predict --model sol --csv %s", file);
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     assert_non_null(strstr(text, "8192x4096x7168:fp8:contiguous4/30,"));
     assert_non_null(strstr(text, ",infeasible: no model"));
     free(text);
     free(line);
-    unlink(file);
-    free(file);
 }
 
 TEST(an_infeasible_row_says_why_and_has_no_time)
 {
     char *file =
-        temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
+        helper_file("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
     char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file), *text;
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
     assert_non_null(strstr(text, "64,64,64,fp16,4096,64,cold,,,,infeasible: "));
     free(text);
     free(line);
-    unlink(file);
-    free(file);
 }
 
 TEST(bad_input_ends_with_4_and_prints_no_rows)
@@ -349,14 +313,12 @@ TEST(bad_input_ends_with_4_and_prints_no_rows)
         "problem,regime\n1x2x3:fp16:stream,warm\n",
     };
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
-        char *file = temporary(bad[i]), *text;
+        char *file = helper_file(bad[i]), *text;
         char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --csv %s", file);
         assert_int_equal(run(&command_predict, line, &text), CONCLUDE_FAILED);
         assert_string_equal(text, "");
         free(text);
         free(line);
-        unlink(file);
-        free(file);
     }
     static const char *const lines[] = {
         "predict --model nothing 64x64x64",
@@ -376,9 +338,9 @@ TEST(bad_input_ends_with_4_and_prints_no_rows)
 
 TEST(explanation_shows_the_seeds_breakdown)
 {
-    char *file = temporary("m,n,k,in_dtype,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cluster_m,"
-                           "cluster_n,measured_us\n4096,7168,257,fp8,fp8,,0,64,256,2,1,"
-                           "35.63520014286041\n"),
+    char *file = helper_file("m,n,k,in_dtype,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cluster_m,"
+                             "cluster_n,measured_us\n4096,7168,257,fp8,fp8,,0,64,256,2,1,"
+                             "35.63520014286041\n"),
          *text;
     char *line = xprintf("predict --model ws-persistent --gpu b200-1300 --explain --csv %s", file);
     assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
@@ -390,8 +352,6 @@ TEST(explanation_shows_the_seeds_breakdown)
         assert_non_null(strstr(text, expected[i]));
     free(text);
     free(line);
-    unlink(file);
-    free(file);
 }
 
 // Types, a second product, block scales and groups are not in m, n and k.
@@ -520,8 +480,7 @@ TEST(every_word_of_a_prediction_is_in_help)
 // The document's best kernel on a B200, by the tile that it has: its times gave the model nothing.
 TEST(seed_4s_times_are_met_on_a_b200)
 {
-    char *csv = xstrdup("/tmp/plumb-test-XXXXXX"), *text;
-    close(mkstemp(csv));
+    char *csv = helper_file(""), *text;
     unlink(csv);
     assert_int_equal(symlink(TEST_SOURCE "/baselines/recorded/b200/v2.csv", csv), 0);
     char *line = xprintf("predict --gpu b200 --parts --csv %s", csv);
@@ -540,6 +499,5 @@ TEST(seed_4s_times_are_met_on_a_b200)
     csv_free(&document);
     free(text);
     unlink(csv);
-    free(csv);
     free(line);
 }

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char folder[] = "/tmp/plumb-doctor-XXXXXX";
+static char *folder;
 static struct plumb_outcome outcome;
 
 static int set_up(void **state)
 {
-    assert_non_null(mkdtemp(folder));
+    folder = helper_directory();
     char *path = xprintf("%s:%s", folder, getenv("PATH"));
     setenv("PATH", path, 1);
     free(path);
@@ -25,8 +25,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct error err;
-    return files_remove(folder, &err);
+    helper_discard(folder);
+    free(folder);
+    return 0;
 }
 
 AROUND_ALL(set_up, tear_down);

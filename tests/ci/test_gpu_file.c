@@ -3,6 +3,7 @@
 // Profiles that are not shipped: written and read back, refused by line, and figures set by option.
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/text_file.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -10,23 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-// Writes `text` into a file of its own; its name is the caller's.
-static char *file_of(const char *text)
-{
-    char path[] = "/tmp/plumb-gpu-XXXXXX";
-    int file = mkstemp(path);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
-    return xstrdup(path);
-}
-
 static int read_text(struct gpu_profile *out, const char *text, struct error *err)
 {
-    char *path = file_of(text);
-    int status = gpu_file_read(out, path, err);
-    unlink(path);
-    free(path);
-    return status;
+    return gpu_file_read(out, helper_file(text), err);
 }
 
 TEST(every_shipped_profile_comes_back_from_its_file)

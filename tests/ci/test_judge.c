@@ -42,8 +42,7 @@ static int predict(double times_ns[2], const struct policy *policy, struct error
 
 TEST(predictions_carry_the_bias_of_their_kernel)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX";
-    close(mkstemp(path));
+    const char *path = helper_file("");
     struct bias biases[] = {
         {.kernel = "biased", .in = DTYPE_BF16, .log_factor = log(2), .band = 0.02, .rows = 9}};
     const struct bias_table table = {biases, 1};
@@ -56,7 +55,6 @@ TEST(predictions_carry_the_bias_of_their_kernel)
     assert_int_equal(predict(after, &calibrated, &err), 0);
     assert_true(before[0] > 0 && before[0] == before[1]);
     assert_true(fabs(after[0] / before[0] - 2) < 1e-9 && after[1] == before[1]);
-    unlink(path);
 }
 
 TEST(missing_models_and_biases_are_errors_before_measuring)

@@ -4,6 +4,7 @@
 #include "baselines/store.h"
 #include "ci/settings/context.h"
 #include "model/predict.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 // A store in which a device of this kind has half the bandwidth of the shipped H200.
 static void keep_profile(const char *path, const char *uuid, const char *kind, double dram_bytes_s)
@@ -34,8 +34,7 @@ static void keep_profile(const char *path, const char *uuid, const char *kind, d
 
 TEST(the_stores_measured_profile_is_used_and_named)
 {
-    char directory[] = "/tmp/plumb-profile-XXXXXX";
-    assert_non_null(mkdtemp(directory));
+    char *directory = helper_directory();
     char *path = xprintf("%s/store.db", directory);
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     static const char *const commands[] = {"predict", "select"}, problem[] = "16x7168x18432:bf16";
@@ -68,8 +67,7 @@ TEST(the_stores_measured_profile_is_used_and_named)
     const char *const missing[] = {"predict", "--store", "/nowhere/store.db", problem, NULL};
     plumb_run(out, directory, missing, 0);
     assert_int_equal(out->code, 4);
-    unlink(path);
-    rmdir(directory);
+    free(directory);
     free(path);
     free(out);
 }
@@ -78,9 +76,7 @@ TEST(the_stores_measured_profile_is_used_and_named)
 TEST(measured_figures_move_the_prediction)
 {
     static const char problem[] = "16x7168x18432:bf16";
-    char path[] = "/tmp/plumb-profile-XXXXXX";
-    close(mkstemp(path));
-    unlink(path);
+    const char *path = helper_file("");
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     double times[2];
     keep_profile(path, "GPU-1", "cuda", 2.275e12);
@@ -108,7 +104,6 @@ TEST(measured_figures_move_the_prediction)
         times[i] = strtod(row, NULL);
     }
     assert_true(times[0] > 0 && times[1] > 1.9 * times[0]);
-    unlink(path);
     free(out);
 }
 
@@ -116,9 +111,7 @@ TEST(measured_figures_move_the_prediction)
 // predict those worse than the shipped ones do are not used, and that is said.
 TEST(figures_that_predict_worse_are_not_used)
 {
-    char path[] = "/tmp/plumb-profile-XXXXXX";
-    close(mkstemp(path));
-    unlink(path);
+    const char *path = helper_file("");
     keep_profile(path, "GPU-1", "cuda", 2.275e12);
     struct store *store;
     struct error err;
@@ -161,5 +154,4 @@ TEST(figures_that_predict_worse_are_not_used)
     assert_int_equal(profile_worse(&why, &slower, shipped, store, "GPU-2", &err), 0);
     assert_null(why);
     store_close(store);
-    unlink(path);
 }

@@ -29,27 +29,17 @@ static void parse(struct transcript *t)
 
 void bench_script(struct transcript *out, const char *arguments, const char *script)
 {
-    char folder[] = "/tmp/test-bench-XXXXXX", path[64];
-    if (!mkdtemp(folder))
-        die("mkdtemp");
+    const char *asked = helper_file(script), *said = helper_file(""), *errors = helper_file("");
+    char *command =
+        xprintf("exec '%s/bench' %s <%s >%s 2>%s", TEST_BIN, arguments, asked, said, errors);
     *out = (struct transcript){0};
-    snprintf(path, sizeof(path), "%s/in", folder);
-    FILE *file = fopen(path, "we");
-    if (!file || fputs(script, file) < 0 || fclose(file))
-        die(path);
-    char *command = xprintf("exec '%s/bench' %s <%s/in >%s/out 2>%s/err", TEST_BIN, arguments,
-                            folder, folder, folder);
     out->status = system(command);
     free(command);
-    snprintf(path, sizeof(path), "%s/out", folder);
-    out->output = helper_read(path, NULL);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/err", folder);
-    out->errors = helper_read(path, NULL);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/in", folder);
-    unlink(path);
-    rmdir(folder);
+    out->output = helper_read(said, NULL);
+    out->errors = helper_read(errors, NULL);
+    unlink(asked);
+    unlink(said);
+    unlink(errors);
     parse(out);
 }
 

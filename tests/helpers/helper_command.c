@@ -2,6 +2,7 @@
 //
 // A command's standard output, by way of a file in place of it.
 #include "tests/helpers/helper_command.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_table.h"
 
 #include <fcntl.h>
@@ -22,12 +23,13 @@ static int replace(int standard, int to)
 
 int helper_command(const struct command *command, const char *const *words, char **out)
 {
-    char *copies[WORDS_MOST] = {0}, *argv[WORDS_MOST] = {0}, path[] = "/tmp/plumb-test-XXXXXX";
+    char *copies[WORDS_MOST] = {0}, *argv[WORDS_MOST] = {0};
+    char *path = helper_file("");
     int count = 0;
     for (; words[count] && count < WORDS_MOST - 1; count++)
         argv[count] = copies[count] = xstrdup(words[count]);
     fflush(stdout);
-    const int kept = replace(STDOUT_FILENO, mkstemp(path));
+    const int kept = replace(STDOUT_FILENO, open(path, O_WRONLY));
     const int kept_err = replace(STDERR_FILENO, open("/dev/null", O_WRONLY));
     const int code = command_call(command, count, argv);
     fflush(stdout);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 _Noreturn static void die(const char *path)
 {
@@ -16,13 +17,30 @@ _Noreturn static void die(const char *path)
     abort();
 }
 
-char *helper_directory(void)
+static char *scratch_name(void)
 {
     const char *parent = getenv("TMPDIR");
-    char *directory = xprintf("%s/plumb-test-XXXXXX", parent && *parent ? parent : "/tmp");
+    return xprintf("%s/plumb-test-XXXXXX", parent && *parent ? parent : "/tmp");
+}
+
+char *helper_directory(void)
+{
+    char *directory = scratch_name();
     if (!mkdtemp(directory))
         die(directory);
     return directory;
+}
+
+char *helper_file(const char *text)
+{
+    static struct arena names;
+    char *name = scratch_name();
+    const int file = mkstemp(name);
+    if (file < 0 || write(file, text, strlen(text)) != (ssize_t)strlen(text) || close(file))
+        die(name);
+    char *kept = arena_strdup(&names, name);
+    free(name);
+    return kept;
 }
 
 void helper_discard(const char *directory)

@@ -7,9 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A fresh directory under /tmp (or $TMPDIR), and its end. Caller frees the name.
+// A fresh directory in the program's own scratch folder, which goes with it, and an early end.
+// Caller frees the name.
 char *helper_directory(void);
 void helper_discard(const char *directory);
+// A fresh file there that says `text`. Its name stays until the program ends.
+char *helper_file(const char *text);
 
 // The whole file, followed by a NUL that `size` (NULL: not wanted) does not count. Caller frees.
 char *helper_read(const char *path, size_t *size);

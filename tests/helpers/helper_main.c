@@ -2,8 +2,10 @@
 //
 // How a test program begins and ends: what the user's git is told to do is not for it; its tests
 // register themselves; those that cannot run here say so, a program of which none could run ends
-// with 77, and leaks are looked for only where no test failed.
+// with 77; what lies in its scratch folder goes, whatever failed, and leaks are looked for only
+// where no test failed.
 #include "model/base.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <errno.h>
@@ -124,8 +126,12 @@ int test_main(void)
             unit->teardown_func = around_each.tear_down;
         }
     }
+    char *scratch = helper_directory();
+    setenv("TMPDIR", scratch, 1);
     const int failed = _cmocka_run_group_tests(program_invocation_short_name, tests, count,
                                                around_all.set_up, around_all.tear_down);
+    helper_discard(scratch);
+    free(scratch);
     free(tests);
     failed_any = failed != 0;
     if (failed || count == 0)

@@ -68,11 +68,8 @@ static bool is_marked(void)
 void plumb_run(struct plumb_outcome *out, const char *directory, const char *const *argv,
                double kill_after_s)
 {
-    char log[] = "/tmp/plumb-output-XXXXXX";
-    int fd = mkstemp(log), status = 0;
-    if (fd < 0)
-        abort();
-    close(fd);
+    char *log = helper_file("");
+    int status = 0;
     const double start = now_s();
     pid_t pid = fork();
     if (pid < 0)

@@ -4,6 +4,7 @@
 // activations, block scales, groups, batch, and kernels that are no GEMM by their library's own
 // reference. It finds every part of a form that a kernel overlooks.
 #include "tests/helpers/helper_bench.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <glob.h>
@@ -229,8 +230,7 @@ static int spoil(const char *folder, off_t bytes)
 
 TEST(what_a_library_says_is_said_once_for_all_processes)
 {
-    char folder[] = "/tmp/test-references-XXXXXX";
-    assert_non_null(mkdtemp(folder));
+    char *folder = helper_directory();
     setenv("PLUMB_REFERENCES", folder, 1);
     known("ok", 7);
     const int said = spoil(folder, 20); // a file that is no whole one is no answer
@@ -240,9 +240,7 @@ TEST(what_a_library_says_is_said_once_for_all_processes)
     known("wrong", 9);
     unsetenv("PLUMB_REFERENCES");
     known("ok", 9);
-    char *line = xprintf("rm -r %s", folder);
-    assert_int_equal(system(line), 0);
-    free(line);
+    free(folder);
 }
 
 TEST(what_bench_cannot_make_is_refused)

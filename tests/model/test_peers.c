@@ -2,6 +2,7 @@
 //
 // The rules of other tools as re-implemented for the comparison: hand-computed cases.
 #include "tests/helpers/helper_duets.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_peers.h"
 #include "tests/helpers/test.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool near(double a, double b, double tolerance)
 {
@@ -83,15 +83,10 @@ TEST(every_rule_has_a_name_and_a_limit)
 
 static struct duets *read_text(const char *text, int *result)
 {
-    char path[] = "/tmp/plumb-duets-XXXXXX";
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
-    close(descriptor);
+    const char *path = helper_file(text);
     struct duets *data = xcalloc(1, sizeof(*data));
     struct error err;
     *result = duets_read(data, path, &err);
-    unlink(path);
     return data;
 }
 

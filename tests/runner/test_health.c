@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char root[] = "/tmp/plumb-health-XXXXXX";
+static char *root;
 
 static void put(const char *path, const char *text)
 {
@@ -34,7 +34,7 @@ static void say_smi(const char *script)
 
 static int set_up(void **state)
 {
-    assert_non_null(mkdtemp(root));
+    root = helper_directory();
     char *path = xprintf("%s/bin:%s", root, getenv("PATH"));
     setenv("PATH", path, 1);
     free(path);
@@ -43,8 +43,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct error err;
-    return files_remove(root, &err);
+    helper_discard(root);
+    free(root);
+    return 0;
 }
 
 AROUND_ALL(set_up, tear_down);

@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char root[] = "/tmp/plumb-processors-XXXXXX", scope[64];
+static char *root, scope[64];
 static cpu_set_t ours;
-static struct processors_site site = {.root = root, .scope = scope, .ours = &ours};
+static struct processors_site site = {.scope = scope, .ours = &ours};
 
 static void put(const char *path, const char *text)
 {
@@ -33,7 +33,7 @@ static void put(const char *path, const char *text)
 // Two sockets of four cores of two threads: 0 and 8, 1 and 9, ...; a GPU at the first socket.
 static int set_up(void **state)
 {
-    assert_non_null(mkdtemp(root));
+    site.root = root = helper_directory();
     snprintf(scope, sizeof(scope), "plumb-test-%ld", (long)getpid());
     for (int cpu = 0; cpu < 16; cpu++) {
         char path[128], list[16];
@@ -48,8 +48,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct error err;
-    return files_remove(root, &err);
+    helper_discard(root);
+    free(root);
+    return 0;
 }
 
 AROUND_ALL(set_up, tear_down);

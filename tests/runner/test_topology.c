@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char root[] = "/tmp/plumb-topology-XXXXXX";
+static char *root;
 static struct arena arena;
 
 static void put(const char *path, const char *text)
@@ -34,15 +34,16 @@ static void put_siblings(int cpu, const char *list)
 
 static int set_up(void **state)
 {
-    assert_non_null(mkdtemp(root));
+    root = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct error err;
     arena_free(&arena);
-    return files_remove(root, &err);
+    helper_discard(root);
+    free(root);
+    return 0;
 }
 
 AROUND_ALL(set_up, tear_down);
