@@ -383,6 +383,8 @@ int store_export_openmetrics(struct store *store, const struct export_filter *fi
                              struct error *err);
 // The forms that are read, by name: whether there is one of that name.
 bool store_import_knows(const char *format);
+// Whether a form is plumb's own, which says itself what was measured.
+bool store_import_own(const char *format);
 // The caller says what the files of other tools leave out.
 struct import_source {
     const char *name;   // shown in errors, with the line

@@ -89,9 +89,9 @@ static const struct command_option shared[] = {
 
 // In the order of that table.
 static const enum shared_options shared_by[ARRAY_COUNT(shared)] = {
-    SHARED_STORE, SHARED_STORE, SHARED_POLICY, SHARED_BUILD, SHARED_OUT,
-    SHARED_BUILD, SHARED_BUILD, SHARED_BUILD,  SHARED_BUILD, SHARED_DRY,
-    SHARED_QUIET, SHARED_WHICH, SHARED_WHICH};
+    SHARED_STORE,  SHARED_STORE, SHARED_POLICY, SHARED_DEVICE, SHARED_OUT,
+    SHARED_DEVICE, SHARED_BUILD, SHARED_BUILD,  SHARED_DEVICE, SHARED_DRY,
+    SHARED_QUIET,  SHARED_WHICH, SHARED_WHICH};
 
 static bool is_shared(const struct command_option *option)
 {

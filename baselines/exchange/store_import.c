@@ -34,6 +34,16 @@ bool store_import_knows(const char *format)
     return find_importer(format) != NULL;
 }
 
+static bool is_own(const struct importer *importer)
+{
+    return importer == &importer_json || importer == &importer_csv || importer == &importer_links;
+}
+
+bool store_import_own(const char *format)
+{
+    return is_own(find_importer(format));
+}
+
 static int read_all(char **out, size_t *length, FILE *file, const char *name, struct error *err)
 {
     size_t room = 1 << 16, used = 0;
@@ -218,6 +228,15 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
         *err = why;
         status = -1;
     }
+    const struct import_source *told = in->source;
+    if (status == 0 && is_own(importer) && importer != &importer_csv && // any table at first
+        (told->commit_told || told->problem || told->kernel || told->exclude || told->device ||
+         told->unit))
+        status = error_set(err,
+                           "%.200s: an export of plumb says itself what was measured: --commit, "
+                           "--problem, --kernel, --exclude, --device and --unit are for files of "
+                           "other tools",
+                           in->name);
     in->file = &file;
     if (status == 0)
         status = importer->read(in, &file, err);

@@ -292,6 +292,15 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return accept_changes(arguments, context, err);
 }
 
+static bool reads_run(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->has_level;
+}
+
+static const struct option_use uses[] = {
+    {"run store", reads_run, "what a gate found; --level says the change itself"}, {0}};
+
 const struct command command_accept = {
     .name = "accept",
     .summary = "Accept changes of baseline, for review in a pull request",
@@ -300,6 +309,7 @@ const struct command command_accept = {
     .shared = SHARED_STORE,
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Accepts changes of baseline: writes them as epochs into a file to be committed and "

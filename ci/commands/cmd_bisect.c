@@ -1103,6 +1103,32 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return status;
 }
 
+static bool measures(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->drivers;
+}
+
+static bool searches_one(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->drivers && !a->events;
+}
+
+static bool names_no_series(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->series;
+}
+
+static const struct option_use uses[] = {
+    {"policy sandbox cache overlay bench dry-run quiet confidence seconds", measures,
+     "measuring; --drivers reads the store"},
+    {"dry-run", searches_one, "a search for one series; --events searches what is open"},
+    {"kernel problem", names_no_series, "a command without --series, which names both"},
+    {0},
+};
+
 const struct command command_bisect = {
     .name = "bisect",
     .summary = "Find the commit that changed a series' time",
@@ -1117,6 +1143,7 @@ const struct command command_bisect = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

@@ -527,7 +527,7 @@ const struct command command_calibrate = {
     .summary = "Measure a device's profile and keep it",
     .json =
         "readings (device, figure, value, unit, cv: a fraction, repeats, refused: why, or null).",
-    .shared = SHARED_MEASURE | SHARED_OUT,
+    .shared = SHARED_TIME | SHARED_OUT,
     .options = own_options,
     .check = check,
     .size = sizeof(struct arguments),

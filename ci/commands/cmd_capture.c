@@ -54,7 +54,7 @@ static int check(void *arguments, struct error *err)
 {
     struct arguments *a = arguments;
     const bool command = a->options.words.count > 0;
-    if (a->show ? command || a->kernel || a->range || a->output || a->write : !command || a->with)
+    if (!a->show == !command)
         return error_set(err, "write `capture [options] -- COMMAND` or `capture --show FILE`");
     if (a->kernel && a->range)
         return error_set(err, "--kernel or --range: one of both");
@@ -842,9 +842,15 @@ static bool records(const void *arguments)
     return a->kernel || a->range;
 }
 
+static bool shows(const void *arguments)
+{
+    return !runs(arguments);
+}
+
 static const struct option_use uses[] = {
+    {"with", shows, "--show FILE"},
     {"launch limit", records, "--kernel or --range"},
-    {"sandbox quiet", runs, "a command that is run; --show runs none"},
+    {"kernel range output write sandbox quiet", runs, "a command that is run; --show runs none"},
     {0},
 };
 

@@ -435,7 +435,24 @@ static bool clears(const void *arguments)
     return a->clear != NULL;
 }
 
-static const struct option_use uses[] = {{"reason who", clears, "--clear UUID"}, {0}};
+static bool looks(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->controls && !a->clear;
+}
+
+static bool reads_policy(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->clear;
+}
+
+static const struct option_use uses[] = {
+    {"reason who", clears, "--clear UUID"},
+    {"format", looks, "what is found; --controls and --clear answer in words"},
+    {"policy", reads_policy, "looking and --controls; --clear needs none"},
+    {0},
+};
 
 const struct command command_doctor = {
     .name = "doctor",

@@ -219,8 +219,24 @@ static bool measures(const void *arguments)
     return !a->join;
 }
 
+static bool times(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->join && a->options.static_use != STATIC_ONLY;
+}
+
+static bool has_base(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->base;
+}
+
 static const struct option_use uses[] = {
-    {"seconds static", measures, "measuring; --join measures nothing"}, {0}};
+    {"static device bench sandbox cache overlay", measures, "measuring; --join measures nothing"},
+    {"seconds", times, "measuring; --join and --static measure nothing"},
+    {"merge-base", has_base, "--base REV"},
+    {0},
+};
 
 const struct command command_gate = {
     .name = "gate",

@@ -1091,22 +1091,12 @@ static const struct arguments usual = {.format = "table"};
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
-    const struct history_wanted *w = &a->wanted;
     if (a->options.words.count)
         return error_set(err,
                          "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
                          a->options.words.items[0]);
     if (a->wanted.toolchain && a->wanted.comparisons)
         return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
-    if ((a->column || a->where || a->control) && !a->csv)
-        return error_set(err, "--%s belongs to --csv FILE",
-                         a->column  ? "column"
-                         : a->where ? "where"
-                                    : "control");
-    if (a->csv && (w->kernel || w->problem || w->device || w->toolchain || w->comparisons ||
-                   w->points || a->epochs || a->accuracy || a->options.policy))
-        return error_set(err, "--csv FILE is a series by itself; of the other options it takes "
-                              "--column, --control, --where and --format");
     return 0;
 }
 
@@ -1121,6 +1111,24 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     }
     return error_set(err, "--format=%.20s: table, csv or json", a->format);
 }
+
+static bool of_store(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->csv;
+}
+
+static bool of_csv(const void *arguments)
+{
+    return !of_store(arguments);
+}
+
+static const struct option_use uses[] = {
+    {"repo store policy kernel problem device epochs comparisons points toolchain accuracy",
+     of_store, "the store's series; --csv FILE is one by itself"},
+    {"column where control", of_csv, "--csv FILE"},
+    {0},
+};
 
 const struct command command_history = {
     .name = "history",
@@ -1147,6 +1155,7 @@ const struct command command_history = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

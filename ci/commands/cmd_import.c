@@ -322,6 +322,24 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return status;
 }
 
+static bool takes_others(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->format || !store_import_own(a->format);
+}
+
+static bool takes_triton(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->format || strcmp(a->format, "triton") == 0;
+}
+
+static const struct option_use uses[] = {
+    {"commit problem kernel exclude device", takes_others, "files of other tools"},
+    {"unit", takes_triton, "tables of triton"},
+    {0},
+};
+
 const struct command command_import = {
     .name = "import",
     .summary = "Read measurements from tables and other tools' files",
@@ -330,6 +348,7 @@ const struct command command_import = {
     .shared = SHARED_STORE,
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

@@ -943,7 +943,7 @@ static bool writes(const void *arguments)
 }
 
 static const struct option_use uses[] = {
-    {"form arch force no-check outside", writes, "writing files; --print writes none"}, {0}};
+    {"repo form arch force no-check outside", writes, "writing files; --print writes none"}, {0}};
 
 const struct command command_init = {
     .name = "init",

@@ -327,14 +327,14 @@ static int list_fleet(struct answer *answer, struct context *context, const char
 
 static const struct {
     const char *name;
-    bool of_repository;
+    bool of_repository, takes; // takes: a name
     int (*list)(struct answer *answer, struct context *context, const char *name,
                 struct error *err);
 } lists[] = {
-    {"kernels", true, list_kernels}, {"series", true, list_series},
-    {"models", false, list_models},  {"gpus", false, list_gpus},
-    {"devices", true, list_devices}, {"reports", false, list_reports},
-    {"fleet", true, list_fleet},
+    {"kernels", true, true, list_kernels},  {"series", true, true, list_series},
+    {"models", false, false, list_models},  {"gpus", false, true, list_gpus},
+    {"devices", true, false, list_devices}, {"reports", false, false, list_reports},
+    {"fleet", true, false, list_fleet},
 };
 
 // A commit that does not build is what `gate` and `run` call broken (exit code 3), not something
@@ -354,6 +354,8 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
         if (strcmp(lists[i].name, a->what) != 0)
             continue;
+        if (a->name && !lists[i].takes)
+            return error_set(err, "list %s takes no '%.40s'", a->what, a->name);
         if (lists[i].of_repository && context_open(context, &a->options, err))
             return -1;
         struct answer kept, *answer = answer_if(&kept, a->json, lists[i].name);
@@ -374,9 +376,22 @@ static bool reads_repository(const void *arguments)
     return true;
 }
 
+static bool reads_devices(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return reads_repository(a) && strcmp(a->what, "fleet") != 0;
+}
+
+static bool builds(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return reads_devices(a) && strcmp(a->what, "devices") != 0;
+}
+
 static const struct option_use uses[] = {
-    {"bench cache device dry-run overlay policy quiet repo sandbox store", reads_repository,
-     "kernels, series, devices and fleet"},
+    {"policy repo", reads_repository, "kernels, series, devices and fleet"},
+    {"bench device dry-run quiet sandbox store", reads_devices, "kernels, series and devices"},
+    {"cache overlay", builds, "kernels and series"},
     {0},
 };
 

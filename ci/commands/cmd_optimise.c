@@ -420,11 +420,11 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 static bool searches(const void *arguments)
 {
     const struct arguments *a = arguments;
-    return !a->tile.tile_m;
+    return !a->tile.tile_m && !a->csv;
 }
 
-static const struct option_use uses[] = {{"goal", searches, "a search; --tile gives the tiling"},
-                                         {0}};
+static const struct option_use uses[] = {
+    {"goal", searches, "a search; --tile and --csv give tilings"}, {0}};
 
 const struct command command_optimise = {
     .name = "optimise",

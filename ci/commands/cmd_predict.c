@@ -620,8 +620,17 @@ static bool prints_rows(const void *arguments)
     return !a->explain;
 }
 
+static bool finds_profile(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->gpu.name;
+}
+
 static const struct option_use uses[] = {
-    {"parts format", prints_rows, "rows; --explain prints texts"}, {0}};
+    {"parts format", prints_rows, "rows; --explain prints texts"},
+    {"repo store", finds_profile, "the profile that was measured last; --gpu names another"},
+    {0},
+};
 
 const struct command command_predict = {
     .name = "predict",

@@ -219,8 +219,8 @@ static bool writes(const void *arguments)
 }
 
 static const struct option_use uses[] = {
-    {"run events", makes_reports, "a report, not for --list"},
-    {"out", writes, "all reports; --list and --format write to standard output"},
+    {"run events policy", makes_reports, "a report, not for --list"},
+    {"out dry-run", writes, "all reports; --list and --format write to standard output"},
     {0},
 };
 

@@ -479,6 +479,20 @@ static int check(void *arguments, struct error *err)
                : 0;
 }
 
+static bool visits_several(const void *arguments)
+{
+    static const char *const ranges[] = {"TAGS", "ALL", "NEW"};
+    const struct arguments *a = arguments;
+    const char *range = a->options.words.count ? a->options.words.items[0] : "HEAD";
+    bool several = strstr(range, "..") != NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(ranges); i++)
+        several |= strcmp(range, ranges[i]) == 0;
+    return several;
+}
+
+static const struct option_use uses[] = {
+    {"steps first-parent all", visits_several, "a range: A..B, TAGS, ALL or NEW"}, {0}};
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     struct arguments *a = arguments;
@@ -505,6 +519,7 @@ const struct command command_run = {
     .shared = SHARED_MEASURE | SHARED_OUT | SHARED_WHICH,
     .options = own_options,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

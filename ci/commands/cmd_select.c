@@ -302,10 +302,17 @@ static bool predicts(const void *arguments)
     return !tries(arguments);
 }
 
+static bool finds_profile(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->gpu.name;
+}
+
 static const struct option_use uses[] = {
     {"kernel bench sandbox device", tries, "--trial LIBRARY"},
-    {"model gpu set registers pipeline split-k top all warm launch clock store", predicts,
+    {"model gpu set registers pipeline split-k top all warm launch clock repo store", predicts,
      "a model's choice; --trial asks the device"},
+    {"repo store", finds_profile, "the profile that was measured last; --gpu names another"},
     {0}};
 
 const struct command command_select = {

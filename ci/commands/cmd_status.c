@@ -140,7 +140,7 @@ static void add_devices(struct status *s)
     struct error err;
     if (!s->has_policy)
         return;
-    if (sandbox_probe(&context->sandbox, context->policy.sandbox, &err)) {
+    if (context_sandbox_probe(context, &err)) {
         SAY(s, "sandbox", "%s", err.text);
         return;
     }
@@ -316,7 +316,7 @@ const struct command command_status = {
     .name = "status",
     .summary = "What is here, what was measured, and what to do next",
     .json = "lines (topic, text).",
-    .shared = SHARED_STORE | SHARED_POLICY | SHARED_BUILD,
+    .shared = SHARED_STORE | SHARED_POLICY | SHARED_DEVICE,
     .options = own_options,
     .size = sizeof(struct arguments),
     .check = check,

@@ -277,6 +277,53 @@ static int play(struct studied *s, const struct arguments *a, struct store *stor
     return 0;
 }
 
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool measures(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->join;
+}
+
+static bool of_directories(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->request.base && is_directory(a->request.base);
+}
+
+static bool of_commits(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->join && !of_directories(a);
+}
+
+static bool holds_head(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->request.head;
+}
+
+static bool decides(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return !a->exact_pairs;
+}
+
+static const struct option_use uses[] = {
+    {"head kernel problem device units policy sandbox rounds gates seconds margin max-pairs "
+     "exact-pairs records faster csv side-by-side samples bench",
+     measures, "measuring; --join measures nothing"},
+    {"units records", of_directories, "a study of directories"},
+    {"repo policy sandbox", of_commits, "a study of commits"},
+    {"faster", holds_head, "--head, which becomes the base"},
+    {"max-pairs margin", decides, "a gate; --exact-pairs makes a recording"},
+    {0},
+};
+
 static int open_file(FILE **out, const char *path, void (*header)(FILE *), struct error *err)
 {
     if (!path)
@@ -324,12 +371,6 @@ static int absolute(const char **path, struct arena *arena, struct error *err)
     *path = arena_strdup(arena, full);
     free(full);
     return 0;
-}
-
-static bool is_directory(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static int prepare(struct studied *s, struct context *context, struct arguments *a,
@@ -422,6 +463,7 @@ const struct command command_study = {
     .options = own_options,
     .defaults = &usual,
     .check = check,
+    .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Measures what the gate is worth on this device.\v"

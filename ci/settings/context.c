@@ -508,7 +508,7 @@ static void tell_unlimited(struct context *context)
                                 context->sandbox.no_group);
 }
 
-static int open_sandbox(struct context *context, struct error *err)
+int context_sandbox_probe(struct context *context, struct error *err)
 {
     enum sandbox_mode mode = context->policy.sandbox;
     const char *asked = context->options->sandbox;
@@ -536,7 +536,7 @@ int context_builder(struct context *context, struct error *err)
 {
     if (context->nobodys)
         return say_nobodys(context, err);
-    if (open_overlay(context, err) || open_sandbox(context, err) ||
+    if (open_overlay(context, err) || context_sandbox_probe(context, err) ||
         toolchain_detect(&context->toolchain, &context->sandbox, err))
         return -1;
     if (!context->sandbox.active)

@@ -27,12 +27,14 @@ enum shared_options {
     SHARED_NONE = 0,
     SHARED_STORE = 1 << 0,  // --repo and --store
     SHARED_POLICY = 1 << 1, // --policy
-    SHARED_BUILD = 1 << 2,  // --device, --sandbox, --cache, --overlay and --bench
+    SHARED_DEVICE = 1 << 2, // --device, --sandbox and --bench
     SHARED_OUT = 1 << 3,
     SHARED_DRY = 1 << 4,
     SHARED_QUIET = 1 << 5,
     SHARED_WHICH = 1 << 6, // --kernel and --problem
-    SHARED_MEASURE = SHARED_STORE | SHARED_POLICY | SHARED_BUILD | SHARED_DRY | SHARED_QUIET
+    SHARED_BUILD = 1 << 7, // --cache and --overlay
+    SHARED_TIME = SHARED_STORE | SHARED_POLICY | SHARED_DEVICE | SHARED_DRY | SHARED_QUIET,
+    SHARED_MEASURE = SHARED_TIME | SHARED_BUILD
 };
 
 // The words that stand beside the options, in order.
@@ -151,6 +153,9 @@ int context_may_build(const struct context *context, const struct commit *commit
 const char *context_commit_url(const struct context *context, struct arena *arena);
 
 int context_store(struct context *context, enum store_mode mode, struct error *err);
+
+// The sandbox that --sandbox or else the policy asks for, into context->sandbox.
+int context_sandbox_probe(struct context *context, struct error *err);
 
 // Sandbox, toolchain, overlay and cache; -1 where a sandbox is required and is none. An overlay
 // becomes part of policy.recipe, and a comment at the end of policy.text, so that every run says

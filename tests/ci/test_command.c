@@ -92,20 +92,34 @@ static int call(const struct command *command, const char *const *words)
     return code;
 }
 
-// The same in a process of its own, for what ends the program; nothing is shown.
-static int call_apart(const struct command *command, const char *const *words)
+// The same in a process of its own, for what ends the program. `said` gets its standard error.
+static int call_heard(char said[512], const struct command *command, const char *const *words)
 {
-    int status;
+    int status, ends[2];
+    size_t length = 0;
+    ssize_t got;
+    assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        const int nowhere = open("/dev/null", O_WRONLY);
-        dup2(nowhere, STDOUT_FILENO);
-        dup2(nowhere, STDERR_FILENO);
+        dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[1]);
         _exit(call(command, words));
     }
+    close(ends[1]);
+    while ((got = read(ends[0], said + length, 511 - length)) > 0)
+        length += (size_t)got;
+    said[length] = '\0';
+    close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int call_apart(const struct command *command, const char *const *words)
+{
+    char said[512];
+    return call_heard(said, command, words);
 }
 
 TEST(options_and_words_reach_their_members)
@@ -167,14 +181,15 @@ static void assert_uses(const struct command *command)
     }
 }
 
+#define X(name) &command_##name,
+static const struct command *const commands[] = {
+#include "ci/commands.inc"
+};
+#undef X
+
 TEST(every_commands_table_is_sound)
 {
     const char *const help[] = {"--help", NULL};
-#define X(name) &command_##name,
-    static const struct command *const commands[] = {
-#include "ci/commands.inc"
-    };
-#undef X
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
         assert_true(commands[i]->size >= sizeof(struct options));
         assert_true(commands[i]->run && commands[i]->summary && commands[i]->doc);
@@ -194,4 +209,234 @@ TEST(every_commands_table_is_sound)
             *name = *name ? *name : o->name;
         }
     }
+}
+
+// ---- every option in every use of every command ----
+
+static int nothing(enum conclusion *out, struct context *context, void *arguments,
+                   struct error *err)
+{
+    (void)out, (void)context, (void)arguments, (void)err;
+    return 0;
+}
+
+// Calls the command with the words, of which a blank ends each, and one more; it does nothing when
+// it is content with them.
+static int call_use(char said[512], const struct command *command, const char *use,
+                    const char *option)
+{
+    struct command idle = *command;
+    const char *words[10] = {option};
+    char *copy = xstrdup(use), *rest = copy, *next;
+    size_t count = 1;
+    idle.run = nothing;
+    while ((next = strsep(&rest, " ")) && count < 8)
+        if (*next)
+            words[count++] = next;
+    const int code = call_heard(said, &idle, words);
+    free(copy);
+    return code;
+}
+
+// A value that the option takes.
+static char *option_word(const struct command_option *o)
+{
+    static const char *const values[][2] = {
+        {"level", "+1%"},   {"confidence", "0.9"}, {"part", "1/2"},
+        {"state", "new"},   {"regime", "cold"},    {"warm", "no"},
+        {"launch", "no"},   {"clock", "1000"},     {"set", "sms=1"},
+        {"goal", "wait"},   {"before", "90d"},     {"margin", "1"},
+        {"toolchain", "c"}, {"model", "hopper"},   {"arch", "90a"},
+        {"form", "host"},   {"csv", "x"},          {"tile", "64x64x32"},
+        {"cluster", "1x1"}, {"split-k", "1"},      {"problem", "4x4x4:fp32"},
+        {"dtype", "bf16"},  {"pipeline", "off"},   {"range", "1-2"}};
+    if (!o->value)
+        return xprintf("--%s", o->name);
+    if (o->kind == OPTION_IS_COUNT)
+        return xprintf("--%s=%lld", o->name, (long long)o->least);
+    if (strcmp(o->name, "format") == 0)
+        return xprintf("--%s=json", o->name);
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
+        if (strcmp(values[i][0], o->name) == 0)
+            return xprintf("--%s=%s", o->name, values[i][1]);
+    }
+    return xprintf("--%s=1", o->name);
+}
+
+static const struct command *find_command(const char *name, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        if (strncmp(commands[i]->name, name, length) == 0 && !commands[i]->name[length])
+            return commands[i];
+    }
+    return NULL;
+}
+
+static bool is_one_line(const char *said)
+{
+    const char *end = strchr(said, '\n');
+    return end && !end[1];
+}
+
+static const struct {
+    const char *use;  // the command and the words of one use
+    const char *idle; // options that this use does not take; it takes all others
+} modes[] = {
+    {"accept --reason=x", "level"},
+    {"accept series --reason=x --level=1%", "run store"},
+    {"accuracy --csv=x", "run store"},
+    {"accuracy --store=x", "csv"},
+    {"asked file", ""},
+    {"bisect --good=a --series=k/4x4x4:fp32", "toolchain drivers events kernel problem"},
+    {"bisect --good=a --kernel=k --problem=4x4x4:fp32", "series toolchain drivers events"},
+    {"bisect --toolchain=a --toolchain=b --series=k/4x4x4:fp32",
+     "good drivers events kernel problem"},
+    {"bisect --events", "good bad series toolchain format dry-run drivers"},
+    {"bisect --drivers", "good bad events toolchain policy sandbox cache overlay bench dry-run "
+                         "quiet confidence seconds"},
+    {"calibrate", "kernels"},
+    {"calibrate --study", ""},
+    {"capture -- program", "show with launch limit output"},
+    {"capture --kernel=k -- program", "show with range"},
+    {"capture --show=x", "kernel range output write launch limit sandbox quiet"},
+    {"doctor", "reason who clear"},
+    {"doctor --controls", "reason who clear format"},
+    {"doctor --clear=u --reason=r", "controls format policy"},
+    {"estimate 1:1 2:2", ""},
+    {"events", "reason who file dry-run"},
+    {"events show e", "reason who file dry-run state check"},
+    {"events accept e --reason=r", "state check format"},
+    {"export", ""},
+    {"gate", "merge-base"},
+    {"gate --base=a", ""},
+    {"gate --static", "seconds join merge-base"},
+    {"gate --join=x", "part static device bench sandbox cache overlay seconds merge-base"},
+    {"history", "column where control"},
+    {"history --toolchain=a", "column where control csv comparisons"},
+    {"history --csv=x",
+     "kernel problem device toolchain comparisons points epochs accuracy policy repo store"},
+    {"import file", ""},
+    {"import file --format=json", "commit problem kernel exclude device unit"},
+    {"import file --format=google", "unit"},
+    {"init", ""},
+    {"init --print", "repo form arch force no-check outside"},
+    {"list kernels", ""},
+    {"list series", ""},
+    {"list devices", "cache overlay"},
+    {"list fleet", "bench cache device dry-run overlay quiet sandbox store"},
+    {"list models", "bench cache device dry-run overlay policy quiet repo sandbox store"},
+    {"optimise 64x64x64 --machine=m", "depth csv"},
+    {"optimise 64x64x64 --machine=m --tile=32x32x32", "goal csv"},
+    {"optimise --machine=m --csv=x", "goal depth"},
+    {"plan check f 4x4x4", ""},
+    {"predict 4x4x4", "csv dtype"},
+    {"predict 4x4x4 --explain", "csv dtype parts format"},
+    {"predict 4x4x4 --gpu=h200", "csv dtype repo store"},
+    {"predict --csv=x", ""},
+    {"record show f", "problem output sms kernel pin bench sandbox"},
+    {"record make f --kernel=k --problem=4x4x4 --output=o", "sms"},
+    {"record make f.plan --sms=1 --problem=4x4x4 --output=o", "kernel pin bench sandbox"},
+    {"report", ""},
+    {"report --list", "run events policy out dry-run"},
+    {"report --format=junit", "out dry-run"},
+    {"run", "steps first-parent all"},
+    {"run A..B", ""},
+    {"run NEW", "part"},
+    {"select 4x4x4", "kernel bench sandbox device"},
+    {"select 4x4x4 --gpu=h200", "trial kernel bench sandbox device repo store"},
+    {"select 4x4x4 --trial=l",
+     "model gpu set registers pipeline split-k top all warm launch clock repo store"},
+    {"site", ""},
+    {"status", ""},
+    {"store info", "before runs dry-run"},
+    {"store prune", ""},
+    {"study --base=a", "join units records faster"},
+    {"study --base=a --head=b", "join units records"},
+    {"study --base=/", "join repo policy sandbox faster"},
+    {"study --base=a --exact-pairs=1", "join units records faster max-pairs margin"},
+    {"study --join=x",
+     "base head kernel problem device units policy sandbox rounds gates seconds margin max-pairs "
+     "exact-pairs records faster csv side-by-side samples bench part repo"},
+};
+
+static bool is_idle(const char *names, const char *name)
+{
+    char *padded = xprintf(" %s ", names), *wanted = xprintf(" %s ", name);
+    const bool found = strstr(padded, wanted) != NULL;
+    free(padded);
+    free(wanted);
+    return found;
+}
+
+// Of an option that does nothing a person would think that it did. A refusal is one line that names
+// the option.
+static void try_option(size_t mode, const struct command *command, const struct command_option *o)
+{
+    char said[512], *given = option_word(o), *name = xprintf("--%s", o->name);
+    const bool idle = is_idle(modes[mode].idle, o->name);
+    const int code = call_use(said, command, modes[mode].use + strlen(command->name), given);
+    if (idle ? code != CONCLUDE_FAILED || !is_one_line(said) || !strstr(said, name) : code != 0)
+        fail_msg("plumb %s %s: %s, but it ended with %d: %s", modes[mode].use, given,
+                 idle ? "it does nothing there" : "it is used there", code, said);
+    free(given);
+    free(name);
+}
+
+TEST(each_use_of_each_command_takes_the_options_that_it_uses_and_no_other)
+{
+    bool met[ARRAY_COUNT(commands)] = {false};
+    for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
+        const struct command *command = find_command(modes[i].use, strcspn(modes[i].use, " "));
+        const struct command_option *o;
+        assert_non_null(command);
+        for (size_t k = 0; (o = command_option(command, k)); k++)
+            try_option(i, command, o);
+        for (size_t c = 0; c < ARRAY_COUNT(commands); c++)
+            met[c] |= commands[c] == command;
+    }
+    for (size_t c = 0; c < ARRAY_COUNT(commands); c++) {
+        if (!met[c])
+            fail_msg("no use of plumb %s is tried", commands[c]->name);
+    }
+}
+
+// A name may be cut where that is plain, so --out of one command is --output of another.
+static bool takes(const struct command *command, const char *name)
+{
+    const struct command_option *o;
+    for (size_t i = 0; (o = command_option(command, i)); i++) {
+        if (strncmp(o->name, name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void try_strange(const struct command *command, const struct command_option *o)
+{
+    char said[512], *given = option_word(o), *name = xprintf("--%s is no option", o->name);
+    const int code = call_use(said, command, "", given);
+    if (code != CONCLUDE_FAILED || !is_one_line(said) || !strstr(said, name))
+        fail_msg("plumb %s %s ended with %d: %s", command->name, given, code, said);
+    free(given);
+    free(name);
+}
+
+TEST(an_option_of_another_command_is_no_option)
+{
+    size_t tried_count = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        for (size_t k = 0; k < ARRAY_COUNT(commands); k++) {
+            const struct command_option *o;
+            for (size_t n = 0; (o = command_option(commands[k], n)); n++) {
+                bool before = false; // another command had it
+                for (size_t b = 0; b < k; b++)
+                    before |= takes(commands[b], o->name);
+                if (before || takes(commands[i], o->name))
+                    continue;
+                try_strange(commands[i], o);
+                tried_count++;
+            }
+        }
+    }
+    assert_true(tried_count > 1000);
 }

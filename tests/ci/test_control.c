@@ -158,8 +158,7 @@ TEST(a_column_of_a_file_is_divided_by_that_of_a_control)
                  "--column", "main", "--control", "main");
     PLUMB_EXPECT(&outcome, directory, 4, "values above 0", "history", "--csv", "nights.csv",
                  "--column", "main", "--control", "night");
-    PLUMB_EXPECT(&outcome, directory, 4, "--control belongs to --csv", "history", "--control",
-                 "fixed");
+    PLUMB_EXPECT(&outcome, directory, 4, "--control is for --csv", "history", "--control", "fixed");
     helper_discard(directory);
     free(directory);
 }

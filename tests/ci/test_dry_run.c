@@ -152,6 +152,7 @@ TEST(options_without_a_use_are_refused)
         const char *argv[] = {taken[i][0], taken[i][1], taken[i][2],
                               taken[i][3], taken[i][4], NULL};
         plumb_run(&outcome, repo.directory, argv, 0);
-        plumb_said(&outcome, 4, strcmp(taken[i][0], "history") ? "is no option" : "of the other");
+        plumb_said(&outcome, 4,
+                   strcmp(taken[i][0], "history") ? "is no option" : "is for the store's series");
     }
 }

@@ -96,7 +96,7 @@ TEST(bad_use_of_site_and_history_ends_with_4)
     EXPECT(4, "cannot be created", "site", "--store=made.db", "--out=no/such/folder");
     EXPECT(4, "none of its", "history", "--store=made.db", "--kernel=none*");
     EXPECT(4, "table, csv or json", "history", "--store=made.db", "--format=xml");
-    EXPECT(4, "--column belongs to --csv", "history", "--store=made.db", "--column=x");
+    EXPECT(4, "--column is for --csv", "history", "--store=made.db", "--column=x");
     EXPECT(4, "--kernel and --problem", "history", "--store=made.db", "x");
 }
 
