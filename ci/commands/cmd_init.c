@@ -97,7 +97,7 @@ static bool no_product(const struct init *init)
 {
     for (size_t i = 0; i < init->sources.found.count; i++) {
         const struct signature *s = &init->sources.found.items[i];
-        if (s->understood || s->unnameable || s->product)
+        if (s->understood || s->unnameable || (s->product && s->callee != CALLEE_HOST))
             return false;
     }
     return true;
@@ -108,7 +108,9 @@ static int choose_form(struct init *init, struct error *err)
     const char *asked = init->arguments->form;
     const bool cuda =
         count_of(init, CALLEE_KERNEL, false) || count_of(init, CALLEE_LAUNCHER, false);
-    init->form = !cuda && count_of(init, CALLEE_HOST, true) ? FORM_HOST : FORM_CUDA_NN;
+    const bool host =
+        count_of(init, CALLEE_HOST, true) || (init->sources.names_c && !init->sources.names_cuda);
+    init->form = !cuda && host ? FORM_HOST : FORM_CUDA_NN;
     if (count_of(init, CALLEE_CUTLASS, true) && !count_of(init, CALLEE_LAUNCHER, true))
         init->form = FORM_CUTLASS; // a kernel beside it is what it is checked with
     else if (cuda && no_product(init))
@@ -144,7 +146,7 @@ static bool is_missed(const struct init *init, const struct signature *s)
 {
     if (s->unnameable)
         return true;
-    if (s->understood || s->callee == CALLEE_HOST || s->covered)
+    if (s->understood || s->covered || (s->callee == CALLEE_HOST && init->form != FORM_HOST))
         return false;
     return init->form != FORM_CUTLASS || s->callee == CALLEE_CUTLASS;
 }
@@ -160,11 +162,13 @@ static void tell_others(const struct init *init)
         told++;
         others += !s->product;
     }
-    if (told && !form_is_host(init->form))
-        printf(
-            "What is not understood is left to you: a copy of a shim, with the call as your code "
-            "makes it;\nor no shim at all: [capture] in the policy takes what a program launches, "
-            "of any form (kernels/CAPTURE.md).\n");
+    if (told)
+        printf("What is not understood is left to you: a copy of a shim, with the call as your "
+               "code makes it%s\n",
+               form_is_host(init->form)
+                   ? "."
+                   : ";\nor no shim at all: [capture] in the policy takes what a program launches, "
+                     "of any form (kernels/CAPTURE.md).");
     if (others && init->form != FORM_NUMBERS)
         printf("Of kernels that are no GEMM `plumb init --form=numbers` writes an example.\n");
 }
@@ -640,13 +644,15 @@ static bool complete(struct checking *k)
     struct init *init = k->init;
     const char *detail = k->built.detail ? k->built.detail : "";
     const char *symbol = strstr(detail, undefined);
+    const bool host = init->form == FORM_HOST;
     const char *source =
-        symbol ? sources_defining(&init->sources, symbol + strlen(undefined)) : NULL;
+        symbol ? sources_defining(&init->sources, symbol + strlen(undefined), host ? ".c" : ".cu")
+               : NULL;
     bool any = false;
     for (size_t i = 0; source && i < init->count; i++) {
         struct signature *s = init->candidates[i].s;
         if (s->beside || strcmp(s->file, source) == 0 ||
-            built_find(&k->built, try_name(i, 0, &init->arena), "cuda"))
+            built_find(&k->built, try_name(i, 0, &init->arena), host ? "host" : "cuda"))
             continue;
         s->beside = source;
         any = true;
@@ -794,6 +800,8 @@ static int write_shims(struct init *init, struct error *err)
                                        "written."
                                      : "HEAD has no function that could be a kernel, so a first "
                                        "one is written.");
+    if (!init->count && init->form == FORM_HOST && init->sources.names_c)
+        puts("Of functions that are no GEMM `plumb init --form=host-numbers` writes an example.");
     init->count = 0;                     // those are told, and lie beside
     init->sources.names_cutlass = false; // the first kernel does without
     if (add_example(init, err))

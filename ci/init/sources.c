@@ -137,8 +137,20 @@ static bool is_qualifier(const char *word)
     return false;
 }
 
+// Words that an integer's type may have beside or in place of int.
+static bool is_integer_word(const char *word)
+{
+    static const char *const words[] = {"unsigned", "signed", "long", "short"};
+    for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool read_parameter(struct parameter *out, struct span span)
 {
+    bool integer = false;
     *out = (struct parameter){.pointer = false};
     for (const char *at = span.at; at < span.end;) {
         char word[40];
@@ -153,7 +165,11 @@ static bool read_parameter(struct parameter *out, struct span span)
         at += length ? length : 1;
         if (!length || is_qualifier(word))
             continue;
-        if (out->name[0] && out->type[0]) // "unsigned long n": only one word of type is known
+        if (is_integer_word(word)) {
+            integer = true;
+            continue;
+        }
+        if (out->name[0] && out->type[0]) // only one word of type is known
             return false;
         memcpy(out->name[0] ? out->type : out->name, word, length + 1);
         if (!out->type[0])
@@ -163,6 +179,10 @@ static bool read_parameter(struct parameter *out, struct span span)
         memcpy(out->name, out->type, sizeof(type));
         memcpy(out->type, type, sizeof(type));
     }
+    if (integer && out->pointer) // "long double *" is not double's
+        return false;
+    if (integer && !out->type[0])
+        text_copy(out->type, sizeof(out->type), "int");
     return out->type[0] != '\0';
 }
 
@@ -689,7 +709,7 @@ static void add(struct signature_list *list, const struct definition *d,
     s.understood =
         (!template || read_template(&s, &aliases, d->before, source->plain, d->name, arena)) &&
         understand(&s, d->parameters, &aliases, arena);
-    if (s.callee == CALLEE_HOST && (source->cuda || !s.understood))
+    if (s.callee == CALLEE_HOST && (source->cuda || (!s.understood && !s.product)))
         return;
     if (s.callee == CALLEE_LAUNCHER && s.understood)
         launched_by(source->launches, d->body, list->count + 1);
@@ -1290,7 +1310,7 @@ static bool defines(const char *plain, struct span name)
     return false;
 }
 
-const char *sources_defining(const struct sources *sources, const char *symbol)
+const char *sources_defining(const struct sources *sources, const char *symbol, const char *ending)
 {
     static const char mangled[] = "_Z", main_words[] = "main";
     char *name = NULL;
@@ -1305,7 +1325,7 @@ const char *sources_defining(const struct sources *sources, const char *symbol)
     const struct span called = {symbol, name ? name : word_at(symbol).end};
     const struct span main_called = {main_words, main_words + strlen(main_words)};
     for (size_t i = 0; !found && called.at < called.end && i < sources->text_count; i++) {
-        if (!ends_with(sources->texts[i].file, ".cu"))
+        if (!ends_with(sources->texts[i].file, ending))
             continue;
         char *plain = signatures_plain(sources->texts[i].text);
         if (defines(plain, called) && !defines(plain, main_called))
@@ -1343,9 +1363,11 @@ int sources_read(struct sources *out, const struct repository *repository, struc
         if (!is_source(path, false) || strncmp(path, "ci/", 3) == 0)
             continue;
         add_input(out, path, arena);
+        out->names_c = true;
         if (is_foreign(out, path) ||
             repository_read(&text, &size, repository, head.id, path, &none))
             continue;
+        out->names_cuda |= strstr(path, ".cu") || strstr(text, "__global__");
         if (is_searched(path, text)) {
             look_over(out, links, text);
             texts[read++] = (struct source_text){path, arena_strdup(arena, text)};

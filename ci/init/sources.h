@@ -101,7 +101,7 @@ struct signature_list {
 };
 
 // Adds what the sources define: kernels and launchers of .cu and .cuh, and those functions of a .c
-// that are understood. Strings live in the arena.
+// that are understood, or are called as a matrix product. Strings live in the arena.
 void signatures_find(struct signature_list *list, const struct source_text *sources, size_t count,
                      struct arena *arena);
 
@@ -127,15 +127,17 @@ struct sources {
     const char *libraries; // to link, such as " -lcublas"
     const char *folders;   // of headers, such as " -Iinclude"
     const char *flags[2];  // that its own build gives to a C compiler, and to nvcc
+    bool names_c;          // there are sources,
+    bool names_cuda;       // and some are CUDA
     bool names_cutlass;    // some include its headers
     const char *cutlass;   // the folder of CUTLASS in the tree, or NULL: not there
     bool cutlass_below;    // it is a submodule
     const char *missing;   // the submodule that may be CUTLASS is not on this machine: what to type
 };
 
-// The .cu file that defines the function which a loader misses (as it is mangled), or NULL: none,
-// or one that has a main() of its own.
-const char *sources_defining(const struct sources *sources, const char *symbol);
+// The file of this ending (".cu", ".c") that defines the function which a loader misses (as it is
+// mangled), or NULL: none, or one that has a main() of its own.
+const char *sources_defining(const struct sources *sources, const char *symbol, const char *ending);
 
 // Strings live in the arena. A repository without a commit has no sources.
 int sources_read(struct sources *out, const struct repository *repository, struct arena *arena,

@@ -122,6 +122,41 @@ TEST(what_another_source_defines_is_compiled_too)
     free(shim);
 }
 
+// So is a C function.
+TEST(what_another_c_source_defines_is_compiled_too)
+{
+    helper_shell(scene, "own",
+                 "echo 'void clear(float *c, int count);' >src/clear.h\n"
+                 "cat >src/clear.c <<'END'\n#include \"clear.h\"\n"
+                 "void clear(float *c, int count) { while (count--) *c++ = 0; }\nEND\n"
+                 "cat >src/gemm.c <<'END'\n#include \"clear.h\"\n"
+                 "void gemm(unsigned m, unsigned n, unsigned k, float *a, float *b, float *c)\n"
+                 "{\n    clear(c, (int)(m * n));\n    for (unsigned i = 0; i < m; i++)\n"
+                 "        for (unsigned l = 0; l < k; l++)\n"
+                 "            for (unsigned j = 0; j < n; j++)\n"
+                 "                c[i * n + j] += a[i * k + l] * b[l * n + j];\n}\nEND\n"
+                 "git add . && git commit -q -m clear");
+    init("right          gemm of src/gemm.c\n");
+    char *shim = xprintf("%s/ci/shims/gemm.c", checkout);
+    assert_true(helper_says(shim, "#include <src/clear.c>\n"));
+    free(shim);
+}
+
+// A repository of C gets a first kernel in C, and what it calls a product is told.
+TEST(c_that_is_not_understood_is_told_and_no_reason_for_cuda)
+{
+    helper_shell(scene, "own",
+                 "echo 'void igemm(int m, int n, int k, char *a, char *b, int *c) {}' >src/i.c\n"
+                 "git add . && git commit -q -m integers");
+    init("not understood: igemm of src/i.c: parameter 'char *a'\n");
+    plumb_said(&outcome, 0, "/own/ci/shims/example_gemm.c\n");
+    assert_null(strstr(outcome.output, "CUDA"));
+    helper_shell(scene, "own",
+                 "rm -r ci && git mv src/i.c src/i.cpp && git commit -q -m 'C++ alone'");
+    init("--form=host-numbers` writes an example");
+    plumb_said(&outcome, 0, "/own/ci/shims/example_gemm.c\n");
+}
+
 // The folders above it are made.
 TEST(outside_may_be_a_new_folder)
 {

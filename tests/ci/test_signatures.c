@@ -197,11 +197,12 @@ TEST(the_source_that_defines_a_function_is_found)
         {"main.cu", "void check_it(const char *file, int line) {}\nint main() { f(); }"},
         {"b.cu", "void not_check_it() {}\nvoid check_it (const char *file, int line)\n{\n}"}};
     const struct sources sources = {.texts = texts, .text_count = ARRAY_COUNT(texts)};
-    assert_string_equal(sources_defining(&sources, "_Z8check_itPKci"), "b.cu");
-    assert_string_equal(sources_defining(&sources, "check_it"), "b.cu"); // extern "C"
+    assert_string_equal(sources_defining(&sources, "_Z8check_itPKci", ".cu"), "b.cu");
+    assert_string_equal(sources_defining(&sources, "check_it", ".cu"), "b.cu"); // extern "C"
     static const char *const none[] = {"_Z", "_Z99check_it", "_Z0", "", "_Z5otherv", "_Z-1a", "g"};
+    assert_null(sources_defining(&sources, "check_it", ".c"));
     for (size_t i = 0; i < ARRAY_COUNT(none); i++)
-        assert_null(sources_defining(&sources, none[i]));
+        assert_null(sources_defining(&sources, none[i], ".cu"));
 }
 
 TEST(a_kernel_is_launched_as_any_source_launches_it)
@@ -271,6 +272,35 @@ TEST(c_files_give_only_what_is_understood)
     assert_int_equal(list.count, 1);
     assert_string_equal(list.items[0].name, "gemm");
     assert_int_equal(list.items[0].callee, CALLEE_HOST);
+}
+
+// But one that is called as a product is no helper: that it gets no shim is told.
+TEST(c_files_tell_of_a_product_that_is_not_understood)
+{
+    const struct signature_list list =
+        find("gemm.c", "void igemm(int m, int n, int k, const int8_t *a, const int8_t *b, int *c) "
+                       "{}\nvoid axpy(int n, float a, const float *x, float *y) {}\n");
+    assert_int_equal(list.count, 1);
+    assert_false(list.items[0].understood);
+    assert_string_equal(list.items[0].why, "parameter 'const int8_t *a'");
+}
+
+TEST(an_integer_has_types_of_several_words)
+{
+    static const char *const sizes[] = {"unsigned", "unsigned long", "long long int", "long"};
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+        const struct signature_list list = find(
+            "gemm.c",
+            arena_printf(&arena, "void gemm(float *a, float *b, float *c, %s m, %s n, %s k) {}",
+                         sizes[i], sizes[i], sizes[i]));
+        assert_int_equal(list.count, 1);
+        assert_true(list.items[0].understood);
+        assert_int_equal(list.items[0].arguments[3], ARG_M);
+    }
+    const struct signature_list list =
+        find("gemm.c", "void gemm(int m, int n, int k, long double *a, long double *b, "
+                       "long double *c) {}");
+    assert_true(list.count == 1 && !list.items[0].understood);
 }
 
 TEST(hostile_sources_come_to_an_end)
