@@ -95,6 +95,7 @@ TEST(fitted_biases_are_written_read_and_bound_to_their_model)
     size_t length;
     text = file_read(path, &length);
     assert_true(strncmp(text, "# fitted to ", 12) == 0); // its inputs are recorded
+    assert_non_null(strstr(text, "h200_gemm_cold.csv, 281 rows"));
     free(text);
     free(csv);
 }
@@ -146,6 +147,15 @@ TEST(a_regime_that_is_not_told_is_chosen_aloud)
         RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--regime", "stream", "--launch", "no"), 0);
     assert_null(strstr(text, "fits hopper best"));
     free(text);
+    for (int told = 0; told < 2; told++) { // what is told is what is predicted
+        double line[14];
+        assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--model", "hopper",
+                             "--regime", told ? "dirty" : "stream"),
+                         0);
+        assert_int_equal(line_numbers(text, "hopper, no tile", line), 11);
+        assert_true(told ? line[2] == 0 : line[2] > 1); // MAPE
+        free(text);
+    }
     assert_int_equal(RUN(&text, "--csv", path, "--gpu", "h100-sxm", "--format", "json"), 0);
     assert_non_null(strstr(text, "\"regime\":\"dirty\""));
     free(text);

@@ -107,3 +107,16 @@ TEST(figures_are_set_on_the_command_line)
     option = (struct gpu_option){.name = "/no/such/file"};
     assert_int_equal(gpu_option_resolve(&p, &option, &err), -1);
 }
+
+// FP32 is what FMA units do, and never the rate of TF32 on tensor cores.
+TEST(fp32_is_the_rate_of_fma_units)
+{
+    for (size_t i = 0; i < gpu_count; i++) {
+        const struct gpu *gpu = gpus[i];
+        if (gpu->flops_clk_fp32.value > 256)
+            fail_msg("%s: %g FLOP a clock in FP32", gpu->name, gpu->flops_clk_fp32.value);
+        if (gpu->flops_clk_tf32.value > 0)
+            assert_true(gpu->flops_clk_fp32.value <= gpu->flops_clk_tf32.value);
+    }
+    assert_true(gpu_find("b200")->clock_hz.value > gpu_find("b200-1300")->clock_hz.value);
+}

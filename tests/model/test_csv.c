@@ -6,6 +6,7 @@
 #include "model/csv.h"
 #include "tests/helpers/test.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,4 +251,24 @@ TEST(what_a_row_repeats_is_kept_once)
         assert_string_equal(csv.rows[i / 3].fields[i % 3], said[i / 3][i % 3]);
     assert_int_equal(csv.rows[2].line, 5);
     csv_free(&csv);
+}
+
+// What rows hold in memory, for a list of problems: a pointer a field, beside what they say once.
+TEST(a_row_takes_few_bytes_of_memory)
+{
+    enum { ROWS = 100000 };
+    struct buffer text = {0};
+    struct csv csv;
+    struct error err;
+    buffer_puts(&text, "m,n,k,in_dtype\n");
+    for (int i = 0; i < ROWS; i++)
+        buffer_printf(&text, "%d,%d,4096,bf16\n", 1 + i % 8192, 1 + i % 4093);
+    const struct mallinfo2 before = mallinfo2();
+    assert_int_equal(csv_parse(&csv, text.bytes, text.length, "t", &err), 0);
+    const struct mallinfo2 after = mallinfo2();
+    const size_t bytes = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd;
+    if (bytes > 100 * (size_t)ROWS)
+        fail_msg("%zu bytes a row", bytes / ROWS);
+    csv_free(&csv);
+    free(text.bytes);
 }

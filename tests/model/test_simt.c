@@ -296,6 +296,39 @@ TEST(all_warps_multiply_where_threads_load)
     assert_true(predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns > 0);
 }
 
+// What copies fetch of a line counts, and not the line: slabs of half a line take as long as
+// whole ones do.
+TEST(half_a_line_is_half_the_work)
+{
+    struct problem p = fp32(8192, 8192, 8192);
+    p.in = p.out = DTYPE_BF16;
+    struct traits t = {.tile_m = 64, .tile_n = 64, .tile_k = 64, .stages = 4, .threads = 128};
+    t.smem_bytes = 65536;
+    const double whole = predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns;
+    t.tile_k = 32;
+    t.smem_bytes = 32768;
+    const double half = predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns;
+    assert_true(fabs(half / whole - 1) < 0.02);
+}
+
+// A slab of a library's is a whole line deep where tensor cores multiply and there is room.
+TEST(slabs_are_as_deep_as_a_line_where_they_fit)
+{
+    const struct gpu *a100 = gpu_find("a100-sxm");
+    struct problem p = fp32(4096, 4096, 4096);
+    p.in = p.out = DTYPE_BF16;
+    for (int fp32_too = 0; fp32_too < 2; fp32_too++) {
+        const struct candidate_set all = candidates_of(a100, &p);
+        for (size_t i = 0; i < all.count; i++) {
+            struct traits t;
+            assert_true(candidate(&t, &all, a100, &p, i));
+            const bool fits = 3 * (t.tile_m + t.tile_n) * 128 <= a100->smem_bytes.value;
+            assert_int_equal(t.tile_k * (int)dtype_bytes(p.in), !fp32_too && fits ? 128 : 64);
+        }
+        p.in = p.out = DTYPE_FP32;
+    }
+}
+
 // A library splits K as often as it takes to fill the GPU.
 TEST(a_library_splits_a_long_k)
 {
@@ -304,6 +337,14 @@ TEST(a_library_splits_a_long_k)
     double ns = predict_on(gpu_find("h100-sxm"), &p, &none, 0).time_ns;
     double peak_ns = problem_flops(&p) / (132 * 256 * 1.83e9) * 1e9;
     assert_true(ns > peak_ns && ns < 2 * peak_ns); // 3.4 times with eight parts
+    const struct candidate_set all = candidates_of(gpu_find("h100-sxm"), &p);
+    int32_t parts = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        struct traits t;
+        if (candidate(&t, &all, gpu_find("h100-sxm"), &p, i) && t.split_k > parts)
+            parts = t.split_k;
+    }
+    assert_int_equal(parts, 64);
 }
 
 // cuBLASLt in FP32, recorded on an H100, launched back to back on sets of operands in turn: batches
