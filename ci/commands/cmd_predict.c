@@ -358,7 +358,9 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("model", 0, "NAME", "Model [hopper]; `plumb list models`", model),
     GPU_OPTIONS(gpu),
     OPTION_TEXT("csv", 0, "FILE", "Problems and kernels as CSV, - for standard input", csv),
-    OPTION_TEXT("dtype", 0, "TYPE", "Type of a CSV's problems, e.g. nvfp4, e2m1-fp32:e8m0/16",
+    OPTION_TEXT("dtype", 0, "TYPE",
+                "Type of a CSV's problems, as a problem says it: nvfp4 is e2m1-bf16:e4m3/16, and "
+                "seed 0's rows of that name are e2m1-fp32:e8m0/16",
                 type),
     OPTION_OWN("format", 0, "csv|json|table", "Output [csv for --csv, else table]", take_format,
                "is no format: csv, json or table"),

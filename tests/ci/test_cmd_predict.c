@@ -152,6 +152,26 @@ TEST(a_list_is_swept_over_tiles_and_clusters_with_a_type)
     free(line);
 }
 
+// NVFP4 has scales of E4M3 and gives BF16 here wherever it is named, as its makers define it. Seed
+// 0's kernels of that name had scales of E8M0 and gave FP32.
+TEST(nvfp4_means_the_same_in_a_list_as_in_a_problem)
+{
+    char *file = helper_file("m,n,k\n4096,4096,16384\n");
+    static const char *const types[] = {"nvfp4", "e2m1-bf16:e4m3/16", "e2m1-fp32:e8m0/16"};
+    double us[ARRAY_COUNT(types)];
+    for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
+        char *list = xprintf("--model=ws-persistent --gpu=b200-1300 --tile=128x64 --cluster=2x1 "
+                             "--dtype=%s --csv=%s",
+                             types[i], file);
+        us[i] = predicted_us(list);
+        free(list);
+    }
+    assert_true(us[0] == us[1] && us[0] < us[2]);
+    assert_true(close_to(us[2], 376.1631394230769, 1e-9)); // the document's
+    assert_true(us[0] == predicted_us("--model=ws-persistent --gpu=b200-1300 --tile=128x64 "
+                                      "--cluster=2x1 4096x4096x16384:nvfp4"));
+}
+
 // Seed 0's columns for what layout says, read and written.
 TEST(how_operands_lie_is_said_by_their_majors)
 {
