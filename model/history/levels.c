@@ -14,8 +14,7 @@
 // Factor. A = L L', row by row, each row from its first column that is not zero (its envelope; a
 // row's fill never leaves it, George and Liu 1981, chapter 4). In the order in which codes came, a
 // row reaches back as far as the code's farthest link: 64 codes when the marks are 8 and 64 codes
-// back, so that 10,000 codes take 20 million multiplications. Rows and columns are taken four at a
-// time, as blocks (level_factor.h): the processor's registers then hold what is summed.
+// back, so that 10,000 codes take 20 million multiplications.
 // A code that is linked from much farther behind (an old code that came back, an accepted one)
 // would make every row in between that long; such hubs are put last, where each costs one full row.
 // The mark itself costs nothing.
@@ -71,7 +70,7 @@ static void make_room(struct levels *levels, size_t codes)
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
         *sizes[i] = xrealloc(*sizes[i], room + 1, sizeof(**sizes[i]));
     f->hub = xrealloc(f->hub, room, sizeof(*f->hub));
-    f->right = xrealloc(f->right, room + BLOCK, sizeof(*f->right));
+    f->right = xrealloc(f->right, room, sizeof(*f->right));
     levels->level = xrealloc(levels->level, room, sizeof(*levels->level));
     f->code_room = room;
 }
@@ -193,10 +192,9 @@ int levels_solve(struct levels *levels, struct error *err)
     if (f->dirty == 0)
         put_in_order(levels);
     level_marks(levels);
-    const size_t from = f->dirty / BLOCK;
-    if (level_lay_out(levels, from, err))
+    if (level_lay_out(levels, f->dirty, err))
         return -1;
-    level_factor_rows(levels, from);
+    level_factor_rows(levels, f->dirty);
     f->inverted &= f->dirty >= levels->codes;
     f->dirty = levels->codes;
     level_substitute_back(levels);
