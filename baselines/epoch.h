@@ -79,7 +79,7 @@ int epoch_parse(struct epoch_list *out, const char *text, size_t length, const c
 // field cannot be written on one line.
 int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, struct error *err);
 
-// The same of a decision.
+// As epoch_format(), of a decision.
 int epoch_decision_format(char **out, const struct epoch_decision *decision, struct arena *arena,
                           struct error *err);
 

@@ -51,7 +51,7 @@ int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id,
 // In order of the head's commit, then of making. An unknown series has none.
 int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
                 struct arena *arena, struct error *err);
-// Of all series, those with a key beyond that one, in no order.
+// The links of all series whose key is larger than `after`, in no order.
 int store_links_beyond(struct link **out, size_t *count, struct store *store, int64_t after,
                        struct arena *arena, struct error *err);
 
@@ -100,7 +100,7 @@ struct commit_places {
     bool line; // the runs are of one line of first parents alone, as whoever read them knows it
 };
 enum { LINE_RUNS_MOST = 512 };
-// Once, whoever asks how often.
+// Reads them once; later calls return at once.
 int store_commit_places(struct commit_places *out, struct store *store, struct arena *arena,
                         struct error *err);
 // The code that a series had in a run; 0: it was not there, or had none.

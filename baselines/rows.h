@@ -20,7 +20,7 @@ int load_measurement(struct measurement *out, struct store *store, int64_t key, 
 int load_build(struct build_record *out, struct store *store, int64_t key, struct arena *arena,
                struct error *err);
 
-// Its verdicts add up to its gates.
+// Whether the verdicts of a study add up to its gates.
 bool study_sound(const struct study_result *study);
 
 // The errors of a commit that does not build, as the store and the exchange hold them. The caller

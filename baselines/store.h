@@ -247,7 +247,7 @@ struct stored_points {
 };
 int store_points(struct stored_points *out, struct store *store, const struct series *series,
                  const struct history_query *query, struct arena *arena, struct error *err);
-// Of those of one series; 0: it has none.
+// A hash of the places of one series; 0: it has none.
 uint64_t point_places_hash(const struct point_places *places, int64_t series);
 // Timed heads of plain runs of a commit, by the default toolchain.
 struct timed_head {

@@ -61,7 +61,7 @@ static int attach(struct store *store, const char *path, struct error *err)
                            path, sqlite3_errmsg(store->db));
 }
 
-// Where a step's rows are counted; NULL: they are not.
+// The member that counts the rows of a step; NULL: they are not counted.
 static int64_t *counter_of(struct store_counts *counts, const char *step)
 {
     const struct {

@@ -296,7 +296,7 @@ static int64_t first_run(const struct points_reading *r)
     return first;
 }
 
-// Of each run the newest prediction, by ascending run.
+// Reads the newest prediction of each run, in the order of the runs' keys.
 static int read_predictions(struct predicted **out, size_t *count, struct points_reading *r,
                             int64_t series, struct error *err)
 {

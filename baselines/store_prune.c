@@ -52,7 +52,7 @@ static int spare_referred(struct store *store, struct error *err)
                    err);
 }
 
-// Where the rows of a step are counted; NULL: they are not.
+// The member that counts the rows of a step; NULL: they are not counted.
 static int64_t *counter_of(struct store_counts *removed, const char *step)
 {
     const struct {

@@ -763,7 +763,7 @@ static int read_result(struct result *out, struct references *refs, struct store
     return 0;
 }
 
-// Its own, or that of the run which measured what it shows.
+// Loads the prediction of the result, or else of the run that measured the times which it reuses.
 static int find_prediction(struct result *out, const struct references *refs, struct store *store,
                            int64_t run_id, struct arena *arena, struct error *err)
 {

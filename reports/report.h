@@ -84,10 +84,10 @@ int report_directory(const char *directory, struct error *err);
 int report_write_all(const char *directory, const struct run *run,
                      const struct report_context *context, struct error *err);
 
-// The same care for any bytes.
+// Replaces one file, of any bytes, with the same care.
 int report_replace_file(const char *path, const char *bytes, size_t length, struct error *err);
-// The same for one of many files, which are made again if a power cut takes them: a kill never
-// leaves half of it, and the disk is not waited for.
+// Replaces one of many files that are made again if a power cut takes them: a kill never leaves
+// half of it, but the call does not wait for the disk.
 int report_put_file(const char *path, const char *bytes, size_t length, struct error *err);
 
 #endif

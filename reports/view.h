@@ -58,11 +58,11 @@ struct view_commands {
 };
 void view_commands(struct view_commands *out, const struct run *run, const struct view *worst);
 void view_commands_free(struct view_commands *commands);
-// Base and head run the same machine code.
+// Whether base and head run the same machine code.
 bool view_same_code(const struct view *view);
-// It is slower or faster, by a size that is known.
+// Whether the result is slower or faster, by a size that is known.
 bool view_has_moved(const struct view *view);
-// The same machine code, and nothing was measured, for nothing differs.
+// Whether base and head run the same machine code, so that nothing was measured.
 bool view_is_identical(const struct view *view);
 // Why the kernel has no time, or the kernel's note; "" if nothing. Untrusted text.
 const char *view_detail(const struct view *view);

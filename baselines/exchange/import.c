@@ -234,7 +234,7 @@ int import_result(struct import *in, const struct result *result, struct error *
     return 0;
 }
 
-// Where what was read has gone, as a line.
+// Adds a line to the report: which commit and devices the imported times belong to.
 static void say_where(struct import *in)
 {
     const struct run *run = &in->run;

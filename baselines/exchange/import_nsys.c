@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Nsight Systems knows of kernels, in three forms:
+// Reads the kernel times of Nsight Systems, in three forms:
 //   nsys stats -r cuda_gpu_kern_sum (or cuda_gpu_kern_gb_sum; gpukernsum before 2023) --format csv:
 //       a row per kernel, of which the median (the mean where there is none) is its one time
 //   nsys stats -r cuda_gpu_trace (gputrace) --format csv: a row per launch; each is a sample

@@ -844,7 +844,7 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     struct arena *arena = &run.arena;
     if (import_end(in, err))
         return -1;
-    // What every run has, and no missing member may stand for.
+    // Every run has these three: a missing one does not count as 0.
     bool sound = node_int(node, "started_s", 0) > 0 && node_int(node, "finished_s", -1) >= 0 &&
                  node_int(node, "conclusion", -1) >= 0;
     sound = sound && strlen(uid) == STORE_UID_TEXT - 1 && strspn(uid, "0123456789abcdef") == 32 &&

@@ -10,7 +10,7 @@
 // Fields of a verdict that have a column further to the left.
 static const char *const placed[] = {"kind", "log_ratio", "lower", "upper"};
 
-// The others; NULL: empty cells.
+// Writes the other fields; v NULL: empty cells.
 static void put_further(struct csv_line *line, const struct verdict *v)
 {
     for (size_t i = 0; i < verdict_fields.count; i++) {

@@ -245,7 +245,7 @@ static int read_file(struct import *in, const char *text, size_t length, struct 
     return status;
 }
 
-// Nothing of a file that has rows could be read: that is no success.
+// An import fails when the file has rows and none of them could be read.
 static int check_report(const struct import *in, struct error *err)
 {
     const struct import_report *r = &in->report;

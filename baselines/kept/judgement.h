@@ -54,7 +54,7 @@ struct history_break {
 
 enum { JUDGEMENT_MAKER_TEXT = 33 };
 struct judgement {
-    // What it was made of, and by what: another maker's counts as none.
+    // The version of the code that made it: a judgement of another version counts as none.
     char maker[JUDGEMENT_MAKER_TEXT];
     int64_t marks;      // of the series when it was read
     bool changed;       // something came or was renewed since it was made ...
@@ -66,7 +66,7 @@ struct judgement {
     int64_t settled_key;
     int64_t settled_marks; // those points are the same as long as this is
     int64_t context_s;     // commit time from which on points are read again
-    // What it says.
+    // The judgement itself.
     bool against_model, common_mode, drift;
     double sigma, correlation;
     size_t since;           // first point of the accepted state; SIZE_MAX: not measured yet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the links of a series said when they were looked at last.
+// The result of levelling a series' links, as it was last computed.
 #ifndef PLUMB_KEPT_LINKS_H
 #define PLUMB_KEPT_LINKS_H
 

@@ -287,7 +287,7 @@ static int test(struct search *s, size_t i, struct error *err)
     return 0;
 }
 
-// Nothing to search when both ends run one code.
+// There is nothing to search for when both ends run the same code.
 static int same_code(bool *same, struct search *s, struct error *err)
 {
     const struct built *good, *bad;

@@ -66,7 +66,7 @@ static int check(void *arguments, struct error *err)
 
 // ---- the program ----
 
-// What the progress line says while the program runs.
+// The text of the progress line while the program runs.
 struct telling {
     struct progress *progress;
     const char *folder;

@@ -21,7 +21,7 @@
 
 // ---- for people and programs ----
 
-// No control bytes; in the arena.
+// The text without control bytes, in the arena.
 static const char *safe(const char *text, struct arena *arena)
 {
     char *line = plain_line(text ? text : "");

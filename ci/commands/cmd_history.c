@@ -260,7 +260,7 @@ static void csv_about(struct csv_line *line, const struct series_history *s, con
     csv_start(line, kind, commit, time_s);
 }
 
-// Where a change can have begun.
+// Writes the two commits between which a change began.
 static void csv_span(struct csv_line *line, const char *earliest, const char *latest,
                      size_t commits)
 {

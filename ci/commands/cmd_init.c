@@ -221,7 +221,7 @@ static const char *kernel_name(const struct signature *s, struct arena *arena)
     return arena_strdup(arena, *plain ? plain : "kernel");
 }
 
-// No part of the policy.
+// Whether the candidate's shim was put aside as NAME.off, so that the policy leaves it out.
 static bool is_off(const struct candidate *c)
 {
     return c->check == CHECK_WRONG || c->check == CHECK_UNBUILT;

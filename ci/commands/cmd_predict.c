@@ -186,7 +186,7 @@ static void rows_print_header(struct rows_printer *p)
     table_heads(&table);
 }
 
-// What stands behind the list's columns.
+// The cells that follow the columns of the list.
 struct predicted_cells {
     const char *regime;
     double time_us, band, band_95; // NaN: none

@@ -231,7 +231,7 @@ static int severity(enum conclusion conclusion)
     return of[conclusion];
 }
 
-// What was said of a commit.
+// The conclusion and the headline that a commit got.
 struct told_commit {
     enum conclusion conclusion;
     const char *headline;
@@ -250,7 +250,7 @@ struct waiting {
     struct run_tally *tally;
 };
 
-// It counts, and may be the worst so far.
+// Counts the run by its conclusion, and keeps the worst run so far.
 static void note_run(struct waiting *w, const struct run *run, struct context *context)
 {
     w->told[run->conclusion] += run->headline != NULL;

@@ -11,7 +11,7 @@ struct toolchain_names {
     const char *names[TOOLCHAIN_NAMES]; // of the command line
     size_t count;
 };
-// What the names must be, for the message when they are not.
+// The rule for the names, as the error message says it.
 #define TOOLCHAIN_NAMES_MUST "at most 16 names, each once, of letters, digits and ._+-"
 
 // -1: it cannot be one, it is there already, or they are too many.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a comment on a pull request asks for.
+// Reads the request in a comment on a pull request: "/plumb gate ...".
 #include "ci/gate/asking.h"
 
 #include <string.h>

@@ -190,7 +190,7 @@ static size_t duet_limited_pairs(struct duet *d)
     return limited;
 }
 
-// So many of them that the rest would not count either.
+// So many pairs were void that the other pairs would not count either.
 static bool duet_is_void(const struct duet *d)
 {
     return d->voided >= ENOUGH && 2 * (size_t)d->voided > d->base_samples.count;
@@ -298,7 +298,7 @@ static int player_finish(struct player *p, struct duet *d, struct error *err)
 
 // ---- open, play, close ----
 
-// Whether it may open this one, which waits.
+// Whether the player may open this duet, which waits: no other unit owns it.
 static bool player_may(const struct player *p, const struct duet *d)
 {
     return (!d->only || d->only == p->unit + 1) && (!d->claim || d->claim == p->unit + 1);

@@ -135,7 +135,7 @@ struct duets {
     // Asked once per duet, after its first block.
     int (*policy)(struct gate_policy *out, void *context, const struct duet *duet,
                   struct error *err);
-    // What is wanted of one that is decided; NULL: nothing.
+    // Asked of a duet that is decided: whether to go on with it; NULL: never.
     enum duet_wish (*wish)(void *context, const struct duet *duet);
     // The next regime that one which is over is to be looked at in; false: in no other. NULL: in
     // none.
@@ -154,7 +154,7 @@ struct duets {
     double start_s;     // that one took to start, the longest
 };
 
-// What a duet still takes, as its blocks so far let one expect.
+// The time and pairs that a duet still needs, estimated from its blocks so far.
 struct duet_left {
     double seconds;   // NaN before its first block
     double least_s;   // of these, whatever it shows: all that a control does once it is alone

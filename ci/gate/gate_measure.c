@@ -374,7 +374,7 @@ static enum duet_wish wish(void *context, const struct duet *d)
 
 static const double look_s_per_kernel = 1, look_part = 0.6, look_first_s = 0.05;
 
-// Those that want a device at rest come first, behind one rest.
+// Regimes that need a device at rest come first, so that one rest serves them.
 static const enum regime look_order[] = {REGIME_STREAM, REGIME_ISOLATED, REGIME_ACTIVATIONS,
                                          REGIME_DIRTY,  REGIME_WARM,     REGIME_COLD};
 
@@ -907,7 +907,7 @@ static int gate_task(bool *wanted, struct task *task, struct measuring *measurin
     return failing ? 0 : gate_recorded(wanted, task, measuring, err);
 }
 
-// Adds the tasks that are to be compared to `paired`, and does all others.
+// Collects the tasks that need pairs in `paired`, and finishes all others.
 static int gate_others(struct task **paired, size_t *count, const struct task_list *tasks,
                        struct measuring *measuring, struct error *err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gives every result of a run its prediction, its history, its verdict, its cause and its sentence.
-// It decides nothing about time itself.
+// Whether a time changed is decided elsewhere (model/gate).
 #include "ci/gate/judge.h"
 
 #include "ci/gate/accepting.h"

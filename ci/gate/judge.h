@@ -8,7 +8,7 @@
 #include "ci/gate/task_list.h"
 #include "model/result.h"
 
-// What the store knows of each series, without this run.
+// Loads the history of each series from the store, without this run.
 int judge_history(struct run *run, struct context *context, struct error *err);
 
 // Verdicts of a gate, each series for itself (release_alarms() comes after it): identical code is

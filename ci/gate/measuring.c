@@ -239,7 +239,7 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
     return 0;
 }
 
-// What a library asks the driver for is not seen where none is.
+// Without a driver nobody sees what a library asks the driver for.
 static bool asks_driver(const char *library)
 {
     static const char name[] = "libcuda.so";
@@ -388,7 +388,7 @@ void measuring_fresh(struct measuring *m)
     m->bench = NULL;
 }
 
-// Nothing is open in it any more.
+// Lets the child go, in which no series is open any more.
 static void let_go(struct measuring *m)
 {
     context_leave(m->context, m->bench);

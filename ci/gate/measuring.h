@@ -68,7 +68,7 @@ void measuring_begin(struct measuring *measuring, struct context *context,
 
 void measuring_end(struct measuring *measuring);
 
-// The same, but its child ends only when the context's next one starts.
+// As measuring_end(), but the child ends only when the context's next child starts.
 void measuring_leave(struct measuring *measuring);
 
 // Ends the child, and one that was left, so that the next task has a fresh one.

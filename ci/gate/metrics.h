@@ -16,11 +16,11 @@
 
 // Makes run->metrics. `base` NULL: a plain run, of which the base is the newest value of the head's
 // line of first parents that the store has; `to` says how builds are made, by enum sample_role.
-// What is of builds alone is told by the first part of a gate.
+// Metrics of builds alone are told by the first part of a gate.
 int metrics_find(struct run *run, struct context *context, const struct built *base,
                  const struct built *head, const struct to_build *const to[2],
                  const struct work_part *part, struct error *err);
-// What the change accepts of them.
+// Turns "slower" into "accepted" for each metric that an epoch of the change accepts.
 void metrics_accept(struct run *run, const struct epoch_list *epochs);
 // Of this kind; the first of them, or NULL, in *first.
 size_t metrics_of_kind(const struct metric_result **first, const struct run *run,

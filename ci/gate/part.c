@@ -326,7 +326,7 @@ policy_device(struct device_finding *f, const struct policy *policy, const struc
     return NULL;
 }
 
-// Where the unit stands among all; it is added when it is new.
+// The index of the unit among all devices; a new one is added.
 static size_t place_device(struct joining *j, const struct device *unit,
                            const struct policy_device *named)
 {

@@ -30,7 +30,7 @@ void part_stretch(size_t *first, size_t *end, const struct work_part *part, size
 // code ids: parts of one gate have the same stamp. A whole is left as it is.
 void part_take(struct task_list *tasks, struct run *run, const struct work_part *part);
 
-// What a run that is a part notes of itself; false: it is none.
+// The note that a partial run keeps in its policy's text; false: the run is no part.
 struct part_note {
     struct work_part part;
     uint64_t stamp;

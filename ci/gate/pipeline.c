@@ -38,7 +38,7 @@
 
 #include <string.h>
 
-// What is said of all series at once, and the end.
+// Judges mixes, metrics and the run as a whole, once every series has its verdict.
 static int gate_conclude(struct run *run, struct context *context, const struct built *head,
                          const struct epoch_list *accepted, const struct joined *joined,
                          struct error *err)
@@ -57,7 +57,7 @@ static bool same_build(const struct to_build *a, const struct to_build *b)
     return strcmp(a->commit->id, b->commit->id) == 0 && a->toolchain == b->toolchain;
 }
 
-// What measuring cost.
+// Tells how many seconds of device and wall clock the measuring took.
 static void tell_cost(const struct run *run, const struct measuring *measuring, double wall_s)
 {
     double kernels_s = 0;

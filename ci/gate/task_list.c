@@ -124,7 +124,7 @@ int task_launched(bool *found, const struct task *task, struct context *context,
         if (store_find_measurement(&known, found, context->store, &series, r->head_code, &how,
                                    &task->run->arena, err))
             return -1;
-        // What is right in one regime computes the same in each.
+        // Code that was right in one regime computes the same in each.
         *found &= regime == r->problem.regime || known.state == MEASURED_OK;
         if (*found && known.state != MEASURED_OK)
             r->head = known;
@@ -237,7 +237,7 @@ static void add_problems(struct planning *p, const struct context_device *device
     }
 }
 
-// What is known of one side before anything is measured.
+// Fills the state of one side (base or head) before anything is measured.
 static void fill_state(struct measurement *out, const struct built *built,
                        const struct built_kernel *kernel)
 {

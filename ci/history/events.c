@@ -379,7 +379,7 @@ static struct interval size_of(const struct change *c, const char *what,
     return c->size;
 }
 
-// What moves the controls moves every series of the device.
+// A shift that moves the controls moves every series of the device.
 static void add_shift(struct finding *f, const struct control_shifts *mode, const struct change *c,
                       const struct driver_steps *drivers)
 {

@@ -36,7 +36,7 @@ struct timeline {
     struct timeline_place *places; // by id
 };
 
-// What is known beside the store.
+// Knowledge about commits that is not in the store.
 struct timeline_sources {
     const struct repository *repository; // NULL: only what the store knows
     const char *const *paths; // files and folders that a build reads; a commit that changes none of

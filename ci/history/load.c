@@ -332,7 +332,8 @@ static void keep(struct loader *l, const struct history_kept *kept,
         save(l);
 }
 
-// Likewise: what the line of HEAD makes of them is told, and not kept.
+// Keeps the levels in the store, but not how HEAD's line of commits changes them: that is told
+// alone.
 static void keep_links(struct loader *l, const struct kept_links *kept,
                        const struct series_entry *entry)
 {
@@ -886,7 +887,7 @@ static int take_alarms(struct linked_history *linked, struct loader *l,
     return 0;
 }
 
-// The same is said whether it is kept or not.
+// Reads the links of a series; kept results give the same answer as new ones.
 static int read_links(struct series_history *s, struct loader *l, const struct series_entry *entry,
                       struct arena *scratch, struct error *err)
 {

@@ -825,7 +825,7 @@ static void read_usings(struct source *out, const char *text, struct arena *aren
     }
 }
 
-// What the name stands for in the end.
+// Follows `using NAME = VALUE` from a name to the value that it stands for in the end.
 static const char *resolve(const struct source *source, const char *name)
 {
     for (int depth = 0; depth < DEPTH_MOST; depth++) {

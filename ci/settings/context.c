@@ -705,7 +705,7 @@ int context_begin_bench(struct bench **out, struct context *context,
     return start_bench(out, bench_begin, context, device, directories, directory_count, err);
 }
 
-// The same for one that is asked what the device is.
+// Opens a child that is asked for the device's description alone.
 static int context_ask(struct bench **out, struct context *context,
                        const struct context_device *device, struct error *err)
 {

@@ -213,9 +213,9 @@ int context_begin_bench(struct bench **out, struct context *context,
                         const struct context_device *device, const char *const *directories,
                         size_t directory_count, struct error *err);
 
-// Lets a child go that has nothing open any more: on a GPU its end takes a tenth of a second, half
-// as long as a start, in which other things can be done. It is gone after context_end_leaving(),
-// which has to come before anything is measured.
+// Tells a child to end, and does not wait for it: on a GPU that takes a tenth of a second, in which
+// other work can be done. No series may be open in the child. Call context_end_leaving(), which
+// waits, before anything is measured.
 void context_leave(struct context *context, struct bench *bench);
 
 void context_end_leaving(struct context *context);

@@ -164,7 +164,7 @@ static int by_key(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-// Where each series stands, by ascending key.
+// The index of each series, in the order of the series' keys.
 static struct site_place *all_places(struct site_data *data)
 {
     size_t count = data->set.count;
@@ -958,7 +958,7 @@ static int ask_controls(struct site_data *data, double margin, struct error *err
 
 // ---- events ----
 
-// Nothing is kept by looking: `plumb events` and a run do that.
+// Making the site stores no event: `plumb events` and `plumb run` do that.
 static int fill_events(struct site_data *data, const struct repository *repository,
                        struct error *err)
 {

@@ -91,7 +91,7 @@ struct study_request {
 struct studied {
     struct run run;
     struct study *studies; // [run.device_count]
-    // What their children are started with:
+    // How their children are started:
     struct bench_plan plan;     // directories
     struct context *context;    // commits; borrowed
     const char *directories[3]; // of libraries and captures

@@ -449,7 +449,8 @@ static void order_ends(CUpti_CallbackId id, const CUpti_CallbackData *data, bool
     }
 }
 
-// A call that succeeded has made a word that no record can hold. Whether it is such a call.
+// Whether a successful call of this kind has made a handle that no record can hold, for instance a
+// texture object.
 static bool foreign_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     switch (id) {

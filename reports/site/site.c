@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pages there are, which must be made again, and writing them.
+// Decides which pages the site has and which must be made again, and writes them.
 //
 // Pages made from the summaries alone are made every time and written only when their bytes differ.
 // A kernel's page needs all points of its series, and a file of times those of its runs, so each

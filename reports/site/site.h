@@ -157,7 +157,7 @@ struct site_accuracy {
     size_t device;
     const struct site_accuracy_point *points; // newest last
     size_t count;
-    // Where the level of each figure changed: indices, ascending.
+    // Indices at which the level of each figure changed, ascending.
     struct site_accuracy_changes {
         const size_t *at;
         size_t count;

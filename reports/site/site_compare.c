@@ -228,7 +228,7 @@ static enum share share_at(const struct two_runs *two, size_t index)
     return share_of(two->times_ns[0][index], two->times_ns[1][index]);
 }
 
-// What the statement about one series rests on.
+// The evidence for the statement about one series.
 enum basis { BY_NOTHING, BY_CODE, BY_PAIRS, BY_TIMES };
 struct compared {
     enum basis basis;

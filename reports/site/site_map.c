@@ -75,8 +75,9 @@ static int by_time(const void *left, const void *right)
     return a->first_run < b->first_run ? -1 : a->first_run > b->first_run;
 }
 
-// The file's name has to be found from the short id alone, as charts know it. Of several commits
-// with one short id, which come one after the other, all but the first have all of their id.
+// Names a commit's page by its short id, because charts link to a page by that alone. Commits that
+// share a short id follow each other here: the first gets the short name, the others their whole
+// id.
 static void name_page(struct site_commit *commit, const struct site_commit *before)
 {
     char id[VIEW_TEXT], other[VIEW_TEXT] = "";

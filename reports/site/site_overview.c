@@ -27,7 +27,7 @@ static bool belongs(const struct site *site, const struct screen_finding *f, siz
            strcmp(a->kernel, b->kernel) == 0;
 }
 
-// Nothing can be said of where it stands.
+// Whether the state of the series is unknown.
 static bool is_open(const struct site_series *s)
 {
     return s->kind == VERDICT_UNDECIDED || s->kind == VERDICT_NOT_MEASURED;

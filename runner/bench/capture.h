@@ -62,7 +62,7 @@ struct capture_made {
 int capture_make(struct capture_made **out, size_t *count, const char *folder,
                  const struct capture_series *series, struct arena *arena, struct error *err);
 
-// What the device functions of its launches need.
+// The resources that the device functions of its launches need.
 struct code_function_list;
 int capture_resources(struct code_function_list *out, const char *file, struct arena *arena,
                       struct error *err);

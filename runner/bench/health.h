@@ -2,7 +2,7 @@
 //
 // What of this machine may disturb a measurement, as facts; `plumb doctor` says what they mean.
 // GPUs are asked through the driver's own nvidia-smi, so that it works where nothing was built.
-// What cannot be read is unknown, never assumed.
+// A figure that cannot be read is unknown, never assumed.
 #ifndef PLUMB_HEALTH_H
 #define PLUMB_HEALTH_H
 

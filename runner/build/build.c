@@ -656,7 +656,7 @@ static void close_work(struct work *work)
     arena_free(&work->arena);
 }
 
-// Whether it sets the variable NAME.
+// Whether the toolchain sets the environment variable NAME.
 static bool sets_variable(const struct toolchain *toolchain, const char *name)
 {
     const size_t length = strlen(name);
@@ -797,7 +797,7 @@ static bool ended_from_outside(const struct process_result *result)
            (result->code == SIGKILL || result->code == SIGTERM || result->code == SIGXCPU);
 }
 
-// Where a log has no room either, it does not say so.
+// A build that fills the disk cannot always say so in its log, so the room left is asked for.
 static bool is_full(const char *folder)
 {
     enum { LEAST_BYTES = 1 << 20 };

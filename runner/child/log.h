@@ -18,7 +18,7 @@ struct log {
 
 // path NULL: everything is dropped. bytes 0: 1 MiB. The file is created anew, links not followed.
 int log_open(struct log *out, const char *path, size_t bytes, struct error *err);
-// The same into an open file, which is the log's from here on.
+// As log_open(), into a file that is open already and belongs to the log from then on.
 void log_attach(struct log *out, int fd, size_t bytes);
 void log_write(struct log *log, const char *bytes, size_t size);
 void log_close(struct log *log);

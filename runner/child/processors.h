@@ -37,7 +37,7 @@ bool processors_take(struct processors *out, const struct processors_site *site,
                      struct error *why);
 void processors_give_back(struct processors *processors); // a zeroed one does nothing
 
-// Its numbers, "7,23"; "none" of one that is none.
+// The processors' numbers as a text, "7,23"; "none" when there are none.
 void processors_text(char out[PROCESSORS_TEXT], const struct processors *processors);
 
 // How many cores there are; 0: that is not known. *taken: on how many of them somebody measures

@@ -309,7 +309,7 @@ static void add_root(struct argument_list *words, const char *where, const char 
         add_bind(words, "--ro-bind-try", from, root);
 }
 
-// Nothing of this machine: it is all the image's.
+// The root is an image's alone: nothing of this machine is mounted.
 static void add_image(struct argument_list *words, const char *image, struct arena *arena)
 {
     for (size_t i = 0; i < ARRAY_COUNT(roots); i++)

@@ -77,7 +77,7 @@ static bool inside(const struct elf_section *section, const struct elf_segment *
            section->offset - segment->offset <= segment->file_size - section->size;
 }
 
-// Where the headers that say what is mapped end.
+// The offset behind the last program header.
 static uint64_t headers_end(const struct elf_image *image)
 {
     const uint64_t end = elf_u64(image->bytes + offsetof(Elf64_Ehdr, e_phoff)) +

@@ -643,7 +643,7 @@ static int by_name(const FTSENT **left, const FTSENT **right)
     return strcmp((*left)->fts_name, (*right)->fts_name);
 }
 
-// Where fts has no memory to sort a folder it goes on without.
+// fts skips the sorting of a folder when it lacks the memory for it.
 static bool is_sorted(const FTSENT *entry)
 {
     return !entry->fts_link || strcmp(entry->fts_name, entry->fts_link->fts_name) < 0;

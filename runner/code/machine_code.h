@@ -159,7 +159,7 @@ struct nvcc_digits {
 bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size);
 // Their number, -1 when they are not among `digits`.
 int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at);
-// The same, and adds them; -1 where there are too many.
+// As nvcc_digits_find(), but adds digits that are new; -1 where there are too many.
 int64_t nvcc_digits_number(struct nvcc_digits *digits, const unsigned char *at);
 
 #endif

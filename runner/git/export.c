@@ -129,7 +129,7 @@ static bool is_pointer(const git_blob *blob)
            memcmp(git_blob_rawcontent(blob), begin, strlen(begin)) == 0;
 }
 
-// Its size, and whether it may be read into memory.
+// Finds the blob's size, and refuses a blob that is too large for the memory.
 static int weigh(struct export_job *job, const git_tree_entry *entry)
 {
     const char *name = git_tree_entry_name(entry);
@@ -181,7 +181,7 @@ static int export_blob(struct export_job *job, int at, const git_tree_entry *ent
     return result;
 }
 
-// A new folder in `at`, open; -1, or -2 when it is the commit's fault.
+// Makes a folder in `at` and opens it. -1: it failed; -2: the commit's fault.
 static int export_folder(struct export_job *job, int at, const char *name)
 {
     if (mkdirat(at, name, 0777))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of this folder share; internal to it.
+// Types and functions that only the files of this folder share.
 #ifndef PLUMB_GIT_HANDLE_H
 #define PLUMB_GIT_HANDLE_H
 

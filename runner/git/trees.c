@@ -37,7 +37,7 @@ static const char *double_name(const git_tree *tree)
     return found;
 }
 
-// Where a name is not in its place, some lookups miss it.
+// The first name that is out of order: git's lookup by name may miss it.
 static const char *misplaced_name(const git_tree *tree)
 {
     for (size_t i = 1; i < git_tree_entrycount(tree); i++) {
@@ -305,7 +305,7 @@ static bool is_folder(const char *path)
     return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// No link is on the way, and none at its end.
+// Whether the path and all folders above it are no symbolic links.
 static bool is_real(const char *path)
 {
     char *real = realpath(path, NULL);

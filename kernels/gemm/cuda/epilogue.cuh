@@ -75,7 +75,7 @@ constexpr int piece_bytes = 16 * 128;
 // Words of a warp's 64 x n accumulator block (16 rows per warp) once converted, per thread.
 template <class output, int n> constexpr int held_words = n / 2 * sizeof(typename output::type) / 4;
 
-// 1 + e^-x, at most 2^63 + 1: below x = -43 silu is no number of the outputs' any more.
+// 1 + e^-x, at most 2^63 + 1: below x = -43 silu is smaller than any number of the output types.
 DEVICE float silu_divisor(float x)
 {
     return 1 + power_of_two(fminf(x * -1.4426950408889634f, 63));

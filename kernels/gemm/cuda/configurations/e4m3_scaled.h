@@ -17,7 +17,7 @@ ROW("256x128-w2x1-c1x2-s4-e1-m8-scaled",          1207,  2675,     2000,  12429)
 ROW("128x192-w2x1-c1x1-s4-e2-m8-scaled",           909,  1538,     2000,  12085)
 ROW("256x128-w2x1-c1x2-s4-e1-m16-scaled",         1201,  2687,     2000,  12546)
 
-// small tiles, and ping-pong, whose epilogue another tile's main loop hides
+// small tiles; and ping-pong, where the main loop of one tile hides the epilogue of another
 ROW("128x128-w2x1-c1x1-s6-e1-m8-scaled",           629,  1167,     2000,  11531)
 ROW("128x128-w2x1-c1x1-s5-e2-m8-scaled",           629,   945,     2000,  11805)
 ROW("128x128-w2x1-c2x1-s6-e1-m8-scaled",             0,     0,        0,      0)

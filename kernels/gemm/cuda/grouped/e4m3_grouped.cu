@@ -331,7 +331,7 @@ template <class c> constexpr plumb_traits scaled_groups_traits(int stages, int b
     return t;
 }
 
-// many_from: groups of so many rows are not swapped.
+// many_from: groups of at least so many rows run without their operands swapped.
 template <class c>
 int launch_scaled_groups(const plumb_form_args *args, void *stream, int stages, int band,
                          int many_from)

@@ -256,7 +256,7 @@ static cudaError_t make_grouped_maps(grouped_maps *maps, const plumb_form_args *
     return error;
 }
 
-// many_from: groups of so many rows are not swapped.
+// many_from: groups of at least so many rows run without their operands swapped.
 template <class c>
 grouped_params make_grouped_params(const plumb_form_args *args, int stages, int band, int many_from)
 {
