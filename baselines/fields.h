@@ -47,7 +47,7 @@
 // The condition that all are what is bound.
 #define FIELD_EQUALS(column, name, type, ...) " AND x." FIELD_COLUMN(column, type) " IS ?"
 
-// Of structs of this room, beside which their lists stand.
+// Tables of structs of this room; their lists stand beside the structs.
 extern const struct stored_fields build_fields, epoch_fields;
 
 enum { FIELD_CELLS = 10 + FIELDS_MOST }; // room for a row's keys and its fields
@@ -74,7 +74,7 @@ bool field_read(void *thing, const struct stored_field *field, const char *cell)
 // Whether every figure is known, and in its range.
 bool fields_sound(const struct stored_fields *fields, const void *thing);
 
-// All tables of fields that are there.
+// All tables of fields of the store.
 size_t fields_all(const struct stored_fields *const **out);
 // The columns that a version of the store adds by fields that are since then; NULL: none. The
 // caller frees.

@@ -120,7 +120,7 @@ static int spoil(struct json_reader *r, char **to, const char *what)
     return 0;
 }
 
-// Behind "\u".
+// Reads the four digits behind "\u", and of a surrogate those of the second one too.
 static int read_unicode(struct json_reader *r, char **to)
 {
     uint32_t c, low;

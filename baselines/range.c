@@ -190,7 +190,7 @@ static int check_fields(struct store *store, const char *schema, const struct st
     return 0;
 }
 
-// Of samples whose measurement says how many there are.
+// Whether times and clocks of all samples are in range.
 static bool samples_fit(const struct sample *samples, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -87,7 +87,7 @@ static const struct command_option shared[] = {
     SHARED_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'", problem),
 };
 
-// In the order of that table.
+// Which group each option above belongs to, in the same order.
 static const enum shared_options shared_by[ARRAY_COUNT(shared)] = {
     SHARED_STORE,  SHARED_STORE, SHARED_POLICY, SHARED_DEVICE, SHARED_OUT,
     SHARED_DEVICE, SHARED_BUILD, SHARED_BUILD,  SHARED_DEVICE, SHARED_DRY,

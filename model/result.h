@@ -35,10 +35,9 @@ struct commit {
     int64_t after_s; // its place in histories is so much later: after its parents; 0 if not known
 };
 
+// Begins the uuid of a device that is not here, whose kernels are judged by their code alone.
+#define DEVICE_STATIC "static:"
 // One concrete unit. Series are keyed by UUID: two boards of one model differ by up to 22 %.
-#define DEVICE_STATIC                                                                              \
-    "static:" // begins the uuid of a device that is not here, whose kernels are
-              // judged by their code alone
 struct device {
     const char *kind;    // "host" or "cuda"
     const char *uuid;    // GPU-... ; host: a stable id of this machine's CPU

@@ -16,7 +16,7 @@ struct kernel_verdict {
 // Finds the series that are not simply the same; `out` has room for `count` of them. Views come
 // worst first.
 size_t changes_find(struct kernel_verdict *out, const struct view *views, size_t count);
-// At most 20 rows.
+// Writes a table of at most 20 rows.
 void changes_table(struct buffer *out, const struct kernel_verdict *lines, size_t count);
 // A folded list of commands, for a gate.
 void changes_next(struct buffer *out, const struct run *run, const struct kernel_verdict *lines,

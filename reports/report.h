@@ -44,7 +44,7 @@ struct report_event {
     struct commit commit; // the likeliest that it began with; without an id none is known
     size_t commits;       // it began with one of so many
 };
-// Of the whole store, newest first, told beside a run.
+// The open events of the whole store, newest first, which a report tells beside its run.
 struct report_events {
     bool known; // false: nobody has looked, and reports are silent about events
     const struct report_event *items;
@@ -69,7 +69,7 @@ struct report {
     void (*write)(struct buffer *out, const struct run *run, const struct report_context *context);
 };
 
-// All reports, sorted by name; NULL when there is none of that name.
+// All reports, sorted by name. report_find() gives NULL when there is none of that name.
 extern const struct report *const reports[];
 extern const size_t report_count;
 const struct report *report_find(const char *name);

@@ -246,7 +246,7 @@ static bool begins_with(const char *text, const char *first, size_t length, char
     return true;
 }
 
-// Of the line at `at`.
+// Whether the line at `at` has the columns' heads.
 static bool has_heads(const char *text, size_t length, size_t at, const char *first)
 {
     static const char separators[] = ",;\t";
@@ -423,7 +423,8 @@ static int refuse(const struct import *in, const struct foreign *f, const char *
     return error_set(err, "%.200s: benchmark '%.100s': %s", in->name, f->name, what);
 }
 
-// Of a product whose sizes the file says, and not its type, the rest is as told.
+// Takes the element type that the caller told, where the file says a product's sizes but not its
+// type.
 static const char *take_type(struct import *in, struct foreign *f, const struct problem *told)
 {
     struct problem *p = &f->problem, whole = *told, ignored;
@@ -506,7 +507,7 @@ static void settle_name(struct foreign *f, bool told)
         f->kernel[end - 1] = '\0';
 }
 
-// By its kernel's name or by its own, as messages have it.
+// Whether the pattern matches the kernel's name, or the benchmark's own name, which messages show.
 static bool is_called(const struct foreign *f, const char *pattern)
 {
     return fnmatch(pattern, f->kernel, 0) == 0 || fnmatch(pattern, f->name, 0) == 0;

@@ -32,7 +32,7 @@ int import_limit(const struct import *in, size_t count, size_t most, const char 
                                      in->name, most, what);
 }
 
-// Of everything but our own exports.
+// Counts runs and results of a file, unless it is our own export.
 static int count_handled(struct import *in, struct error *err)
 {
     return in->whole ? 0 : import_limit(in, ++in->handled, IMPORT_RESULTS, "runs and results", err);

@@ -25,7 +25,7 @@ struct ncu_launch {
     bool odd;         // the time's unit is none
 };
 
-// Of "Ghz", "cycle/nsecond" and their like in hertz; 0: unknown.
+// The unit "Ghz", "cycle/nsecond" or the like in hertz; 0: unknown.
 static double unit_hz(const char *unit)
 {
     static const struct {

@@ -91,7 +91,7 @@ static const char *cell(const struct csv *csv, size_t row, const char *column)
     return at < 0 ? "" : csv->rows[row].fields[at];
 }
 
-// Of "Med (ns)" in nanoseconds; 0: it names no unit.
+// The unit in a column's head, in nanoseconds: 1 of "Med (ns)"; 0: the head names none.
 static double unit_of(const struct csv *csv, int column)
 {
     const char *open = column < 0 ? NULL : strchr(csv->header[column], '(');

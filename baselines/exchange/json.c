@@ -67,7 +67,7 @@ static void export_commit(struct json *json, const char *name, const struct comm
         json_text(json, name, NULL);
 }
 
-// Of a line whose own name is "name".
+// Writes a device into a line where "name" has another meaning.
 static void put_device(struct json *json, const struct device *d)
 {
     export_text(json, "kind", d->kind);

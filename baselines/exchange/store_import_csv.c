@@ -269,7 +269,7 @@ static bool same_series(const struct sample_table *table, size_t a, size_t b)
            strcmp(device_uuid(table, a), device_uuid(table, b)) == 0;
 }
 
-// All that one row says by itself.
+// Checks one row without the others.
 static int check_row(struct import *in, const struct sample_table *table, size_t row,
                      struct error *err)
 {

@@ -567,7 +567,7 @@ static const struct context_device *device_of(const struct context *context, con
 
 // ---- links that do not fit ----
 
-// All series whose links between the same two commits do not fit.
+// A search for all series whose links between the same two commits do not fit.
 struct again {
     const char *base, *head;
     struct built builds[2];

@@ -91,7 +91,7 @@ static void count_launches(uint64_t *launches, size_t *shapes, const char *folde
     arena_free(&arena);
 }
 
-// On a terminal each second; on lines that stay, ever less often.
+// Prints the progress: each second on a terminal, ever less often where lines stay.
 static void tick(void *context)
 {
     struct telling *t = context;
@@ -693,7 +693,7 @@ static void show_contents(enum conclusion *out, const struct record *record, con
     }
 }
 
-// All that a launch is, but for where its buffers lay and its image.
+// A launch as a text, without the addresses of its buffers and without its image.
 static char *launch_text(const struct record *record, size_t which)
 {
     struct buffer text = {0};

@@ -288,7 +288,7 @@ static void add_host(struct health_findings *f, const struct health *h)
             "%.1f GB free", (double)h->disk_free / 1e9);
 }
 
-// Of the libraries of the host device.
+// Says whether a control group can freeze the libraries of the host device.
 static void add_freezer(struct health_findings *f, const struct sandbox *sandbox)
 {
     if (sandbox->freezes)

@@ -211,7 +211,7 @@ static void print_change(const struct event_change *c, const struct history_set 
            safe(s->device_name, arena));
 }
 
-// All that is known of one.
+// Prints everything that is known of one event.
 static void events_print_one(const struct event *e, const struct history_set *set)
 {
     struct arena arena = {0};

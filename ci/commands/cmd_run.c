@@ -33,14 +33,14 @@ static bool is_before_policy(const struct measured *measured, const struct conte
            !policy[0];
 }
 
-// Of a commit that was measured, or could not be built.
+// Adds a commit that was measured, or could not be built.
 static void run_tally_add(struct run_tally *tally, const struct measured *measured,
                           const struct context *context)
 {
     tally->before += is_before_policy(measured, context);
 }
 
-// Of the commits of one toolchain, how many were measured and are left.
+// Says how many commits of one toolchain were measured, and how many are left.
 static void run_tally_say_left(struct run_tally *tally, size_t commits, size_t measured,
                                size_t left)
 {
@@ -374,7 +374,7 @@ static int note_known(struct context *context, const struct to_build *what, stru
     return status;
 }
 
-// All commits by one toolchain.
+// Runs all selected commits, built by one toolchain.
 static int run_commits(struct waiting *w, struct context *context, const struct arguments *a,
                        double deadline_s, struct error *err)
 {

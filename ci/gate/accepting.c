@@ -36,7 +36,7 @@ static int read_commits(struct commit_list *out, const struct context *context,
     return repository_select(out, context->repository, &selection, arena, err);
 }
 
-// By its whole id: a commit with the same first digits is made in seconds.
+// Compares whole ids: anybody can make a commit with the same first digits in seconds.
 static bool names_one(const struct epoch *e, const struct commit_list *commits)
 {
     for (size_t i = 0; i < commits->count; i++) {

@@ -170,7 +170,7 @@ static struct built_kernel *add_kernels(struct built *built, size_t count, struc
     return grown + built->count - count;
 }
 
-// Of a library of the build; `shown` is where it lies for those who load it.
+// Adds the kernels of a library of the build; `shown` is its path for those who load it.
 static int add_library(struct built *built, struct bench **bench, struct context *context,
                        const char *library, const char *shown, const char code[OBJECT_ID_TEXT],
                        struct arena *arena, struct error *err)

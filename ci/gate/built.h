@@ -54,7 +54,7 @@ struct built {
 int built_make(struct built *out, struct context *context, const struct to_build *what,
                struct arena *arena, struct error *err);
 
-// For a dry run: whether the build is kept; what is not is printed and counted.
+// For a dry run: whether the build is in the cache; one that is not is printed and counted.
 int built_kept(bool *found, struct context *context, const struct to_build *what,
                struct error *err);
 

@@ -52,7 +52,7 @@ struct player {
     double start_s;   // that a child takes to start
 };
 
-// On the clock of the duets.
+// Moments and spans of a set of duets, on the clock of `now`.
 struct duets_time {
     double begun_s; // when the first was opened
     double start_s; // that a child takes to start
@@ -949,7 +949,7 @@ static bool is_left(const struct table *table)
     return false;
 }
 
-// For what the others may leave to it; false: nobody has anything left.
+// Waits for duets that other players may leave to this one; false: nobody has any left.
 static bool wait_for_others(struct player *p)
 {
     struct table *table = p->table;

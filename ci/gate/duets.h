@@ -56,7 +56,7 @@ enum { VISITS_MOST = 16 };
 // Opens: a unit is about it. Aside: for another process.
 enum duet_place { DUET_WAITS, DUET_OPENS, DUET_OPEN, DUET_ASIDE, DUET_OVER };
 
-// Of what is decided: nothing more; to be asked again when others know more; pairs.
+// What to do with a decided duet: end it, ask again when other duets know more, or play more pairs.
 enum duet_wish { DUET_ENOUGH, DUET_LATER, DUET_PAIRS };
 
 // A process that a duet was open in: the number its samples have there, and whose it was.

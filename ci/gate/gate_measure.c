@@ -55,7 +55,7 @@ enum sample_role self_tests_role(const struct task *task)
     return task->base ? ROLE_BASE : ROLE_HEAD;
 }
 
-// In strides, so that the first few are spread over all of them.
+// Adds the tasks in strides, so that the first few come from all parts of the list.
 static size_t add_compared(struct task **order, struct task *const *compared, size_t count,
                            size_t wanted)
 {

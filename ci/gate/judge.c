@@ -321,7 +321,7 @@ static struct verdict without_ratio(enum verdict_kind kind, enum cause cause)
     return (struct verdict){.kind = kind, .cause = cause, .log_ratio = interval_unknown};
 }
 
-// Of the head.
+// The head's time, as a text.
 static const char *time_of(struct run *run, const struct result *r)
 {
     char text[NUMBER_TEXT];

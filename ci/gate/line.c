@@ -203,7 +203,7 @@ static void bring_back(struct past *p)
     }
 }
 
-// Behind the edge of what is known of the line dates say what came before.
+// For commits older than the known part of the line, the date says which came first.
 static size_t place_by_date(const struct past *p, const struct stored_point *point)
 {
     const struct commit *first = &p->line->items[0].commit;

@@ -119,7 +119,7 @@ static double figure_of(const struct metric *metric, const struct code_function_
     return figure;
 }
 
-// Of one library; NaN where it holds no device code that can be read.
+// A figure of one library; NaN where it holds no device code that can be read.
 static int library_figure(double *out, const struct gathering *g, const struct built_kernel *k,
                           struct error *err)
 {

@@ -22,7 +22,7 @@ int metrics_find(struct run *run, struct context *context, const struct built *b
                  const struct work_part *part, struct error *err);
 // Turns "slower" into "accepted" for each metric that an epoch of the change accepts.
 void metrics_accept(struct run *run, const struct epoch_list *epochs);
-// Of this kind; the first of them, or NULL, in *first.
+// How many metrics have this kind of verdict; *first is the first of them, or NULL.
 size_t metrics_of_kind(const struct metric_result **first, const struct run *run,
                        enum verdict_kind kind);
 // What its sentence says before the brackets: which, and how much. In the arena.

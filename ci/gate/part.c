@@ -138,7 +138,7 @@ static int be_of_one_plan(struct pieces *pieces, const struct part_note *note, c
     return 0;
 }
 
-// Of two runs of one part.
+// Whether this run of a part was made before another run of the same part.
 static bool is_earlier(const struct run *run, const char *uid, const struct piece *than)
 {
     if (!than->uid[0] || run->started_s != than->run.started_s)
@@ -240,7 +240,7 @@ static enum run_lack worst_lack(const struct run *run)
     return lack;
 }
 
-// With what some part of it lacked.
+// The policy's text, with a note of each protection that some part lacked.
 const char *pieces_policy(const struct pieces *pieces, struct arena *arena)
 {
     const struct run *chosen = NULL;

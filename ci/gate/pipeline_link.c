@@ -95,7 +95,7 @@ int pipeline_compare(struct run *runs, struct context *context,
 
 static const double seldom = 0.01;
 
-// All links of a series, in the order of their heads.
+// The links of one series, in the order of their heads, while each is asked whether it fits.
 struct doubting {
     struct link *links;
     size_t count;
@@ -133,7 +133,8 @@ static void level_all(struct doubting *d)
     free(codes);
 }
 
-// A link of neighbours on the way back from its head to its base says the same.
+// Whether a link of neighbouring codes, on the way from this link's head to its base, gives the
+// same verdict.
 static bool is_claimed(const struct doubting *d, const struct link *mark)
 {
     const char *code = mark->head_code;

@@ -66,7 +66,7 @@ static bool failed(const struct measurement *m)
     return m->state == MEASURED_CRASHED || m->state == MEASURED_TIMEOUT;
 }
 
-// For the sentence of this run; what is stored stays as it was measured.
+// Changes the detail for this run's sentence; the stored measurement stays as it was.
 static void tell_known(struct measurement *m, struct arena *arena)
 {
     m->detail = arena_printf(arena, "%s; known from before and not tried, `plumb run --again` does",
@@ -206,8 +206,9 @@ static bool is_of(const struct built_kernel *kernel, const struct problem *probl
     return kernel && (!kernel->captured || problem_equal(kernel->captured, &work));
 }
 
-// The kernel's problems on one device, from every set its rule names, each in each of its regimes
-// once. What the compiler says is the same in all of them.
+// Adds a task for each of the kernel's problems on one device: those of every set that its rule
+// names, in each of its regimes. Without a device one regime is enough, for the compiler says the
+// same of all.
 static void add_problems(struct planning *p, const struct context_device *device,
                          const struct policy_kernel *rule, const struct built_kernel *base,
                          const struct built_kernel *head)

@@ -442,7 +442,7 @@ static int find_all(struct finding *f, struct store *store, struct error *err)
     return 0;
 }
 
-// In the arena; texts are the set's.
+// Finds the changes of all series. The list is in the arena; its texts belong to the set.
 static int events_find(struct found_changes *out, const struct history_set *set,
                        struct store *store, struct arena *arena, struct error *err)
 {

@@ -146,7 +146,7 @@ static int compare_runs(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-// Of each point its run's place in the common mode; SIZE_MAX: it is not there.
+// The index of a run in the common mode; SIZE_MAX: the run is not there.
 static size_t shift_of(const struct control_shifts *s, int64_t run)
 {
     const int64_t *found = bsearch(&run, s->runs, s->count, sizeof(*s->runs), compare_runs);
@@ -472,7 +472,7 @@ static int by_id(const void *left, const void *right)
                                   : (a->index > b->index) - (a->index < b->index);
 }
 
-// By id, then by series, then by change.
+// All held changes, sorted by id, then by series, then by change.
 static struct held *all_held(size_t *count, const struct series_history *all, size_t series)
 {
     struct held *list = NULL;

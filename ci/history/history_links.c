@@ -153,8 +153,8 @@ static size_t known_code(const struct facts *f, int64_t code)
     return number < f->code_count ? number : SIZE_MAX;
 }
 
-// A link names the commit that a code came with. A code that came back on a branch that was written
-// anew has none there, but a run.
+// Finds the commit of the newest code. Usually a link names it. A code that came back when a branch
+// was rewritten has no link at its new commit; then a run names it.
 static int find_newest(struct facts *f, struct error *err)
 {
     bool any = false;

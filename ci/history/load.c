@@ -347,7 +347,7 @@ static void keep_links(struct loader *l, const struct kept_links *kept,
 
 // ---- what all need ----
 
-// The device's controls are read once for all of its series. The lock is the caller's.
+// Reads a device's controls once for all of its series. The caller holds the lock.
 static int find_common_mode(const struct control_shifts **out, struct loader *l, const char *uuid,
                             struct error *err)
 {
@@ -1066,7 +1066,7 @@ static void keep_wanted(struct history_set *set, const struct history_wanted *wa
     set->count = count;
 }
 
-// From now on what comes is marked.
+// Begins to keep judgements: measurements that are saved from now on mark their series as changed.
 static void begin_keeping(struct loading *l)
 {
     struct error refused;

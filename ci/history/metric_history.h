@@ -57,7 +57,7 @@ struct metric_history {
 int metric_history_load(struct metric_history *out, struct store *store,
                         const struct repository *repository, const struct epoch_list *epochs,
                         struct arena *arena, struct error *err);
-// By its name or the beginning of it, where only one event fits; else NULL.
+// The event with this name, or the only one whose name begins so; else NULL.
 const struct metric_event *metric_history_event(const struct metric_history *history,
                                                 const char *name);
 // "registers of gemm worse: 64 -> 80 (+25.00 %)", in the arena.

@@ -14,7 +14,7 @@
 
 enum cell_kind { CELL_NUMBER, CELL_MISSING, CELL_TEXT };
 
-// Without the blanks around it.
+// The text without the blanks around it.
 static const char *trim(size_t *length, const char *text)
 {
     size_t first = strspn(text, " \t"), end = strlen(text);
@@ -350,7 +350,7 @@ static void take_units(double *row_ns, struct csv *csv, size_t column)
     }
 }
 
-// In the unit of the first, once the numbers are written plainly.
+// Converts a column's times to the unit of its first row, once the numbers are written plainly.
 static void convert(struct csv *csv, size_t column, const double *row_ns, double first_ns)
 {
     for (size_t i = 0; i < csv->count && first_ns > 0; i++) {

@@ -76,7 +76,7 @@ static bool is_text(struct span a, const char *text)
     return same(a, (struct span){text, text + strlen(text)});
 }
 
-// Of this source rather than of another.
+// The constant of this name: that of this source, if it has one, else another source's.
 static const struct constant *constant_named(const struct constants *all, size_t source,
                                              struct span name)
 {
@@ -141,7 +141,7 @@ static struct value text(struct reading *r, const char *words, bool atom)
     return (struct value){.atom = atom, .text = words};
 }
 
-// Of expressions, where < and > compare and shift.
+// The next part of a list of expressions, in which < and > compare or shift.
 static bool next_part(struct span *out, struct span *list)
 {
     return next_between(out, list, "({[", ")}]");
@@ -258,7 +258,8 @@ static size_t read_members(struct span out[3], struct reading *r, struct span na
     return count;
 }
 
-// Of "dim3(x, y)", "{x, y}" and a variable of these the parts; of all else the whole.
+// The parts of "dim3(x, y)", of "{x, y}", or of a variable that holds one; else the expression as
+// it is.
 static size_t read_dims(struct span out[3], struct reading *r, struct span one, const char **before)
 {
     struct initial initial;

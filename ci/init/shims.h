@@ -44,7 +44,7 @@ enum { SHIM_GRIDS = 42, SHIM_OWN_GRID = SHIM_GRIDS }; // that of the signature's
 // Whether the sources say with which grid and block the kernel is launched.
 bool shim_has_grid(const struct signature *signature);
 struct call shim_call(enum form form, const struct signature *signature);
-// In words: "as column-major, launched with blocks of 16x16 for 16x16 of C".
+// The call in words: "as column-major, launched with blocks of 16x16 for 16x16 of C".
 const char *shim_call_words(const struct signature *signature, const struct call *call,
                             struct arena *arena);
 

@@ -74,7 +74,7 @@ static inline bool next_between(struct span *out, struct span *list, const char 
     return true;
 }
 
-// Of types and parameters.
+// The next item of a list of types or parameters, in which < and > are brackets.
 static inline bool next_item(struct span *out, struct span *list)
 {
     return next_between(out, list, "<({", ">)}");

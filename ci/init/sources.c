@@ -411,7 +411,7 @@ static bool is_type(struct span parameter)
            (length > 6 && memcmp(parameter.at, "class ", 6) == 0);
 }
 
-// Of "typename T" and "int N = 4" the name.
+// The name of a template parameter: T of "typename T", N of "int N = 4".
 static struct span parameter_name(struct span parameter)
 {
     const char *equals = memchr(parameter.at, '=', (size_t)(parameter.end - parameter.at));

@@ -27,7 +27,7 @@ enum { POLICY_PATH_TEXT = 512 };
 
 // ---- what needs a sandbox ----
 
-// Of a commit, or of `commit` NULL what the policy says.
+// Whether a build of the commit needs a sandbox; `commit` NULL: what the policy says for any.
 static int needs_sandbox(const struct context *context, const char *commit, struct error *err)
 {
     if (context->sandbox.active || context->asked != SANDBOX_UNSAID)
@@ -764,7 +764,7 @@ static void take(struct context_device *device, struct context *context,
                                            f->cv * 100)};
 }
 
-// Of readings that did not repeat: one line, where no table says why of each.
+// One line about readings that did not repeat, for commands that print no table of them.
 static void tell_refused(struct context *context, const struct bench_figure_list *figures)
 {
     struct buffer names = {0};
@@ -959,7 +959,7 @@ struct starting {
     struct error why;
 };
 
-// All at once, for each takes its time.
+// Starts the children of all units at once, for each start takes its time.
 static void start_all(struct starting *units, size_t count, struct context *context)
 {
     for (size_t i = 0; i < count; i++) {
@@ -1100,7 +1100,7 @@ static int miss_device(struct context *context, const struct policy_device *want
                : add_away_device(context, wanted, false, err);
 }
 
-// One that is here, but of another profile than the policy means alone, counts as absent.
+// A device that is here counts as absent when the policy asks for another profile.
 static void refuse_other(struct starting *s)
 {
     const struct policy_device *wanted = s->device.policy;

@@ -997,7 +997,7 @@ static bool has_problem(const struct policy_set *set, const struct problem *prob
     return false;
 }
 
-// Behind the regimes that have names: whichever the device's kind has.
+// A value behind the named regimes: the usual regime of the device's kind.
 enum { REGIME_USUAL = REGIMES };
 
 static uint32_t join_regimes(uint32_t ours, uint32_t trusted)

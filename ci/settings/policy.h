@@ -256,7 +256,7 @@ size_t policy_regimes(enum regime out[REGIMES], const struct policy *policy, con
                       const struct policy_kernel *rule, const struct policy_set *set,
                       const struct problem *problem);
 
-// From which change on a metric counts: relative, and in its own unit.
+// The smallest change of a metric that counts: relative, and in the metric's own unit.
 double metric_margin(const struct policy_metric *metric);
 double metric_least(const struct policy_metric *metric);
 

@@ -339,7 +339,7 @@ static int take_answer(bool *out, const char *text)
     return yes || no ? 0 : -1;
 }
 
-// Of an optional column; *out stays as it is where it says nothing.
+// Reads yes or no of an optional column; *out stays as it is where the cell is empty.
 static int read_answer(bool *out, const struct row_field *f, const char *column)
 {
     const char *text = field_text(f, column);
@@ -384,7 +384,8 @@ static int read_regime(struct row *row, const struct row_field *f, const struct 
     return 0;
 }
 
-// In MHz, or as a sweep has it; *out stays as it is where neither is said.
+// Reads the clock from either column, in MHz or as a sweep writes it; *out stays as it is where
+// both are empty.
 static int read_clock(struct predict_input *out, const struct row_field *f)
 {
     static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the commands that only need a store: opened where every other command finds it.
+// Opens a store for commands that need nothing else, where every other command finds it.
 #ifndef PLUMB_STORE_OPTION_H
 #define PLUMB_STORE_OPTION_H
 

@@ -261,7 +261,7 @@ static void print_processes(const struct study *study, FILE *out)
     buffer_print(&text, out);
 }
 
-// Of the series of one kind in one regime.
+// Sums over the series of one kind in one regime.
 struct of_regime {
     struct study_result sum;
     double *pairs;

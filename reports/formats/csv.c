@@ -14,10 +14,10 @@ static const char *const placed[] = {"kind",  "cause",      "log_ratio",    "low
                                      "upper", "confidence", "log_evidence", "margin",
                                      "pairs", "sentence",   "explanation"};
 
-// And of a prediction.
+// Fields of a prediction that have a column further to the left.
 static const char *const predicted[] = {"why", "time_ns", "clock_hz", "bound"};
 
-// Of a verdict or a prediction, or their heads where `thing` is NULL.
+// Writes the other fields of a verdict or a prediction, or their heads where `thing` is NULL.
 static void put_further(struct csv_line *line, const struct stored_fields *fields,
                         const char *const *names, size_t count, const void *thing)
 {

@@ -367,7 +367,7 @@ static void add_metrics(struct asides *asides, const struct run *run)
     }
 }
 
-// All of it in one line.
+// Writes all of an event's text in one line.
 static void write_event_text(struct buffer *out, const struct report_event *e)
 {
     buffer_printf(out, "%s: %s; ", event_state_name(e->state), e->sentence);

@@ -87,7 +87,7 @@ struct site_point {
     double time_ns;
 };
 
-// All of one series, handed out by `load`.
+// The details of one series, handed out by `load`.
 struct site_detail {
     struct history history;    // the points shown, newest last; of links alone, the commits of
                                // their codes without times
@@ -205,7 +205,7 @@ struct site_metric {
     size_t change_count;
 };
 
-// All that metrics changed by at one commit.
+// The changes of all metrics at one commit.
 struct site_metric_event {
     const char *name, *sentence; // the sentence is of all
     const struct commit *at;
@@ -217,7 +217,7 @@ struct site_metric_event {
     const char *const *whys;    // what a person said of each, or NULL
 };
 
-// Of a device: whether its controls say that it is as it was.
+// Whether a device's controls say that it is as it was.
 enum site_wellness { SITE_UNJUDGED, SITE_WELL, SITE_SICK };
 struct site_health {
     enum site_wellness is;

@@ -215,7 +215,7 @@ static size_t older_pages(const struct site *site)
     return pages ? pages - 1 : 0;
 }
 
-// From the newest one's index on, which is `first`.
+// Writes `count` events, from the index `first` on, which is the newest one's.
 static void some(struct site_page *p, size_t first, size_t count)
 {
     const struct site_event **list = xcalloc(count + 1, sizeof(*list));
@@ -261,7 +261,8 @@ static int write_older(struct site_target *target, void *context, size_t number,
     return site_put(target, "events/", name, ".html", &html, err);
 }
 
-// An address of events.html may be that of an event that has moved to an older page since.
+// Writes a script's list of older events by page: an old link into events.html may name an event
+// that has moved to another page since.
 static int put_places(struct site_target *target, const struct site *site, struct error *err)
 {
     struct buffer js = {0}, json = {0};

@@ -55,7 +55,7 @@ static size_t collect(const struct site *site, const size_t *series, size_t coun
     return groups;
 }
 
-// To the newest open event that touches the series; "-" where none does.
+// A link to the newest open event that touches the series; "-" where none does.
 static void event_link(struct site_page *p, size_t series)
 {
     const struct site_map *map = p->map;

@@ -56,7 +56,7 @@ static void run_link(struct site_page *p, const struct site_run *run)
     markup_end(p->m);
 }
 
-// Beside the run before it, when both have times.
+// A cell that compares a run with the run before it, when both have times.
 static void compare_cell(struct site_page *p, size_t index)
 {
     const struct site *site = p->map->site;
@@ -557,7 +557,7 @@ static void write_entries(struct site_page *p, const struct event *e)
     markup_end(p->m);
 }
 
-// Of several commits that it may have begun with the likeliest comes first.
+// Writes the commits that an event may have begun with, the likeliest first.
 static void write_candidates(struct site_page *p, const struct event *e)
 {
     if (e->culprit_count < 2)
@@ -923,7 +923,7 @@ static int write_block(struct site_target *target, void *context, size_t job, vo
                : 0;
 }
 
-// Of runs by id, and of commits by the block of their first run.
+// Sorts runs into blocks by id, and commits by the block of their first run.
 static void find_blocks(struct blocks *out, const struct site_run *const *runs, size_t count,
                         const struct placed_run *placed, const size_t *commits)
 {

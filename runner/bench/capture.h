@@ -2,7 +2,7 @@
 //
 // Runs a program with the library that watches it (kernels/capture), and reads what that left in a
 // folder: surveys of its processes, the record that one of them took, and the contents beside it.
-// All of it is hostile.
+// Everything that is read here may be hostile.
 #ifndef PLUMB_RUNNER_CAPTURE_H
 #define PLUMB_RUNNER_CAPTURE_H
 

@@ -30,7 +30,7 @@ static void read_line(char out[FACT_TEXT], const char *root, const char *path)
     free(name);
 }
 
-// Of "always [madvise] never" what is in brackets.
+// The word in brackets: "madvise" of "always [madvise] never".
 static const char *chosen(const char *text, struct arena *arena)
 {
     const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;

@@ -150,7 +150,7 @@ static int find_images(struct bench_outcome *out, struct record *record,
 
 // ---- the file ----
 
-// Of its images what the record's id says.
+// The images as the record's id covers them, without what may differ.
 static struct record_image *cleared_images(const struct record *record, struct arena *arena)
 {
     struct record_image *images = arena_alloc(arena, (record->image_count + 1) * sizeof(*images));

@@ -51,7 +51,7 @@ static bool ends(const char *text, const char *with)
 
 // ---- one line, clean ----
 
-// Behind an escape sequence of a terminal: colours, titles, links.
+// Skips an escape sequence of a terminal: a colour, a title, a link.
 static const char *skip_escape(const char *from)
 {
     const char kind = *from;
@@ -286,7 +286,7 @@ static const char *below_source(const char *file, size_t length)
     return end && end + strlen(folder) < file + length ? end + strlen(folder) : file;
 }
 
-// At most `most` bytes, not ending within a character of several.
+// The first `most` bytes at most, cut between two characters.
 static char *cut(struct arena *arena, const char *text, size_t length, size_t most)
 {
     if (length > most) {

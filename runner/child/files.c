@@ -169,7 +169,7 @@ uint64_t files_size(const char *path)
     return size_at(AT_FDCWD, path, 0);
 }
 
-// Without waiting for a writer when it is a pipe.
+// Opens a regular file; of a pipe it does not wait for a writer.
 static int open_regular(struct stat *status, const char *path)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

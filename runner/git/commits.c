@@ -24,7 +24,7 @@ struct graph_node {
     size_t parent_count;
 };
 
-// In place of a parent that a shallow clone does not have.
+// Stands for a parent that a shallow clone does not have.
 #define GRAPH_MISSING SIZE_MAX
 
 struct commit_graph {
@@ -92,7 +92,7 @@ static void first_parent_named(char out[OBJECT_ID_TEXT], const git_commit *commi
     out[strcspn(out, "\n")] = '\0';
 }
 
-// All parents that exist must have been added before.
+// Adds a commit, all of whose parents that exist were added before.
 static void add_node(struct commit_graph *graph, const git_commit *commit)
 {
     graph->nodes = xgrow(graph->nodes, graph->count, &graph->capacity, sizeof(*graph->nodes));

@@ -48,7 +48,7 @@ static const char *misplaced_name(const git_tree *tree)
     return NULL;
 }
 
-// Of a path it would look like a file in a folder.
+// The first name that holds a '/': as a path it would look like a file in a folder.
 static const char *name_of_parts(const git_tree *tree)
 {
     for (size_t i = 0; i < git_tree_entrycount(tree); i++) {
