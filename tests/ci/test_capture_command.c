@@ -299,19 +299,22 @@ static void gate(const char *base, const char *head, int code, const char *part)
 // The fake bench has a device of kind cuda here, and takes longer for the other of two files.
 TEST(a_policys_capture_is_gated)
 {
-    char ids[5][OBJECT_ID_TEXT];
+    char ids[6][OBJECT_ID_TEXT];
     char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
     char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
-    char *run[] = {xprintf("sh %s/program.sh 128\n", folder),
-                   xprintf("# a comment\nsh %s/program.sh 128\n", folder),
-                   xprintf("sh %s/program.sh 64\n", folder), xprintf("echo no CUDA here\n"),
-                   xprintf("echo this went wrong; exit 9\n")};
+    char *run[] = {
+        xprintf("sh %s/program.sh 128\n", folder),
+        xprintf("# a comment\nsh %s/program.sh 128\n", folder),
+        xprintf("sh %s/program.sh 64\n", folder),
+        xprintf("echo no CUDA here\n"),
+        xprintf("echo this went wrong; exit 9\n"),
+        xprintf("sh %s/program.sh 64; cd $PLUMB_CAPTURE; cp record.7 record.71\n", folder)};
     helper_write_text(policy, "[build]\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
                               "[capture \"slower\"]\n\tcommand = sh run.sh\n\tkernel = softmax*\n"
                               "\tproblem = rows=8:bf16\n[gate]\n\tself-test = 0\n");
     assert_int_equal(library_shell(copy), 0);
     make_repository();
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         commit(ids[i], i ? ids[i - 1] : NULL, i + 1, run[i]);
     gate(ids[0], ids[1], CONCLUDE_OK, "OK: 1 same");
     gate(ids[1], ids[2], CONCLUDE_REGRESSION, "SLOWER: 1 slower");
@@ -325,12 +328,13 @@ TEST(a_policys_capture_is_gated)
                      0);
     gate(ids[2], ids[3], CONCLUDE_BROKEN, "capture slower: it did not use CUDA");
     gate(ids[2], ids[4], CONCLUDE_BROKEN, "exit status 9");
+    gate(ids[2], ids[5], CONCLUDE_BROKEN, "several of its processes took a launch");
     assert_int_equal(library_shell("test $(ls .plumb/contents | wc -l) = 2"), 0);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "slower                       rows=8:bf16-bf16",
                  "list", "series", ids[2], "--policy", policy, "--bench", bench);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "threads 64", "list", "kernels", ids[2], "--policy",
                  policy, "--bench", bench);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         free(run[i]);
     free(policy);
     free(bench);

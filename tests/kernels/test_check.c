@@ -56,6 +56,19 @@ TEST(a_wrong_index_is_found_whatever_k_is)
     }
 }
 
+TEST(an_error_of_the_tolerance_is_right_and_more_or_none_is_wrong)
+{
+    struct comparison found = {0};
+    check_value(&found, 3, 2, 4, 0.25, 5, 6);
+    assert_int_equal(found.wrong, 0);
+    check_value(&found, nextafter(3, 4), 2, 4, 0.25, 5, 6);
+    assert_int_equal(found.wrong, 1);
+    assert_true(found.row == 5 && found.col == 6 && found.wanted == 2);
+    check_value(&found, NAN, 2, 4, 0.25, 7, 8);
+    assert_int_equal(found.wrong, 2);
+    assert_true(found.row == 5 && found.col == 6); // of the first
+}
+
 // The bound itself, and that it is eight units for a long k.
 TEST(far_is_where_chernoffs_bound_is_one_in_1e14)
 {

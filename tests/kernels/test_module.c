@@ -2,11 +2,15 @@
 //
 // Kernel libraries in the process that times them: loaded, released, and loaded again.
 #include "kernels/bench/module.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char library[] = TEST_BIN "/../kernels/libnaive.so";
 
@@ -66,6 +70,29 @@ TEST(released_copies_are_used_again)
     assert_int_equal(open_files(), files);
     module_release(&a);
     module_release(&b);
+}
+
+// Another one of the same size at the same place, made in the same second.
+TEST(a_copy_of_an_older_file_is_not_used_again)
+{
+    char *path = helper_file("");
+    char *copy = xprintf("cat '%s' >%s", library, path);
+    const struct timespec times[2][2] = {{{1000, 1}, {1000, 1}}, {{1000, 2}, {1000, 2}}};
+    const struct plumb_library *first = NULL;
+    assert_int_equal(system(copy), 0);
+    for (int i = 0; i < 2; i++) {
+        struct module module;
+        struct error err;
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(utimensat(AT_FDCWD, path, times[i], 0), 0);
+            assert_int_equal(module_load(&module, path, true, &err), 0);
+            if (again == 0 && i == 0)
+                first = module.library;
+            assert_int_equal(module.library == first, i == 0);
+            module_release(&module);
+        }
+    }
+    free(copy);
 }
 
 TEST(a_library_that_cannot_be_used_leaves_its_copy_free)

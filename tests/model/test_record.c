@@ -339,6 +339,32 @@ static const char *const hostile[] = {
     "\tcluster_x=1\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0"             \
     "\tcarveout=-1\t" order "\n"
 
+// The most of each, which is allowed, and one more, or one less than the least.
+TEST(a_tensormap_keeps_its_bounds)
+{
+    const struct record_map most = {.type = RECORD_MAP_BF16,
+                                    .rank = RECORD_MAP_DIMS,
+                                    .dims = {UINT64_C(1) << 32, 1, 1, 1, UINT64_C(1) << 32},
+                                    .strides = {0, 16, 16, 16, (UINT64_C(1) << 40) - 16},
+                                    .box = {256, 1, 1, 1, 256},
+                                    .elements = {8, 1, 1, 1, 8}};
+    struct error err;
+    assert_int_equal(record_map_check(&most, &err), 0);
+    for (int i = 0; i < 10; i++) {
+        struct record_map map = most;
+        const uint32_t at = i % 2 ? 4 : 0;
+        map.rank += i == 0;
+        map.rank = i == 1 ? 0 : map.rank;
+        map.dims[at] += i / 2 == 1;
+        map.strides[4] += i == 4 ? 16 : 0;
+        map.dims[at] = i == 5 ? 0 : map.dims[at];
+        map.box[at] += i / 2 == 3;
+        map.elements[at] += i / 2 == 4;
+        if (record_map_check(&map, &err) != -1)
+            fail_msg("%d", i);
+    }
+}
+
 // What each version can hold, and what it says of the rest; NULL: it is read.
 TEST(a_version_holds_nothing_that_came_later)
 {
