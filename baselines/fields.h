@@ -74,12 +74,19 @@ bool field_read(void *thing, const struct stored_field *field, const char *cell)
 // Whether every figure is known, and in its range.
 bool fields_sound(const struct stored_fields *fields, const void *thing);
 
-// All tables of fields of the store.
-size_t fields_all(const struct stored_fields *const **out);
 // The columns that a version of the store adds by fields that are since then; NULL: none. The
 // caller frees.
 char *fields_migration(int version);
 // The newest version that a field is since.
 int fields_version(void);
+
+// What names, times and sizes from elsewhere may be: of imported files before they are saved, of a
+// shard before it is merged. Nothing that this program writes lies outside.
+bool range_is_time(int64_t time_s); // OLDEST_TIME_S to LATEST_TIME_S
+// One line for people, not empty, of fewer than `size` bytes: UTF-8 without control characters.
+bool range_is_name(const char *text, size_t size);
+// Every value of the database `schema` ("main", or one that is attached) that is not as it must be
+// is refused, the first of them by table, column and value.
+int range_check(struct store *store, const char *schema, struct error *err);
 
 #endif

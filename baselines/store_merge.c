@@ -7,7 +7,6 @@
 #include "baselines/event.h"
 #include "baselines/fields.h"
 #include "baselines/link.h"
-#include "baselines/range.h"
 #include "baselines/statement.h"
 #include "baselines/store_open.h"
 

@@ -5,7 +5,7 @@
 #include "baselines/exchange/import.h"
 
 #include "baselines/content.h"
-#include "baselines/range.h"
+#include "baselines/fields.h"
 #include "baselines/rows.h"
 #include "model/base.h"
 

@@ -9,7 +9,6 @@
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
 #include "baselines/link.h"
-#include "baselines/range.h"
 #include "baselines/rows.h"
 
 #include <inttypes.h>

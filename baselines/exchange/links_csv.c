@@ -5,7 +5,6 @@
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
-#include "baselines/range.h"
 #include "model/base.h"
 
 #include <string.h>

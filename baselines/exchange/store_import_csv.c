@@ -6,7 +6,7 @@
 // device) make one run. Samples are not in a table: each measurement gets one that stands for all.
 #include "baselines/exchange/import.h"
 
-#include "baselines/range.h"
+#include "baselines/fields.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "ci/command.h"
 #include "ci/gate/metrics.h"
 #include "ci/gate/mixes.h"
+#include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
 #include "ci/settings/metric.h"
-#include "ci/settings/store_option.h"
 
 #include <math.h>
 #include <stdio.h>

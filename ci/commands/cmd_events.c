@@ -7,10 +7,10 @@
 #include "ci/commands/output.h"
 #include "ci/history/events.h"
 #include "ci/history/metric_history.h"
+#include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
 #include "ci/settings/metric.h"
 #include "ci/settings/plain.h"
-#include "ci/settings/store_option.h"
 #include "reports/text/clean.h"
 
 #include <math.h>

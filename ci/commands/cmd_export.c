@@ -3,7 +3,7 @@
 // plumb export: what the store has, as CSV (links and metrics too), lines of JSON, BMF or
 // OpenMetrics.
 #include "ci/command.h"
-#include "ci/settings/store_option.h"
+#include "ci/settings/context.h"
 #include "ci/settings/text_file.h"
 
 #include <string.h>

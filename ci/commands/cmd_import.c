@@ -2,7 +2,7 @@
 //
 // plumb import: measurements of other origin into the store.
 #include "ci/command.h"
-#include "ci/settings/store_option.h"
+#include "ci/settings/context.h"
 
 #include <ctype.h>
 #include <dirent.h>

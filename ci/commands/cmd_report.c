@@ -9,7 +9,6 @@
 #include "ci/history/events.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
-#include "ci/settings/store_option.h"
 #include "reports/report.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 //
 // plumb site: the nightly site out of the store, a folder of static files.
 #include "ci/command.h"
+#include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
-#include "ci/settings/store_option.h"
 #include "ci/site/site_data.h"
 
 #include <errno.h>

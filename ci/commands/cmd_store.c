@@ -3,7 +3,7 @@
 // plumb store: what is in the store, whether it is whole, joining shards, making it smaller.
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/settings/store_option.h"
+#include "ci/settings/context.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -142,6 +142,7 @@ int context_policy(struct context *context, const char *commit, struct error *er
 // The commit may be a stranger's: the repository is not the user's own, and the trusted branch does
 // not have it.
 bool context_strangers(const struct context *context, const char *commit);
+
 // -1 when there must be a sandbox to build this commit, because it or the policy, whose command
 // builds it, may be a stranger's, and there is none. Who says auto, by --sandbox or in a policy
 // that counts, says that none is needed.
@@ -204,8 +205,10 @@ struct library_bench {
     char *directory;
     struct bench *bench;
 };
+
 int library_bench_start(struct library_bench *out, const char *library,
                         const struct options *options, const char *kind, struct error *err);
+
 void library_bench_stop(struct library_bench *bench);
 
 // The first step of it (bench_begin()): policy and index of the device are enough.
@@ -238,5 +241,18 @@ int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *sh
 int profile_measure(struct bench_figure_list *readings, struct context_device *device,
                     struct context *context, struct bench *bench, const char *only,
                     struct error *err);
+
+// ---- commands that need nothing but a store: it lies where every other command finds it ----
+
+// Opens the store that --store names, or the repository's. The caller closes the context, also
+// after a failure. A repository is only needed when --store is not given, and opened when --repo
+// is.
+int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
+                      struct error *err);
+
+// For what reads the whole past: a store that is there, opened for writing when what is concluded
+// is `wanted` kept in it and it can be written (*keeps), else for reading.
+int store_option_open_kept(struct context *context, const struct options *options, bool wanted,
+                           bool *keeps, struct error *err);
 
 #endif
