@@ -250,7 +250,8 @@ TEST(a_commit_is_approved_by_who_reviewed_it)
 {
     static const char stranger[] = "FROM=them/kernels BY=maintainer";
     char *now = xprintf("%s\n", head),
-         *named = xprintf("COMMENTED\tmaintainer\tMEMBER\t read %.10s \n", head);
+         *named = xprintf("COMMENTED\tmaintainer\tMEMBER\t read %s \n", head);
+    char *few = xprintf("COMMENTED\tmaintainer\tMEMBER\t read %.39s\n", head);
     char *again = xprintf("%sCHANGES_REQUESTED\tother\tMEMBER\t\n%s", named, named);
     char *withdrawn = xprintf("%sCHANGES_REQUESTED\tother\tMEMBER\t\n", named);
     char *others = xprintf("%sCHANGES_REQUESTED\tthem\tNONE\t\n", named);
@@ -265,6 +266,8 @@ TEST(a_commit_is_approved_by_who_reviewed_it)
     put("reviews", "APPROVED\tmaintainer\tMEMBER\t " ZEROS "\n"); // of another commit
     assert_refused(stranger, "no review of maintainer names the commit");
     put("reviews", "APPROVED\tmaintainer\tMEMBER\t\n"); // of whatever was the newest
+    assert_refused(stranger, "no review of maintainer names the commit");
+    put("reviews", few); // two commits of one prefix are made in seconds
     assert_refused(stranger, "no review of maintainer names the commit");
     put("reviews", elsewhere);
     assert_refused(stranger, "no review of maintainer names the commit");
@@ -293,6 +296,7 @@ TEST(a_commit_is_approved_by_who_reviewed_it)
     assert_int_equal(step(APPROVE, stranger), 0);
     free(now);
     free(named);
+    free(few);
     free(again);
     free(withdrawn);
     free(others);
@@ -443,20 +447,22 @@ TEST(who_may_write_may_ask_for_what_they_have_read)
 {
     char *own = xprintf("%s\tus/kernels\t%s\n", head, base);
     char *fork = xprintf("%s\tthem/kernels\t%s\n", head, base);
-    char *named = xprintf("/plumb gate kernel=simple head=%.12s", head);
-    char *few = xprintf("/plumb gate head=%.9s", head);
-    char *twice = xprintf("/plumb gate head=%.12s head=0123456", head);
-    char *halves = xprintf("/plumb gate head=%.5s head=%.5s", head, head);
+    char *named = xprintf("/plumb gate kernel=simple head=%s", head);
+    char *begun = xprintf("/plumb gate head=%.12s", head);
+    char *few = xprintf("/plumb gate head=%.39s", head);
+    char *twice = xprintf("/plumb gate head=%s head=0123456", head);
+    char *halves = xprintf("/plumb gate head=%.20s head=%s", head, head + 20);
     char *said = xprintf("head=%s\nbase=%s\n", head, base);
     const struct {
         const char *permission, *pull, *comment, *why; // NULL: allowed
     } cases[] = {
         {"write\n", own, "/plumb gate", NULL},
         {"admin\n", own, named, NULL},
+        {"admin\n", own, begun, NULL},
         {"write\n", fork, named, NULL},
         {"write\n", fork, "/plumb gate", "of a fork the comment must name the commit"},
         {"write\n", fork, few, "of a fork the comment must name"},
-        {"write\n", fork, halves, "of a fork the comment must name"},
+        {"write\n", fork, halves, "the newest commit is another one"},
         {"write\n", fork, twice, "the newest commit is another one"},
         {"write\n", own, "/plumb gate head=0123456", "the newest commit is another one"},
         {"write\n", own, "/plumb gate HEAD=0123456", "the newest commit is another one"},
@@ -477,6 +483,7 @@ TEST(who_may_write_may_ask_for_what_they_have_read)
     }
     free(said);
     free(named);
+    free(begun);
     free(few);
     free(twice);
     free(halves);
