@@ -123,7 +123,8 @@ struct field_range {
     F(clock_exponent, "clock_exponent", ZERO, clock_exponent, "", FIELD_ANY, 1)                    \
     F(band, "band", ZERO, band, "", FIELD_ANY, 1)                                                  \
     F(bound, "bound", BOUND, bound, "", FIELD_ANY, 1)                                              \
-    F(band_95, "band_95", ZERO, band_95, "", FIELD_ANY, 32)
+    F(band_95, "band_95", ZERO, band_95, "", FIELD_ANY, 32)                                        \
+    F(bias_rows, "bias_rows", COUNT, bias_rows, "", FIELD_COUNTS, 33)
 
 #define VERDICT_FIELDS(F)                                                                          \
     F(kind, "kind", KIND, kind, "", FIELD_ANY, 1)                                                  \

@@ -133,6 +133,7 @@ struct prediction {
     double clock_exponent; // d log time / d log clock, negative; 0 = independent of the clock
     double band;           // relative half-width to expect (one sigma), 0 if not known
     double band_95;        // that 95 of 100 lie in, which may be more than twice; 0 if not known
+    uint32_t bias_rows;    // measured times that a bias of its kernel was fitted to; 0: it has none
     enum bound bound;
     struct prediction_part parts[PREDICTION_PARTS];
     size_t part_count;

@@ -366,6 +366,9 @@ void view_prediction(struct buffer *out, const struct prediction *p, double actu
     view_clock(clock, p->clock_hz);
     buffer_printf(out, "%s at %s by %.60s %.20s, bound by %s", time, clock, p->model, version,
                   bound_name(p->bound));
+    if (p->bias_rows)
+        buffer_printf(out, ", with a bias fitted to %u measured %s", p->bias_rows,
+                      plural(p->bias_rows, "time", "times"));
     if (isfinite(actual_predicted))
         buffer_printf(out, "; actual / predicted %.3f", actual_predicted);
     if (p->band_95 > 0)

@@ -424,6 +424,12 @@ struct judged_model {
     size_t infeasible;
 };
 
+// The biases of both halves, and the fewest and the most rows that one of them stands on.
+struct bias_count {
+    size_t count;
+    uint32_t least, most;
+};
+
 static struct judged_model predict_all(const struct measured_rows *data, const struct model *model)
 {
     struct judged_model out = {.predictions = xcalloc(data->count, sizeof(*out.predictions))};
@@ -454,15 +460,30 @@ static struct bias_table fit(const struct measured_rows *data, const struct judg
     return out;
 }
 
-static void calibrate_across_halves(const struct measured_rows *data, struct judged_model *j)
+static void count_biases(struct bias_count *out, const struct bias_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const uint32_t rows = table->items[i].rows;
+        out->least = out->count == 0 || rows < out->least ? rows : out->least;
+        out->most = rows > out->most ? rows : out->most;
+        out->count++;
+    }
+}
+
+static struct bias_count calibrate_across_halves(const struct measured_rows *data,
+                                                 struct judged_model *j)
 {
     struct bias_table halves[] = {fit(data, j, 0), fit(data, j, 1)};
+    struct bias_count counted = {0};
+    count_biases(&counted, &halves[0]);
+    count_biases(&counted, &halves[1]);
     for (size_t i = 0; i < data->count; i++) {
         const struct measured_row *m = &data->rows[i];
         bias_apply(&j->predictions[i], &halves[m->second_half ? 0 : 1], m->kernel, &m->row.problem);
     }
     bias_table_free(&halves[0]);
     bias_table_free(&halves[1]);
+    return counted;
 }
 
 // Whether somebody held the model hopper to times of the row's GPU.
@@ -595,21 +616,25 @@ static void judge_classes(struct answer *answer, const struct measured_rows *dat
 
 static const struct row_class own = {false, REGIMES, GPU_ANY}, libraries = {true, REGIMES, GPU_ANY};
 
-static int judge_model(const struct arguments *a, const struct measured_rows *data,
-                       const struct model *model, bool first, struct error *err)
+// `biases`: of the leading model; NULL of another.
+static int judge_model(struct bias_count *biases, const struct arguments *a,
+                       const struct measured_rows *data, const struct model *model,
+                       struct error *err)
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
     struct judged_model j = predict_all(data, model);
     judge_line(a->answer, "", data, model, &j, rows, own);
     judge_line(a->answer, ", no tile", data, model, &j, rows, libraries);
     int result = 0;
-    if (first) {
+    if (biases) {
         judge_classes(a->answer, data, model, &j, rows);
         size_t count = comparable(rows, data, &j, own);
         count += comparable(rows + count, data, &j, libraries);
         result = write_files(a, data, model, &j, rows, count, err);
     }
-    calibrate_across_halves(data, &j);
+    const struct bias_count counted = calibrate_across_halves(data, &j);
+    if (biases)
+        *biases = counted;
     judge_line(a->answer, " +bias", data, model, &j, rows, own);
     judge_line(a->answer, " +bias, no tile", data, model, &j, rows, libraries);
     free(j.predictions);
@@ -812,11 +837,30 @@ static struct timing_choice choose_timing(const struct measured_rows *data,
     return best;
 }
 
+// What stands behind the lines +bias.
+static void say_biases(struct answer *answer, const struct model *model, const struct bias_count *b)
+{
+    if (answer) {
+        struct json *json = answer_whole(answer);
+        json_begin(json, "biases", '{');
+        json_int(json, "count", (int64_t)b->count);
+        json_int(json, "least_rows", b->least);
+        json_int(json, "most_rows", b->most);
+        json_end(json, '}');
+        return;
+    }
+    if (b->count)
+        printf("The biases of %s: %zu in both halves, of a kernel, a type and a regime each, "
+               "fitted to %u to %u rows.\n",
+               model->name, b->count, b->least, b->most);
+}
+
 static int judge_all(const struct arguments *a, const struct measured_rows *data, struct error *err)
 {
     size_t count = a->model_count ? a->model_count : model_count, untold = 0;
     const struct model *const *chosen = a->model_count ? a->models : models;
     struct timing_choice choice = {0};
+    struct bias_count biases = {0};
     for (size_t i = 0; i < data->count; i++)
         untold += !data->rows[i].row.regime_stated;
     if (untold) {
@@ -831,16 +875,20 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
     const struct model *sol = model_find("sol"); // the roofline stands beside every model
     bool beside = a->model_count > 0;
     for (size_t i = 0; i < count; i++) {
-        if (judge_model(a, data, chosen[i], chosen[i] == leading(a), err))
+        if (judge_model(chosen[i] == leading(a) ? &biases : NULL, a, data, chosen[i], err))
             return -1;
         beside = beside && chosen[i] != sol;
     }
-    if (beside && judge_model(a, data, sol, false, err))
+    if (beside && judge_model(NULL, a, data, sol, err))
         return -1;
+    if (!a->answer)
+        say_biases(NULL, leading(a), &biases);
     if (untold && a->answer)
         say_chosen(a->answer, &choice, leading(a), untold);
-    if (a->answer)
+    if (a->answer) {
         say_gpus(a->answer, data);
+        say_biases(a->answer, leading(a), &biases);
+    }
     if (a->worst || a->problems)
         list_rows(a, data, leading(a));
     return 0;
@@ -900,7 +948,8 @@ const struct command command_accuracy = {
         "models (model, rows, refused, mape, median, p90, p99, bias, mean_ratio, within_10, "
         "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
         "(regime, launch, together) where no row says how it was timed, gpus (gpu, rows, judged: "
-        "NULL if on no time), then with --problems problems "
+        "NULL if on no time), biases (count, least_rows, most_rows: of the leading model, in both "
+        "halves), then with --problems problems "
         "(problem, configurations, tau, picked, picked_rank, configuration) and with --worst "
         "worst (ratio, predicted_us, measured_us, kernel, problem).",
     .options = own_options,

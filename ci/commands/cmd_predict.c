@@ -31,6 +31,7 @@ struct rows_printer {
     const struct csv *csv;
     enum rows_format format;
     bool parts;                // with columns of the prediction's parts
+    bool biased;               // with the column bias_rows
     const bool *shown;         // of the columns; NULL: all
     size_t rows;               // printed so far
     struct column_head *heads; // of a table
@@ -116,7 +117,7 @@ static bool is_result(const char *column)
 {
     return strcmp(column, "predicted_us") == 0 || strcmp(column, "band") == 0 ||
            strcmp(column, "band_95") == 0 || strcmp(column, "bound") == 0 ||
-           strcmp(column, "regime") == 0;
+           strcmp(column, "regime") == 0 || strcmp(column, "bias_rows") == 0;
 }
 
 static bool is_shown(const struct rows_printer *p, size_t column)
@@ -141,6 +142,8 @@ static void csv_header(const struct rows_printer *p)
             csv_text(&line, csv_plain(p->csv->header[i])); // it may be from a table of ours
     }
     csv_raw(&line, "regime,predicted_us,band,band_95,bound");
+    if (p->biased)
+        csv_raw(&line, "bias_rows");
     for (int i = 0; i < PARTS && p->parts; i++)
         csv_text(&line, part_columns[i]);
     csv_end(&line, "\n");
@@ -149,7 +152,7 @@ static void csv_header(const struct rows_printer *p)
 // The list's columns that are shown, each as wide as its widest cell, then what was predicted.
 static void find_heads(struct rows_printer *p)
 {
-    struct column_head *h = p->heads = xcalloc(p->csv->columns + 5 + PARTS, sizeof(*h));
+    struct column_head *h = p->heads = xcalloc(p->csv->columns + 6 + PARTS, sizeof(*h));
     for (size_t i = 0; i < p->csv->columns; i++) {
         size_t width = strlen(p->csv->header[i]);
         if (!is_shown(p, i))
@@ -164,7 +167,9 @@ static void find_heads(struct rows_printer *p)
     *h++ = (struct column_head){"predicted_us", -14};
     *h++ = (struct column_head){"band", -7};
     *h++ = (struct column_head){"band_95", -7};
-    *h++ = (struct column_head){"bound", p->parts ? -8 : 0};
+    *h++ = (struct column_head){"bound", p->parts || p->biased ? -8 : 0};
+    if (p->biased)
+        *h++ = (struct column_head){"bias_rows", p->parts ? -9 : 0};
     for (int i = 0; i < PARTS && p->parts; i++)
         *h++ = (struct column_head){part_columns[i], -13};
     p->heads_count = (size_t)(h - p->heads);
@@ -191,6 +196,7 @@ struct predicted_cells {
     const char *regime;
     double time_us, band, band_95; // NaN: none
     char bound[160];
+    uint32_t bias_rows; // 0: it has no bias
     double parts[PARTS];
 };
 
@@ -214,6 +220,8 @@ static void print_json(struct rows_printer *p, size_t row, const struct predicte
     json_number(json, "band", told->band);
     json_number(json, "band_95", told->band_95);
     json_text(json, "bound", told->bound);
+    if (p->biased)
+        json_int(json, "bias_rows", told->bias_rows);
     for (int i = 0; i < PARTS && p->parts; i++)
         json_number(json, part_columns[i], told->parts[i]);
     json_end(json, '}');
@@ -231,6 +239,8 @@ static void print_csv(const struct rows_printer *p, size_t row, const struct pre
     csv_real(&line, told->band);
     csv_real(&line, told->band_95);
     csv_text(&line, told->bound);
+    if (p->biased)
+        csv_int(&line, told->bias_rows);
     for (int i = 0; i < PARTS && p->parts; i++)
         csv_real(&line, told->parts[i]);
     csv_end(&line, "\n");
@@ -246,6 +256,8 @@ static void print_line(const struct rows_printer *p, size_t row, const struct pr
     }
     buffer_printf(&cells, "%s\t%.4f\t%.3f\t%.3f\t%s", told->regime, told->time_us, told->band,
                   told->band_95, told->bound);
+    if (p->biased)
+        buffer_printf(&cells, "\t%u", told->bias_rows);
     for (int i = 0; i < PARTS && p->parts; i++)
         buffer_printf(&cells, "\t%.4f", told->parts[i]);
     table_row(&table, "%s", cells.bytes);
@@ -262,6 +274,7 @@ static void rows_print_row(struct rows_printer *p, size_t row, const struct pred
         .band = prediction->feasible && prediction->band > 0 ? prediction->band : NAN,
     };
     told.band_95 = isnan(told.band) ? NAN : prediction->band_95;
+    told.bias_rows = prediction->bias_rows;
     bound_text(told.bound, prediction);
     parts_of(told.parts, in, prediction, measured_us);
     if (p->format == FORMAT_JSON)
@@ -503,13 +516,15 @@ static int read_block(struct block_row *rows, size_t count, const struct csv *cs
 
 static int print_block(struct buffer *out, struct rows_printer *printer, struct block_row *rows,
                        size_t count, size_t first, const struct arguments *a,
-                       const struct model *model, struct error *err)
+                       const struct model *model, const struct bias_table *biases,
+                       struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         struct block_row *r = &rows[i];
         const struct predict_input *in = row_input(&r->row);
         if (a->explain)
-            explain_prediction(out, model, in, &r->prediction, r->measured_us);
+            explain_prediction(out, model, in, &r->prediction,
+                               bias_find(biases, r->row.kernel, in->problem), r->measured_us);
         else
             rows_print_row(printer, first + i, in, &r->prediction, r->measured_us);
         print(out);
@@ -523,8 +538,12 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
                         const struct model *model, const struct bias_table *biases,
                         const char *path, struct error *err)
 {
-    struct rows_printer printer = {
-        .out = out, .csv = csv, .format = a->format, .parts = a->parts, .json = {.out = out}};
+    struct rows_printer printer = {.out = out,
+                                   .csv = csv,
+                                   .format = a->format,
+                                   .parts = a->parts,
+                                   .biased = a->bias,
+                                   .json = {.out = out}};
     if (!printer.format)
         printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;
     bool shown[CSV_COLUMNS] = {false};
@@ -543,7 +562,7 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
             if (pass == 0 || result)
                 continue;
             predict_block(rows, count, model, biases);
-            result = print_block(out, &printer, rows, count, at, a, model, err);
+            result = print_block(out, &printer, rows, count, at, a, model, biases, err);
         }
     }
     free(rows);
@@ -640,8 +659,7 @@ const struct command command_predict = {
     .words = "[PROBLEM...]",
     .words_most = WORDS_ANY,
     .json = "predictions (the columns of the rows, then regime, predicted_us, band, band_95 and "
-            "bound, and with "
-            "--parts those named above).",
+            "bound, and with --bias and --parts those named above).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
@@ -658,7 +676,8 @@ const struct command command_predict = {
         "other "
         "give their times of cold ones in each), predicted_us, band and "
         "band_95 (what 68 and 95 of 100 of log(measured / predicted) lie within, where the model "
-        "knows it) and bound, and with --parts "
+        "knows it) and bound, with --bias bias_rows (the measured times that the bias of the row's "
+        "kernel was fitted to; 0: it has none), and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
         "(predicted over measured). Without --gpu the profile is that of the device which `plumb "
         "calibrate` measured last, as the repository's store or --store has it, else the H200's; a "

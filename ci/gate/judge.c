@@ -307,8 +307,12 @@ static const char *against_model(struct run *run, const struct result *r)
         return "";
     const struct prediction *p = &r->prediction;
     const double ratio = time_ns / p->time_ns, wide = p->band_95;
-    const char *said = arena_printf(&run->arena, "; %.2f x the time model %s predicts", ratio,
-                                    r->prediction.model);
+    const char *bias = !p->bias_rows
+                           ? ""
+                           : arena_printf(&run->arena, " with a bias of %u measured %s",
+                                          p->bias_rows, plural(p->bias_rows, "time", "times"));
+    const char *said =
+        arena_printf(&run->arena, "; %.2f x the time model %s%s predicts", ratio, p->model, bias);
     if (!(wide > 0))
         return said;
     // Of 100 correct kernels 95 lie within.

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct command command_accuracy;
+extern const struct command command_accuracy, command_predict;
 
 // What `plumb accuracy` prints (caller frees) and ends with.
 #define RUN(out, ...)                                                                              \
@@ -91,6 +91,17 @@ TEST(fitted_biases_are_written_read_and_bound_to_their_model)
     assert_true(b->rows == 21 && fabs(b->log_factor) < 0.1 && b->band > 0 && b->band < 0.1);
     bias_table_free(&table);
     assert_int_equal(bias_file_read(&table, path, model_find("sol"), &err), -1);
+    assert_non_null(strstr(text, "\nThe biases of hopper: "));
+    free(text);
+    const char *words[] = {"predict",  "--csv",    csv,    "--bias", path, "--gpu",
+                           "h200-sxm", "--regime", "cold", NULL,     NULL};
+    assert_int_equal(helper_command(&command_predict, words, &text), 0);
+    assert_non_null(strstr(text, ",bound,bias_rows\n"));
+    assert_non_null(strstr(text, ",21\n")); // deepgemm-bf16's
+    free(text);
+    words[9] = "--explain";
+    assert_int_equal(helper_command(&command_predict, words, &text), 0);
+    assert_non_null(strstr(text, "\nBIAS fitted to 21 measured times\n    factor "));
     free(text);
     size_t length;
     text = file_read(path, &length);

@@ -138,6 +138,7 @@ static void make_prediction(struct prediction *p, const struct plan *plan)
     p->clock_exponent = -0.8;
     p->band = 0.08;
     p->band_95 = 0.18;
+    p->bias_rows = 31;
     p->bound = plan->time_us < 50    ? BOUND_LATENCY
                : plan->time_us < 400 ? BOUND_MEMORY
                                      : BOUND_COMPUTE;

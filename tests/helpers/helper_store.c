@@ -97,6 +97,7 @@ static void make_prediction(struct prediction *out, double time_ns)
                                .clock_exponent = -0.75,
                                .band = 0.1,
                                .band_95 = 0.25,
+                               .bias_rows = 7,
                                .bound = BOUND_MEMORY,
                                .parts = {{"launch", 1234.5}, {"mainloop", time_ns / 3}},
                                .part_count = 2};
@@ -230,8 +231,8 @@ static bool same_prediction(const struct prediction *a, const struct prediction 
     if (!same_text(a->model, b->model) || !same_text(a->version, b->version) ||
         !same_text(a->why, b->why) || a->feasible != b->feasible || a->time_ns != b->time_ns ||
         a->clock_hz != b->clock_hz || a->clock_exponent != b->clock_exponent ||
-        a->band != b->band || a->band_95 != b->band_95 || a->bound != b->bound ||
-        a->part_count != b->part_count)
+        a->band != b->band || a->band_95 != b->band_95 || a->bias_rows != b->bias_rows ||
+        a->bound != b->bound || a->part_count != b->part_count)
         return differ("prediction");
     for (size_t i = 0; i < a->part_count; i++) {
         if (!same_text(a->parts[i].name, b->parts[i].name) ||

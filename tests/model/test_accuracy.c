@@ -178,6 +178,7 @@ TEST(applied_bias_scales_time_and_parts)
     bias_apply(&p, &t, "a", &cold);
     assert_true(near(p.time_ns, 15) && near(p.parts[0].time_ns + p.parts[1].time_ns, 15));
     assert_true(p.band < 0.5);
+    assert_int_equal(p.bias_rows, 2); // what it stands on is told with it
     struct prediction other = {.feasible = true, .time_ns = 10, .band = 0.5};
     bias_apply(&other, &t, "unknown", &cold);
     assert_true(other.time_ns == 10 && other.band == 0.5);

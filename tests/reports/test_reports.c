@@ -98,9 +98,11 @@ TEST(reports_say_the_band_of_a_prediction)
 {
     static const struct {
         const char *report, *says;
-    } wanted[] = {{"csv", ",band,band_95,"},
-                  {"json", "\"band\":0.08,\"bound\":\"compute\",\"band_95\":0.18"},
+    } wanted[] = {{"csv", ",band,band_95,bias_rows,"},
+                  {"json", "\"band\":0.08,\"bound\":\"compute\",\"band_95\":0.18,\"bias_rows\":31"},
                   {"html", "of which 95 of 100 lie within 0.835 to 1.2"},
+                  {"html", ", with a bias fitted to 31 measured times"},
+                  {"junit", ", with a bias fitted to 31 measured times"},
                   {"junit", "of which 95 of 100 lie within 0.835 to 1.2"}};
     for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
         struct buffer out = helper_report(wanted[i].report, helper_run());

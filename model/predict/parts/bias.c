@@ -298,6 +298,7 @@ void bias_apply(struct prediction *p, const struct bias_table *table, const char
     for (size_t i = 0; i < p->part_count; i++)
         p->parts[i].time_ns *= factor;
     p->time_ns = biased;
+    p->bias_rows = bias->rows;
     if (fabs(offset) > 1e-9 * biased && p->part_count < PREDICTION_PARTS)
         p->parts[p->part_count++] = (struct prediction_part){"offset", offset};
     const double tail = own > 0 ? p->band_95 / own : 2;

@@ -57,8 +57,8 @@ void bias_table_free(struct bias_table *table);
 const struct bias *bias_find(const struct bias_table *table, const char *kernel,
                              const struct problem *problem);
 
-// Scales a feasible prediction's time and parts, and sets its band. A kernel that has no bias keeps
-// the model's own figures.
+// Scales a feasible prediction's time and parts, and sets its band and its bias_rows. A kernel that
+// has no bias keeps the model's own figures.
 void bias_apply(struct prediction *prediction, const struct bias_table *table, const char *kernel,
                 const struct problem *problem);
 // Of bias_table's items and of what a file holds: by kernel, then type, then regime.

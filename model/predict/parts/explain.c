@@ -5,6 +5,7 @@
 
 #include "model/predict/ws_persistent.h"
 
+#include <math.h>
 #include <string.h>
 
 static void line(struct buffer *out, const char *label, double value)
@@ -72,9 +73,17 @@ static void explain_parts(struct buffer *out, const struct prediction *p)
                       p->parts[i].time_ns / 1e3, 100 * p->parts[i].time_ns / p->time_ns);
 }
 
+static void explain_bias(struct buffer *out, const struct bias *b)
+{
+    buffer_printf(out, "BIAS fitted to %u measured %s\n", b->rows,
+                  plural(b->rows, "time", "times"));
+    buffer_printf(out, "    factor %.4f at %.4f us, which goes as time^%+.4f; then %+.4f us\n",
+                  exp(b->log_factor), exp(b->centre) / 1e3, b->slope, b->offset_ns / 1e3);
+}
+
 void explain_prediction(struct buffer *out, const struct model *model,
                         const struct predict_input *in, const struct prediction *p,
-                        double measured_us)
+                        const struct bias *bias, double measured_us)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, in->problem);
@@ -87,6 +96,8 @@ void explain_prediction(struct buffer *out, const struct model *model,
         return;
     }
     head(out, in, p->time_ns / 1e3, measured_us);
+    if (bias)
+        explain_bias(out, bias);
     if (strcmp(model->name, "ws-persistent") == 0)
         explain_ws_persistent(out, in);
     else

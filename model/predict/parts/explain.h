@@ -6,10 +6,12 @@
 
 #include "model/buffer.h"
 #include "model/predict.h"
+#include "model/predict/parts/bias.h"
 
-// `measured_us` 0: there is no measurement to compare with. Times are printed in microseconds.
+// `bias` is what the prediction was corrected by, NULL: by nothing. `measured_us` 0: there is no
+// measurement to compare with. Times are printed in microseconds.
 void explain_prediction(struct buffer *out, const struct model *model,
                         const struct predict_input *input, const struct prediction *prediction,
-                        double measured_us);
+                        const struct bias *bias, double measured_us);
 
 #endif
