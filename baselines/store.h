@@ -57,9 +57,10 @@ void store_cancel_batch(struct store *store);
 // run->id. Expects at least one device and, in a plain run, base.id "".
 int store_begin_run(struct store *store, struct run *run, struct error *err);
 
-// A run that was begun like this one (kind, commits, toolchains, devices, tool version, policy) and
-// not finished, and that no other open handle is at: set run->id to it and go on; skip what
-// store_find_result() finds. It is this handle's until store_close().
+// Finds a run to go on with: one that began like this run (kind, commits, toolchains, devices, tool
+// version, policy), is not finished, and is held by no other open handle. Set run->id to *run_id,
+// and skip the results that store_find_result() finds. The run is this handle's until
+// store_close().
 int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, const struct run *like,
                           struct error *err);
 

@@ -226,8 +226,8 @@ static bool has_column(sqlite3 *db, const char *table, const char *column)
            SQLITE_OK;
 }
 
-// What the database says of the launch's GPU; NULL where it does not have that column. GPUs that
-// CUDA does not know have its number 0 too.
+// A piece of SQL for a column of the GPU that the launch ran on; "NULL" where the database lacks
+// the column. GPUs that CUDA does not use have the CUDA number 0 too, so they are told apart.
 static char *of_gpu(sqlite3 *db, const char *column)
 {
     if (!has_column(db, "TARGET_INFO_GPU", column))

@@ -545,9 +545,9 @@ static bool base_builds(struct context *context, const struct to_build *what,
            found && base.state == BUILD_OK;
 }
 
-// Makes the build. One that ran out of time is tried once more, for the machine may have been busy;
-// what ran out of something that no base is known to build with is no fault of a commit, unless the
-// commit is one of many. -1 then too.
+// Makes the build. A build that ran out of time is tried once more, for the machine may have been
+// busy. One that ran out of memory or the like is the commit's fault only where its base is known
+// to build within the same limits, or where the commit is one of many; else the result is -1.
 static int build_it(struct build *build, struct context *context, const struct to_build *what,
                     const struct recipe *recipe, struct arena *arena, struct error *err)
 {

@@ -275,7 +275,7 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
 
 // ---- rows of several things in one file ----
 
-// Units of time, of which one column may have several, and others.
+// The units that a column of values may name. Rows of one column may have several units of time.
 static const struct {
     const char *name;
     double ns; // 0: no time

@@ -76,8 +76,8 @@ static int open_container(struct toolchain *out, struct context *context,
     if (t->foreign)
         return error_set(
             err,
-            "%s: [toolchain \"%s\"] container = %.80s: not of a checkout that may be a "
-            "stranger's; give the policy by --policy",
+            "%s: [toolchain \"%s\"] container = %.80s: the checkout may be a stranger's, and then "
+            "its policy names no container; give a policy of your own by --policy",
             label, t->name, t->container);
     if (!context->sandbox.active)
         return error_set(err,

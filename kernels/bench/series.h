@@ -66,7 +66,8 @@ bool series_has_base(const struct series *series);
 // wait for a sample, which holds the device until all is queued.
 int series_settle(struct series *series, struct error *err);
 
-// `count` pairs (base and head, in random order) or `count` samples of head alone.
+// Times `count` pairs (base and head, in random order), or `count` samples of the head alone where
+// there is no base, and hands each sample to `sink`.
 int series_pairs(struct series *series, uint32_t count, uint16_t block, sample_sink *sink,
                  void *state, struct error *err);
 

@@ -265,7 +265,8 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
     case CUPTI_DRIVER_TRACE_CBID_##name:                                                           \
     case CUPTI_DRIVER_TRACE_CBID_##name##_##thread
 
-// Calls that no record can hold between launches. A copy to the host that is waited for only reads.
+// Calls that no record can hold between two launches. A blocking copy to the host is not among
+// them: it only reads.
 #define AMONG(X)                                                                                   \
     X(cuLaunchHostFunc, ptsz)                                                                      \
     X(cuMemcpy, ptds)                                                                              \

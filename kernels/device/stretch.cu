@@ -204,7 +204,8 @@ static int queue_end(struct cuda *cuda, struct error *err)
     return 0;
 }
 
-// The stopwatch's own in a sample: noise, flush, hold, stamps before and after, look.
+// How many kernels of its own the stopwatch launches in a sample: noise, flush, hold, stamps before
+// and after, look.
 static uint32_t usual_kernels(const struct batch *batch)
 {
     const uint32_t each = (batch->flush != FLUSH_NONE) + batch->quiet +

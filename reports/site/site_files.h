@@ -14,7 +14,8 @@ struct site_target {
 
 // "/kernel" in the directory; there already is fine.
 int site_make_folder(const char *directory, const char *name, struct error *err);
-// Writes `made`, if it differs, and empties it. `folder` is "" or ends with a slash.
+// Writes `made` as the file FOLDER NAME ENDING, unless that has the same bytes, and empties `made`.
+// `folder` is "" or ends with a slash.
 int site_put(struct site_target *target, const char *folder, const char *name, const char *ending,
              struct buffer *made, struct error *err);
 // The page, then the same figures as JSON, which has the stamp.
