@@ -3,8 +3,10 @@
 // A disk that fails at any step of any statement: whatever is asked of a store ends with -1 and a
 // text that says why; asked again it answers, and the store is sound. sqlite3_step() is this
 // program's own, and fails the step whose turn it is.
+#include "baselines/event.h"
 #include "baselines/kept/kept_links.h"
 #include "baselines/link.h"
+#include "baselines/store_device.h"
 #include "ci/history/link_tests.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
@@ -120,6 +122,167 @@ static int list(struct open_store *f, struct error *err)
                : 0;
 }
 
+// ---- what a history reads ----
+
+static int facts(struct open_store *f, struct error *err)
+{
+    const struct series of = series();
+    struct link *links;
+    struct link_fact *known;
+    struct link_pair *pairs;
+    struct link_evidence *evidence;
+    size_t count;
+    double before;
+    if (store_links_beyond(&links, &count, f->store, 0, &f->arena, err) ||
+        store_link_facts(&known, &count, f->store, &of, 0, &f->arena, err) ||
+        store_newest_pairs(&pairs, &count, f->store, 9, &f->arena, err) ||
+        store_link_evidence(&evidence, &count, f->store, 0, INT64_MAX, &f->arena, err))
+        return -1;
+    const struct link_evidence first = {.key = 1, .series = 1, .base_code = 1, .head_code = 2};
+    return store_earlier_evidence(&before, f->store, &first, INT64_MAX, err);
+}
+
+static int places(struct open_store *f, struct error *err)
+{
+    const struct series of = series();
+    struct commit_places found = {0};
+    struct code_at *codes;
+    size_t count;
+    int64_t order, code, of_link, base, head;
+    bool had;
+    return store_commit_order(&order, f->store, &run.head, err) ||
+                   store_commit_places(&found, f->store, &f->arena, err) ||
+                   store_run_code(&code, f->store, run.id, &of, err) ||
+                   store_codes_at(&codes, &count, f->store, &run.head, 1, &f->arena, err) ||
+                   store_link_codes(&of_link, &base, &head, f->store, 1, err) ||
+                   store_had_base(&had, f->store, 1, run.head.id, err) ||
+                   store_newest_of_links(&head, &code, f->store, err)
+               ? -1
+               : 0;
+}
+
+static int times(struct open_store *f, struct error *err)
+{
+    const struct series of = series();
+    const struct history_query all = {0};
+    const struct demand wanted = {.recipe = "cuda",
+                                  .device_uuid = run.devices[0].uuid,
+                                  .problems = &problem,
+                                  .problem_count = 1};
+    const struct measured_how how = {0};
+    struct stored_points points;
+    struct pair_scale *scales;
+    struct timed_head *heads;
+    struct measurement found;
+    struct run_time *of_run;
+    struct metric_value *values;
+    const char *code;
+    size_t count;
+    bool is;
+    return store_points(&points, f->store, &of, &all, &f->arena, err) ||
+                   store_scale(&scales, &count, f->store, &of, 0, 0, &f->arena, err) ||
+                   store_timed_heads(&heads, &count, f->store, 1, &f->arena, err) ||
+                   store_code_id(&code, f->store, 1, &f->arena, err) ||
+                   store_ever_right(&is, f->store, &of, err) ||
+                   store_commit_measured(&is, f->store, &run.head, &wanted, err) ||
+                   store_find_measurement(&found, &is, f->store, &of, kernel.code, &how, &f->arena,
+                                          err) ||
+                   store_run_times(&of_run, &count, f->store, run.id, &f->arena, err) ||
+                   store_metric_values(&values, &count, f->store, &f->arena, err)
+               ? -1
+               : 0;
+}
+
+static int find_runs(struct open_store *f, struct error *err)
+{
+    const struct result *first = &run.results[0];
+    const struct series of = {first->kernel, &first->problem, run.devices[0].uuid};
+    struct result result;
+    struct alarm_count studies, tests;
+    struct store_report report;
+    int64_t id;
+    bool found;
+    return store_last_run(&id, f->store, RUN_GATE, err) ||
+                   store_commit_run(&id, f->store, run.head.id, NULL, err) ||
+                   store_find_unfinished(&id, &found, f->store, &run, err) ||
+                   store_find_result(&result, &found, f->store, run.id, &of, &f->arena, err) ||
+                   store_false_alarms(&studies, &tests, f->store, run.devices[0].uuid, err) ||
+                   store_series_false_alarms(&studies, f->store, &of, err) ||
+                   store_info(&report, f->store, err)
+               ? -1
+               : 0;
+}
+
+// ---- what is said besides ----
+
+static int save_event(struct open_store *f, struct error *err)
+{
+    struct stored_event_change change = {.series = 1, .log_ratio = 0.01, .log_evidence = 9};
+    struct stored_event event = {
+        .cause = ATTRIBUTION_KERNEL, .what = "", .changes = &change, .change_count = 1};
+    const struct event_entry entry = {EVENT_CONFIRMED, 1700000000 + turn, "plumb", "the links"};
+    memcpy(change.first, run.base.id, sizeof(change.first));
+    memcpy(change.last, run.head.id, sizeof(change.last));
+    snprintf(event.name, sizeof(event.name), "event-%u", turn);
+    return store_save_event(f->store, &event, err) ||
+                   store_add_event_entry(f->store, event.key, &entry, err)
+               ? -1
+               : 0;
+}
+
+static int read_events(struct open_store *f, struct error *err)
+{
+    struct stored_event *events;
+    struct commit *commits;
+    size_t count;
+    return store_load_events(&events, &count, f->store, &f->arena, err) ||
+                   store_commits(&commits, &count, f->store, &f->arena, err)
+               ? -1
+               : 0;
+}
+
+static int save_profile(struct open_store *f, struct error *err)
+{
+    struct gpu gpu = {.name = "host"};
+    struct epoch epoch = {"* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
+    gpu.dram_bytes_s = (struct figure){20e9 + turn, ORIGIN_CALIBRATED, "measured"};
+    epoch.level = 0.001 * turn;
+    return store_save_profile(f->store, &run.devices[0], &gpu, err) ||
+                   store_save_epochs(f->store, &(struct epoch_list){.epochs = &epoch, .count = 1},
+                                     err)
+               ? -1
+               : 0;
+}
+
+static int read_profile(struct open_store *f, struct error *err)
+{
+    struct gpu gpu;
+    struct device_entry newest;
+    bool found;
+    return store_load_profile(&gpu, &found, f->store, run.devices[0].uuid, &f->arena, err) ||
+                   store_newest_profile(&newest, f->store, &f->arena, err)
+               ? -1
+               : 0;
+}
+
+static int take_out(struct open_store *f, struct error *err)
+{
+    const struct device_entry_state out = {true, 1700000000 + turn, "plumb", "it is sick"};
+    struct device_entry_state found;
+    struct control_failures failures;
+    const char *uuid = run.devices[0].uuid;
+    int64_t runs;
+    bool any;
+    return store_set_device_state(f->store, uuid, &out, err) ||
+                   store_device_state(&found, &any, f->store, uuid, &f->arena, err) ||
+                   store_device_runs(&runs, f->store, uuid, 0, err) ||
+                   store_control_failures(&failures, f->store, uuid, &f->arena, err)
+               ? -1
+               : 0;
+}
+
+// ---- exports ----
+
 typedef int export(struct store *, const struct export_filter *, FILE *, struct error *);
 
 static int exported(struct open_store *f, export *as, struct error *err)
@@ -169,6 +332,15 @@ static const struct {
     {"a build", record_build},
     {"a link", save_link},
     {"a run", save_run},
+    {"links' facts", facts},
+    {"commits' places", places},
+    {"times", times},
+    {"one of the runs", find_runs},
+    {"an event", save_event},
+    {"events", read_events},
+    {"a profile and an epoch", save_profile},
+    {"profiles", read_profile},
+    {"a sick device", take_out},
 };
 
 AROUND_EACH(open_store_set_up, open_store_tear_down);

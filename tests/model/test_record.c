@@ -511,3 +511,24 @@ TEST(every_cut_and_every_flipped_byte_is_survived)
     }
     free(text.bytes);
 }
+
+TEST(tensormaps_lie_beside_each_other_and_not_over)
+{
+    static const char *const cases[][2] = {
+        {MAP("128", "b"), NULL},
+        {MAP("64", "b"), "a tensormap at 64, over what stands before it"},
+        {MAP("0", "b"), "a tensormap at 0, over what stands before it"},
+        {MAP("192", "b"), "a tensormap at 192, outside of the parameters"}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct record record;
+        struct error err = {""};
+        char *bytes = arena_printf(&arena,
+                                   VERSION("2", PLAIN) LAUNCH
+                                   "parameter\toffset=0\tbytes=" BYTES64 BYTES64 BYTES64 BYTES64
+                                   "\n" MAP("0", "a") "\n%s\nend\n",
+                                   cases[i][0]);
+        const int status = record_parse(&record, bytes, strlen(bytes), &arena, &err);
+        if (cases[i][1] ? status == 0 || !strstr(err.text, cases[i][1]) : status != 0)
+            fail_msg("%zu: %d, %s", i, status, err.text);
+    }
+}
