@@ -50,8 +50,8 @@ struct node_sieve {
 int node_parse_lines(const struct node **out, const char *text, size_t length, const char *where,
                      const struct node_sieve *sieve, struct arena *arena, struct error *err);
 
-// Where about the value stands: how many bytes of the text that `root` was read from lie before its
-// first string. 0: it has none.
+// About where a value stands in the text that `root` was read from: the offset in bytes of the
+// value's first string. 0: the value holds no string.
 size_t node_offset(const struct node *root, const struct node *node);
 
 // The member of that name; NULL if `object` is NULL, no object, or has none.

@@ -949,9 +949,10 @@ static int history_store(struct context *context, const struct arguments *a,
             epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                                   repository_directory(context->repository));
         if (!epochs)
-            fprintf(stderr,
-                    "plumb: of which repository this store is is not known, so nothing counts as "
-                    "accepted; give -C DIR, or --epochs FILE\n");
+            fprintf(
+                stderr,
+                "plumb: nothing says which repository this store belongs to, so nothing counts as "
+                "accepted; give -C DIR, or --epochs FILE\n");
         wanted.repository = context->repository;
         status = load(&set, accuracy, &wanted, context->store, epochs, format, err);
     }

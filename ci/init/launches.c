@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How sources launch their kernels: NAME<NUMBERS><<<GRID, BLOCK, SHARED>>>(ARGUMENTS). Names in
-// grid and block are followed to numbers and to what the kernel is given, so that a shim can launch
-// it likewise. It is no compiler: an expression with anything else is not read, and then the grid
-// is a guess as before.
+// grid and block are followed to numbers and to the kernel's arguments, so that a shim can launch
+// it in the same way. This is no compiler: an expression with anything else is not read, and then
+// the shim tries every usual grid.
 #include "ci/init/source_text.h"
 #include "ci/init/sources.h"
 

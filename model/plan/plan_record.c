@@ -250,7 +250,8 @@ int plan_check_entry(const struct launch_plan *plan, const struct plan_launch *l
     return 0;
 }
 
-// Where the device code wants them, or one after the other.
+// Gives each parameter its offset: the one that the device code states, or else one after the
+// other.
 static int lay_out_parameters(struct record_launch *out, const struct making *m,
                               const struct plan_launch *l, const struct plan_entry *entry)
 {

@@ -24,10 +24,11 @@ void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
 // what it needs cannot be told, or the cubin is of Blackwell, it is that of the whole cubin.
 void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, size_t size,
                        const char *kernel);
-// Clears the code and the constants of kernels that are not launched, which their ids leave out: a
-// kernel could find and read them, or jump there. Nothing where one needs them, for then they
-// count; nor of Blackwell, whose drivers make code of other sections (.nv.merc, .nv.capmerc): there
-// all kernels of a cubin count in the id of each, so that nothing is left to clear.
+// Clears the code and the constants of kernels that are not launched. The ids of launched kernels
+// do not cover these bytes, yet a launched kernel could find and read them, or jump there. Bytes
+// that a launched kernel needs stay, for its id covers them. Nothing is cleared of Blackwell, whose
+// drivers make code of other sections (.nv.merc, .nv.capmerc): there the id of each kernel covers
+// all kernels of the cubin.
 void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
                            size_t count);
 // The needs of its device functions; -1: it is no library.
