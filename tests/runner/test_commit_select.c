@@ -144,9 +144,12 @@ TEST(select_bad_ranges_are_errors)
     struct commit_selection selection = {.range = "v0.1...v0.2"};
     assert_int_equal(repository_select(&list, f->open, &selection, &f->arena, &err), -1);
     assert_non_null(strstr(err.text, "A..B"));
-    selection.range = "v0.1..nowhere";
-    assert_int_equal(repository_select(&list, f->open, &selection, &f->arena, &err), -1);
-    assert_non_null(strstr(err.text, "nowhere"));
+    static const char *const unknown[] = {"v0.1..nowhere", "nowhere..v0.1", "nowhere", "v0.1^9"};
+    for (size_t i = 0; i < ARRAY_COUNT(unknown); i++) {
+        selection.range = unknown[i];
+        assert_int_equal(repository_select(&list, f->open, &selection, &f->arena, &err), -1);
+        assert_non_null(strstr(err.text, i < 3 ? "nowhere" : "v0.1^9"));
+    }
 }
 
 TEST(select_puts_parents_first_when_clocks_are_wrong)
