@@ -220,6 +220,19 @@ TEST(a_band_is_a_prior_that_rows_correct)
     }
 }
 
+// A GPU that nobody judged may be off by any factor: it is no row far off, it is all of them.
+TEST(a_factor_beyond_what_is_expected_is_believed)
+{
+    struct bias_row rows[8];
+    for (int i = 0; i < 8; i++)
+        rows[i] =
+            (struct bias_row){"a",  1e4 * (i + 1), 0.4e4 * (i + 1) * exp(i % 2 ? 0.03 : -0.03),
+                              0.16, REGIME_COLD,   DTYPE_BF16};
+    struct bias_table t = bias_fit(rows, 8);
+    assert_true(fabs(t.items[0].log_factor / log(0.4) - 1) < 0.15);
+    bias_table_free(&t);
+}
+
 TEST(an_offset_is_found_where_there_is_one)
 {
     struct bias_row late[24], wide[24];

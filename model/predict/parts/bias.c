@@ -108,6 +108,29 @@ static void improve_offset(struct bias *b, const struct bias_entry *entries, siz
     b->offset_sd_ns = sqrt(1 / lever);
 }
 
+// Beyond three of what is expected of a factor, nothing is known of it: a GPU that nobody judged,
+// or rows of another one, are off by any factor.
+static bool is_far(double log_factor, double prior)
+{
+    return log_factor * log_factor > 9 * kernel_part * prior;
+}
+
+// What is expected of a factor's square before a row is seen, `prior` being the mean band squared.
+static double factor_variance(double log_factor, double prior)
+{
+    return is_far(log_factor, prior) ? log_factor * log_factor / 9 : kernel_part * prior;
+}
+
+static double median_ratio(const struct bias_entry *entries, size_t count)
+{
+    double *ratios = xcalloc(count, sizeof(*ratios));
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = entries[i].log_ratio;
+    const double median = robust_median(ratios, count);
+    free(ratios);
+    return median;
+}
+
 // Sums over the rows with their weights; `prior` is the mean band squared.
 static void improve(struct bias *b, const struct bias_entry *entries, size_t count, double prior,
                     const struct bias_form *form)
@@ -129,7 +152,8 @@ static void improve(struct bias *b, const struct bias_entry *entries, size_t cou
         slope += weights[i] * from * ratio;
         lever += weights[i] * from * from;
     }
-    const double sure = all + 1 / (kernel_part * prior), steep = lever + 1 / (slope_part * prior);
+    const double sure = all + 1 / factor_variance(b->log_factor, prior),
+                 steep = lever + 1 / (slope_part * prior);
     b->log_factor = factor / sure;
     b->slope = form->slope ? slope / steep : 0;
     b->factor_sd = sqrt(1 / sure);
@@ -152,7 +176,10 @@ static void fit_form(struct bias *b, const struct bias_entry *entries, size_t co
 {
     double prior = mean_squared_band(entries, count);
     b->least = b->most = b->centre = entries[0].log_time;
-    b->log_factor = b->slope = b->offset_ns = 0;
+    b->log_factor = median_ratio(entries, count);
+    if (!is_far(b->log_factor, prior))
+        b->log_factor = 0;
+    b->slope = b->offset_ns = 0;
     for (size_t i = 0; i < count; i++) {
         b->least = entries[i].log_time < b->least ? entries[i].log_time : b->least;
         b->most = entries[i].log_time > b->most ? entries[i].log_time : b->most;

@@ -10,7 +10,9 @@
 // row's noise goes with its prediction's own band b: 3/4 of b^2 is what one problem is off, 1/4
 // what the kernel is off everywhere (f), and s, within the sizes that were seen, is off by b^2
 // / 12. Both are posteriors against that, with weights 1 / (1 + (rest / noise)^2), because a few
-// shapes where the model is wrong in form must not move the others. `centre` is the weighted mean
+// shapes where the model is wrong in form must not move the others. But where the median row is off
+// by more than three of what is expected of f, f is expected to be off by a third of itself: then
+// it is not a few shapes, it is another device than the profile says. `centre` is the weighted mean
 // of the sizes, at which f and s do not depend on each other. A further row then has the variance
 //     spread^2 b^2 + var f + (log predicted - centre)^2 var s + var offset / time^2,
 // where spread^2 is 3/4 corrected by what is seen: (1.4826 times the median absolute rest in
