@@ -16,7 +16,7 @@ static uint64_t other_histories; // added to each seed
 
 static size_t ask(size_t *out, const struct cp_method *m, const double *values, size_t n)
 {
-    return m->find(out, values, n, m->usual);
+    return m->find(out, values, n, cp_default_knob(m));
 }
 
 // Share of the steps that are found, and other reports per series.
