@@ -200,7 +200,8 @@ static error_t add_word(struct invocation *call, char *word, struct argp_state *
 {
     struct words *words = &((struct options *)call->arguments)->words;
     if (words->count >= call->command->words_most)
-        refuse(state, words->count ? "too many words: '%s'" : "takes no '%s'", word);
+        refuse(state, "%s '%s'; `%s --help` shows what it takes",
+               words->count ? "too many words:" : "takes no", word, state->name);
     if (!words->items)
         words->items = xcalloc((size_t)state->argc, sizeof(*words->items));
     words->items[words->count++] = word;

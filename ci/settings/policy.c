@@ -862,7 +862,20 @@ static int add_captures(struct policy *p, struct error *err)
     return 0;
 }
 
-static int check_references(const struct policy *p, struct error *err)
+// Where the section of the kernels names it: label:line, or the label where none does.
+static const char *place_of(struct policy *p, const struct config *config, const char *pattern,
+                            const char *key, const char *name)
+{
+    for (size_t i = 0; i < config->count; i++) {
+        const struct config_entry *e = &config->entries[i];
+        if (!strcmp(e->section, "kernel") && !strcmp(e->subsection, pattern) &&
+            !strcmp(e->key, key) && e->value && !strcmp(e->value, name))
+            return arena_printf(&p->arena, "%s:%u", p->label, e->line);
+    }
+    return p->label;
+}
+
+static int check_references(struct policy *p, const struct config *config, struct error *err)
 {
     if (!p->recipe.command && !p->capture_count)
         return error_set(err, "%s: no build.command: how do your kernels become libraries?",
@@ -888,12 +901,14 @@ static int check_references(const struct policy *p, struct error *err)
             const struct policy_set *set = policy_set_find(p, k->sets[j]);
             if (!set || !set->problems) // a capture's may still be to be told
                 return error_set(err, "%s: [kernel \"%.60s\"]: there is no [problems \"%.60s\"]",
-                                 p->label, k->pattern, k->sets[j]);
+                                 place_of(p, config, k->pattern, "problems", k->sets[j]),
+                                 k->pattern, k->sets[j]);
         }
         for (size_t j = 0; j < k->device_count; j++) {
             if (!device_named(p, k->devices[j]))
                 return error_set(err, "%s: [kernel \"%.60s\"]: there is no [device \"%.60s\"]",
-                                 p->label, k->pattern, k->devices[j]);
+                                 place_of(p, config, k->pattern, "device", k->devices[j]),
+                                 k->pattern, k->devices[j]);
         }
     }
     return 0;
@@ -917,7 +932,7 @@ int policy_parse(struct policy *out, const char *text, size_t size, const char *
             goto done;
     }
     if (add_captures(&policy, err) || find_metrics(&policy, err) ||
-        check_toolchains(&policy, err) || check_references(&policy, err))
+        check_toolchains(&policy, err) || check_references(&policy, &config, err))
         goto done;
     *out = policy;
     status = 0;

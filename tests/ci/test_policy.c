@@ -296,7 +296,10 @@ TEST(policy_references_must_exist)
 {
     refused("[build]\n\tcommand = make\n", "no [device");
     refused_line("kernel \"x\"", "margin = 1%", "p.cfg: [kernel \"x\"] names no problems");
-    refused_line("kernel \"x\"", "problems = large", "there is no [problems \"large\"]");
+    refused_line("kernel \"x\"", "problems = large",
+                 "p.cfg:21: [kernel \"x\"]: there is no [problems \"large\"]");
+    refused_line("kernel \"x\"", "problems = small\ndevice = tpu",
+                 "p.cfg:22: [kernel \"x\"]: there is no [device \"tpu\"]");
     refused("[device \"host\"]\n", "no build.command");
 }
 
