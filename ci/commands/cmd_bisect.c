@@ -199,10 +199,15 @@ struct step_ratio {
 
 static void say(struct search *s, size_t i, const struct step_ratio *duet, const struct result *r)
 {
+    enum { WIDTH_95 = 196 }; // in hundredths of a standard error
     struct arena *arena = &s->context->arena;
-    if (duet->usable)
-        s->said[i] =
-            arena_printf(arena, "%+.2f %% +- %.2f", 100 * expm1(duet->mean), 100 * duet->se);
+    const struct interval *stored = &r->verdict.log_ratio;
+    const double half = WIDTH_95 / 100.0 * duet->se;
+    const bool known = r->verdict.pairs && isfinite(stored->low) && isfinite(stored->high);
+    if (duet->usable) // as the report of this comparison has it
+        s->said[i] = arena_printf(arena, "%+.2f %% (%+.2f to %+.2f)", 100 * expm1(duet->mean),
+                                  100 * expm1(known ? stored->low : duet->mean - half),
+                                  100 * expm1(known ? stored->high : duet->mean + half));
     else
         s->said[i] = arena_printf(arena, "%s, passed over", measurement_state_name(r->head.state));
     progress_note(&s->context->progress, "%s against %s: %s", bisection_name(s, i),

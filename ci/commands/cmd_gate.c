@@ -267,6 +267,6 @@ const struct command command_gate = {
         "--store shard-1.db), `plumb store merge` joins these, and --join judges them as one "
         "gate; ci/fleet does it by Slurm. A part ends with 0 when it is measured.\n\nExit: 0 no "
         "regression, 1 regression, 2 undecided, void, or nothing of what "
-        "changed was judged, 3 a kernel is broken and was not on the base, 4 the tool could not "
+        "changed was judged, 3 a kernel was broken or never worked, 4 the tool could not "
         "do its work.",
 };

@@ -800,6 +800,9 @@ static int write_shims(struct init *init, struct error *err)
                                        "written."
                                      : "HEAD has no function that could be a kernel, so a first "
                                        "one is written.");
+    if (init->form == FORM_HOST && init->sources.names_cpp)
+        puts("C++ is not searched for kernels of a CPU: a shim that includes it is yours to write, "
+             "with a build.command that compiles it.");
     if (!init->count && init->form == FORM_HOST && init->sources.names_c)
         puts("Of functions that are no GEMM `plumb init --form=host-numbers` writes an example.");
     init->count = 0;                     // those are told, and lie beside

@@ -1364,6 +1364,7 @@ int sources_read(struct sources *out, const struct repository *repository, struc
             continue;
         add_input(out, path, arena);
         out->names_c = true;
+        out->names_cpp |= ends_with(path, ".cpp") || ends_with(path, ".cc");
         if (is_foreign(out, path) ||
             repository_read(&text, &size, repository, head.id, path, &none))
             continue;

@@ -128,7 +128,8 @@ struct sources {
     const char *folders;   // of headers, such as " -Iinclude"
     const char *flags[2];  // that its own build gives to a C compiler, and to nvcc
     bool names_c;          // there are sources,
-    bool names_cuda;       // and some are CUDA
+    bool names_cpp;        // of them some C++,
+    bool names_cuda;       // and some CUDA
     bool names_cutlass;    // some include its headers
     const char *cutlass;   // the folder of CUTLASS in the tree, or NULL: not there
     bool cutlass_below;    // it is a submodule

@@ -66,7 +66,8 @@ int bisect_start(struct bisect *out, size_t count, const struct bisect_options *
     assert(count >= 2 && options->expected_se > 0);
     if (!(fabs(options->effect) >= 3 * options->effect_se))
         return error_set(err,
-                         "good and bad differ by %+.2f %% +- %.2f %%: too little to bisect; "
+                         "good and bad differ by %+.2f %%, with a standard error of %.2f %%: too "
+                         "little to bisect; "
                          "measure them longer or choose others",
                          100 * expm1(options->effect), 100 * options->effect_se);
     struct bisect b = {.options = *options, .count = count};

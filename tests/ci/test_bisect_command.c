@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -69,6 +70,8 @@ TEST(culprit_is_found_past_commits_that_cannot_be_measured)
     snprintf(line, sizeof(line), "FOUND: %.10s made simple", repo.ids[REPO_FASTER]);
     plumb_said(&outcome, 0, line);
     plumb_said(&outcome, 0, "  M kernels/plain.c (+");
+    assert_null(strstr(outcome.output, "+-")); // an interval, as the gate has it
+    assert_non_null(strstr(outcome.output, " to -"));
 }
 
 TEST(bisection_asked_again_measures_nothing)

@@ -154,6 +154,7 @@ TEST(c_that_is_not_understood_is_told_and_no_reason_for_cuda)
     helper_shell(scene, "own",
                  "rm -r ci && git mv src/i.c src/i.cpp && git commit -q -m 'C++ alone'");
     init("--form=host-numbers` writes an example");
+    plumb_said(&outcome, 0, "C++ is not searched for kernels of a CPU");
     plumb_said(&outcome, 0, "/own/ci/shims/example_gemm.c\n");
 }
 

@@ -108,7 +108,7 @@ TEST(plan_that_is_not_there_is_not_a_broken_one)
 TEST(range_without_commits_is_told)
 {
     TYPE("run", "HEAD..HEAD", "--policy", repo.policy);
-    plumb_said(&outcome, 0, "nothing to do: the range holds no commits");
+    plumb_said(&outcome, 0, "nothing to do: the range holds no commits; A..B are");
 }
 
 // Known or not, a selection that leaves nothing is no commit that is measured already.
