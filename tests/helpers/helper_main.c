@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -127,6 +128,7 @@ int test_main(void)
         }
     }
     char *scratch = helper_directory();
+    chmod(scratch, 0711); // a test may let another user into a folder of its own
     setenv("TMPDIR", scratch, 1);
     const int failed = _cmocka_run_group_tests(program_invocation_short_name, tests, count,
                                                around_all.set_up, around_all.tear_down);
