@@ -612,8 +612,8 @@ int built_make(struct built *out, struct context *context, const struct to_build
     if (built.state != MEASURED_OK)
         fill_failure(&built, &build, arena);
     // That the libraries of a build cannot be listed is no fact of the build: another machine, or a
-    // policy that leaves a library out, can list them.
-    const bool fact = built.state == MEASURED_OK || build.state == BUILD_FAILED;
+    // policy that leaves a library out, can list them. Nor is a program that is missing here.
+    const bool fact = built.state == MEASURED_OK || (build.state == BUILD_FAILED && !build.unkept);
     if (!dry && fact && record(&built, build.key, context, arena, err))
         return -1;
     *out = built;

@@ -159,7 +159,8 @@ static void build_source_seen(struct build *build, const struct exported *export
         const struct export_seen *seen;
         const char *what;
     } kinds[] = {{&exported->pointers, "a pointer of Git LFS: its file is not in the commit"},
-                 {&exported->nameless, "a submodule without a line in .gitmodules: it is empty"}};
+                 {&exported->nameless, "a submodule without a line in .gitmodules: it is empty"},
+                 {&exported->absent, "an input that the commit does not have"}};
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
         const struct export_seen *seen = kinds[i].seen;
         if (seen->count == 1)
@@ -837,6 +838,24 @@ static bool ran_out(const struct process_result *result, const char *log, const 
     return is_full(folder);
 }
 
+// A command that is not there, as shells, make and ninja say it. A compiler says so of a file.
+static bool lacks_program(const struct process_result *result, const char *log)
+{
+    static const char *const ends[] = {": not found", ": command not found", " Error 127",
+                                       "FAILED: [code=127]"};
+    enum { SHELL_NOT_FOUND = 127 };
+    if (result->end == PROCESS_EXITED && result->code == SHELL_NOT_FOUND)
+        return true;
+    for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
+        const size_t length = strlen(ends[i]);
+        for (const char *at = log; (at = strstr(at, ends[i])); at += length) {
+            if (!at[length] || at[length] == '\n' || at[length] == ' ')
+                return true;
+        }
+    }
+    return false;
+}
+
 // A command that failed may have left some of its libraries: they are as good as they were.
 static void judge(struct build *build, const struct work *work, const struct process_result *result,
                   struct arena *arena)
@@ -867,6 +886,8 @@ static void judge(struct build *build, const struct work *work, const struct pro
         build->state = BUILD_FAILED;
         build->reason = arena_printf(arena, "no file matches %s", work->recipe->outputs);
     }
+    build->unkept =
+        build->state == BUILD_FAILED && build->library_count == 0 && lacks_program(result, log);
     free(log);
 }
 
@@ -1001,7 +1022,7 @@ static int build_now(struct build *out, struct work *work, const char *key, stru
     int result = make_directories(work, err);
     if (result == 0)
         result = export_and_run(&build, work, arena, err);
-    if (result == 0 && (build.state == BUILD_OK || build.state == BUILD_FAILED))
+    if (result == 0 && (build.state == BUILD_OK || build.state == BUILD_FAILED) && !build.unkept)
         result = keep(&build, work, arena, err);
     close_work(work);
     if (result == 0)

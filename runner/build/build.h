@@ -6,7 +6,7 @@
 // pattern, passed environment (names and values), the overlay, and each input path with its object
 // id at the commit, which of a submodule is the commit that it is pinned to. So rebases, reverts
 // and commits that touch nothing the build reads cost nothing. A build that fails is kept too, with
-// its log; one that ran out of time, memory or disk is not.
+// its log; one that ran out of time, memory or disk, or that lacks a program, is not.
 //
 // Parts of a build are reused too. A recipe may state what it made a library from, in a file beside
 // it, $PLUMB_OUT/NAME.inputs for $PLUMB_OUT/NAME (names of letters, digits and ._+- alone). Its
@@ -144,7 +144,8 @@ enum build_state {
 };
 struct build {
     enum build_state state;
-    bool cached;              // found, not made now
+    bool cached; // found, not made now
+    bool unkept; // it failed, for want of a program that this machine may have tomorrow
     char key[OBJECT_ID_TEXT]; // of this content, and apart for heads
     const char *directory;    // absolute; of this key in the cache. "" unless kept
     const char *out;          // absolute, without links: where the libraries lie; unless kept ""

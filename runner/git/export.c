@@ -382,8 +382,12 @@ static int export_paths(struct export_job *job, int top, git_tree *tree, const c
         plain[i] = git_plain_path(count ? paths[i] : "");
     int result = 0;
     for (size_t i = 0; result == 0 && i < used; i++) {
-        if (!covered(plain, used, i))
-            result = export_path(job, top, &root, plain[i], 0, &found);
+        const size_t before = found;
+        if (covered(plain, used, i))
+            continue;
+        result = export_path(job, top, &root, plain[i], 0, &found);
+        if (found == before)
+            export_see(&job->told.absent, job, "", plain[i]);
     }
     if (result == 0 && found == 0)
         result = export_refuse(job, plain[0],

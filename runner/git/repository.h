@@ -157,6 +157,7 @@ struct export_seen {
 struct exported {
     struct export_seen pointers; // of Git LFS, in place of files
     struct export_seen nameless; // submodules that .gitmodules does not name: empty folders
+    struct export_seen absent;   // paths that are not in the commit
 };
 // out: may be NULL.
 int repository_export(struct exported *out, const struct repository *repository, const char *commit,

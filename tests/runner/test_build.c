@@ -138,6 +138,45 @@ TEST(absent_inputs_are_the_commits_failure)
     assert_int_equal(helper_build_leftovers(f), 0);
 }
 
+// Of a build that fails, what the commit has not is said: shims that nobody has committed yet.
+TEST(inputs_that_a_failed_build_went_without_are_told)
+{
+    struct helper_builds *f = *state;
+    static const char *const inputs[] = {"kernels", "ci/shims", "ci/plumb_kernel.h"};
+    struct recipe recipe = f->recipe;
+    recipe.inputs = inputs;
+    recipe.input_count = ARRAY_COUNT(inputs);
+    recipe.command = "exit 3";
+    assert_string_equal(helper_build(f, REPO_START, &recipe).reason,
+                        "exit status 3; 'ci/shims' is, with 1 more, an input that the commit does "
+                        "not have");
+    recipe.command = "cp kernels/simple.c \"$PLUMB_OUT/simple.so\"";
+    assert_int_equal(helper_build(f, REPO_START, &recipe).state, BUILD_OK);
+}
+
+// It may be installed before the next try; a file that a compiler misses is the commit's.
+TEST(a_program_that_is_missing_is_asked_for_again)
+{
+    struct helper_builds *f = *state;
+    static const struct {
+        const char *command;
+        bool kept;
+    } cases[] = {{"plumb-no-such-program", false},
+                 {"plumb-no-such-program || exit 1", false},
+                 {"echo 'make: *** [Makefile:2: a.o] Error 127' && exit 2", false},
+                 {"echo \"a.c:1: fatal error: 'x.h' file not found\" && exit 1", true},
+                 {"cp /usr/lib/os-release \"$PLUMB_OUT/a.so\"; plumb-no-such-program", true}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct recipe recipe = f->recipe;
+        recipe.command = cases[i].command;
+        assert_int_equal(helper_build(f, REPO_START, &recipe).state, BUILD_FAILED);
+        const struct build again = helper_build(f, REPO_START, &recipe);
+        assert_int_equal(again.state, BUILD_FAILED);
+        assert_int_equal(again.cached, cases[i].kept);
+    }
+    assert_int_equal(helper_build_leftovers(f), 0);
+}
+
 TEST(timeout_is_not_kept)
 {
     struct helper_builds *f = *state;
