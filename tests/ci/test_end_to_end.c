@@ -36,67 +36,7 @@ static int tear_down(void **state)
 
 AROUND_ALL(set_up, tear_down);
 
-static void gate(enum helper_commit base, enum helper_commit head)
-{
-    const char *argv[] = {"gate",         "--base",   repo.ids[base], "--head",
-                          repo.ids[head], "--policy", policy_path,    NULL};
-    plumb_run(&outcome, repo.directory, argv, 0);
-}
-
-TEST(gate_gives_each_step_of_a_history_its_verdict)
-{
-    static const struct {
-        enum helper_commit base, head;
-        int code;
-        const char *word;
-    } steps[] = {
-        {REPO_START, REPO_TUNE, 0, "OK: 2 faster, 2 same"},
-        {REPO_TUNE, REPO_COMMENT, 0, "OK: 4 same"},
-        {REPO_COMMENT, REPO_RENAME, 0, "OK: 4 same"},
-        {REPO_RENAME, REPO_MERGE, 0, "OK: 4 same"},
-        {REPO_MERGE, REPO_SLOWER, 1, "SLOWER: 2 slower, 2 same"},
-        {REPO_SLOWER, REPO_REVERT, 0, "OK: 2 faster, 2 same"},
-        {REPO_REVERT, REPO_UNBUILDABLE, 3, "does not build: kernels/plain.c:34: error"},
-        {REPO_UNBUILDABLE, REPO_FIXED, 0, "OK: 2 new, 2 same"},
-        {REPO_FIXED, REPO_WRONG, 3, "BROKEN: 2 broken, 2 same"},
-        {REPO_WRONG, REPO_RIGHT, 0, "OK: 2 new, 2 same"},
-        {REPO_RIGHT, REPO_HANG, 3, "BROKEN: 2 broken, 2 same"},
-        {REPO_HANG, REPO_AWAKE, 0, "OK: 2 new, 2 same"},
-        {REPO_AWAKE, REPO_FASTER, 0, "OK: 2 faster, 2 same"},
-    };
-    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
-        gate(steps[i].base, steps[i].head);
-        print_message("step %zu: %d in %.1f s\n", i, outcome.code, outcome.wall_s);
-        plumb_said(&outcome, steps[i].code, steps[i].word);
-    }
-}
-
-TEST(gate_of_an_identical_pair_stays_green_eight_times)
-{
-    for (int i = 0; i < 8; i++) {
-        gate(REPO_MERGE, REPO_FIXED);
-        plumb_said(&outcome, 0, "OK: 4 same");
-    }
-}
-
-TEST(gate_reports_are_there_and_the_checkout_is_untouched)
-{
-    static const char *const files[] = {"plumb-report/index.html", "plumb-report/junit.xml",
-                                        "plumb-report/summary.md"};
-    gate(REPO_MERGE, REPO_SLOWER);
-    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
-        char path[400];
-        snprintf(path, sizeof(path), "%s/%s", repo.directory, files[i]);
-        FILE *file = fopen(path, "r");
-        if (!file)
-            fail_msg("%s is not there", path);
-        fclose(file);
-    }
-    const char *status[] = {"list", "models", NULL};
-    plumb_run(&outcome, repo.directory, status, 0);
-    plumb_said(&outcome, 0, "sol");
-}
-
+// The ranges come first: a commit that a gate knows not to build is visited by no range.
 static void run_all(double kill_after_s)
 {
     const char *argv[] = {"run", "ALL", "--all", "--policy", policy_path, NULL};
@@ -162,4 +102,65 @@ TEST(run_of_a_measured_range_does_nothing_and_says_so)
     if (outcome.wall_s > 2)
         print_message("note: %.2f s; the machine is busy\n", outcome.wall_s);
     assert_true(outcome.wall_s < 60);
+}
+
+static void gate(enum helper_commit base, enum helper_commit head)
+{
+    const char *argv[] = {"gate",         "--base",   repo.ids[base], "--head",
+                          repo.ids[head], "--policy", policy_path,    NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+TEST(gate_gives_each_step_of_a_history_its_verdict)
+{
+    static const struct {
+        enum helper_commit base, head;
+        int code;
+        const char *word;
+    } steps[] = {
+        {REPO_START, REPO_TUNE, 0, "OK: 2 faster, 2 same"},
+        {REPO_TUNE, REPO_COMMENT, 0, "OK: 4 same"},
+        {REPO_COMMENT, REPO_RENAME, 0, "OK: 4 same"},
+        {REPO_RENAME, REPO_MERGE, 0, "OK: 4 same"},
+        {REPO_MERGE, REPO_SLOWER, 1, "SLOWER: 2 slower, 2 same"},
+        {REPO_SLOWER, REPO_REVERT, 0, "OK: 2 faster, 2 same"},
+        {REPO_REVERT, REPO_UNBUILDABLE, 3, "does not build: kernels/plain.c:34: error"},
+        {REPO_UNBUILDABLE, REPO_FIXED, 0, "OK: 2 new, 2 same"},
+        {REPO_FIXED, REPO_WRONG, 3, "BROKEN: 2 broken, 2 same"},
+        {REPO_WRONG, REPO_RIGHT, 0, "OK: 2 new, 2 same"},
+        {REPO_RIGHT, REPO_HANG, 3, "BROKEN: 2 broken, 2 same"},
+        {REPO_HANG, REPO_AWAKE, 0, "OK: 2 new, 2 same"},
+        {REPO_AWAKE, REPO_FASTER, 0, "OK: 2 faster, 2 same"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
+        gate(steps[i].base, steps[i].head);
+        print_message("step %zu: %d in %.1f s\n", i, outcome.code, outcome.wall_s);
+        plumb_said(&outcome, steps[i].code, steps[i].word);
+    }
+}
+
+TEST(gate_of_an_identical_pair_stays_green_eight_times)
+{
+    for (int i = 0; i < 8; i++) {
+        gate(REPO_MERGE, REPO_FIXED);
+        plumb_said(&outcome, 0, "OK: 4 same");
+    }
+}
+
+TEST(gate_reports_are_there_and_the_checkout_is_untouched)
+{
+    static const char *const files[] = {"plumb-report/index.html", "plumb-report/junit.xml",
+                                        "plumb-report/summary.md"};
+    gate(REPO_MERGE, REPO_SLOWER);
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        char path[400];
+        snprintf(path, sizeof(path), "%s/%s", repo.directory, files[i]);
+        FILE *file = fopen(path, "r");
+        if (!file)
+            fail_msg("%s is not there", path);
+        fclose(file);
+    }
+    const char *status[] = {"list", "models", NULL};
+    plumb_run(&outcome, repo.directory, status, 0);
+    plumb_said(&outcome, 0, "sol");
 }
