@@ -60,10 +60,13 @@ TEST(the_stores_measured_profile_is_used_and_named)
                                "--explain", problem,   NULL};
     plumb_run(out, directory, set, 0);
     plumb_said(out, 0, "as measured on");
-    const char *const named[] = {"predict", "--store", path, "--gpu", "h100-sxm", problem, NULL};
+    const char *const named[] = {"predict", "--gpu", "h100-sxm", problem, NULL};
     plumb_run(out, directory, named, 0);
     assert_int_equal(out->code, 0);
     assert_null(strstr(out->output, "plumb: profile"));
+    const char *const both[] = {"predict", "--store", path, "--gpu", "h100-sxm", problem, NULL};
+    plumb_run(out, directory, both, 0);
+    plumb_said(out, 4, "--store is for the profile that was measured last; --gpu names another");
     const char *const missing[] = {"predict", "--store", "/nowhere/store.db", problem, NULL};
     plumb_run(out, directory, missing, 0);
     assert_int_equal(out->code, 4);
