@@ -115,18 +115,6 @@ static bool selects_problem(const struct context *context)
     return false;
 }
 
-// That the commit does not build is known of the build that would be made now: of another command,
-// or another compiler, nothing is.
-static int still_unbuildable(bool *known, struct context *context, const struct to_build *head,
-                             const struct build_record *record, struct error *err)
-{
-    char key[OBJECT_ID_TEXT];
-    if (built_timed(NULL, key, context, head, err))
-        return -1;
-    *known = strncmp(record->content, key, strlen(key)) == 0;
-    return *known || context->options->dry_run ? 0 : built_kept(known, context, head, err);
-}
-
 // `selected`: --kernel and --problem leave something of it to be measured, or it has no kernels.
 static int find_known(bool *known, bool *selected, struct context *context,
                       const struct to_build *head, bool any_driver, struct error *err)
@@ -143,8 +131,6 @@ static int find_known(bool *known, bool *selected, struct context *context,
         any = true;
         status = kernel_measured(&all, context, head, record.kernels[i].name, any_driver, err);
     }
-    if (status == 0 && found && all && record.state != MEASURED_OK)
-        status = still_unbuildable(&all, context, head, &record, err);
     *selected = record.count == 0 || !found || (any && selects_problem(context));
     arena_free(&arena);
     if (status == 0)

@@ -146,23 +146,6 @@ TEST(failure_of_both_sides_is_told_once)
     assert_null(strstr(outcome.output, "nor does its base"));
 }
 
-// What one command could not build another may.
-TEST(a_commit_that_did_not_build_is_tried_by_another_command)
-{
-    char *path = xprintf("%s/other.cfg", repo.directory);
-    helper_write_text(path, "[build]\n\tcommand = exit 7\n[device \"host\"]\n\tkind = host\n"
-                            "[problems \"few\"]\n\tproblem = 8x8x8:fp32\n"
-                            "[kernel \"*\"]\n\tproblems = few\n");
-    TYPE("run", repo.ids[REPO_RENAME], "--policy", path);
-    plumb_said(&outcome, 3, "does not build: exit status 7");
-    TYPE("run", repo.ids[REPO_RENAME], "--policy", path);
-    plumb_said(&outcome, 3, "nothing to do: 1 commit is measured already");
-    TYPE("run", repo.ids[REPO_RENAME], "--policy", repo.policy);
-    plumb_said(&outcome, 0, "OK: ");
-    assert_null(strstr(outcome.output, "nothing to do"));
-    free(path);
-}
-
 // Most of a history is older than the policy, and than shims.
 TEST(commits_before_the_policy_are_told_of_overlays)
 {
