@@ -3,6 +3,7 @@
 // Changes that are meant: what an epoch covers, which epochs came with a change, and the whole way
 // from a slower gate over `plumb accept` to a green one.
 // Label: measured
+// Label: alone
 // Label: unsanitized
 #include "ci/gate/accepting.h"
 #include "tests/helpers/helper_plumb.h"
