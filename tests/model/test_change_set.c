@@ -77,12 +77,13 @@ TEST(sets_and_sizes_hold_the_truth)
     assert_true((double)right >= 0.9 * (double)one);
 }
 
+// The draws may miss a share by two standard errors: under sanitizers there are few of them.
 TEST(more_past_hides_no_step_among_the_newest)
 {
     static const struct {
         size_t before, after;
         double least;
-    } cases[] = {{8, 5, 0.78},  {20, 2, 0.85}, {30, 5, 0.9},  {40, 5, 0.9},
+    } cases[] = {{8, 5, 0.8},   {20, 2, 0.85}, {30, 5, 0.9},  {40, 5, 0.9},
                  {50, 2, 0.85}, {50, 3, 0.9},  {100, 2, 0.9}, {100, 3, 0.9}};
     struct random random = {31};
     double values[MOST];
@@ -95,9 +96,10 @@ TEST(more_past_hides_no_step_among_the_newest)
                 values[i] += 8;
             seen += sees(values, n, cases[c].before);
         }
-        if ((double)seen < cases[c].least * (double)draws)
+        const double share = (double)seen / (double)draws, least = cases[c].least;
+        if (share < least)
             print_message("%zu|%zu: %zu of %zu\n", cases[c].before, cases[c].after, seen, draws);
-        assert_true((double)seen >= cases[c].least * (double)draws);
+        assert_true(share >= least - 2 * sqrt(least * (1 - least) / (double)draws));
     }
 }
 
