@@ -4,7 +4,9 @@
 // device or on several equal ones side by side.
 //
 // A process opens as many duets at once as have room in it and plays them block by block; the next
-// block goes where gate_next_series() says. What has decided is closed, and makes room for another.
+// block goes where gate_next_series() says. Where the stopwatch wants a series' blocks on end,
+// TAIL_PAIRS of its pairs are played, or until it has decided, before another has its turn. What
+// has decided is closed, and makes room for another.
 // Alarms, and what is open when its budget is spent, wait until all have been played; then they are
 // confirmed together, in one further process for all of them (memory allocated anew, modules loaded
 // the other way round, launches per sample as in the first), and in as many of those as the policy

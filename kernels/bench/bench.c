@@ -571,6 +571,7 @@ static void put_state(struct bench *bench, const char *record, int64_t id,
     wire_add_double(&line, "tolerance", state->tolerance);
     wire_add_int(&line, "launches", state->launches);
     wire_add_double(&line, "reference_s", state->reference_s);
+    wire_add_int(&line, "on_end", state->on_end);
     wire_add_double(&line, "base_bytes", state->memory_bytes[ROLE_BASE]);
     wire_add_double(&line, "head_bytes", state->memory_bytes[ROLE_HEAD]);
     wire_add_text(&line, "note", state->note);

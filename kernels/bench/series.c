@@ -88,9 +88,10 @@ static double now_s(void)
 }
 
 // When the device was last at work, by this process: at all, and by launches of a stream or on warm
-// sets among themselves. It remembers that (settle(), let_rest()).
+// sets among themselves, and for whom. It remembers that (settle(), let_rest()).
 static struct {
     double any_s, settled_s;
+    uint64_t settled_for; // a series' kin; 0: another regime's launches came last
 } at_work;
 
 // Finds what the output must be, from the first set.
@@ -432,14 +433,14 @@ static bool settles(const struct series *s)
     return s->manner.heated && s->manner.flush != FLUSH_WRITE;
 }
 
-// A device that was idle runs faster at first, by its limit of power: turns as those that follow
-// bring it to where these keep it. More turns are looked at than a fast device needs, and none
-// less.
+// A device that was idle runs faster at first, by its limit of power, and behind another kernel it
+// has the clock that this one left: turns as those that follow bring it to where these keep it.
+// More turns are looked at than a fast device needs, and none less.
 static int settle(struct series *s, struct error *err)
 {
     const double begun_s = now_s(), for_s = 1e-9 * s->ops->settle_ns;
     double least_ns = INFINITY;
-    if (!settles(s) || begun_s - at_work.settled_s < idle_s)
+    if (!settles(s) || (begun_s - at_work.settled_s < idle_s && at_work.settled_for == s->kin))
         return 0;
     while (now_s() - begun_s < for_s) {
         if (take_untold(&least_ns, s, s->launches, err))
@@ -454,6 +455,7 @@ static void note_work(const struct series *s)
         at_work.any_s = now_s();
     if (settles(s))
         at_work.settled_s = at_work.any_s;
+    at_work.settled_for = settles(s) ? s->kin : 0;
 }
 
 // 1, and the state says so, when a timed launch was wrong.
@@ -602,11 +604,20 @@ static void report(struct series_state *state, const struct series *s)
     state->tolerance = tolerance;
     state->launches = s->launches;
     state->reference_s = s->reference_s;
+    state->on_end = s->ops->settle_ns > 0 && s->spec.regime != REGIME_COLD;
     const struct plumb_form form = check_abi_form(&s->spec.problem);
     // One that was refused is asked for nothing.
     for (int role = ROLE_BASE; state->state == MEASURED_OK && role <= ROLE_HEAD; role++)
         state->memory_bytes[role] = arm_memory_bytes(&s->arms[role], &form);
     state->baton_ns = arm_baton_ns(&s->arms[ROLE_HEAD]);
+}
+
+static uint64_t kin_of(const struct series_spec *spec)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &spec->problem);
+    const uint64_t hash = hash_text(hash_text(HASH_START, spec->kernel), problem);
+    return hash_text(hash, regime_name(spec->regime)) | 1;
 }
 
 int series_open(struct series **out, struct series_state *state, const struct device_ops *ops,
@@ -618,6 +629,7 @@ int series_open(struct series **out, struct series_state *state, const struct de
                          .spec = *spec,
                          .arms = {ARM_NONE, ARM_NONE},
                          .manner = manners[spec->regime],
+                         .kin = kin_of(spec),
                          .tolerance = exact_tolerance(&spec->problem),
                          .launches = 1,
                          .found = {.state = MEASURED_OK}};
@@ -703,6 +715,7 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
                  struct error *err)
 {
     assert(series_has_base(s));
+    let_rest(s);
     if ((s->next_pair && draw_places(s, err)) || settle(s, err) || begin_block(s, err))
         return -1;
     for (uint32_t i = 0; i < count; i++) {

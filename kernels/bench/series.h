@@ -38,6 +38,7 @@ struct series_state {
     double error, tolerance;
     uint32_t launches;
     double reference_s;     // that references took since it was opened
+    bool on_end;            // blocks of other series between its own would cost it time
     double memory_bytes[2]; // that each side took at most beside the operands; by enum sample_role
     double baton_ns;        // what an empty turn of a library's own process takes; 0: it has none
     char note[512];         // the kernel's note, or why it is not ok

@@ -91,6 +91,7 @@ struct series {
     double tolerance, error;
     double reference_s;   // that its references took
     struct manner manner; // of its regime
+    uint64_t kin;         // the same in series of one kernel, problem and regime; never 0
     uint32_t runup, launches, next_pair;
     bool graphs;               // a stream's launches are queued as graphs
     uint32_t heats, heat_sets; // launches before a sample, and sets of theirs, behind all others

@@ -636,7 +636,7 @@ static int take_state(void *context, const struct wire_record *record, struct er
 {
     struct state_answer *answer = context;
     struct bench_outcome *outcome = &answer->outcome;
-    int64_t seen, launches = 0;
+    int64_t seen, launches = 0, on_end = 0;
     if (strcmp(record->name, answer->record) != 0 || answer->seen)
         return bench_unexpected(record, err);
     const char *state = wire_text(record, "state"), *role = wire_text(record, "role");
@@ -651,6 +651,9 @@ static int take_state(void *context, const struct wire_record *record, struct er
     if (wire_text(record, "reference_s") &&
         wire_double(&outcome->reference_s, record, "reference_s", 0, 1e6, err))
         return -1;
+    if (wire_text(record, "on_end") && wire_int(&on_end, record, "on_end", 0, 1, err))
+        return -1;
+    outcome->on_end = on_end;
     static const char *const bytes[] = {"base_bytes", "head_bytes"};
     for (int i = ROLE_BASE; i <= ROLE_HEAD; i++) {
         if (wire_text(record, bytes[i]) &&

@@ -85,6 +85,7 @@ struct bench_outcome {
     double max_error, tolerance; // of open and close; 0 if they were not reached; always finite
     uint32_t launches;           // timed together per sample, after open
     double reference_s;          // that references took, from open on; 0 where it is not told
+    bool on_end;                 // after open: blocks of others between its own cost it time
     double memory_bytes[2];      // of each side, beside the operands; 0 where it is not told
     char detail[512];            // why not ok, or the kernel's note; sanitised, untrusted
     char base_note[512];         // the base's, after open; likewise

@@ -28,6 +28,38 @@ TEST(blocks_go_round_and_what_decides_is_closed)
     }
 }
 
+// A clock that goes with the kernel at work would be the neighbours', where blocks took turns.
+TEST(blocks_that_are_wanted_on_end_are_not_parted)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"on-end-1", "good-1", "on-end-2", "good-2", NULL});
+    assert_string_equal(p->journal,
+                        "start;open on-end-1;open good-1;open on-end-2;open good-2;"
+                        "pairs on-end-1;pairs on-end-1;close on-end-1;"
+                        "pairs good-1;pairs on-end-2;pairs on-end-2;close on-end-2;"
+                        "pairs good-2;pairs good-1;close good-1;pairs good-2;close good-2;end;");
+    for (size_t i = 0; i < 4; i++)
+        played_whole(&p->items[i], VERDICT_SAME);
+}
+
+// What scatters so much that it takes many pairs gives way when it has had as many as others take.
+TEST(what_plays_on_end_gives_way_to_others)
+{
+    struct played *p = *state;
+    int here = 0, runs = 0;
+    played_all(p, (const char *const[]){"scatter-2-1-on-end", "scatter-2-2-on-end", NULL});
+    const char *last = "", *end = strstr(p->journal, "close ");
+    for (const char *at = strstr(p->journal, "pairs "); at < end; at = strchr(at, ';') + 1) {
+        const bool same = strncmp(at, last, strlen("pairs scatter-2-1")) == 0;
+        if (!same && *last)
+            assert_int_equal(here % 9, 0);
+        here = same ? here + 1 : 1;
+        runs += !same;
+        last = at;
+    }
+    assert_true(runs > 2);
+}
+
 TEST(all_alarms_share_each_further_process)
 {
     struct played *p = *state;

@@ -17,6 +17,7 @@
 //                   by chance that NUMBER and the block decide
 //   slower-tries    its notes are choices of this process's, unless others are pinned
 //   turns-NUMBER    the head takes 1.05 times as long, and in a stream 0.9 times
+//   on-end-NUMBER   behaves, and wants its blocks on end; so does scatter-PERCENT-NUMBER-on-end
 //   where           its note is the processors that it was told, and it stays not open
 //   touchy-pairs    dies only when other series are open
 // AT is list, open, look (open in another regime than cold), pairs (also solo), close; without it:
@@ -201,6 +202,7 @@ static void put_state(const char *name, const struct series *series, enum measur
     wire_add_double(&line, "tolerance", 1e-3);
     wire_add_int(&line, "launches", series->launches);
     wire_add_text(&line, "note", note);
+    wire_add_int(&line, "on_end", strstr(series->kernel, "on-end") != NULL);
     if (series->regime)
         wire_add_text(&line, "regime", regime_name(series->regime));
     put(&line);

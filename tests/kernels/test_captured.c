@@ -395,8 +395,6 @@ TEST(a_stream_begins_on_a_device_that_has_been_at_work)
     clock_ns += idle_ns;
     takes(400e3, REGIME_STREAM);
     assert_true(untold > 0);
-    takes(400e3, REGIME_WARM);
-    assert_int_equal(untold, 0);
     takes(400e3, REGIME_STREAM);
     assert_int_equal(untold, 0);
     clock_ns += idle_ns;
@@ -406,6 +404,29 @@ TEST(a_stream_begins_on_a_device_that_has_been_at_work)
     assert_int_equal(untold, 0);
     takes(400e3, REGIME_WARM);
     assert_true(untold > 0);
+    end_clock(before);
+}
+
+// The clock is what another kernel, or another regime of this one, has left.
+TEST(a_stream_begins_anew_behind_another_series)
+{
+    const struct device_ops before = begin_clock();
+    ops.settle_ns = 5e6;
+    takes(400e3, REGIME_STREAM);
+    takes(400e3, REGIME_STREAM);
+    assert_int_equal(untold, 0);
+    assert_true(state_found.on_end);
+    takes(400e3, REGIME_WARM);
+    assert_true(untold > 0);
+    takes(400e3, REGIME_STREAM);
+    assert_true(untold > 0);
+    takes(400e3, REGIME_ISOLATED);
+    assert_int_equal(untold, 0);
+    assert_true(state_found.on_end);
+    takes(400e3, REGIME_STREAM);
+    assert_true(untold > 0);
+    takes(400e3, REGIME_COLD);
+    assert_false(state_found.on_end);
     end_clock(before);
 }
 
