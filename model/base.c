@@ -222,6 +222,37 @@ int parse_double(double *out, const char *text)
     return 0;
 }
 
+// ---- places by id ----
+
+struct id_place {
+    const char *id;
+    size_t at;
+};
+
+static int by_id(const void *left, const void *right)
+{
+    const struct id_place *a = left, *b = right;
+    return strcmp(a->id, b->id);
+}
+
+struct id_index id_index(const char *ids, size_t stride, size_t count, struct arena *arena)
+{
+    struct id_index out = {arena_alloc(arena, (count + 1) * sizeof(*out.items)), count};
+    for (size_t i = 0; i < count; i++)
+        out.items[i] = (struct id_place){ids + i * stride, i};
+    if (count)
+        qsort(out.items, count, sizeof(*out.items), by_id);
+    return out;
+}
+
+size_t id_find(const struct id_index *index, const char *id)
+{
+    const struct id_place key = {.id = id};
+    const struct id_place *found =
+        index->count ? bsearch(&key, index->items, index->count, sizeof(key), by_id) : NULL;
+    return found ? found->at : SIZE_MAX;
+}
+
 // ---- text: numbers, UTF-8 and FNV-1a ----
 
 void number_text(char out[NUMBER_TEXT], double value)

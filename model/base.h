@@ -94,6 +94,19 @@ int parse_int64(int64_t *out, const char *text);
 
 int parse_double(double *out, const char *text);
 
+// ---- places by id ----
+
+// Where things with an id stand in an array of them; ids are borrowed.
+struct id_index {
+    struct id_place *items; // by id
+    size_t count;
+};
+
+// `ids`: the first one's, a char array that lies in a struct of `stride` bytes. In the arena.
+struct id_index id_index(const char *ids, size_t stride, size_t count, struct arena *arena);
+// SIZE_MAX: it is not there.
+size_t id_find(const struct id_index *index, const char *id);
+
 // ---- text ----
 //
 // How a number is written, what is well-formed UTF-8, and a hash. model/buffer.h puts text

@@ -21,43 +21,15 @@ struct line_commit {
     bool asked, found; // whether it was looked up, and is known
 };
 
-struct line_name {
-    const char *id;
-    size_t at;
-};
-
 struct line {
     struct line_commit *items; // oldest first; the last is the head
     size_t count;
-    struct line_name *names; // by id
-    const char *recipe;      // of the builds
-    bool whole;              // the first is a root
+    struct id_index names;
+    const char *recipe; // of the builds
+    bool whole;         // the first is a root
 };
 
 // ---- the commits ----
-
-static int by_id(const void *left, const void *right)
-{
-    const struct line_name *a = left, *b = right;
-    return strcmp(a->id, b->id);
-}
-
-// SIZE_MAX: it is not on the line.
-static size_t find(const struct line *l, const char *id)
-{
-    const struct line_name key = {.id = id};
-    const struct line_name *found =
-        l->count ? bsearch(&key, l->names, l->count, sizeof(key), by_id) : NULL;
-    return found ? found->at : SIZE_MAX;
-}
-
-static void name_all(struct line *l, struct arena *arena)
-{
-    l->names = arena_alloc(arena, (l->count + 1) * sizeof(*l->names));
-    for (size_t i = 0; i < l->count; i++)
-        l->names[i] = (struct line_name){l->items[i].commit.id, i};
-    qsort(l->names, l->count, sizeof(*l->names), by_id);
-}
 
 // The line of `head`, on from that of the last one where it goes on from there.
 static const struct line *line_of(struct context *context, const struct commit *head,
@@ -75,7 +47,7 @@ static const struct line *line_of(struct context *context, const struct commit *
     }
     const bool same = l && strcmp(l->recipe, recipe) == 0;
     for (struct commit at = *head;;) {
-        const size_t met = same ? find(l, at.id) : SIZE_MAX;
+        const size_t met = same ? id_find(&l->names, at.id) : SIZE_MAX;
         kept = met == SIZE_MAX ? 0 : met + 1;
         fresh.whole = kept ? l->whole : !at.parent[0];
         if (kept || count == LINE_MOST)
@@ -92,7 +64,7 @@ static const struct line *line_of(struct context *context, const struct commit *
         fresh.items[kept + i].commit = walked[count - 1 - i];
     fresh.count = kept + count;
     free(walked);
-    name_all(&fresh, arena);
+    fresh.names = id_index(fresh.items->commit.id, sizeof(*fresh.items), fresh.count, arena);
     context->line = arena_copy(arena, &fresh, sizeof(fresh));
     return context->line;
 }
@@ -223,7 +195,7 @@ static int take(struct past *p, const struct stored_points *stored, struct error
     p->items = arena_alloc(&p->run->arena, (p->count + 1) * sizeof(*p->items));
     for (size_t i = 0; i < p->count; i++) {
         const struct stored_point *point = &stored->points[i];
-        const size_t at = find(p->line, point->commit);
+        const size_t at = id_find(&p->line->names, point->commit);
         const char *code = "";
         if (i > 0 && point->code == point[-1].code)
             code = p->items[i - 1].code;
@@ -304,7 +276,7 @@ static const struct line *line_of_run(const struct run *run, struct context *con
 bool line_has(const struct run *run, const char *commit, struct context *context)
 {
     const struct line *l = line_of_run(run, context);
-    return find(l, commit) < l->count - 1;
+    return id_find(&l->names, commit) < l->count - 1;
 }
 
 int line_past(struct line_past *out, struct run *run, const struct result *r,

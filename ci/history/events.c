@@ -66,24 +66,9 @@ struct walk {
     const struct timeline_sources *sources;
     struct stop *stops;
     size_t count, room;
-    struct timeline_place *known; // the store's commits, which are the first stops
-    size_t known_count;
+    struct id_index known; // the store's commits, which are the first stops
     struct arena *arena;
 };
-
-static int compare_places(const void *left, const void *right)
-{
-    const struct timeline_place *a = left, *b = right;
-    return strcmp(a->id, b->id);
-}
-
-static size_t find(const struct timeline_place *places, size_t count, const char *id)
-{
-    const struct timeline_place key = {.id = id};
-    const struct timeline_place *found =
-        count ? bsearch(&key, places, count, sizeof(key), compare_places) : NULL;
-    return found ? found->at : SIZE_MAX;
-}
 
 static void put_in_order(struct walk *w, const struct commit *commit, size_t anchor, size_t before)
 {
@@ -95,7 +80,7 @@ static void put_in_order(struct walk *w, const struct commit *commit, size_t anc
 static struct stop *between(struct walk *w, const struct commit *commit, size_t anchor,
                             size_t before)
 {
-    for (size_t i = w->known_count; i < w->count; i++) {
+    for (size_t i = w->known.count; i < w->count; i++) {
         if (strcmp(w->stops[i].commit.id, commit->id) == 0)
             return &w->stops[i];
     }
@@ -128,7 +113,7 @@ static bool changes_inputs(const struct walk *w, const struct commit *c)
 // comes behind those of the store, by date. NULL: there is none.
 static struct stop *last_of(struct walk *w, const char *id)
 {
-    const size_t at = find(w->known, w->known_count, id);
+    const size_t at = id_find(&w->known, id);
     struct commit commit;
     struct error gone;
     if (at != SIZE_MAX)
@@ -136,7 +121,7 @@ static struct stop *last_of(struct walk *w, const char *id)
     if (!w->sources->repository ||
         repository_commit(&commit, w->sources->repository, id, w->arena, &gone))
         return NULL;
-    return between(w, &commit, w->known_count, SIZE_MAX / 2 - (size_t)commit.time_s);
+    return between(w, &commit, w->known.count, SIZE_MAX / 2 - (size_t)commit.time_s);
 }
 
 // Returns the oldest commit of its line, or NULL: it was not followed as far as its base.
@@ -152,7 +137,7 @@ static const char *follow(struct walk *w, const struct timeline_stretch *stretch
     bool behind = strcmp(commit.id, stretch->first) == 0;
     for (size_t n = 0; n < STRETCH_MOST && commit.parent[0]; n++) {
         struct error edge;
-        const size_t next = find(w->known, w->known_count, commit.parent);
+        const size_t next = id_find(&w->known, commit.parent);
         if (ends(stretch, behind, next != SIZE_MAX, commit.parent))
             return oldest;
         bool line = false;
@@ -184,21 +169,10 @@ static int in_order(const void *left, const void *right)
     return a->before > b->before ? -1 : a->before < b->before;
 }
 
-static struct timeline_place *place_all(const struct commit *commits, size_t count,
-                                        struct arena *arena)
-{
-    struct timeline_place *places = arena_alloc(arena, (count + 1) * sizeof(*places));
-    for (size_t i = 0; i < count; i++)
-        places[i] = (struct timeline_place){commits[i].id, i};
-    if (count)
-        qsort(places, count, sizeof(*places), compare_places);
-    return places;
-}
-
 // The position of a commit; SIZE_MAX: it is not known.
 static size_t timeline_find(const struct timeline *timeline, const char *id)
 {
-    return find(timeline->places, timeline->count, id);
+    return id_find(&timeline->places, id);
 }
 
 // In the arena. A stretch is followed back along first parents; what lies on it gets its place
@@ -210,10 +184,11 @@ static int timeline_read(struct timeline *out, struct store *store,
 {
     struct walk w = {.sources = sources, .arena = arena};
     struct commit *known;
-    if (store_commits(&known, &w.known_count, store, arena, err))
+    size_t known_count;
+    if (store_commits(&known, &known_count, store, arena, err))
         return -1;
-    w.known = place_all(known, w.known_count, arena);
-    for (size_t i = 0; i < w.known_count; i++)
+    w.known = id_index(known->id, sizeof(*known), known_count, arena);
+    for (size_t i = 0; i < known_count; i++)
         put_in_order(&w, &known[i], i, 0);
     const char **oldest = arena_alloc(arena, (count + 1) * sizeof(*oldest));
     for (size_t i = 0; i < count; i++)
@@ -231,7 +206,7 @@ static int timeline_read(struct timeline *out, struct store *store,
         out->between[i] = w.stops[i].before > 0;
     }
     free(w.stops);
-    out->places = place_all(out->commits, out->count, arena);
+    out->places = id_index(out->commits->id, sizeof(*out->commits), out->count, arena);
     for (size_t i = 0; i < count; i++)
         out->begins[i] = oldest[i] ? timeline_find(out, oldest[i]) : SIZE_MAX;
     return 0;
@@ -574,8 +549,6 @@ struct remembering {
     size_t stored_count;
     bool *found;              // of the stored ones
     struct event_index index; // of all events, withdrawn ones too
-    const char **names;       // taken, by hash
-    size_t name_room;         // a power of two
     struct arena *arena;
 };
 
@@ -637,25 +610,15 @@ static void recognise(struct remembering *r)
 
 // ---- names ----
 
-// Room for every name that there can be, twice over, so that a search soon meets an empty place.
-static void names_make(struct remembering *r)
+static bool is_taken(const struct remembering *r, const char *name, const struct event *by)
 {
-    const size_t most = r->stored_count + r->events->list.count + 1;
-    for (r->name_room = 4; r->name_room < 2 * most;)
-        r->name_room *= 2;
-    r->names = arena_alloc(r->arena, r->name_room * sizeof(*r->names));
-}
-
-// True when it was there already; `name` stays where it is.
-static bool name_add(struct remembering *r, const char *name)
-{
-    size_t at = hash_text(HASH_START, name) & (r->name_room - 1);
-    for (; r->names[at]; at = (at + 1) & (r->name_room - 1)) {
-        if (strcmp(r->names[at], name) == 0)
-            return true;
-    }
-    r->names[at] = name;
-    return false;
+    bool taken = false;
+    for (size_t i = 0; !taken && i < r->stored_count; i++)
+        taken = strcmp(r->stored[i].name, name) == 0;
+    for (size_t i = 0; !taken && i < r->events->list.count; i++)
+        taken =
+            &r->events->list.events[i] != by && strcmp(r->events->list.events[i].name, name) == 0;
+    return taken;
 }
 
 // The commit that it most likely began with; what is no commit's says so.
@@ -669,7 +632,7 @@ static void name_event(struct remembering *r, struct event *e)
             snprintf(number, sizeof(number), "-%d", n);
         snprintf(e->name, sizeof(e->name), "%.10s%s%.12s%s", e->commits[0].id, *cause ? "-" : "",
                  cause, number);
-        taken = name_add(r, e->name);
+        taken = is_taken(r, e->name, e);
     }
 }
 
@@ -891,9 +854,6 @@ static void settle(struct remembering *r)
     struct event_entry *now = xcalloc(events->list.count + 1, sizeof(*now));
     struct error refused;
     event_index_make(&r->index, &events->list, r->set->count, r->arena);
-    names_make(r);
-    for (size_t i = 0; i < r->stored_count; i++)
-        (void)name_add(r, r->stored[i].name);
     for (size_t i = 0; i < events->list.count; i++) {
         struct event *e = &events->list.events[i];
         if (events->stored[i])

@@ -21,11 +21,6 @@
 
 // The commits of a store in one order, parents before children, with those between them that were
 // never measured as far as a repository knows them. Events are ranges of it.
-struct timeline_place {
-    const char *id;
-    size_t at;
-};
-
 struct timeline {
     struct commit *commits;
     size_t *begins; // of each stretch: the first commit behind its base that is on its own line;
@@ -33,7 +28,7 @@ struct timeline {
     bool *line; // of each: it is on the line of first parents of a change; others are of branches
     bool *between; // the store does not know it
     size_t count;
-    struct timeline_place *places; // by id
+    struct id_index places;
 };
 
 // Knowledge about commits that is not in the store.

@@ -33,19 +33,13 @@ struct met {
     size_t newest, stay; // newest: its newest commit of which the build is known
 };
 
-struct line_name {
-    const char *id;
-    size_t at;
-};
-
 // HEAD and its first parents, what any branch or tag has, and which codes are there.
 struct line {
-    struct commit *items;    // newest first
-    struct line_name *names; // by id
+    struct commit *items; // newest first
+    struct id_index names;
     size_t count;            // 0: there is no repository
     bool whole;              // the last is a root
-    const char **reached;    // ids in their order, once asked
-    size_t reached_count;
+    struct id_index reached; // once asked
     bool asked;
     struct stay *stays; // by code, newest first
     size_t stay_count;
@@ -402,18 +396,6 @@ static int judge(struct series_history *s, struct history_kept *kept, struct loa
     return 0;
 }
 
-static int by_name(const void *left, const void *right)
-{
-    const char *const *a = left, *const *b = right;
-    return strcmp(*a, *b);
-}
-
-static int by_id(const void *left, const void *right)
-{
-    const struct line_name *a = left, *b = right;
-    return strcmp(a->id, b->id);
-}
-
 // ---- what the line has ----
 
 // A link is of two codes, and was measured at some commit. What it says is told where the line of
@@ -439,19 +421,13 @@ static void read_line(struct loading *l)
         if (line->whole || repository_parent(&at, repository, &at, arena, &edge))
             break;
     }
-    line->names = arena_alloc(arena, line->count * sizeof(*line->names));
-    for (size_t i = 0; i < line->count; i++)
-        line->names[i] = (struct line_name){line->items[i].id, i};
-    qsort(line->names, line->count, sizeof(*line->names), by_id);
+    line->names = id_index(line->items->id, sizeof(*line->items), line->count, arena);
 }
 
 // SIZE_MAX: it is not on the line.
 static size_t place_on(const struct line *line, const char *id)
 {
-    const struct line_name key = {.id = id};
-    const struct line_name *found =
-        line->count ? bsearch(&key, line->names, line->count, sizeof(key), by_id) : NULL;
-    return found ? found->at : SIZE_MAX;
+    return id_find(&line->names, id);
 }
 
 // Any branch or tag has it. Read once, when it is first asked.
@@ -462,16 +438,10 @@ static bool is_reached(struct loading *l, const char *id)
     struct commit_list list;
     struct error none;
     if (!line->asked &&
-        repository_select(&list, l->wanted->repository, &all, &l->set->arena, &none) == 0) {
-        line->reached = arena_alloc(&l->set->arena, (list.count + 1) * sizeof(*line->reached));
-        for (size_t i = 0; i < list.count; i++)
-            line->reached[i] = list.items[i].id;
-        line->reached_count = list.count;
-        qsort(line->reached, list.count, sizeof(*line->reached), by_name);
-    }
+        repository_select(&list, l->wanted->repository, &all, &l->set->arena, &none) == 0)
+        line->reached = id_index(list.items->id, sizeof(*list.items), list.count, &l->set->arena);
     line->asked = true;
-    return line->reached_count &&
-           bsearch(&id, line->reached, line->reached_count, sizeof(*line->reached), by_name);
+    return id_find(&line->reached, id) != SIZE_MAX;
 }
 
 static bool is_in_repository(struct loading *l, const char *id, struct arena *scratch)

@@ -11,60 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_MOST = 200000, LEVEL_MOST = 9 };
+enum { LEVEL_MOST = 9 };
 
 // ---- the line ----
-
-struct metric_place {
-    const char *id;
-    size_t at;
-};
-
-static int by_id(const void *left, const void *right)
-{
-    const struct metric_place *a = left, *b = right;
-    return strcmp(a->id, b->id);
-}
-
-static size_t place_of(const struct metric_place *places, size_t count, const char *id)
-{
-    const struct metric_place key = {.id = id};
-    const struct metric_place *found =
-        count ? bsearch(&key, places, count, sizeof(key), by_id) : NULL;
-    return found ? found->at : SIZE_MAX;
-}
 
 // HEAD and its first parents, oldest first; a repository without HEAD has no such line.
 static void read_line(struct metric_history *h, const struct repository *repository,
                       struct arena *arena)
 {
-    struct commit commit;
-    struct error end;
-    size_t room = 0, count = 0;
-    struct commit *line = NULL;
-    int status = repository_commit(&commit, repository, "HEAD", arena, &end);
-    while (status == 0 && count < LINE_MOST) {
-        line = xgrow(line, count, &room, sizeof(*line));
-        line[count++] = commit;
-        if (!commit.parent[0])
-            break;
-        status = repository_parent(&commit, repository, &commit, arena, &end);
+    const struct commit_selection line = {.range = "LINE"};
+    struct commit_list list = {0};
+    struct error none;
+    if (repository_select(&list, repository, &line, arena, &none) == 0) {
+        h->line = list.items;
+        h->line_count = list.count;
     }
-    h->line = arena_alloc(arena, (count + 1) * sizeof(*h->line));
-    for (size_t i = 0; i < count; i++)
-        h->line[i] = line[count - 1 - i];
-    h->line_count = count;
-    free(line);
-}
-
-static struct metric_place *places_of(const struct metric_history *h, struct arena *arena)
-{
-    struct metric_place *places = arena_alloc(arena, (h->line_count + 1) * sizeof(*places));
-    for (size_t i = 0; i < h->line_count; i++)
-        places[i] = (struct metric_place){h->line[i].id, i};
-    if (h->line_count)
-        qsort(places, h->line_count, sizeof(*places), by_id);
-    return places;
 }
 
 // ---- series ----
@@ -83,7 +44,7 @@ static int by_place(const void *left, const void *right)
 
 // The values of one series stand together. Of several looks at one commit the newest counts.
 static void read_series(struct metric_history *h, const struct metric_value *values, size_t count,
-                        const struct metric_place *places, struct arena *arena)
+                        const struct id_index *places, struct arena *arena)
 {
     h->series = arena_alloc(arena, (count + 1) * sizeof(*h->series));
     for (size_t i = 0, end; i < count; i = end) {
@@ -92,7 +53,7 @@ static void read_series(struct metric_history *h, const struct metric_value *val
             end++;
         s.points = arena_alloc(arena, (end - i) * sizeof(*s.points));
         for (size_t k = i; k < end; k++) {
-            const size_t at = place_of(places, h->line_count, values[k].commit);
+            const size_t at = id_find(places, values[k].commit);
             size_t p = 0;
             if (at == SIZE_MAX)
                 continue;
@@ -166,10 +127,10 @@ static void find_changes(struct metric_history *h, size_t *room, size_t index)
 // An epoch accepts what had become of the series by its commit; one of a commit that the line does
 // not have, what is no larger than it says.
 static bool accepts(const struct epoch *e, const struct metric_history *h,
-                    const struct metric_change *c, const struct metric_place *places)
+                    const struct metric_change *c, const struct id_index *places)
 {
     const struct metric_value *of = h->series[c->series].of;
-    const size_t at = place_of(places, h->line_count, e->commit);
+    const size_t at = id_find(places, e->commit);
     if (e->removed || !metric_epoch_matches(e, of->subject, of->name, of->device))
         return false;
     return at != SIZE_MAX ? c->at <= at
@@ -191,7 +152,7 @@ static bool is_undone(const struct metric_history *h, const struct metric_change
 }
 
 static void decide(struct metric_history *h, struct metric_change *c,
-                   const struct epoch_list *epochs, const struct metric_place *places,
+                   const struct epoch_list *epochs, const struct id_index *places,
                    const char *event, struct arena *arena)
 {
     if (c->kind == VERDICT_SLOWER && is_undone(h, c))
@@ -223,7 +184,7 @@ static int newest_first(const void *left, const void *right)
 
 // An event is as open as the most open of its changes for the worse.
 static void make_events(struct metric_history *h, const struct epoch_list *epochs,
-                        const struct metric_place *places, struct arena *arena)
+                        const struct id_index *places, struct arena *arena)
 {
     h->events = arena_alloc(arena, (h->change_count + 1) * sizeof(*h->events));
     for (size_t i = 0, end; i < h->change_count; i = end) {
@@ -254,8 +215,10 @@ int metric_history_load(struct metric_history *out, struct store *store,
         read_line(&h, repository, arena);
     if (count && !h.line_count && store_commits(&h.line, &h.line_count, store, arena, err))
         return -1;
-    const struct metric_place *places = places_of(&h, arena);
-    read_series(&h, values, count, places, arena);
+    const struct id_index places = h.line_count
+                                       ? id_index(h.line->id, sizeof(*h.line), h.line_count, arena)
+                                       : (struct id_index){0};
+    read_series(&h, values, count, &places, arena);
     for (size_t i = 0; i < h.count; i++)
         find_changes(&h, &room, i);
     struct metric_change *found = h.changes;
@@ -263,7 +226,7 @@ int metric_history_load(struct metric_history *out, struct store *store,
     free(found);
     if (h.change_count)
         qsort(h.changes, h.change_count, sizeof(*h.changes), newest_first);
-    make_events(&h, epochs, places, arena);
+    make_events(&h, epochs, &places, arena);
     *out = h;
     return 0;
 }

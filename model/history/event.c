@@ -119,21 +119,14 @@ static enum attribution judge(const struct attribution_series *one, const struct
     return together(&company->device, one->size) ? ATTRIBUTION_ENVIRONMENT : ATTRIBUTION_KERNEL;
 }
 
-void attribution_find(struct attributed *out, const struct attribution_series *series, size_t count,
-                      const struct attribution_break *breaks, size_t break_count)
+void attribution_find(enum attribution *out, const struct attribution_series *series, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        out[i] = (struct attributed){ATTRIBUTION_NONE, NULL};
+        out[i] = ATTRIBUTION_NONE;
         if (!series[i].changed)
             continue;
-        for (size_t b = 0; b < break_count && !out[i].what; b++) {
-            if (breaks[b].device == SIZE_MAX || breaks[b].device == series[i].device)
-                out[i] = (struct attributed){ATTRIBUTION_BREAK, breaks[b].what};
-        }
-        if (out[i].what)
-            continue;
-        struct company company = company_of(&series[i], series, count);
-        out[i].attribution = judge(&series[i], &company);
+        const struct company company = company_of(&series[i], series, count);
+        out[i] = judge(&series[i], &company);
     }
 }
 

@@ -66,25 +66,13 @@ struct attribution_series {
     bool model_changed; // the version of the model it is held against does
 };
 
-// A declared change at the commit, e.g. "driver 570.86 -> 580.65".
-struct attribution_break {
-    const char *what;
-    size_t device; // SIZE_MAX: all of them
-};
-
-struct attributed {
-    enum attribution attribution;
-    const char *what; // the break's name, else NULL; borrowed
-};
-
 // out[i] says of series[i]. A class or device is blamed when at least four fifths of its series,
 // and at least three, changed in one direction; a class only while the rest of its device stayed
 // calm. Neither is blamed when the code of every series that changed so is new and known: then the
 // commit changed them all, as by a shared header or a compiler's flag. A model is blamed when that
 // share of the series held against its new version changed, in whichever direction, though their
 // code did not.
-void attribution_find(struct attributed *out, const struct attribution_series *series, size_t count,
-                      const struct attribution_break *breaks, size_t break_count);
+void attribution_find(enum attribution *out, const struct attribution_series *series, size_t count);
 
 // ---- events ----
 
