@@ -24,7 +24,7 @@
 
 struct arguments {
     struct options options;
-    const char *kernel, *range, *output, *show, *with;
+    const char *kernel, *range, *output, *build, *show, *with;
     uint32_t launch, limit_mib;
     bool write;
 };
@@ -38,9 +38,13 @@ static const struct command_option own_options[] = {
                  1 << 20),
     OPTION_TEXT("output", 'o', "DIR", "Keep the record and its buffers there", output),
     OPTION_FLAG("write", 'w',
-                "Add a [capture] section to " POLICY_PATH " for what takes most of the time; "
-                "where there is none, one begins with it",
+                "Add a [capture] section to " POLICY_PATH " for what takes most of the time, or "
+                "for --range; where there is none, one begins with it",
                 write),
+    OPTION_TEXT("build", 0, "COMMAND",
+                "--write: how a commit builds the program [what its Makefile or CMakeLists.txt "
+                "says, where it was built here]",
+                build),
     OPTION_TEXT("sandbox", 0, "MODE",
                 "require, auto or off [in a checkout that may be a stranger's: require]",
                 options.sandbox),
@@ -375,10 +379,10 @@ static void print_table(const struct survey_kernel *const *kernels, size_t count
 enum { NAME_TEXT = 41 };
 
 // "sgemm_32" of sgemm<32>.
-static void name_of(char out[NAME_TEXT], const struct survey_kernel *k, struct arena *arena)
+static void name_of(char out[NAME_TEXT], const char *text, const char *otherwise)
 {
     size_t used = 0;
-    for (const char *c = plain_name(k->name, arena); *c && used + 1 < NAME_TEXT; c++) {
+    for (const char *c = text; *c && used + 1 < NAME_TEXT; c++) {
         const char lower = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
         const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
         if (plain || (used && out[used - 1] != '_'))
@@ -388,7 +392,7 @@ static void name_of(char out[NAME_TEXT], const struct survey_kernel *k, struct a
         used--;
     out[used] = '\0';
     if (!used)
-        text_copy(out, NAME_TEXT, "kernel");
+        text_copy(out, NAME_TEXT, otherwise);
 }
 
 // "[capture "sgemm_32"]", with its place in the table where another kernel there has the same name.
@@ -397,9 +401,9 @@ static char *heading_of(const struct survey_kernel *const *kernels, size_t count
 {
     char own[NAME_TEXT], other[NAME_TEXT];
     size_t alike = 0;
-    name_of(own, kernels[which], arena);
+    name_of(own, plain_name(kernels[which]->name, arena), "kernel");
     for (size_t i = 0; i < count; i++) {
-        name_of(other, kernels[i], arena);
+        name_of(other, plain_name(kernels[i]->name, arena), "kernel");
         alike += strcmp(own, other) == 0;
     }
     return alike > 1 ? arena_printf(arena, "[capture \"%s-%zu\"]", own, which + 1)
@@ -494,8 +498,60 @@ static void note_where(const char *program, struct arena *arena)
     free(here);
 }
 
-// A first one knows the device, and passes on where Python and libraries are found here.
-static FILE *open_policy(struct error *err)
+// Whether the program was compiled in this folder, so that a commit has to be.
+static bool is_built_here(const char *program)
+{
+    char *here = realpath(".", NULL), *file = strchr(program, '/') ? realpath(program, NULL) : NULL;
+    const size_t length = here ? strlen(here) : 0;
+    char begin[4] = "";
+    bool built = here && file && strncmp(file, here, length) == 0 && file[length] == '/';
+    FILE *open = built ? fopen(file, "rb") : NULL;
+    built = open && fread(begin, 1, sizeof(begin), open) == sizeof(begin) &&
+            memcmp(begin, "\177ELF", sizeof(begin)) == 0;
+    if (open)
+        fclose(open);
+    free(file);
+    free(here);
+    return built;
+}
+
+// How a commit builds the program, as a person does it here. NULL: it needs no build, or nothing
+// here says how.
+static const char *build_of(const struct arguments *a, struct arena *arena)
+{
+    static const char *const makefiles[] = {"GNUmakefile", "makefile", "Makefile"};
+    const char *program = a->options.words.items[0];
+    if (a->build || !is_built_here(program))
+        return a->build;
+    for (size_t i = 0; i < ARRAY_COUNT(makefiles); i++) {
+        if (access(makefiles[i], F_OK) == 0)
+            return "make";
+    }
+    program += strncmp(program, "./", 2) ? 0 : 2;
+    const int folder = (int)strcspn(program, "/");
+    if (program[0] != '/' && program[folder] && access("CMakeLists.txt", F_OK) == 0)
+        return arena_printf(arena,
+                            "cmake -S . -B '%.*s' -DCMAKE_BUILD_TYPE=Release && "
+                            "cmake --build '%.*s' -j $PLUMB_JOBS",
+                            folder, program, folder, program);
+    return NULL;
+}
+
+// A value of the policy.
+static void put_value(FILE *file, const char *key, const char *text)
+{
+    fprintf(file, "    %s = \"", key);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        fputc(*text, file);
+    }
+    fputs("\"\n", file);
+}
+
+// A first one knows the device, passes on where Python and libraries are found here, and builds
+// the program where that was built here.
+static FILE *open_policy(const struct arguments *a, struct arena *arena, struct error *err)
 {
     static const char *const passed[] = {"LD_LIBRARY_PATH", "PYTHONPATH"};
     char folder[] = POLICY_PATH;
@@ -506,13 +562,25 @@ static FILE *open_policy(struct error *err)
     FILE *file = failed ? NULL : fopen(POLICY_PATH, "a");
     if (!file && !failed)
         error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
-    if (!file || !first)
+    const char *build = build_of(a, arena);
+    size_t section = 0;
+    if (!file || !first) {
+        if (file && a->build)
+            printf("kept       [build] of %s\n", POLICY_PATH);
         return file;
+    }
     fputs("[device \"gpu\"]\n    kind = cuda\n", file);
-    for (size_t i = 0, section = 0; i < ARRAY_COUNT(passed); i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
         if (getenv(passed[i]) && *getenv(passed[i]))
             fprintf(file, "%s    pass = %s\n", section++ ? "" : "[build]\n", passed[i]);
     }
+    if (build) {
+        fputs(section ? "" : "[build]\n", file);
+        put_value(file, "command", build);
+    } else if (is_built_here(a->options.words.items[0]))
+        printf("note       %s was built here, and no file says how: --build COMMAND, or command = "
+               "... in [build]\n",
+               a->options.words.items[0]);
     return file;
 }
 
@@ -548,8 +616,24 @@ static size_t put_sections(FILE *file, const struct arguments *a,
     return written;
 }
 
+// The section of a range; 1 where it was written.
+static size_t put_range(FILE *file, const struct arguments *a, struct arena *arena)
+{
+    char name[NAME_TEXT];
+    name_of(name, a->range, "range");
+    const char *heading = arena_printf(arena, "[capture \"%s\"]", name);
+    if (has_heading(heading)) {
+        printf("kept       %s of %s\n", heading, POLICY_PATH);
+        return 0;
+    }
+    fprintf(file, "\n%s\n", heading);
+    put_command(file, &a->options.words);
+    put_value(file, "range", a->range);
+    return 1;
+}
+
 static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
-                        size_t count, struct arena *arena, struct error *err)
+                        size_t count, bool taken, struct arena *arena, struct error *err)
 {
     double all_ns = 0;
     size_t wanted = 0;
@@ -557,14 +641,16 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
         all_ns += total_ns(kernels[i]);
     for (size_t i = 0; i < count; i++)
         wanted += is_wanted(a, kernels[i], all_ns);
-    if (!wanted)
-        return error_set(err, "%s: no section was written: of the kernels that it ran none %s",
-                         POLICY_PATH,
-                         a->kernel ? "matches and can be recorded" : "can be recorded");
-    FILE *file = open_policy(err);
+    if (a->range ? !taken : !wanted)
+        return error_set(err, "%s: no section was written: of %s", POLICY_PATH,
+                         a->range    ? "the ranges none matched and could be recorded"
+                         : a->kernel ? "the kernels that it ran none matches and can be recorded"
+                                     : "the kernels that it ran none can be recorded");
+    FILE *file = open_policy(a, arena, err);
     if (!file)
         return -1;
-    const size_t written = put_sections(file, a, kernels, count, all_ns, arena);
+    const size_t written =
+        a->range ? put_range(file, a, arena) : put_sections(file, a, kernels, count, all_ns, arena);
     if (fclose(file))
         return error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
     printf("written    %zu [capture] %s to %s\n", written, plural(written, "section", "sections"),
@@ -575,7 +661,8 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
 
 // ---- what came of it ----
 
-static void tell_taken(enum conclusion *out, const struct arguments *a,
+// Whether a launch or a range was recorded.
+static bool tell_taken(enum conclusion *out, const struct arguments *a,
                        const struct capture_surveys *surveys, struct arena *arena)
 {
     bool taken = false;
@@ -595,6 +682,7 @@ static void tell_taken(enum conclusion *out, const struct arguments *a,
                                                   : "no range matched, or it was refused");
         *out = CONCLUDE_BROKEN;
     }
+    return taken;
 }
 
 static int tell(enum conclusion *out, const struct arguments *a, const char *folder, int status,
@@ -618,9 +706,9 @@ static int tell(enum conclusion *out, const struct arguments *a, const char *fol
             print_table(kernels, count, &arena);
         if (result == 0) {
             printf("program    %s: %s\n", a->options.words.items[0], end);
-            tell_taken(out, a, &surveys, &arena);
+            const bool taken = tell_taken(out, a, &surveys, &arena);
             if (a->write)
-                result = write_policy(a, kernels, count, &arena, err);
+                result = write_policy(a, kernels, count, taken, &arena, err);
         }
     }
     arena_free(&arena);
@@ -842,6 +930,12 @@ static bool records(const void *arguments)
     return a->kernel || a->range;
 }
 
+static bool writes(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->write;
+}
+
 static bool shows(const void *arguments)
 {
     return !runs(arguments);
@@ -850,6 +944,7 @@ static bool shows(const void *arguments)
 static const struct option_use uses[] = {
     {"with", shows, "--show FILE"},
     {"launch limit", records, "--kernel or --range"},
+    {"build", writes, "--write"},
     {"kernel range output write sandbox quiet", runs, "a command that is run; --show runs none"},
     {0},
 };

@@ -717,7 +717,7 @@ static struct process_limits limits_of(const struct work *work)
         .file_bytes = file_bytes_max,
         .together_bytes = recipe->memory_bytes ? recipe->memory_bytes : process_fair_memory(),
         .disk_bytes = recipe->disk_bytes ? recipe->disk_bytes : disk_bytes_usual,
-        .folders = {work->build, work->out},
+        .folders = {work->build, work->out, recipe->gpu ? work->source : NULL},
     };
 }
 
@@ -733,7 +733,8 @@ static const char *const *command_line(struct work *work, const char *const *env
         binds[count++] = (struct sandbox_bind){prefix, prefix, false};
     for (size_t i = 0; i < recipe->folder_count; i++)
         binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
-    binds[count++] = (struct sandbox_bind){work->source, inside_source, false};
+    // A program that is captured was built in place by its own Makefile, or writes beside itself.
+    binds[count++] = (struct sandbox_bind){work->source, inside_source, recipe->gpu};
     binds[count++] = (struct sandbox_bind){work->have, inside_have, false};
     if (recipe->overlay)
         binds[count++] = (struct sandbox_bind){work->overlay, inside_overlay, false};

@@ -65,7 +65,7 @@ int overlay_copy(const struct overlay *overlay, const char *to, struct error *er
 // ---- recipes and toolchains
 
 // How a commit becomes libraries. The command runs as `sh -c` in $PLUMB_SOURCE with
-//   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
+//   PLUMB_SOURCE  the exported inputs (read-only in the sandbox, unless programs are captured)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
 //   PLUMB_OUT     where it puts the libraries, and beside them only what they load: that counts in
 //                 the code id of each (runner/code/code_id.h), and is kept without what no id says:

@@ -219,6 +219,73 @@ TEST(sections_are_written_for_what_takes_time)
     free(path);
 }
 
+// Whether the policy that `capture --write` began below `where` has this text.
+static bool policy_has(const char *where, const char *part)
+{
+    char *path = xprintf("%s/%s/ci/plumb.cfg", folder, where);
+    size_t size;
+    char *text = helper_read(path, &size);
+    const bool has = strstr(text, part) != NULL;
+    free(text);
+    free(path);
+    return has;
+}
+
+// A shell stands for the program: it is compiled, and runs the script in place of CUDA.
+TEST(a_program_that_was_compiled_here_is_built_by_the_policy)
+{
+    char *own = xprintf("%s/own", folder);
+    assert_int_equal(library_shell("mkdir -p own/build && cp /bin/sh own/bench && "
+                                   "cp /bin/sh own/build/bench && cp program.sh own && "
+                                   "touch own/Makefile"),
+                     0);
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "written", "capture", "--write", "--", "./bench",
+                 "program.sh", "128");
+    assert_true(policy_has("own", "[build]\n    command = \"make\"\n"));
+    assert_int_equal(library_shell("cd own && rm -r ci Makefile && touch CMakeLists.txt"), 0);
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "written", "capture", "--write", "--", "build/bench",
+                 "program.sh", "128");
+    assert_true(policy_has("own", "command = \"cmake -S . -B 'build' -DCMAKE_BUILD_TYPE=Release && "
+                                  "cmake --build 'build' -j $PLUMB_JOBS\"\n"));
+    assert_int_equal(library_shell("cd own && rm -r ci CMakeLists.txt"), 0);
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "./bench was built here, and no file says how",
+                 "capture", "--write", "--", "./bench", "program.sh", "128");
+    assert_false(policy_has("own", "[build]"));
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "kept       [build] of", "capture", "--write",
+                 "--build", "make", "--", "./bench", "program.sh", "128");
+    assert_int_equal(library_shell("cd own && rm -r ci"), 0);
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "written", "capture", "--write", "--build",
+                 "nvcc -o \"bench\" a.cu", "--", "./bench", "program.sh", "128");
+    assert_true(policy_has("own", "    command = \"nvcc -o \\\"bench\\\" a.cu\"\n"));
+    // The system's needs no build, whatever lies here.
+    assert_int_equal(library_shell("cd own && rm -r ci && touch Makefile"), 0);
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "written", "capture", "--write", "--", "sh",
+                 "program.sh", "128");
+    assert_false(policy_has("own", "[build]"));
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_FAILED, "--write", "capture", "--build", "make", "--",
+                 "sh", "program.sh", "128");
+    free(own);
+}
+
+TEST(a_range_is_written_as_one_section)
+{
+    char *own = xprintf("%s/range", folder);
+    assert_int_equal(library_shell("mkdir range && cp program.sh range && sed '$i sed -i "
+                                   "\"s/taken=[^\\t]*/taken=/\" $PLUMB_CAPTURE/survey.7' "
+                                   "program.sh >range/none.sh"),
+                     0);
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "1 [capture] section", "capture", "--write", "--range",
+                 "m=*", "--", "sh", "program.sh", "128");
+    assert_true(policy_has("range", "[capture \"m\"]\n    command = \"'sh' 'program.sh' '128'\"\n"
+                                    "    range = \"m=*\"\n"));
+    assert_false(policy_has("range", "kernel ="));
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "kept       [capture \"m\"]", "capture", "--write",
+                 "--range", "m=*", "--", "sh", "program.sh", "128");
+    PLUMB_EXPECT(&outcome, own, CONCLUDE_FAILED, "of the ranges none matched", "capture", "--write",
+                 "--range", "k=*", "--", "sh", "none.sh", "128");
+    free(own);
+}
+
 // A virtual environment in a home is seen by the user's shell and by no gate.
 TEST(a_program_that_no_sandbox_shows_is_told)
 {

@@ -240,6 +240,22 @@ TEST(build_sees_only_what_it_was_given)
     assert_non_null(strstr(seen.log, "PLUMB_OUT=/plumb/out\n"));
 }
 
+// A program that is captured may have been built in place, and may write beside itself.
+TEST(a_program_that_is_captured_may_write_where_it_lies)
+{
+    struct helper_builds *f = *state;
+    if (!f->sandbox.active)
+        skip_without("sandbox", f->sandbox.reason);
+    struct recipe recipe = f->recipe;
+    recipe.command = "touch made && echo WRITTEN; exit 1";
+    recipe.gpu = true;
+    assert_non_null(strstr(helper_build(f, REPO_START, &recipe).log, "WRITTEN"));
+    // What it writes there counts.
+    recipe.command = "head -c 8388608 /dev/zero >made; sleep 60";
+    recipe.disk_bytes = 4194304;
+    assert_int_equal(helper_build(f, REPO_START, &recipe).state, BUILD_STARVED);
+}
+
 static struct build build_without_a_sandbox(struct helper_builds *f, const struct recipe *recipe)
 {
     struct sandbox off;

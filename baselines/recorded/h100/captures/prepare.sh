@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # prepare.sh FOLDER [PUBLIC] [BUILD]: all that record.sh needs on a machine that has a GPU, CUDA, PyTorch and Triton, but
-# no network: the bundle of ci/bundle, what stands here and in tests/measure/captures, and public programs as they are. PUBLIC has
-# clones of siboehm/SGEMM_CUDA, NVIDIA/cuda-samples, karpathy/llm.c and NVIDIA/cutlass under their names, bare or
-# not; without it they are cloned. BUILD is a build with CUDA, by default build/dev. About 32 MB.
+# no network: the bundle of ci/bundle, what stands here, in tests/measure/captures and in tests/measure/walks, and public
+# programs as they are. PUBLIC has clones of siboehm/SGEMM_CUDA, NVIDIA/cuda-samples, karpathy/llm.c, NVIDIA/cutlass and
+# Cjkkkk/CUDA_gemm under their names, bare or not; without it they are cloned. BUILD is a build with CUDA, by default
+# build/dev. About 33 MB.
 set -eu
-[ $# -ge 1 ] || { sed -n '4,7s/^# //p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '4,8s/^# //p' "$0"; exit 4; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
 build=$(cd "${3:-$root/build/dev}" && pwd)
@@ -19,6 +20,7 @@ mkdir -p "$folder/public"
 mkdir "$folder/scripts"
 cp -R "$here"/. "$root/tests/measure/captures/." "$folder/scripts"
 cp "$root/kernels/kernel.h" "$folder/scripts/roads/"
+rm -rf "$folder/walks" && cp -R "$root/tests/measure/walks" "$folder/walks"
 
 take() { # OWNER/NAME PATH...: these paths of its newest commit
 	name=${1#*/}
@@ -37,6 +39,8 @@ take siboehm/SGEMM_CUDA sgemm.cu src
 take karpathy/llm.c dev/cuda/common.h dev/cuda/layernorm_forward.cu
 take NVIDIA/cuda-samples Samples/0_Introduction/matrixMul/matrixMul.cu Common
 take NVIDIA/cutlass include/cute include/cutlass tools/util/include examples/cute/tutorial/hopper
+git clone -q --bare "${public:-https://github.com/Cjkkkk}/CUDA_gemm" "$folder/public/CUDA_gemm.git"
+git -C "$folder/public/CUDA_gemm.git" log -1 --format="CUDA_gemm %H %cs" >>"$folder/public/commits"
 git -C "$root" rev-parse HEAD >"$folder/commit"
 tar -C "$folder" -czf "$folder/public.tar.gz" public
 rm -rf "$folder/public"
