@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of the statements that are prepared at open, and the one place where they are bound,
-// stepped and read. Statements that run once in a lifetime (opening, migrating, pruning) stand
-// where they are used.
+// The table of the statements, and the one place where they are prepared, bound, stepped and read.
+// Statements that run once in a lifetime (opening, migrating, pruning) stand where they are used.
 #include "baselines/statement.h"
 
 #include "baselines/event.h"
@@ -85,16 +84,6 @@ int store_damaged(struct store *store, const char *what, struct error *err)
                      what);
 }
 
-int statement_prepare_all(struct store *store, struct error *err)
-{
-    for (int i = 0; i < STATEMENT_COUNT; i++) {
-        if (sqlite3_prepare_v3(store->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
-                               &store->statements[i], NULL))
-            return store_fail(store, err);
-    }
-    return 0;
-}
-
 void statement_finalize_all(struct store *store)
 {
     for (int i = 0; i < STATEMENT_COUNT; i++) {
@@ -129,8 +118,11 @@ static void bind_cell(sqlite3_stmt *statement, int at, const struct cell *cell)
 sqlite3_stmt *statement_bind(struct store *store, enum statement which, const struct cell *cells,
                              size_t count)
 {
+    if (!store->statements[which])
+        sqlite3_prepare_v3(store->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+                           &store->statements[which], NULL);
     sqlite3_stmt *statement = store->statements[which];
-    assert(sqlite3_bind_parameter_count(statement) == (int)count);
+    assert(!statement || sqlite3_bind_parameter_count(statement) == (int)count);
     sqlite3_reset(statement);
     for (size_t i = 0; i < count; i++)
         bind_cell(statement, (int)i + 1, &cells[i]);

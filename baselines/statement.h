@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The inside of a store handle, and the only way its room talks to SQLite: every statement is in
-// the table of statement.c, prepared at open (so a typo fails at start), and run with typed cells.
+// the table of statement.c, prepared when it is first asked for (a process asks for few of them; a
+// test prepares all), and run with typed cells.
 #ifndef PLUMB_STATEMENT_H
 #define PLUMB_STATEMENT_H
 
@@ -51,10 +52,10 @@ struct cell {
 struct cell statement_text(const char *text); // NULL becomes ''
 struct cell statement_key(int64_t key);       // 0 becomes NULL
 
-int statement_prepare_all(struct store *store, struct error *err);
 void statement_finalize_all(struct store *store);
 
 // The statement with its cells bound, ready to step. Texts and blobs are borrowed until it is done.
+// NULL where it could not be prepared: the step then says why.
 sqlite3_stmt *statement_bind(struct store *store, enum statement which, const struct cell *cells,
                              size_t count);
 // 1: a row is there; 0: the end; -1: failed. At the end and on failure the statement is reset.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening: is it ours, is it our version, is it whole, and only then prepare and use it.
-
+// Opening: is it ours, is it our version, is it whole, and only then is it used.
 #ifndef PLUMB_BASELINES_STORE_OPEN_H
 #define PLUMB_BASELINES_STORE_OPEN_H
 
@@ -21,9 +20,11 @@ bool run_lock_claim(struct store *store, int64_t run_id);
 // store that has them all.
 
 int migration_count(void);
+// What they make of nothing, as one text; NULL: they do not run. The caller frees.
+char *migration_schema(void);
 
 // Checks a file as store_open() does before it reads one: is it a store, of this version, with our
-// tables? Nothing is prepared for reading it, which takes four fifths of opening one.
+// tables?
 int store_verify(const char *path, struct error *err);
 
 // One pragma's integer value.

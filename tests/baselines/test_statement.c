@@ -4,9 +4,11 @@
 // text that says why; asked again it answers, and the store is sound. sqlite3_step() is this
 // program's own, and fails the step whose turn it is.
 #include "baselines/event.h"
+#include "baselines/fields.h"
 #include "baselines/kept/kept_links.h"
 #include "baselines/link.h"
 #include "baselines/store_device.h"
+#include "baselines/store_open.h"
 #include "ci/history/link_tests.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
@@ -344,6 +346,43 @@ static const struct {
 };
 
 AROUND_EACH(open_store_set_up, open_store_tear_down);
+
+TEST(every_statement_is_one_that_sqlite_takes)
+{
+    static const char *const all[] = {
+#define X(name, sql) sql,
+#include "baselines/statement.inc"
+#undef X
+    };
+    struct open_store *f = *state;
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
+        sqlite3_stmt *statement = NULL;
+        if (sqlite3_prepare_v2(f->store->db, all[i], -1, &statement, NULL) || !statement)
+            fail_msg("%s: %s", all[i], sqlite3_errmsg(f->store->db));
+        sqlite3_finalize(statement);
+    }
+}
+
+// A store that is opened is compared with it, and no migration runs again.
+TEST(what_the_migrations_make_was_written_when_this_was_built)
+{
+    extern const unsigned char store_schema[];
+    char *made = migration_schema();
+    assert_string_equal(made, store_schema);
+    free(made);
+}
+
+// Its statement was not prepared before.
+TEST(a_statement_that_cannot_be_prepared_says_why)
+{
+    struct open_store *f = *state;
+    struct error err;
+    struct metric_value *values;
+    size_t found;
+    assert_int_equal(sqlite3_exec(f->store->db, "DROP TABLE metrics", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(store_metric_values(&values, &found, f->store, &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "no such table"));
+}
 
 TEST(whatever_step_fails_is_told)
 {

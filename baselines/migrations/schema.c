@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs while plumb is built: make_schema FILE writes what the migrations make of an empty store,
+// with which store_open.c compares each store.
+#include "baselines/store_open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const unsigned char store_schema[] = ""; // this program has none yet
+
+int main(int argc, char **argv)
+{
+    char *schema = migration_schema();
+    FILE *file = argc == 2 ? fopen(argv[1], "w") : NULL;
+    const int failed = !schema || !file || fputs(schema, file) < 0 || fclose(file);
+    free(schema);
+    return failed;
+}
