@@ -47,6 +47,7 @@ set(walls
   "baselines:            model model/*"
   "baselines/exchange:   baselines baselines/kept model model/*"
   "baselines/kept:       baselines model model/*"
+  "baselines/migrations: baselines"
 
   "reports/text:         model"
   "reports:              reports/text model model/*"

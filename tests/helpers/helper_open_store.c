@@ -4,10 +4,13 @@
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 int open_store_set_up_none(void **state)
 {
@@ -17,6 +20,21 @@ int open_store_set_up_none(void **state)
     f->other_path = scratch_path(&f->arena, f->folder, "other.db");
     *state = f;
     return 0;
+}
+
+bool pauses_are_over;
+
+// What this program and SQLite pause by.
+int nanosleep(const struct timespec *pause, struct timespec *left)
+{
+    errno = pauses_are_over ? 0 : clock_nanosleep(CLOCK_REALTIME, 0, pause, left);
+    return errno ? -1 : 0;
+}
+
+int usleep(useconds_t us)
+{
+    const struct timespec pause = {us / 1000000, us % 1000000 * 1000};
+    return nanosleep(&pause, NULL);
 }
 
 int open_store_set_up(void **state)

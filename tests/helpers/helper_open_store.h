@@ -22,6 +22,10 @@ int open_store_set_up_two(void **state);
 int open_store_set_up_none(void **state);
 int open_store_tear_down(void **state);
 
+// While this is true nobody waits in earnest: each pause is over at once, so what has waited for a
+// lock for ten seconds by its own count gives up at once, too.
+extern bool pauses_are_over;
+
 // Fails the test with the error's text unless status is 0.
 void assert_ok(int status, const struct error *err);
 
