@@ -99,6 +99,14 @@ static void put_shard(const char *name, const char *more)
     free(path);
 }
 
+// A change of each kind; fuzz_rows.c says what the bytes are.
+static void put_rows(void)
+{
+    static const unsigned char changes[] = {0, 1, 0, 4, 8, 1, 3, 0, 1, 0,  9, 0, 0, 1,  6,
+                                            2, 1, 3, 1, 4, 2, 5, 2, 0, 12, 5, 4, 7, 200};
+    put_file("seed.rows", changes, sizeof(changes));
+}
+
 // A file of each tool that tests/data/import has none of, as small as its form allows.
 static void put_imports(void)
 {
@@ -168,6 +176,7 @@ int main(int argc, char **argv)
     put_imports();
     put_cubin();
     put_samples();
+    put_rows();
     put_shard("seed.db", "");
     put_shard("full.db", other_tables);
     return 0;
