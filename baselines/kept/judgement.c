@@ -329,13 +329,14 @@ static int read_run(void *item, const struct row_list *list, struct error *err)
     return 0;
 }
 
-int store_unknown_accuracy(int64_t **runs, size_t *count, struct store *store, size_t limit,
-                           struct arena *arena, struct error *err)
+int store_accuracy_runs(int64_t **runs, size_t *count, struct store *store, bool every,
+                        size_t limit, struct arena *arena, struct error *err)
 {
-    struct row_list list = {
-        .store = store,
-        .row = statement_bind(store, SQL_UNKNOWN_ACCURACY, CELLS(INT(limit ? (int64_t)limit : -1))),
-        .arena = arena};
+    struct row_list list = {.store = store,
+                            .row =
+                                statement_bind(store, SQL_ACCURACY_RUNS,
+                                               CELLS(INT(limit ? (int64_t)limit : -1), INT(every))),
+                            .arena = arena};
     if (statement_list(&list, sizeof(**runs), read_run, err))
         return -1;
     *runs = list.items;

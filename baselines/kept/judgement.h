@@ -120,10 +120,10 @@ struct kept_accuracy {
     size_t count;
     double mape, bias, within, tau;
 };
-// Finished plain runs whose accuracy is not known, among the newest `limit` by commit time (0:
-// all).
-int store_unknown_accuracy(int64_t **runs, size_t *count, struct store *store, size_t limit,
-                           struct arena *arena, struct error *err);
+// Finished plain runs among the newest `limit` by commit time (0: all): those whose accuracy is not
+// known, or every one.
+int store_accuracy_runs(int64_t **runs, size_t *count, struct store *store, bool every,
+                        size_t limit, struct arena *arena, struct error *err);
 // One timed and predicted head of a run.
 struct accuracy_source {
     struct series_entry series;

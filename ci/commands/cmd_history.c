@@ -4,6 +4,7 @@
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
+#include "ci/history/accuracy_history.h"
 #include "ci/history/load.h"
 #include "ci/history/metric_history.h"
 #include "ci/history/series_csv.h"
@@ -889,26 +890,18 @@ static int print(const struct history_set *set, const struct metric_history *met
     return 0;
 }
 
-static bool is_filtered(const struct history_wanted *w)
-{
-    return w->kernel || w->problem || w->device;
-}
-
-// A run's accuracy follows from it alone and is kept: no series need be read for it, unless
-// some are asked for.
+// No series need be read for the models' accuracy; without any of it they say why.
 static int load(struct history_set *set, struct accuracy_history *accuracy,
                 const struct history_wanted *wanted, struct store *store, const char *epochs,
                 const struct format *format, struct error *err)
 {
     struct history_wanted now = *wanted;
-    if (accuracy && now.keeps && !is_filtered(wanted)) {
-        if (accuracy_history_kept(accuracy, store, 0, err))
-            return -1;
+    if (accuracy && accuracy_history_load(accuracy, store, wanted, wanted->points, err))
+        return -1;
+    if (accuracy && accuracy->count) {
         accuracy_history_judge(accuracy);
-        if (accuracy->count)
-            return 0;
+        return 0;
     }
-    now.accuracy = accuracy;
     now.levels = !accuracy && format->series != history_print_table;
     now.keeps &= accuracy == NULL;
     return history_load(set, store, &now, epochs, err);
@@ -1098,6 +1091,9 @@ static int check(void *arguments, struct error *err)
                          a->options.words.items[0]);
     if (a->wanted.toolchain && a->wanted.comparisons)
         return error_set(err, "--comparisons is of the default toolchain; leave --toolchain out");
+    if (a->accuracy && (a->wanted.toolchain || a->wanted.comparisons))
+        return error_set(err, "--accuracy is of plain runs by the default toolchain; leave %s out",
+                         a->wanted.toolchain ? "--toolchain" : "--comparisons");
     return 0;
 }
 

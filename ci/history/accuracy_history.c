@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model's accuracy run by run, and the change points in it. The models' own figures on one file
-// of rows are model/predict/parts/accuracy.c.
+// A model's accuracy run by run, and the change points in it. A run's accuracy follows from it
+// alone, so it is worked out once and kept in the store. The models' own figures on one file of
+// rows are model/predict/parts/accuracy.c.
 #include "ci/history/accuracy_history.h"
 
-#include "ci/history/history.h"
 #include "ci/settings/plain.h"
 #include "model/predict/parts/accuracy.h"
 #include "reports/text/clean.h"
@@ -15,126 +15,154 @@
 #include <string.h>
 #include <time.h>
 
-struct accuracy_point {
-    int64_t run_id;
-    int64_t time_s;
-    uint32_t commit; // into the group's commits
-    float predicted_ns, actual_ns;
-};
+// ---- one run ----
 
-struct accuracy_group {
-    struct accuracy_series series;
-    struct accuracy_point *points;
+static int compare(const char *device_a, const char *kernel_a, enum dtype a, const char *device_b,
+                   const char *kernel_b, enum dtype b)
+{
+    int order = strcmp(device_a, device_b);
+    if (order == 0)
+        order = strcmp(kernel_a, kernel_b);
+    return order ? order : strcmp(dtype_name(a), dtype_name(b));
+}
+
+static int by_series(const struct kept_accuracy *a, const struct kept_accuracy *b)
+{
+    return compare(a->device_uuid, a->kernel, a->dtype, b->device_uuid, b->kernel, b->dtype);
+}
+
+static int by_kernel(const struct series_entry *a, const struct series_entry *b)
+{
+    return compare(a->device_uuid, a->kernel, a->problem.in, b->device_uuid, b->kernel,
+                   b->problem.in);
+}
+
+static int by_head(const void *left, const void *right)
+{
+    const struct accuracy_source *a = left, *b = right;
+    const int order = by_kernel(&a->series, &b->series);
+    return order ? order : strcmp(a->point.model, b->point.model);
+}
+
+static struct kept_accuracy row_of(const struct accuracy_source *heads, size_t count)
+{
+    const struct accuracy_source *last = &heads[count - 1];
+    struct kept_accuracy row = {.run_id = last->point.run_id,
+                                .time_s = last->point.time_s,
+                                .dtype = last->series.problem.in,
+                                .device_uuid = last->series.device_uuid,
+                                .model = last->point.model,
+                                .count = count,
+                                .tau = NAN};
+    double *predicted = xcalloc(2 * count, sizeof(*predicted)), *actual = predicted + count;
+    text_copy(row.kernel, sizeof(row.kernel), last->series.kernel);
+    memcpy(row.commit, last->point.commit, sizeof(row.commit));
+    for (size_t i = 0; i < count; i++) {
+        predicted[i] = heads[i].point.predicted_ns;
+        actual[i] = heads[i].point.time_ns;
+        const double error = fabs(predicted[i] / actual[i] - 1);
+        row.mape += error / (double)count;
+        row.bias += (actual[i] / predicted[i] - 1) / (double)count;
+        row.within += (error <= 0.1) / (double)count;
+    }
+    if (count > 1)
+        row.tau = kendall_tau(predicted, actual, count);
+    free(predicted);
+    return row;
+}
+
+size_t accuracy_rows(struct kept_accuracy *rows, struct accuracy_source *heads, size_t count)
+{
+    size_t used = 0;
+    if (count)
+        qsort(heads, count, sizeof(*heads), by_head);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && !by_kernel(&heads[first].series, &heads[end].series);)
+            end++;
+        rows[used++] = row_of(heads + first, end - first);
+    }
+    return used;
+}
+
+// ---- all runs ----
+
+enum { RUNS_AT_ONCE = 200 };
+
+struct learning {
+    struct store *store;
+    const struct history_wanted *wanted; // filters; NULL: none
+    bool keeps, refused;
+    struct kept_accuracy *rows; // that the store does not have
     size_t count, room;
-    char (*commits)[OBJECT_ID_TEXT]; // of each run, as they came
-    int64_t *runs;                   // that the commits are of
-    size_t commit_count, commit_room;
+    struct arena *arena; // of their texts
 };
 
-static struct accuracy_group *group_of(struct accuracy_history *n, const struct series_entry *s)
+static int add_run(struct learning *l, int64_t run, struct arena *scratch, struct error *err)
 {
-    for (size_t i = 0; i < n->group_count; i++) {
-        struct accuracy_series *g = &n->groups[i].series;
-        if (strcmp(g->kernel, s->kernel) == 0 && g->dtype == s->problem.in &&
-            strcmp(g->device_uuid, s->device_uuid) == 0)
-            return &n->groups[i];
+    struct accuracy_source *heads;
+    size_t count, used = 0;
+    if (store_accuracy_sources(&heads, &count, l->store, run, scratch, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (!l->wanted || history_selects(l->wanted, &heads[i].series))
+            heads[used++] = heads[i];
     }
-    n->groups = xrealloc(n->groups, n->group_count + 1, sizeof(*n->groups));
-    struct accuracy_group *group = &n->groups[n->group_count++];
-    *group =
-        (struct accuracy_group){.series = {.model = "",
-                                           .kernel = arena_strdup(&n->arena, s->kernel),
-                                           .dtype = s->problem.in,
-                                           .device_uuid = arena_strdup(&n->arena, s->device_uuid)}};
-    return group;
+    struct kept_accuracy *rows = arena_alloc(scratch, (used + 1) * sizeof(*rows));
+    used = accuracy_rows(rows, heads, used);
+    for (size_t i = 0; i < used; i++) {
+        l->rows = xgrow(l->rows, l->count, &l->room, sizeof(*l->rows));
+        l->rows[l->count++] = rows[i];
+    }
+    return 0;
 }
 
-// Series of one kernel have nearly the same runs in the same order: the next commit is most often
-// the one after the last.
-static uint32_t commit_index(struct accuracy_group *g, const struct stored_point *p, size_t *hint)
+// Each run by itself: a model is that of its run, not of the newest. A store that takes nothing
+// (full, or busy for long) is complained of once; the rows then stay here.
+static int learn(struct learning *l, const int64_t *runs, size_t count, struct error *err)
 {
-    if (*hint < g->commit_count && g->runs[*hint] == p->run_id)
-        return (uint32_t)(*hint)++;
-    for (size_t k = 0; k < g->commit_count; k++) {
-        size_t i = (*hint + k) % g->commit_count;
-        if (g->runs[i] == p->run_id) {
-            *hint = i + 1;
-            return (uint32_t)i;
-        }
+    struct arena scratch = {0};
+    struct error refused;
+    const size_t first = l->count;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = add_run(l, runs[i], &scratch, err);
+    if (status == 0 && l->keeps && !l->refused) {
+        l->refused = store_save_accuracy(l->store, runs, count, l->rows + first, l->count - first,
+                                         &refused) != 0;
+        if (l->refused)
+            fprintf(stderr, "plumb: %s; the models' accuracy is not kept\n", refused.text);
+        else
+            l->count = first;
     }
-    if (g->commit_count == g->commit_room) {
-        g->commit_room = g->commit_room ? 2 * g->commit_room : 64;
-        g->commits = xrealloc(g->commits, g->commit_room, sizeof(*g->commits));
-        g->runs = xrealloc(g->runs, g->commit_room, sizeof(*g->runs));
+    for (size_t i = first; i < l->count; i++) {
+        l->rows[i].device_uuid = arena_strdup(l->arena, l->rows[i].device_uuid);
+        l->rows[i].model = arena_strdup(l->arena, l->rows[i].model);
     }
-    memcpy(g->commits[g->commit_count], p->commit, sizeof(p->commit));
-    g->runs[g->commit_count++] = p->run_id;
-    *hint = g->commit_count;
-    return (uint32_t)(g->commit_count - 1);
-}
-
-void accuracy_history_add(struct accuracy_history *accuracy, const struct series_entry *series,
-                          const struct stored_points *stored)
-{
-    struct accuracy_group *g = group_of(accuracy, series);
-    size_t hint = 0;
-    for (size_t i = 0; i < stored->count; i++) {
-        const struct stored_point *p = &stored->points[i];
-        if (!(p->predicted_ns > 0))
-            continue;
-        g->points = xgrow(g->points, g->count, &g->room, sizeof(*g->points));
-        g->points[g->count++] =
-            (struct accuracy_point){p->run_id, p->time_s, commit_index(g, p, &hint),
-                                    (float)p->predicted_ns, (float)p->time_ns};
-        if (i + 1 == stored->count && strcmp(g->series.model, p->model) != 0)
-            g->series.model = arena_strdup(&accuracy->arena, p->model);
-    }
+    arena_free(&scratch);
+    return status;
 }
 
 static int by_time(const void *left, const void *right)
 {
-    const struct accuracy_point *a = left, *b = right;
-    if (a->time_s != b->time_s)
-        return a->time_s < b->time_s ? -1 : 1;
-    return a->run_id < b->run_id ? -1 : a->run_id > b->run_id;
+    const struct kept_accuracy *a = left, *b = right;
+    int order = by_series(a, b);
+    if (order == 0)
+        order = (a->time_s > b->time_s) - (a->time_s < b->time_s);
+    return order ? order : (a->run_id > b->run_id) - (a->run_id < b->run_id);
 }
 
-static struct run_accuracy run_accuracy_of(const struct accuracy_group *g, size_t first, size_t end,
-                                           double *work)
+void accuracy_history_make(struct accuracy_history *out, const struct kept_accuracy *rows,
+                           size_t count)
 {
-    const struct accuracy_point *p = &g->points[first];
-    size_t count = end - first;
-    struct run_accuracy run = {
-        .run_id = p->run_id, .time_s = p->time_s, .count = count, .tau = NAN};
-    memcpy(run.commit, g->commits[p->commit], sizeof(run.commit));
-    for (size_t i = 0; i < count; i++) {
-        double predicted = (double)p[i].predicted_ns, actual = (double)p[i].actual_ns;
-        double error = fabs(predicted / actual - 1);
-        work[i] = predicted;
-        work[count + i] = actual;
-        run.mape += error / (double)count;
-        run.bias += (actual / predicted - 1) / (double)count;
-        run.within += (error <= 0.1) / (double)count;
-    }
-    if (count > 1)
-        run.tau = kendall_tau(work, work + count, count);
-    return run;
-}
-
-static struct accuracy_series settle(struct accuracy_group *g, struct arena *arena)
-{
-    struct accuracy_series s = g->series;
-    double *work = xcalloc(2 * g->count + 1, sizeof(*work));
-    if (g->count)
-        qsort(g->points, g->count, sizeof(*g->points), by_time);
-    s.runs = arena_alloc(arena, (g->commit_count + 1) * sizeof(*s.runs));
-    for (size_t first = 0, end; first < g->count; first = end) {
-        for (end = first + 1; end < g->count && g->points[end].run_id == g->points[first].run_id;)
+    out->series = arena_alloc(&out->arena, (count + 1) * sizeof(*out->series));
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && by_series(&rows[first], &rows[end]) == 0;)
             end++;
-        s.runs[s.count++] = run_accuracy_of(g, first, end, work);
+        const struct kept_accuracy *newest = &rows[end - 1];
+        out->series[out->count++] = (struct accuracy_series){
+            newest->model, newest->kernel, newest->dtype, newest->device_uuid,
+            rows + first,  end - first,    {0},           {0}};
     }
-    free(work);
-    return s;
 }
 
 void accuracy_history_judge(struct accuracy_history *accuracy)
@@ -152,228 +180,47 @@ void accuracy_history_judge(struct accuracy_history *accuracy)
     }
 }
 
-static void group_free(struct accuracy_group *g)
-{
-    free(g->points);
-    free(g->commits);
-    free(g->runs);
-}
-
-// Its two halves: the runs of each series; the changes of their bias.
-static void accuracy_history_collect(struct accuracy_history *accuracy)
-{
-    accuracy->series =
-        arena_alloc(&accuracy->arena, accuracy->group_count * sizeof(*accuracy->series));
-    for (size_t i = 0; i < accuracy->group_count; i++) {
-        if (accuracy->groups[i].count)
-            accuracy->series[accuracy->count++] = settle(&accuracy->groups[i], &accuracy->arena);
-        group_free(&accuracy->groups[i]);
-    }
-    free(accuracy->groups);
-    accuracy->groups = NULL;
-    accuracy->group_count = 0;
-}
-
-void accuracy_history_settle(struct accuracy_history *accuracy)
-{
-    accuracy_history_collect(accuracy);
-    accuracy_history_judge(accuracy);
-}
-
 void accuracy_history_free(struct accuracy_history *accuracy)
 {
     for (size_t i = 0; i < accuracy->count; i++) {
         changepoints_free(&accuracy->series[i].bias);
         changepoints_free(&accuracy->series[i].error);
     }
-    for (size_t i = 0; i < accuracy->group_count; i++)
-        group_free(&accuracy->groups[i]);
-    free(accuracy->groups);
     arena_free(&accuracy->arena);
     memset(accuracy, 0, sizeof(*accuracy));
 }
 
-// ---- kept in the store ----
-
-// A run's accuracy follows from it alone, so it is worked out once and kept in the store.
-
-enum { RUNS_AT_ONCE = 200 };
-
-static void add_rows(struct kept_accuracy **rows, size_t *count,
-                     const struct accuracy_history *accuracy)
+// What the store has of each run is of all its series.
+int accuracy_history_load(struct accuracy_history *out, struct store *store,
+                          const struct history_wanted *wanted, size_t limit, struct error *err)
 {
-    for (size_t i = 0; i < accuracy->count; i++) {
-        const struct accuracy_series *s = &accuracy->series[i];
-        *rows = xrealloc(*rows, *count + s->count, sizeof(**rows));
-        for (size_t k = 0; k < s->count; k++) {
-            const struct run_accuracy *n = &s->runs[k];
-            struct kept_accuracy *row = &(*rows)[(*count)++];
-            *row = (struct kept_accuracy){.run_id = n->run_id,
-                                          .time_s = n->time_s,
-                                          .dtype = s->dtype,
-                                          .device_uuid = s->device_uuid,
-                                          .model = s->model,
-                                          .count = n->count,
-                                          .mape = n->mape,
-                                          .bias = n->bias,
-                                          .within = n->within,
-                                          .tau = n->tau};
-            text_copy(row->kernel, sizeof(row->kernel), s->kernel);
-            memcpy(row->commit, n->commit, sizeof(row->commit));
-        }
-    }
-}
-
-static int add_run(struct accuracy_history *accuracy, struct store *store, int64_t run,
-                   struct error *err)
-{
-    struct arena arena = {0};
-    struct accuracy_source *sources;
-    size_t count;
-    int status = store_accuracy_sources(&sources, &count, store, run, &arena, err);
-    for (size_t i = 0; status == 0 && i < count; i++) {
-        const struct stored_points one = {&sources[i].point, 1, ""};
-        accuracy_history_add(accuracy, &sources[i].series, &one);
-    }
-    arena_free(&arena);
-    return status;
-}
-
-struct learning {
-    struct store *store;
-    struct kept_accuracy *rows; // that the store did not take
-    size_t count;
-    struct arena *arena; // of their texts
-    bool refused;
-};
-
-// A store that takes nothing (full, or busy for long) is complained of once; the rows then stay
-// here.
-static void keep_rows(struct learning *l, const int64_t *runs, size_t count,
-                      struct kept_accuracy *rows, size_t row_count)
-{
-    struct error err;
-    if (!l->refused && store_save_accuracy(l->store, runs, count, rows, row_count, &err) == 0)
-        return;
-    if (!l->refused)
-        fprintf(stderr, "plumb: %s; the models' accuracy is not kept\n", err.text);
-    l->refused = true;
-    l->rows = xrealloc(l->rows, l->count + row_count + 1, sizeof(*l->rows));
-    for (size_t i = 0; i < row_count; i++) {
-        struct kept_accuracy *row = &l->rows[l->count++];
-        *row = rows[i];
-        row->device_uuid = arena_strdup(l->arena, row->device_uuid);
-        row->model = arena_strdup(l->arena, row->model);
-    }
-}
-
-// Each run by itself: a model is that of its run, not of the newest.
-static int learn(struct learning *l, const int64_t *runs, size_t count, struct error *err)
-{
-    struct accuracy_history *accuracy = xcalloc(count, sizeof(*accuracy));
-    struct kept_accuracy *rows = NULL;
-    size_t row_count = 0;
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < count; i++) {
-        status = add_run(&accuracy[i], l->store, runs[i], err);
-        accuracy_history_collect(&accuracy[i]);
-        if (status == 0)
-            add_rows(&rows, &row_count, &accuracy[i]);
-    }
-    if (status == 0)
-        keep_rows(l, runs, count, rows, row_count);
-    for (size_t i = 0; i < count; i++)
-        accuracy_history_free(&accuracy[i]);
-    free(accuracy);
-    free(rows);
-    return status;
-}
-
-static int by_series(const void *left, const void *right)
-{
-    const struct kept_accuracy *a = left, *b = right;
-    int order = strcmp(a->device_uuid, b->device_uuid);
-    if (order == 0)
-        order = strcmp(a->kernel, b->kernel);
-    if (order == 0)
-        order = (a->dtype > b->dtype) - (a->dtype < b->dtype);
-    if (order == 0)
-        order = (a->time_s > b->time_s) - (a->time_s < b->time_s);
-    return order ? order : (a->run_id > b->run_id) - (a->run_id < b->run_id);
-}
-
-// The rows that the store keeps and those that it did not take, in one order.
-static struct kept_accuracy *all_rows(size_t *count, const struct learning *l,
-                                      struct kept_accuracy *stored)
-{
-    struct kept_accuracy *rows = arena_alloc(l->arena, (*count + l->count) * sizeof(*rows));
-    if (*count)
-        memcpy(rows, stored, *count * sizeof(*rows));
-    if (l->count)
-        memcpy(rows + *count, l->rows, l->count * sizeof(*rows));
-    *count += l->count;
-    if (l->count)
-        qsort(rows, *count, sizeof(*rows), by_series);
-    return rows;
-}
-
-static bool same_series(const struct kept_accuracy *a, const struct kept_accuracy *b)
-{
-    return strcmp(a->kernel, b->kernel) == 0 && a->dtype == b->dtype &&
-           strcmp(a->device_uuid, b->device_uuid) == 0;
-}
-
-static void add_series(struct accuracy_history *out, const struct kept_accuracy *rows, size_t count)
-{
-    struct accuracy_series *s = &out->series[out->count++];
-    const struct kept_accuracy *newest = &rows[count - 1];
-    *s = (struct accuracy_series){.model = newest->model,
-                                  .kernel = arena_strdup(&out->arena, newest->kernel),
-                                  .dtype = newest->dtype,
-                                  .device_uuid = newest->device_uuid,
-                                  .runs = arena_alloc(&out->arena, count * sizeof(*s->runs)),
-                                  .count = count};
-    for (size_t i = 0; i < count; i++) {
-        const struct kept_accuracy *r = &rows[i];
-        s->runs[i] = (struct run_accuracy){.run_id = r->run_id,
-                                           .time_s = r->time_s,
-                                           .count = r->count,
-                                           .mape = r->mape,
-                                           .bias = r->bias,
-                                           .within = r->within,
-                                           .tau = r->tau};
-        memcpy(s->runs[i].commit, r->commit, sizeof(r->commit));
-    }
-}
-
-int accuracy_history_kept(struct accuracy_history *out, struct store *store, size_t limit,
-                          struct error *err)
-{
+    const bool all = !wanted->kernel && !wanted->problem && !wanted->device;
     struct accuracy_history made = {0};
-    struct learning l = {.store = store, .arena = &made.arena};
-    int64_t *unknown;
+    struct learning l = {.store = store,
+                         .wanted = all ? NULL : wanted,
+                         .keeps = all && wanted->keeps,
+                         .arena = &made.arena};
     struct kept_accuracy *rows = NULL;
+    int64_t *runs;
     size_t count = 0, left;
-    int status = store_unknown_accuracy(&unknown, &left, store, limit, &made.arena, err);
+    int status = store_accuracy_runs(&runs, &left, store, !all, limit, &made.arena, err);
     for (size_t i = 0; status == 0 && i < left; i += RUNS_AT_ONCE)
-        status = learn(&l, unknown + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
-    if (status == 0)
+        status = learn(&l, runs + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
+    if (status == 0 && all)
         status = store_load_accuracy(&rows, &count, store, limit, &made.arena, err);
-    if (status) {
-        free(l.rows);
+    if (status == 0) {
+        struct kept_accuracy *both = arena_alloc(&made.arena, (count + l.count) * sizeof(*both));
+        for (size_t i = 0; i < count + l.count; i++)
+            both[i] = i < count ? rows[i] : l.rows[i - count];
+        if (l.count) // those of the store are in order
+            qsort(both, count + l.count, sizeof(*both), by_time);
+        accuracy_history_make(&made, both, count + l.count);
+        *out = made;
+    } else {
         arena_free(&made.arena);
-        return -1;
     }
-    rows = all_rows(&count, &l, rows);
     free(l.rows);
-    made.series = arena_alloc(&made.arena, (count + 1) * sizeof(*made.series));
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && same_series(&rows[first], &rows[end]);)
-            end++;
-        add_series(&made, rows + first, end - first);
-    }
-    *out = made;
-    return 0;
+    return status;
 }
 
 // ---- for people and programs ----
@@ -383,7 +230,7 @@ static const struct column_head run_columns[] = {
     {"bias %", 8},  {"in 10 %", 8},  {"tau", 6},   {"commit", -10}, {"what", 0}};
 
 static void table_run(const struct text_table *table, const struct accuracy_series *s,
-                      const struct run_accuracy *n, const char *what)
+                      const struct kept_accuracy *n, const char *what)
 {
     char *model = plain_line(s->model), *kernel = plain_line(s->kernel);
     table_row(table, "%s\t%s\t%s\t%zu\t%.2f\t%+.2f\t%.1f\t%.2f\t%.10s\t%s", model, kernel,
@@ -443,7 +290,7 @@ void accuracy_history_print_csv(const struct accuracy_history *accuracy)
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct accuracy_series *s = &accuracy->series[i];
         for (size_t k = 0; k < s->count; k++) {
-            const struct run_accuracy *n = &s->runs[k];
+            const struct kept_accuracy *n = &s->runs[k];
             csv_clean(&line, s->model);
             csv_clean(&line, s->kernel);
             csv_text(&line, dtype_name(s->dtype));
@@ -472,7 +319,7 @@ void accuracy_history_print_json(const struct accuracy_history *accuracy)
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct accuracy_series *s = &accuracy->series[i];
         for (size_t k = 0; k < s->count; k++) {
-            const struct run_accuracy *n = &s->runs[k];
+            const struct kept_accuracy *n = &s->runs[k];
             json_newline(&json);
             json_begin(&json, NULL, '{');
             json_clean(&json, "model", s->model);

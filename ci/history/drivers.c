@@ -6,7 +6,6 @@
 #include "ci/history/drivers.h"
 #include "ci/history/history_links.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +24,6 @@ struct device_points {
     struct timed *items;
     size_t count, room;
 };
-
-static bool selects(const struct history_wanted *w, const struct series_entry *e)
-{
-    char problem[PROBLEM_TEXT];
-    problem_format(problem, &e->problem);
-    return (!w->kernel || fnmatch(w->kernel, e->kernel, 0) == 0) &&
-           (!w->problem || fnmatch(w->problem, problem, 0) == 0) &&
-           (!w->device || fnmatch(w->device, e->device_uuid, 0) == 0 ||
-            fnmatch(w->device, e->device_name, 0) == 0);
-}
 
 // ---- points ----
 
@@ -214,7 +203,7 @@ int drivers_find(struct driver_steps *out, struct store *store, const struct his
             if (strcmp(entries[i].device_uuid, entries[j].device_uuid) != 0)
                 continue;
             seen[j] = j > i;
-            if (selects(wanted, &entries[j]) && (!controls || entries[j].control))
+            if (history_selects(wanted, &entries[j]) && (!controls || entries[j].control))
                 status = read_series(&points, store, &places, &entries[j], j, arena, err);
         }
         add_steps(&steps, &points, &entries[i], arena);

@@ -4,7 +4,6 @@
 // change is follows from what the others did.
 #include "ci/history/load.h"
 
-#include "ci/history/accuracy_history.h"
 #include "ci/history/history.h"
 #include "ci/history/history_links.h"
 #include "ci/settings/epochs.h"
@@ -231,8 +230,7 @@ static bool matches(const char *glob, const char *text)
     return !glob || fnmatch(glob, text, 0) == 0;
 }
 
-// Does the caller want this series?
-static bool history_selects(const struct history_wanted *w, const struct series_entry *s)
+bool history_selects(const struct history_wanted *w, const struct series_entry *s)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
@@ -932,8 +930,6 @@ static int load_one(struct loader *l, size_t index, struct error *err)
     if (status == 0 && !wanted->toolchain) // links are the history of the default's codes
         status = load_links(s, l, entry, &scratch, err);
     if (status == 0) {
-        if (wanted->accuracy && history_selects(wanted, entry))
-            accuracy_history_add(wanted->accuracy, s->series, &s->stored);
         forget(s);
         if (set->judgements)
             set->judgements[index] = kept.judgement;
@@ -978,9 +974,7 @@ static int loading_series(struct loading *all, struct error *err)
     struct sharing sharing = {.all = all, .lock = PTHREAD_MUTEX_INITIALIZER};
     void *contexts[TOGETHER_MOST];
     struct error alone; // why there is no second handle: then one does all
-    // Accuracy is collected in the order of the series.
-    const size_t most =
-        all->wanted->accuracy ? 1 : together_threads(all->set->known, WORTH_A_THREAD);
+    const size_t most = together_threads(all->set->known, WORTH_A_THREAD);
     struct loader *loaders = xcalloc(most, sizeof(*loaders));
     size_t count = 0;
     for (size_t i = 0; i < most; i++) {
@@ -1071,8 +1065,6 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     if (loading_series(l, err))
         return -1;
     history_attribute(set->series, set->count);
-    if (l->wanted->accuracy)
-        accuracy_history_settle(l->wanted->accuracy);
     if (!l->wanted->toolchain &&
         history_devices(set->series, set->count, l->store, &set->arena, err))
         return -1;

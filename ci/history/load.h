@@ -7,7 +7,6 @@
 #ifndef PLUMB_HISTORY_LOAD_H
 #define PLUMB_HISTORY_LOAD_H
 
-#include "ci/history/accuracy_history.h"
 #include "ci/history/history.h"
 #include "reports/report.h"
 #include "runner/git/repository.h"
@@ -25,9 +24,9 @@ struct history_wanted {
     // The repository on whose line of first parents accepted changes are placed
     // (ci/settings/epochs.h). NULL: they count from the commits that they name.
     const struct repository *repository;
-    // NULL, or collects how accurate the models were on the points that were read; not with keeps.
-    struct accuracy_history *accuracy;
 };
+// Does the caller want this series?
+bool history_selects(const struct history_wanted *wanted, const struct series_entry *series);
 
 // Every series that is wanted, with its changes; points and values are gone (NULL).
 struct history_set {

@@ -129,7 +129,7 @@ static void site_fill_accuracy(struct site_data *data)
         const char *space = strchr(s->model, ' ');
         struct site_accuracy_point *points = arena_alloc(arena, s->count * sizeof(*points));
         for (size_t k = 0; k < s->count; k++) {
-            const struct run_accuracy *n = &s->runs[k];
+            const struct kept_accuracy *n = &s->runs[k];
             points[k] = (struct site_accuracy_point){.time_s = n->time_s,
                                                      .count = n->count,
                                                      .mape = n->mape,
@@ -1069,13 +1069,11 @@ static int fill_metrics(struct site_data *data, const struct repository *reposit
 static int load_series(struct site_data *out, const char *epochs_path,
                        const struct repository *repository, bool keeps, struct error *err)
 {
-    const struct history_wanted wanted = {.points = out->points,
-                                          .keeps = keeps,
-                                          .accuracy = keeps ? NULL : &out->accuracy,
-                                          .repository = repository};
+    const struct history_wanted wanted = {
+        .points = out->points, .keeps = keeps, .repository = repository};
     if (history_load(&out->set, out->store, &wanted, epochs_path, err))
         return -1;
-    return keeps ? accuracy_history_kept(&out->accuracy, out->store, ACCURACY_SHOWN, err) : 0;
+    return accuracy_history_load(&out->accuracy, out->store, &wanted, ACCURACY_SHOWN, err);
 }
 
 // ---- threads ----
