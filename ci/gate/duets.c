@@ -449,8 +449,9 @@ static enum duet_wish wish_of(const struct player *p, const struct duet *d)
 
 // ---- looks ----
 
-// No further block of one behind so long: among dirty lines a pair takes 14 ms.
-static const double LOOK_S = 0.15;
+// Seconds of pairs behind which no further block of a look begins: to open it and to bring the
+// device where it wants it takes longer, and a size is all that it is to show.
+static const double LOOK_S = 0.06;
 
 // In one regime, by pairs until nothing is open. *look: what it was; a state that is not ok, where
 // it failed. *refused: there was no room for it, or nobody can do it there.

@@ -9,10 +9,13 @@
 #include "kernels/device/check.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 struct arm_record {
     struct arena arena;
@@ -258,9 +261,18 @@ size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form)
     return arm->used ? call_workspace(&arm->kernel, form) : 0;
 }
 
+// As fork(), of a process that ends with this one.
+static pid_t fork_below(void)
+{
+    const pid_t parent = getpid(), pid = fork();
+    if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
+        _exit(1);
+    return pid;
+}
+
 // A library in this process reads its inputs on the host.
 static int reference_inside(double *out, const struct arm *arm, const struct buffers *b,
-                            uint32_t set, struct error *err)
+                            uint32_t set, pid_t *apart, struct error *err)
 {
     const struct parts *parts = &b->parts;
     void *copies[PARTS_MOST] = {0};
@@ -270,8 +282,11 @@ static int reference_inside(double *out, const struct arm *arm, const struct buf
         status =
             arm->ops->read(arm->device, copies[i], b->inputs[i][set], parts->inputs[i].bytes, err);
     }
+    if (apart)
+        *apart = status ? -1 : fork_below();
+    const bool says = status == 0 && (!apart || *apart == 0);
     const int code =
-        status ? 0 : arm->kernel.reference(&b->args[set].form, (const void *const *)copies, out);
+        says ? arm->kernel.reference(&b->args[set].form, (const void *const *)copies, out) : 0;
     for (int i = 0; i < PARTS_MOST; i++)
         free(copies[i]);
     return code ? error_set(err, "reference() returned %d", code) : status;
@@ -293,10 +308,13 @@ static int reference_outside(double *out, const struct arm *arm, const struct bu
 }
 
 int arm_reference(double *out, struct arm *arm, const struct buffers *buffers, uint32_t set,
-                  struct error *err)
+                  pid_t *apart, struct error *err)
 {
-    return arm->process ? reference_outside(out, arm, buffers, set, err)
-                        : reference_inside(out, arm, buffers, set, err);
+    if (!arm->process)
+        return reference_inside(out, arm, buffers, set, apart, err);
+    if (apart)
+        *apart = -1;
+    return apart ? 0 : reference_outside(out, arm, buffers, set, err);
 }
 
 static int ask_to_prepare(struct arm *arm, const char *pin)

@@ -51,9 +51,11 @@ void arm_release(struct arm *arm);
 // Bytes of workspace that the kernel wants; 0 for an arm that is not used.
 size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form);
 // The output that the kernel's own reference gives for the inputs of a set, one number for each
-// element of the output. -1: it cannot say.
+// element of the output. -1: it cannot say. With `apart` a library of this process says it in a
+// process of its own: *apart is 0 there, where the numbers are, and here the process, or -1 where
+// there is none.
 int arm_reference(double *out, struct arm *arm, const struct buffers *buffers, uint32_t set,
-                  struct error *err);
+                  pid_t *apart, struct error *err);
 // Lets the kernel prepare itself for the buffers, held to `pin` when that is not NULL. Returns 0, 1
 // when `state` says why it cannot, or -1 (error).
 int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,

@@ -8,10 +8,12 @@
 #include "kernels/device/check.h"
 #include "kernels/device/form.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // What a library says of known inputs takes the host seconds, and series of one problem ask it for
@@ -87,6 +89,29 @@ static bool read_shared(struct stated *s, const char *path)
     return taken;
 }
 
+// A reference that a process of its own says meanwhile, until somebody waits for it.
+struct ahead {
+    char *path;
+    pid_t process;
+    struct ahead *next;
+};
+
+static struct ahead *all_ahead;
+
+static void wait_ahead(const char *path)
+{
+    for (struct ahead **at = &all_ahead, *a; (a = *at); at = &a->next) {
+        if (strcmp(a->path, path) != 0)
+            continue;
+        while (waitpid(a->process, NULL, 0) < 0 && errno == EINTR)
+            ;
+        *at = a->next;
+        free(a->path);
+        free(a);
+        return;
+    }
+}
+
 // A process that reads the file meanwhile finds none, or all of it. A reference that cannot be kept
 // is computed again.
 static void write_shared(const struct stated *s, const char *path)
@@ -105,9 +130,11 @@ static void write_shared(const struct stated *s, const char *path)
 static int say_or_read(struct stated *s, const char *path, struct arm *arm, struct buffers *b,
                        uint32_t set, struct error *err)
 {
+    if (path)
+        wait_ahead(path);
     if (path && read_shared(s, path))
         return 0;
-    if (arm_reference(s->values, arm, b, set, err))
+    if (arm_reference(s->values, arm, b, set, NULL, err))
         return -1;
     if (path)
         write_shared(s, path);
@@ -142,6 +169,37 @@ static char *stated_of(const struct exact_source *source, const uint64_t *seed)
                    (unsigned long long)*seed);
 }
 
+// Of a library in this process: it may take seconds, and a series asks for three. What cannot be
+// begun is said when it is asked for.
+static int begin_stated(const struct exact_source *source, struct buffers *b, uint32_t set,
+                        const uint64_t *seed, struct error *err)
+{
+    struct stated *s = xcalloc(1, sizeof(*s));
+    s->of = stated_of(source, seed);
+    s->count = b->parts.output.count;
+    char *path = shared_path(s->of);
+    pid_t process = -1;
+    int status = 0;
+    if (path && access(path, F_OK)) {
+        s->values = xcalloc(s->count, sizeof(*s->values));
+        status = arm_reference(s->values, source->arm, b, set, &process, err);
+    }
+    if (process == 0) {
+        if (status == 0)
+            write_shared(s, path);
+        _exit(status ? 1 : 0);
+    }
+    if (process > 0) {
+        struct ahead *a = xcalloc(1, sizeof(*a));
+        *a = (struct ahead){path, process, all_ahead};
+        all_ahead = a;
+        path = NULL;
+    }
+    free(path);
+    free_stated(s);
+    return status;
+}
+
 // seed: NULL: of inputs that are nobody else's.
 static int open_stated(struct exact *e, struct buffers *b, uint32_t set, const uint64_t *seed,
                        struct error *err)
@@ -171,6 +229,8 @@ static int open_stated(struct exact *e, struct buffers *b, uint32_t set, const u
 int exact_open(struct exact **out, const struct exact_source *source, struct buffers *b,
                uint32_t set, const uint64_t *seed, struct error *err)
 {
+    if (!out)
+        return begin_stated(source, b, set, seed, err);
     struct exact *e = xcalloc(1, sizeof(*e));
     const struct problem *p = source->problem;
     const void *given;

@@ -123,6 +123,28 @@ static uint64_t known_seed(const struct series *s)
     return s->spec.problem.number_count ? s->spec.known : s->spec.seed;
 }
 
+// The contents of the first, second ... check that is not on the reference's own.
+static uint64_t check_key(const struct series *s, uint64_t at)
+{
+    return inputs_word(known_seed(s), CHECK_STREAM, at);
+}
+
+enum { CHECKS = 2 }; // of a series: when it has grown, and when it is closed
+
+// Lets a library that brings its reference say what those checks will ask for, while it is asked
+// for the first one.
+static int begin_references(struct series *s, struct error *err)
+{
+    struct buffers *b = &s->buffers;
+    for (uint64_t at = 0; at < CHECKS; at++) {
+        const uint64_t seed = b->seed = check_key(s, at) >> 1;
+        if (buffers_known(b, seed, err) || exact_open(NULL, &s->source, b, 0, &seed, err))
+            return -1;
+    }
+    b->seed = known_seed(s);
+    return buffers_known(b, b->seed, err);
+}
+
 // The numbers of the reference again, with other signs; of a form other numbers, and theirs. Where
 // a library says what they are, those of the first, second ... time are the same in all series of a
 // seed, and met once in each.
@@ -130,7 +152,7 @@ static int series_check_anew(struct series *s, struct series_state *state, struc
 {
     const bool stated = s->spec.problem.number_count > 0;
     const uint64_t at = stated ? s->checks++ : s->turns;
-    const uint64_t key = inputs_word(known_seed(s), CHECK_STREAM, at), seed = key >> 1;
+    const uint64_t key = check_key(s, at), seed = key >> 1;
     if (!s->buffers.plain)
         s->buffers.seed = s->apart.seed = seed;
     if (series_known(s, key, err))
@@ -550,6 +572,8 @@ static int open_steps(struct series *s, struct series_state *state, struct error
         series_make_digests(s, err))
         return -1;
     const uint64_t known = known_seed(s);
+    if (s->spec.problem.number_count && !s->source.arm->process && begin_references(s, err))
+        return -1;
     if ((stop = series_find_reference(s, &known, state, err)) || (stop = prepare(s, state, err)) ||
         (stop = series_check(s, state, err)))
         return stop;

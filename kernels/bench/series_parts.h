@@ -34,7 +34,8 @@ struct exact_source {
 };
 
 // From the inputs of a set as they are. seed: of these inputs, which no other ones have: what is
-// known of them is kept for others; NULL: they are nobody else's. The caller frees.
+// known of them is kept for others; NULL: they are nobody else's. The caller frees. out: NULL: a
+// library that says it may begin; who opens it later waits for the end of that.
 int exact_open(struct exact **out, const struct exact_source *source, struct buffers *buffers,
                uint32_t set, const uint64_t *seed, struct error *err);
 // Holds the output of a set against it. signs: as device_ops' compare.

@@ -243,6 +243,37 @@ TEST(what_a_library_says_is_said_once_for_all_processes)
     free(folder);
 }
 
+// As a library of a GPU is, in bench's own process: what later checks will ask for is said at once.
+static int time_inside(const char *library, int *exit_code)
+{
+    char *line = xprintf("'%s/bench' --device host time --inside --head %s --base %s --kernel "
+                         "reference-once --problem S=9,H=21:fp32 --pairs 2 --blocks 1 --seed 3 "
+                         ">/dev/null 2>&1",
+                         TEST_BIN, library, library);
+    const int status = system(line);
+    free(line);
+    *exit_code = WEXITSTATUS(status);
+    return WIFEXITED(status);
+}
+
+TEST(references_that_take_long_are_said_side_by_side)
+{
+    char *folder = helper_directory(), *library = test_module("wrong_forms");
+    int code;
+    assert_true(time_inside(library, &code));
+    assert_int_not_equal(code, 0); // its second one is asked for in the same process
+    setenv("PLUMB_REFERENCES", folder, 1);
+    assert_true(time_inside(library, &code));
+    assert_int_equal(code, 0);
+    assert_int_equal(spoil(folder, 0), 3);
+    assert_true(time_inside(library, &code));
+    assert_int_not_equal(code, 0);
+    unsetenv("PLUMB_REFERENCES");
+    helper_discard(folder);
+    free(folder);
+    free(library);
+}
+
 TEST(what_bench_cannot_make_is_refused)
 {
     static const char *const cases[][2] = {
