@@ -115,6 +115,19 @@ static bool selects_problem(const struct context *context)
     return false;
 }
 
+// That a commit does not build is known of the build that would be made now: of another command, or
+// by another compiler, nothing is. Who asked no compiler, as status, does not know it.
+static int still_unbuildable(bool *known, struct context *context, const struct to_build *head,
+                             const struct build_record *record, struct error *err)
+{
+    char key[OBJECT_ID_TEXT] = "";
+    if ((head->toolchain || context->builder.toolchain) &&
+        built_timed(NULL, key, context, head, err))
+        return -1;
+    *known = key[0] && strncmp(record->content, key, strlen(key)) == 0;
+    return 0;
+}
+
 // `selected`: --kernel and --problem leave something of it to be measured, or it has no kernels.
 static int find_known(bool *known, bool *selected, struct context *context,
                       const struct to_build *head, bool any_driver, struct error *err)
@@ -124,7 +137,8 @@ static int find_known(bool *known, bool *selected, struct context *context,
     bool found = false, all = true, any = false;
     int status = store_find_commit_build(&record, &found, context->store, head->commit,
                                          built_recipe(context, head->toolchain), &arena, err);
-    // A commit that is known not to build has no kernels here, and nothing left to do.
+    if (status == 0 && found && record.state != MEASURED_OK) // it has no kernels here
+        status = still_unbuildable(&all, context, head, &record, err);
     for (size_t i = 0; status == 0 && found && all && i < record.count; i++) {
         if (!context_selects(context, record.kernels[i].name, NULL))
             continue;

@@ -413,14 +413,28 @@ static int read_number(int64_t *out, const struct policy_reading *r, struct erro
     return 0;
 }
 
+// A margin without a % sign that could be meant either way: 0.003 can only be 0.3 %, for no margin
+// is as small as 0.003 %; but who wrote 0.3 may mean 0.3 % and would get 30 %.
+static bool has_two_readings(const struct policy_reading *r, double value)
+{
+    static const double least_percent = 0.01; // of the keys above
+    return strcmp(r->key->key, "margin") == 0 && !strchr(r->entry->value, '%') &&
+           value >= least_percent;
+}
+
 static int read_fraction(double *out, const struct policy_reading *r, struct error *err)
 {
-    char why[80];
+    char why[100];
     double value;
     snprintf(why, sizeof(why), "needs a number from %g%% to %g%%, such as 0.3%%", r->key->min * 100,
              r->key->max * 100);
     if (fraction_parse(&value, r->entry->value) || !(value >= r->key->min && value <= r->key->max))
         return refuse(r, err, why);
+    if (has_two_readings(r, value)) {
+        snprintf(why, sizeof(why), "is %g %% or %g %%; write %g%% or %g%%", value, value * 100,
+                 value, value * 100);
+        return refuse(r, err, why);
+    }
     *out = value;
     return 0;
 }

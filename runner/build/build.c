@@ -492,7 +492,13 @@ static void find_matches(glob_t *found, const char *root, const char *outputs)
     free(escaped);
 }
 
-// Libraries below `directory` that match the pattern: regular files that are really there.
+static int by_path(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+// Libraries below `directory` that match the pattern: regular files that are really there, each
+// once, though two patterns match it. A build may leave any number.
 static size_t build_cache_find(const char *const **out, const char *directory, const char *outputs,
                                struct arena *arena)
 {
@@ -503,12 +509,12 @@ static size_t build_cache_find(const char *const **out, const char *directory, c
         return 0;
     find_matches(&found, root, outputs);
     const char **libraries = arena_alloc(arena, (found.gl_pathc + 1) * sizeof(*libraries));
+    if (found.gl_pathc)
+        qsort(found.gl_pathv, found.gl_pathc, sizeof(*found.gl_pathv), by_path);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        bool twice = !is_inside(found.gl_pathv[i], root);
-        for (size_t k = 0; k < count; k++)
-            twice |= strcmp(libraries[k], found.gl_pathv[i]) == 0;
-        if (!twice)
-            libraries[count++] = arena_strdup(arena, found.gl_pathv[i]);
+        const char *path = found.gl_pathv[i];
+        if ((!count || strcmp(libraries[count - 1], path) != 0) && is_inside(path, root))
+            libraries[count++] = arena_strdup(arena, path);
     }
     if (found.gl_pathc)
         globfree(&found);

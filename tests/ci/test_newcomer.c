@@ -146,6 +146,58 @@ TEST(failure_of_both_sides_is_told_once)
     assert_null(strstr(outcome.output, "nor does its base"));
 }
 
+// What one command could not build another may, and whoever asks says so: only run has measured it.
+TEST(commit_that_did_not_build_is_tried_by_another_command)
+{
+    const char *commit = repo.ids[REPO_RENAME];
+    char *path = xprintf("%s/other.cfg", repo.directory);
+    helper_write_text(path, "[build]\n\tcommand = exit 7\n[device \"host\"]\n\tkind = host\n"
+                            "[problems \"few\"]\n\tproblem = 8x8x8:fp32\n"
+                            "[kernel \"*\"]\n\tproblems = few\n");
+    TYPE("run", commit, "--policy", path);
+    plumb_said(&outcome, 3, "does not build: exit status 7");
+    TYPE("run", commit, "--policy", path);
+    plumb_said(&outcome, 3, "nothing to do: 1 commit is measured already");
+    TYPE("run", "-n", commit, "--policy", path);
+    plumb_said(&outcome, 0, "nothing to do");
+    TYPE("run", "-n", commit, "--policy", repo.policy);
+    plumb_said(&outcome, 0, "would");
+    TYPE("gate", "--base", repo.ids[REPO_COMMENT], "--head", commit, "--policy", path);
+    plumb_said(&outcome, 4, "NOT BUILT: commit ");
+    TYPE("gate", "--base", repo.ids[REPO_COMMENT], "--head", commit, "--policy", repo.policy);
+    plumb_said(&outcome, 0, "OK: ");
+    TYPE("bisect", "--good", repo.ids[REPO_COMMENT], "--bad", commit, "--series",
+         "simple/8x8x8:fp32", "--policy", path);
+    plumb_said(&outcome, 4, "does not build, so has no simple");
+    TYPE("bisect", "--good", repo.ids[REPO_COMMENT], "--bad", commit, "--series",
+         "simple/8x8x8:fp32", "--policy", repo.policy);
+    assert_null(strstr(outcome.output, "does not build"));
+    TYPE("history", "--policy", repo.policy);
+    assert_null(strstr(outcome.output, "exit status 7"));
+    TYPE("run", commit, "--policy", repo.policy);
+    plumb_said(&outcome, 0, "OK: ");
+    TYPE("run", commit, "--policy", repo.policy);
+    plumb_said(&outcome, 0, "nothing to do: 1 commit is measured already");
+    free(path);
+}
+
+// status asks no compiler, so it does not know either.
+TEST(status_does_not_take_what_failed_for_measured)
+{
+    TYPE("run", "HEAD", "--policy", repo.policy);
+    TYPE("status", "--policy", repo.policy);
+    plumb_said(&outcome, 0, "its own times are measured");
+    char *path = xprintf("%s/other.cfg", repo.directory);
+    helper_write_text(path, "[build]\n\tcommand = exit 7\n[device \"host\"]\n\tkind = host\n"
+                            "[problems \"few\"]\n\tproblem = 8x8x8:fp32\n"
+                            "[kernel \"*\"]\n\tproblems = few\n");
+    TYPE("run", "HEAD", "--again", "--policy", path);
+    plumb_said(&outcome, 3, "exit status 7");
+    TYPE("status", "--policy", repo.policy);
+    plumb_said(&outcome, 0, "its own times are not all measured");
+    free(path);
+}
+
 // Most of a history is older than the policy, and than shims.
 TEST(commits_before_the_policy_are_told_of_overlays)
 {

@@ -229,6 +229,9 @@ TEST(policy_bad_values_name_line_and_range)
     refused_line("problems \"x\"", "problem = 0x1x1", "each dimension must be");
     refused_line("problems \"x\"", "problem = 1x1x1:fp31", "unknown element type");
     refused_line("kernel \"x\"", "margin = nan%", "kernel.margin");
+    refused_line("kernel \"y\"", "margin = 0.3",
+                 "margin = 0.3: is 0.3 % or 30 %; write 0.3% or 30%");
+    refused_line("kernel \"x\"", "margin = 1", "is 1 % or 100 %; write 1% or 100%");
     refused_line("fleet", "tasks = 0", "whole number from 1 to 100000");
     refused_line("fleet", "gres = \"gpu:1 --uid=0\"", "a word as sbatch takes it");
     refused_line("fleet", "partition = -x", "a word as sbatch takes it");

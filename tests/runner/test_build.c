@@ -109,6 +109,19 @@ TEST(links_and_folders_are_no_libraries)
     assert_int_equal(helper_build(f, REPO_START, &recipe).state, BUILD_FAILED);
 }
 
+TEST(library_of_two_patterns_is_one)
+{
+    struct helper_builds *f = *state;
+    struct recipe recipe = f->recipe;
+    recipe.command = "for f in b a ab; do cp /usr/lib/os-release \"$PLUMB_OUT/$f.so\"; done";
+    recipe.outputs = "b*.so *.so a?.so b.so";
+    struct build build = helper_build(f, REPO_START, &recipe);
+    assert_int_equal(build.library_count, 3);
+    assert_non_null(strstr(build.libraries[0], "/a.so"));
+    assert_non_null(strstr(build.libraries[1], "/ab.so"));
+    assert_non_null(strstr(build.libraries[2], "/b.so"));
+}
+
 // A build that root confines can make a file of root's that everybody runs as root, and does here
 // what it can: nobody else gets at it.
 TEST(what_a_build_makes_is_out_of_others_reach)
