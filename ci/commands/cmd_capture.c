@@ -395,15 +395,60 @@ static void name_of(char out[NAME_TEXT], const char *text, const char *otherwise
         text_copy(out, NAME_TEXT, otherwise);
 }
 
+// "_Z4gemm*" of _Z4gemmILi128EEviPf: what a mangled name keeps while template arguments and
+// parameters change. A namespace that is the compiler's own has a name of its file's content.
+static const char *pattern_of(const char *name, struct arena *arena)
+{
+    const char *end = NULL, *at = name + 2;
+    const char *begin = name;
+    if (strncmp(name, "_Z", 2) != 0)
+        return name;
+    at += *at == 'N';
+    while (isdigit((unsigned char)*at)) {
+        char *text;
+        const unsigned long length = strtoul(at, &text, 10);
+        if (length > strlen(text))
+            return name;
+        end = text + length;
+        if (strncmp(text, "_GLOBAL__N_", 11) == 0 || strncmp(text, "_INTERNAL_", 10) == 0)
+            begin = end;
+        at = end;
+    }
+    return !end            ? name
+           : begin != name ? arena_printf(arena, "_ZN*%.*s*", (int)(end - begin), begin)
+                           : arena_printf(arena, "%.*s*", (int)(end - name), name);
+}
+
+// A function by that pattern, unless it means others of the program, too.
+static const char *pattern_among(const struct survey_kernel *const *kernels, size_t count,
+                                 const char *name, struct arena *arena)
+{
+    const char *pattern = pattern_of(name, arena);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(kernels[i]->name, name) != 0 && fnmatch(pattern, kernels[i]->name, 0) == 0)
+            return name;
+    }
+    return pattern;
+}
+
+// Its name of a section: with template arguments where these tell it from another.
+static void section_name(char out[NAME_TEXT], const struct survey_kernel *const *kernels,
+                         size_t count, const char *name, struct arena *arena)
+{
+    const char *plain = plain_name(name, arena);
+    const bool alone = pattern_among(kernels, count, name, arena) != name;
+    name_of(out, alone ? arena_strndup(arena, plain, strcspn(plain, "<")) : plain, "kernel");
+}
+
 // "[capture "sgemm_32"]", with its place in the table where another kernel there has the same name.
 static char *heading_of(const struct survey_kernel *const *kernels, size_t count, size_t which,
                         struct arena *arena)
 {
     char own[NAME_TEXT], other[NAME_TEXT];
     size_t alike = 0;
-    name_of(own, plain_name(kernels[which]->name, arena), "kernel");
+    section_name(own, kernels, count, kernels[which]->name, arena);
     for (size_t i = 0; i < count; i++) {
-        name_of(other, plain_name(kernels[i]->name, arena), "kernel");
+        section_name(other, kernels, count, kernels[i]->name, arena);
         alike += strcmp(own, other) == 0;
     }
     return alike > 1 ? arena_printf(arena, "[capture \"%s-%zu\"]", own, which + 1)
@@ -584,23 +629,51 @@ static FILE *open_policy(const struct arguments *a, struct arena *arena, struct 
     return file;
 }
 
-// The functions that take a twentieth of the time and more, or that which was named.
-static bool is_wanted(const struct arguments *a, const struct survey_kernel *k, double all_ns)
+// Of PyTorch, cuBLAS or cuDNN.
+static bool is_librarys(const char *name)
+{
+    static const char *const begins[] = {"_ZN2at",     "_ZN3c10", "nvjet_", "sm80_xmma_",
+                                         "sm90_xmma_", "ampere_", "volta_"};
+    bool is = strstr(name, "cudnn") || strstr(name, "cublas");
+    for (size_t i = 0; i < ARRAY_COUNT(begins); i++)
+        is |= strncmp(name, begins[i], strlen(begins[i])) == 0;
+    return is;
+}
+
+// What --write is about: the program's own functions, or of one that has none its libraries'.
+struct share {
+    double all_ns;
+    bool librarys;
+};
+
+static struct share share_of(const struct survey_kernel *const *kernels, size_t count)
+{
+    struct share own = {0, false}, theirs = {0, true};
+    for (size_t i = 0; i < count; i++)
+        *(is_librarys(kernels[i]->name) ? &theirs.all_ns : &own.all_ns) += total_ns(kernels[i]);
+    return own.all_ns > 0 ? own : theirs;
+}
+
+// The functions that take a twentieth of that time and more, or that which was named.
+static bool is_wanted(const struct arguments *a, const struct survey_kernel *k,
+                      const struct share *share)
 {
     enum { SHARE = 20 };
     return !k->refused[0] && is_word(k->name) &&
-           (a->kernel ? fnmatch(a->kernel, k->name, 0) == 0 : total_ns(k) * SHARE >= all_ns);
+           (a->kernel
+                ? fnmatch(a->kernel, k->name, 0) == 0
+                : is_librarys(k->name) == share->librarys && total_ns(k) * SHARE >= share->all_ns);
 }
 
 static size_t put_sections(FILE *file, const struct arguments *a,
-                           const struct survey_kernel *const *kernels, size_t count, double all_ns,
-                           struct arena *arena)
+                           const struct survey_kernel *const *kernels, size_t count,
+                           const struct share *share, struct arena *arena)
 {
     size_t written = 0;
     for (size_t i = 0; i < count; i++) {
         const struct survey_kernel *k = kernels[i];
         const char *heading = heading_of(kernels, count, i, arena);
-        if (!is_wanted(a, k, all_ns))
+        if (!is_wanted(a, k, share))
             continue;
         if (has_heading(heading)) {
             printf("kept       %s of %s\n", heading, POLICY_PATH);
@@ -608,7 +681,7 @@ static size_t put_sections(FILE *file, const struct arguments *a,
         }
         fprintf(file, "\n%s\n", heading);
         put_command(file, &a->options.words);
-        fprintf(file, "    kernel = %s\n", k->name);
+        fprintf(file, "    kernel = %s\n", pattern_among(kernels, count, k->name, arena));
         if (!is_only_shape(k, kernels, count))
             fprintf(file, "    launch = %llu\n", (unsigned long long)k->first);
         written++;
@@ -635,12 +708,10 @@ static size_t put_range(FILE *file, const struct arguments *a, struct arena *are
 static int write_policy(const struct arguments *a, const struct survey_kernel *const *kernels,
                         size_t count, bool taken, struct arena *arena, struct error *err)
 {
-    double all_ns = 0;
+    const struct share share = share_of(kernels, count);
     size_t wanted = 0;
     for (size_t i = 0; i < count; i++)
-        all_ns += total_ns(kernels[i]);
-    for (size_t i = 0; i < count; i++)
-        wanted += is_wanted(a, kernels[i], all_ns);
+        wanted += is_wanted(a, kernels[i], &share);
     if (a->range ? !taken : !wanted)
         return error_set(err, "%s: no section was written: of %s", POLICY_PATH,
                          a->range    ? "the ranges none matched and could be recorded"
@@ -650,7 +721,7 @@ static int write_policy(const struct arguments *a, const struct survey_kernel *c
     if (!file)
         return -1;
     const size_t written =
-        a->range ? put_range(file, a, arena) : put_sections(file, a, kernels, count, all_ns, arena);
+        a->range ? put_range(file, a, arena) : put_sections(file, a, kernels, count, &share, arena);
     if (fclose(file))
         return error_set(err, "%s: %s", POLICY_PATH, strerror(errno));
     printf("written    %zu [capture] %s to %s\n", written, plural(written, "section", "sections"),

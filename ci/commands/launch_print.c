@@ -35,6 +35,16 @@ static void print_memset(const struct record_launch *l, size_t index)
     print_order(l);
 }
 
+static void print_copy(const struct record_launch *l, size_t index)
+{
+    printf("launch %zu   copy %llu bytes", index, (unsigned long long)l->width);
+    for (uint32_t i = 0; i < l->address_count; i++)
+        printf(" %s %s + %llu", i ? "from" : "to", record_buffer_name(l->addresses[i].buffer),
+               (unsigned long long)l->addresses[i].offset);
+    putchar('\n');
+    print_order(l);
+}
+
 static void print_map(const struct record_map *map)
 {
     printf("           byte %u is a tensormap of %s + %llu: %s,", map->at,
@@ -83,6 +93,8 @@ void launch_print_all(const struct record *record)
         const struct record_launch *l = &record->launches[i];
         if (l->kind == RECORD_MEMSET)
             print_memset(l, i);
+        else if (l->kind == RECORD_COPY)
+            print_copy(l, i);
         else
             print_kernel(l, i);
     }

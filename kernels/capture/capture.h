@@ -43,6 +43,7 @@ enum { PARAMETERS_BYTES_MAX = 32764 };
     X(cuGraphGetNodes)                                                                             \
     X(cuGraphKernelNodeGetAttribute)                                                               \
     X(cuGraphKernelNodeGetParams)                                                                  \
+    X(cuGraphMemcpyNodeGetParams)                                                                  \
     X(cuGraphMemsetNodeGetParams)                                                                  \
     X(cuGraphNodeGetType)                                                                          \
     X(cuKernelGetFunction)                                                                         \
@@ -135,7 +136,9 @@ void foreign_made(uint64_t word, const char *what);
 bool taking_begin(uint64_t shape, const struct problem *problem);
 bool taking_now(void);
 void taking_launch(const struct seen *seen, uint64_t stream); // before it runs
-void taking_memset(const struct record_launch *memset, uint64_t address, uint64_t stream);
+// A memset or a copy: where it writes, and of a copy where it reads.
+void taking_transfer(const struct record_launch *transfer, const uint64_t *addresses,
+                     uint64_t stream);
 // Which launches wait for which, by streams and events of these numbers: an event stands for all
 // that its stream has; a stream goes on behind an event; the host, and so all streams, do. Event 0:
 // all that is on that stream now; stream 0: on any.
@@ -154,13 +157,13 @@ const char *taken_refused(void);
 // ---- graphs.c: the launches of CUDA graphs, as they were when a graph was made executable ----
 
 struct graph_step {
-    bool is_memset;
-    uint32_t chain;  // below RECORD_STREAMS_MAX: steps that follow each other
-    uint32_t *after; // steps of other chains that it waits for
+    bool is_transfer; // a memset or a copy
+    uint32_t chain;   // below RECORD_STREAMS_MAX: steps that follow each other
+    uint32_t *after;  // steps of other chains that it waits for
     uint32_t after_count;
     struct seen *seen;
-    struct record_launch memset;
-    uint64_t address; // of the memset
+    struct record_launch transfer;
+    uint64_t addresses[2];
 };
 struct graph {
     CUgraphExec exec;

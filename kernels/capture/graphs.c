@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA graphs by their nodes: when one is made executable its kernels and memsets are taken down in
-// an order that its edges allow. A graph with any other node is counted but not recorded.
+// CUDA graphs by their nodes: when one is made executable its kernels, memsets and copies within
+// the device's memory are taken down in an order that its edges allow. A graph with any other node
+// is counted but not recorded.
 #include "kernels/capture/capture.h"
 
 #include <stdio.h>
@@ -91,14 +92,32 @@ static bool add_memset(struct graph *graph, CUgraphNode node)
     if (driver->cuGraphMemsetNodeGetParams(node, &from) != CUDA_SUCCESS)
         return false;
     graph->steps[graph->count++] =
-        (struct graph_step){.is_memset = true,
-                            .memset = {.kind = RECORD_MEMSET,
-                                       .value = from.value,
-                                       .element_bytes = from.elementSize,
-                                       .width = from.width,
-                                       .height = from.height ? from.height : 1,
-                                       .pitch_bytes = from.pitch},
-                            .address = from.dst};
+        (struct graph_step){.is_transfer = true,
+                            .transfer = {.kind = RECORD_MEMSET,
+                                         .value = from.value,
+                                         .element_bytes = from.elementSize,
+                                         .width = from.width,
+                                         .height = from.height ? from.height : 1,
+                                         .pitch_bytes = from.pitch},
+                            .addresses = {from.dst}};
+    return true;
+}
+
+// Of one row, within the device's memory.
+static bool add_copy(struct graph *graph, CUgraphNode node)
+{
+    CUDA_MEMCPY3D from;
+    if (driver->cuGraphMemcpyNodeGetParams(node, &from) != CUDA_SUCCESS || from.Height > 1 ||
+        from.Depth > 1 || from.srcMemoryType != CU_MEMORYTYPE_DEVICE ||
+        from.dstMemoryType != CU_MEMORYTYPE_DEVICE)
+        return false;
+    graph->steps[graph->count++] = (struct graph_step){
+        .is_transfer = true,
+        .transfer = {.kind = RECORD_COPY,
+                     .element_bytes = 1,
+                     .width = from.WidthInBytes,
+                     .height = 1},
+        .addresses = {from.dstDevice + from.dstXInBytes, from.srcDevice + from.srcXInBytes}};
     return true;
 }
 
@@ -108,6 +127,7 @@ static void add_node(struct graph *graph, CUgraphNode node, bool programmatic)
     driver->cuGraphNodeGetType(node, &type);
     const bool added = type == CU_GRAPH_NODE_TYPE_KERNEL   ? add_kernel(graph, node, programmatic)
                        : type == CU_GRAPH_NODE_TYPE_MEMSET ? add_memset(graph, node)
+                       : type == CU_GRAPH_NODE_TYPE_MEMCPY ? add_copy(graph, node)
                                                            : type == CU_GRAPH_NODE_TYPE_EMPTY;
     static const char *const names[] = {"kernel",           "copy",        "memset",
                                         "host callback",    "child graph", "empty node",

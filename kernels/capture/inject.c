@@ -128,8 +128,8 @@ static void take_graph(const struct graph *graph, uint64_t stream)
         }
         for (uint32_t k = 0; k < step->after_count; k++)
             taking_order(ORDER_WAIT, STEP + step->after[k], on);
-        if (step->is_memset)
-            taking_memset(&step->memset, step->address, on);
+        if (step->is_transfer)
+            taking_transfer(&step->transfer, step->addresses, on);
         else
             taking_launch(step->seen, on);
         taking_order(ORDER_EVENT, STEP + i, on);
@@ -151,7 +151,7 @@ static void graph_launched(CUgraphExec exec, CUstream stream, uint32_t correlati
     }
     for (size_t i = 0; i < graph->count; i++) {
         const struct graph_step *step = &graph->steps[i];
-        if (step->is_memset)
+        if (step->is_transfer)
             continue;
         begin_if_wished(step->seen, survey_count(step->seen, correlation));
     }
@@ -237,8 +237,9 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
                                          .width = width,
                                          .height = height,
                                          .pitch_bytes = pitch};
+    const uint64_t address = to;
     if (taking_now() && width && height)
-        taking_memset(&memset, to, number_of(stream));
+        taking_transfer(&memset, &address, number_of(stream));
 }
 
 #define MEMSET(bytes, member, name, stream)                                                        \
@@ -307,6 +308,50 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
     X(cuGraphNodeSetEnabled)
 #define CASE_OF(name) case CUPTI_DRIVER_TRACE_CBID_##name:
 
+// A copy between launches that are taken. Whether it was one within the device's memory; any other
+// no record holds.
+static bool copy_queued(uint64_t to, uint64_t from, size_t bytes, CUstream stream)
+{
+    const struct record_launch copy = {
+        .kind = RECORD_COPY, .element_bytes = 1, .width = bytes, .height = 1};
+    const uint64_t addresses[] = {to, from};
+    CUdeviceptr base;
+    size_t size;
+    if (!allocation_of(to, &base, &size) || !allocation_of(from, &base, &size))
+        return false;
+    if (taking_now() && bytes && !is_captured(stream))
+        taking_transfer(&copy, addresses, number_of(stream));
+    return true;
+}
+
+static bool copy_begins(CUpti_CallbackId id, const void *parameters)
+{
+    switch (id) {
+        BOTH(cuMemcpyDtoDAsync_v2, ptsz) :
+        {
+            const cuMemcpyDtoDAsync_v2_params *p = parameters;
+            return copy_queued(p->dstDevice, p->srcDevice, p->ByteCount, p->hStream);
+        }
+        BOTH(cuMemcpyDtoD_v2, ptds) :
+        {
+            const cuMemcpyDtoD_v2_params *p = parameters;
+            return copy_queued(p->dstDevice, p->srcDevice, p->ByteCount, NULL);
+        }
+        BOTH(cuMemcpyAsync, ptsz) :
+        {
+            const cuMemcpyAsync_params *p = parameters;
+            return copy_queued(p->dst, p->src, p->ByteCount, p->hStream);
+        }
+        BOTH(cuMemcpy, ptds) :
+        {
+            const cuMemcpy_params *p = parameters;
+            return copy_queued(p->dst, p->src, p->ByteCount, NULL);
+        }
+    default:
+        return false;
+    }
+}
+
 // Notes which streams wait for which events.
 static void order_begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
@@ -369,7 +414,7 @@ static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
             : survey_note("a launch over several devices was not counted");
         __attribute__((fallthrough));
         AMONG(CASE_BOTH)
-        if (taking_now())
+        if (taking_now() && !copy_begins(id, data->functionParams))
             taking_refuse("%s was called among its launches", data->functionName);
         break;
     default:

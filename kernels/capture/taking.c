@@ -593,24 +593,28 @@ void taking_launch(const struct seen *seen, uint64_t stream)
     settle_order(launch, stream);
 }
 
-void taking_memset(const struct record_launch *memset, uint64_t address, uint64_t stream)
+void taking_transfer(const struct record_launch *transfer, const uint64_t *addresses,
+                     uint64_t stream)
 {
-    static struct record_parameter word = {0, WORD};
+    static struct record_parameter words[] = {{0, WORD}, {WORD, WORD}};
     struct record_launch *launch = taking.refused[0] ? NULL : new_launch();
-    struct record_address to;
+    const uint32_t count = transfer->kind == RECORD_MEMSET ? 1 : 2;
+    struct record_address places[2];
     if (!launch)
         return;
-    if (!address_at(&to, 0, address)) {
-        taking_refuse("a memset writes to memory that is no allocation");
-        return;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!address_at(&places[i], i * WORD, addresses[i])) {
+            taking_refuse("a %s is of memory that is no allocation",
+                          transfer->kind == RECORD_MEMSET ? "memset" : "copy");
+            return;
+        }
     }
-    *launch = *memset;
-    launch->parameters = &word;
-    launch->parameter_count = 1;
-    launch->bytes = arena_copy(&taking.arena, &address, sizeof(address));
-    launch->size = WORD;
-    launch->addresses = arena_copy(&taking.arena, &to, sizeof(to));
-    launch->address_count = 1;
+    *launch = *transfer;
+    launch->parameters = words;
+    launch->parameter_count = launch->address_count = count;
+    launch->size = count * WORD;
+    launch->bytes = arena_copy(&taking.arena, addresses, launch->size);
+    launch->addresses = arena_copy(&taking.arena, places, count * sizeof(*places));
     settle_order(launch, stream);
 }
 

@@ -25,6 +25,7 @@
     X(cuLibraryGetKernel)                                                                          \
     X(cuLibraryLoadData)                                                                           \
     X(cuLibraryUnload)                                                                             \
+    X(cuMemcpyDtoDAsync)                                                                           \
     X(cuMemsetD2D8Async)                                                                           \
     X(cuMemsetD2D16Async)                                                                          \
     X(cuMemsetD2D32Async)                                                                          \

@@ -108,7 +108,7 @@ static int load(struct replay *r, struct error *err)
         (CUfunction *)arena_alloc(&r->arena, record->launch_count * sizeof(*r->functions));
     for (size_t i = 0; i < record->launch_count; i++) {
         const struct record_launch *launch = &record->launches[i];
-        if (launch->kind == RECORD_MEMSET)
+        if (launch->kind != RECORD_KERNEL)
             continue;
         if (find_function(&r->functions[i], r, launch, err) ||
             same_parameters(r, r->functions[i], launch, err) ||
@@ -285,6 +285,15 @@ static CUresult queue_memset(const struct replay *r, const struct record_launch 
     }
 }
 
+static CUresult queue_copy(const struct replay *r, const struct record_launch *launch,
+                           const struct ready *bound)
+{
+    CUdeviceptr places[2]; // to, from
+    memcpy(places, bound->bytes, sizeof(places));
+    return r->driver->cuMemcpyDtoDAsync(places[0], places[1], launch->width,
+                                        r->stream[launch->stream]);
+}
+
 // first: of the record. What was queued before it is the stopwatch's or another launch's: to start
 // before that has ended would hide a part of its own time.
 static CUresult queue_kernel(const struct replay *r, const struct record_launch *launch, bool first,
@@ -352,8 +361,9 @@ static CUresult queue(const struct replay *r, uint32_t set, size_t i)
         code =
             r->driver->cuStreamWaitEvent(r->stream[launch->stream], r->ended[launch->after[k]], 0);
     if (code == CUDA_SUCCESS)
-        code = launch->kind == RECORD_MEMSET
-                   ? queue_memset(r, launch, bound)
+        code = launch->kind == RECORD_MEMSET ? queue_memset(r, launch, bound)
+               : launch->kind == RECORD_COPY
+                   ? queue_copy(r, launch, bound)
                    : queue_kernel(r, launch, i == 0, r->functions[i], bound);
     return code == CUDA_SUCCESS && r->ended[i]
                ? r->driver->cuEventRecord(r->ended[i], r->stream[launch->stream])

@@ -15,14 +15,15 @@
 #include <string.h>
 
 // Version 2 added TMA descriptors, version 3 the buffers of forms: block scales, a bias, groups,
-// version 4 captured buffers, version 5 several streams. What was written as an older version is
-// read too, and holds nothing that came later; a record that captures nothing is written as
-// version 3.
+// version 4 captured buffers, version 5 several streams, version 6 copies. What was written as an
+// older version is read too, and holds nothing that came later; a record that captures nothing is
+// written as version 3.
 enum {
     RECORD_MAPS_SINCE = 2,
     RECORD_FORMS_SINCE = 3,
     RECORD_CAPTURES_SINCE = 4,
-    RECORD_STREAMS_SINCE = 5
+    RECORD_STREAMS_SINCE = 5,
+    RECORD_COPIES_SINCE = 6
 };
 
 // ---- TMA descriptors ----
@@ -300,7 +301,7 @@ static bool same_shape(const struct record_launch *a, const struct record_launch
         a->stream != b->stream || a->after_count != b->after_count ||
         (a->after_count && memcmp(a->after, b->after, a->after_count * sizeof(*a->after)) != 0))
         return false;
-    if (a->kind == RECORD_MEMSET)
+    if (a->kind != RECORD_KERNEL)
         return a->value == b->value && a->element_bytes == b->element_bytes &&
                a->width == b->width && a->height == b->height && a->pitch_bytes == b->pitch_bytes;
     return strcmp(a->function, b->function) == 0 &&
@@ -350,7 +351,9 @@ static int find_in_launch(struct record_launch *first, const struct record_launc
 {
     struct record_address *found = arena_alloc(arena, (first->size / WORD + 1) * sizeof(*found));
     uint32_t count = 0;
-    const char *name = first->kind == RECORD_KERNEL ? first->function : "memset";
+    const char *name = first->kind == RECORD_KERNEL   ? first->function
+                       : first->kind == RECORD_MEMSET ? "memset"
+                                                      : "copy";
     for (uint32_t p = 0; p < first->parameter_count; p++) {
         const struct record_parameter *parameter = &first->parameters[p];
         for (uint32_t i = 0; i < parameter->bytes;) {
@@ -390,8 +393,8 @@ int record_find_addresses(struct record_launch *first, const struct record_launc
     return 0;
 }
 
-// Bytes from the first to the last that a memset writes; 0 when that overflows.
-static uint64_t memset_extent(const struct record_launch *launch)
+// Bytes from the first to the last that a memset or a copy writes; 0 when that overflows.
+static uint64_t extent_of(const struct record_launch *launch)
 {
     uint64_t row, rows, all;
     if (__builtin_mul_overflow(launch->width, launch->element_bytes, &row) || !launch->height ||
@@ -416,11 +419,15 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
         const uint64_t address = places->address[a->buffer] + a->offset;
         memcpy(out + a->at, &address, sizeof(address));
     }
-    if (launch->kind == RECORD_MEMSET) {
-        const uint64_t extent = memset_extent(launch);
-        if (launch->address_count != 1 || !extent ||
-            extent > places->bytes[launch->addresses[0].buffer] - launch->addresses[0].offset)
-            return error_set(err, "a memset writes outside of the stopwatch's buffers");
+    if (launch->kind != RECORD_KERNEL) {
+        const uint64_t extent = extent_of(launch);
+        bool inside = extent && launch->address_count == (launch->kind == RECORD_MEMSET ? 1 : 2);
+        for (uint32_t i = 0; inside && i < launch->address_count; i++)
+            inside =
+                extent <= places->bytes[launch->addresses[i].buffer] - launch->addresses[i].offset;
+        if (!inside)
+            return error_set(err, "a %s goes outside of the stopwatch's buffers",
+                             launch->kind == RECORD_MEMSET ? "memset" : "copy");
     }
     for (uint32_t i = 0; i < launch->map_count; i++) {
         const struct record_map *map = &launch->maps[i];
@@ -436,7 +443,7 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
 
 // ---- the record's file ----
 //
-// The record's file, versions 3 to 5. Lines as in model/wire.h (a name, then key=value fields,
+// The record's file, versions 3 to 6. Lines as in model/wire.h (a name, then key=value fields,
 // separated by TAB), in this order, then the images' bytes one after the other. A line that begins
 // with dots goes on with the one above it.
 //     record version=3 kernel=NAME problem=TEXT workspace=BYTES note=TEXT [tolerance=X]
@@ -447,6 +454,7 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
 //     ... shared= cooperative=0|1 programmatic=0|1 carveout=-1..100 [image=N]
 //     ... [stream=N after=N,N]                       since version 5; of a memset, too
 //     memset value= element= width= height= pitch=   is a launch too
+//     copy bytes=                                    since version 6; is a launch too, of two words
 //     parameter offset=N bytes=HEX                   of the launch above, by their offsets
 //     address at=N buffer=BUFFER offset=N            8 bytes within a parameter above, by `at`
 //     tensormap at=N buffer=BUFFER offset=N          128 bytes within a parameter above, by `at`
@@ -528,7 +536,10 @@ static void add_order(struct wire_line *line, const struct record_launch *launch
 static void print_launch(struct buffer *out, const struct record_launch *launch)
 {
     struct wire_line line;
-    if (launch->kind == RECORD_MEMSET) {
+    if (launch->kind == RECORD_COPY) {
+        wire_begin(&line, "copy");
+        wire_add_int(&line, "bytes", (int64_t)launch->width);
+    } else if (launch->kind == RECORD_MEMSET) {
         wire_begin(&line, "memset");
         wire_add_int(&line, "value", launch->value);
         wire_add_int(&line, "element", launch->element_bytes);
@@ -566,11 +577,15 @@ static void print_content(struct buffer *out, const struct record_content *conte
 // The oldest that has words for it.
 static int version_of(const struct record *record)
 {
+    int version = record->content_count ? RECORD_CAPTURES_SINCE : RECORD_FORMS_SINCE;
     for (size_t i = 0; i < record->launch_count; i++) {
-        if (record->launches[i].stream || record->launches[i].after_count)
-            return RECORD_STREAMS_SINCE;
+        const struct record_launch *launch = &record->launches[i];
+        if (launch->kind == RECORD_COPY)
+            return RECORD_COPIES_SINCE;
+        if (launch->stream || launch->after_count)
+            version = RECORD_STREAMS_SINCE;
     }
-    return record->content_count ? RECORD_CAPTURES_SINCE : RECORD_FORMS_SINCE;
+    return version;
 }
 
 void record_print(struct buffer *out, const struct record *record)
@@ -754,6 +769,23 @@ static int take_memset(struct record *record, const struct wire_record *line, st
     return 0;
 }
 
+static int take_copy(struct record *record, const struct wire_record *line, struct arena *arena,
+                     struct error *err)
+{
+    struct record_launch launch = {.kind = RECORD_COPY, .element_bytes = 1, .height = 1};
+    struct record_launch *to = new_launch(record, arena, err);
+    int64_t bytes;
+    if (!to || wire_int(&bytes, line, "bytes", 1, bytes_most, err) ||
+        take_order(&launch, record, line, arena, err))
+        return -1;
+    if (record->version < RECORD_COPIES_SINCE)
+        return error_set(err, "a record of version %d has no copies", record->version);
+    launch.width = (uint64_t)bytes;
+    *to = launch;
+    record->launch_count++;
+    return 0;
+}
+
 static int hex_digit(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -889,11 +921,8 @@ int record_take_line(struct record *record, const struct wire_record *line, stru
     static const struct {
         const char *name;
         int (*take)(struct record *, const struct wire_record *, struct arena *, struct error *);
-    } kinds[] = {{"launch", take_launch},
-                 {"memset", take_memset},
-                 {"parameter", take_parameter},
-                 {"address", take_address},
-                 {"tensormap", take_map}};
+    } kinds[] = {{"launch", take_launch},       {"memset", take_memset},   {"copy", take_copy},
+                 {"parameter", take_parameter}, {"address", take_address}, {"tensormap", take_map}};
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
         if (strcmp(kinds[i].name, line->name) == 0)
             return kinds[i].take(record, line, arena, err);

@@ -16,7 +16,7 @@
 #include "model/problem.h"
 #include "model/wire.h"
 
-enum { RECORD_VERSION = 5 };
+enum { RECORD_VERSION = 6 };
 
 enum { RECORD_NOTE = 256, RECORD_NAME = 201, RECORD_LAUNCHES_MAX = 256 };
 
@@ -58,7 +58,7 @@ struct record_places {
 // of 512 bytes, as the stopwatch's own may.
 void record_made_up(struct record_places out[2], const uint64_t bytes[RECORD_BUFFERS]);
 
-enum record_launch_kind { RECORD_KERNEL, RECORD_MEMSET };
+enum record_launch_kind { RECORD_KERNEL, RECORD_MEMSET, RECORD_COPY };
 
 struct record_parameter {
     uint32_t offset, bytes; // in the launch's bytes
@@ -84,9 +84,11 @@ struct record_launch {
     uint32_t *after;   // launches of other streams that it waits for: their places in the list
     uint32_t after_count;
     // A memset writes `value` of element_bytes (1, 2 or 4) `width` times in each of `height` rows.
+    // A copy is of `width` bytes in one row.
     uint32_t value, element_bytes;
     uint64_t width, height, pitch_bytes;
-    // A kernel's parameters one after the other; of a memset the one word: where it writes.
+    // A kernel's parameters one after the other; of a memset the one word: where it writes; of a
+    // copy where it writes and where it reads.
     struct record_parameter *parameters;
     uint32_t parameter_count;
     unsigned char *bytes;

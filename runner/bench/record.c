@@ -136,7 +136,7 @@ static int find_images(struct bench_outcome *out, struct record *record,
     }
     for (size_t i = 0; i < record->launch_count; i++) {
         const struct record_launch *launch = &record->launches[i];
-        if (launch->kind == RECORD_MEMSET || covered[i])
+        if (launch->kind != RECORD_KERNEL || covered[i])
             continue;
         out->state = MEASURED_UNSUPPORTED;
         snprintf(out->detail, sizeof(out->detail),

@@ -3,6 +3,7 @@
 // Captures as a user meets them, with a program in place of a CUDA one that leaves what the library
 // in it would leave: `plumb capture` prints its kernels and shows records, and a policy's capture
 // is built, listed and gated.
+#include "model/buffer.h"
 #include "model/record/survey.h"
 #include "runner/child/sandbox.h"
 #include "tests/helpers/helper_files.h"
@@ -209,11 +210,11 @@ TEST(sections_are_written_for_what_takes_time)
     char *path = xprintf("%s/ci/plumb.cfg", folder);
     size_t size;
     char *text = helper_read(path, &size);
-    assert_non_null(strstr(text, "[capture \"sgemm_32\"]\n"));
-    assert_non_null(strstr(text, "kernel = _Z5sgemmILi32EEviiifPKfS1_fPf\n"));
+    assert_non_null(strstr(text, "[capture \"sgemm\"]\n"));
+    assert_non_null(strstr(text, "kernel = _Z5sgemm*\n"));
     assert_non_null(strstr(text, "command = \"'sh' 'program.sh' 'a'\\\\''b \\\"c'\"\n"));
     assert_null(strstr(text, "softmax_kernel")); // it cannot be recorded
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "kept       [capture \"sgemm_32\"]", "capture",
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "kept       [capture \"sgemm\"]", "capture",
                  "--write", "--", "sh", "program.sh", "64");
     free(text);
     free(path);
@@ -265,6 +266,58 @@ TEST(a_program_that_was_compiled_here_is_built_by_the_policy)
     PLUMB_EXPECT(&outcome, own, CONCLUDE_FAILED, "--write", "capture", "--build", "make", "--",
                  "sh", "program.sh", "128");
     free(own);
+}
+
+// Another line of the survey for each name, which takes so many ns.
+static void survey_of(const char *const *names, const char *time)
+{
+    struct buffer text = {0};
+    buffer_puts(&text, "rm -rf named && mkdir named && sed -e '2,$d' " SEEDS
+                       "survey.txt >named/survey && { :");
+    for (; *names; names++)
+        buffer_printf(
+            &text,
+            "; sed -n -e '2s/name=[^\t]*/name=%s/' -e '2s/time_ns=[0-9]*/time_ns=%s/p' " SEEDS
+            "survey.txt",
+            *names, time);
+    buffer_puts(&text, "; echo end; } >>named/survey && "
+                       "echo 'cp survey $PLUMB_CAPTURE/survey.7' >named/run.sh");
+    buffer_add(&text, "", 1);
+    assert_int_equal(library_shell(text.bytes), 0);
+    buffer_free(&text);
+    char *named = xprintf("%s/named", folder);
+    PLUMB_EXPECT(&outcome, named, CONCLUDE_OK, "written", "capture", "--write", "--", "sh",
+                 "run.sh");
+    free(named);
+}
+
+// A template's arguments and a function's parameters change with the code; the name stays.
+TEST(functions_are_named_by_what_commits_keep)
+{
+    static const char *const one[] = {"_ZN2ns4gemmILi128EEEviPf", "_Z4add3iPf", "plain_kernel",
+                                      "_ZN40_GLOBAL__N__0123abcd_7_x_cu_4c0ffee_12344scanEPf",
+                                      NULL};
+    survey_of(one, "1000");
+    assert_true(policy_has("named", "[capture \"ns_gemm\"]"));
+    assert_true(policy_has("named", "kernel = _ZN2ns4gemm*\n"));
+    assert_true(policy_has("named", "kernel = _Z4add3*\n"));
+    assert_true(policy_has("named", "kernel = plain_kernel\n"));
+    assert_true(policy_has("named", "kernel = _ZN*4scan*\n"));
+    // Two instances are told apart by their arguments alone.
+    static const char *const two[] = {"_Z4gemmILi64EEviPf", "_Z4gemmILi128EEviPf", NULL};
+    survey_of(two, "1000");
+    assert_true(policy_has("named", "[capture \"gemm_64\"]"));
+    assert_true(policy_has("named", "kernel = _Z4gemmILi64EEviPf\n"));
+    assert_true(policy_has("named", "kernel = _Z4gemmILi128EEviPf\n"));
+    // What a library's kernels take does not hide the program's own.
+    static const char *const mixed[] = {"_ZN2at6native4fillEPf", "nvjet_hsh_128x256", "own", NULL};
+    survey_of(mixed, "1000");
+    assert_true(policy_has("named", "kernel = own\n"));
+    assert_false(policy_has("named", "_ZN2at"));
+    assert_false(policy_has("named", "nvjet"));
+    static const char *const library[] = {"nvjet_hsh_128x256", NULL};
+    survey_of(library, "1000");
+    assert_true(policy_has("named", "kernel = nvjet_hsh_128x256\n"));
 }
 
 TEST(a_range_is_written_as_one_section)

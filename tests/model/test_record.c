@@ -201,6 +201,60 @@ static struct buffer printed(const struct record *record)
     return text;
 }
 
+TEST(a_copy_stays_within_two_buffers_and_reads_back)
+{
+    struct record_address places[] = {{0, RECORD_C, 64}, {8, RECORD_WORKSPACE, 128}};
+    struct record_parameter words[] = {{0, 8}, {8, 8}};
+    unsigned char bytes[16] = {0};
+    struct record_launch copy = {.kind = RECORD_COPY,
+                                 .element_bytes = 1,
+                                 .height = 1,
+                                 .carveout = -1,
+                                 .width = 384,
+                                 .parameters = words,
+                                 .parameter_count = 2,
+                                 .bytes = bytes,
+                                 .size = sizeof(bytes),
+                                 .addresses = places,
+                                 .address_count = 2};
+    struct record_places here = {
+        .address = {[RECORD_C] = 0x7f0000000000, [RECORD_WORKSPACE] = 0x7e0000000000},
+        .bytes = {[RECORD_C] = 512, [RECORD_WORKSPACE] = 512}};
+    unsigned char bound[16];
+    struct error err;
+    assert_int_equal(record_bind(bound, &copy, &here, &err), 0);
+    const uint64_t both[] = {0x7f0000000040, 0x7e0000000080};
+    assert_memory_equal(bound, both, sizeof(both));
+    copy.width = 385; // reads beyond
+    assert_int_equal(record_bind(bound, &copy, &here, &err), -1);
+    places[1].offset = 0;
+    assert_int_equal(record_bind(bound, &copy, &here, &err), 0);
+    copy.width = 449; // writes beyond
+    assert_int_equal(record_bind(bound, &copy, &here, &err), -1);
+    copy.width = 448;
+    copy.address_count = 1;
+    assert_int_equal(record_bind(bound, &copy, &here, &err), -1);
+    copy.address_count = 2;
+    struct record record = whole_record(), back;
+    record.launches[0] = copy;
+    struct buffer text = printed(&record);
+    assert_non_null(strstr(text.bytes, "version=6\t"));
+    assert_int_equal(
+        record_parse(&back, arena_copy(&arena, text.bytes, text.length), text.length, &arena, &err),
+        0);
+    assert_int_equal(back.launches[0].kind, RECORD_COPY);
+    assert_true(record_same_launches(back.launches, record.launches, 2));
+    struct buffer again = printed(&back);
+    assert_memory_equal(again.bytes, text.bytes, text.length);
+    // An older record has no word for it.
+    char *older = arena_copy(&arena, text.bytes, text.length);
+    *(strstr(older, "version=6") + strlen("version=")) = '5';
+    assert_int_equal(record_parse(&back, older, text.length, &arena, &err), -1);
+    assert_non_null(strstr(err.text, "has no copies"));
+    buffer_free(&again);
+    buffer_free(&text);
+}
+
 TEST(a_record_reads_back_as_it_was_written)
 {
     const struct record record = whole_record();
@@ -285,7 +339,7 @@ TEST(streams_and_what_they_wait_for_read_back)
 
 // Each of these takes the place of the line that begins alike, or is added before `end`.
 static const char *const hostile[] = {
-    "record\tversion=6\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=7\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1x1:fp32\tworkspace=-1\tnote=",
