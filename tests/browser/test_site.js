@@ -37,31 +37,32 @@ const shown = "Array.from(document.querySelectorAll('table.filter tbody tr')).fi
 
 runChecks({
   async every_page_is_clean(open, folder) {
-    for (const look of [{ width: 1280 }, { width: 390, dark: true }]) {
-      const page = await open("site/index.html", look);
-      for (const site of ["site", "site-hostile", "site-empty"]) {
-        for (const name of fewOf(folder, site)) {
-          await page.goto("file://" + folder + "/" + site + "/" + name);
-          await page.evaluate("document.querySelectorAll('details').forEach((d, i) => { d.open = i < 6; })");
+    const page = await open("site/index.html");
+    for (const site of ["site", "site-hostile", "site-empty"]) {
+      for (const name of fewOf(folder, site)) {
+        await page.goto("file://" + folder + "/" + site + "/" + name);
+        await page.evaluate("document.querySelectorAll('details').forEach((d, i) => { d.open = i < 6; })");
+        for (const look of [{ width: 390, dark: true }, { width: 1280 }]) {
+          await page.look(look);
           await wait(60);
           await isClean(page).catch((error) => { error.message = site + "/" + name + " " + look.width + ": " + error.message; throw error; });
         }
       }
-      await page.close();
-    }
-  },
-
-  async every_link_leads_somewhere(open, folder) {
-    const ids = new Map(), links = [];
-    const page = await open("site/index.html");
-    for (const name of pagesOf(folder, "site")) {
-      await page.goto("file://" + folder + "/site/" + name);
-      ids.set(name, new Set(await page.evaluate("Array.from(document.querySelectorAll('[id]'), e => e.id)")));
-      for (const href of await page.evaluate("Array.from(document.querySelectorAll('a'), a => a.getAttribute('href'))"))
-        if (!href.startsWith("https://example.org/commit/")) links.push([name, href]);
     }
     await page.close();
-    assert.ok(links.length > 200);
+  },
+
+  // As their text has it: no page makes a link that its script alone knows.
+  async every_link_leads_somewhere(open, folder) {
+    const ids = new Map(), links = [];
+    for (const name of pagesOf(folder, "site")) {
+      const text = fs.readFileSync(path.join(folder, "site", name), "utf8").replace(/<script[^]*?<\/script>/g, "");
+      const values = (pattern) => Array.from(text.matchAll(pattern), (match) => match[1].replace(/&amp;/g, "&"));
+      ids.set(name, new Set(values(/<[a-z]+[^>]* id="([^"]*)"/g)));
+      for (const href of values(/<a[^>]* href="([^"]*)"/g))
+        if (!href.startsWith("https://example.org/commit/")) links.push([name, href]);
+    }
+    assert.ok(links.length > 1000 && ids.get("kernel/tma_persistent.html").size > 2);
     for (const [from, href] of links) {
       const [file, id] = href.split("#");
       const target = file ? path.posix.join(path.posix.dirname(from), file) : from;
@@ -276,7 +277,7 @@ runChecks({
 
   async text_from_outside_stays_text(open, folder) {
     const page = await open("site-hostile/index.html");
-    for (const name of pagesOf(folder, "site-hostile")) {
+    for (const name of fewOf(folder, "site-hostile")) {
       await page.goto("file://" + folder + "/site-hostile/" + name);
       assert.strictEqual(await page.evaluate("document.querySelectorAll('main img, main iframe, main script:not([type])').length"), 0);
     }

@@ -8,7 +8,6 @@
 // both sides find nothing there, in each gate. What a kernel would do with another file than the
 // one that is measured is beyond what is measured, as is what it does outside of the sandbox.
 // Label: measured
-// Label: alone
 // Label: unsanitized
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"

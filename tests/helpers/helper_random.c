@@ -34,15 +34,6 @@ bool random_coin(struct random *random)
     return next_bits(random) >> 63;
 }
 
-size_t draws(size_t whole)
-{
-#ifdef __SANITIZE_ADDRESS__
-    return (whole + 9) / 10;
-#else
-    return whole;
-#endif
-}
-
 struct duet duet_start(enum noise noise, double sd, double log_ratio, uint64_t seed)
 {
     struct duet duet = {.noise = noise, .sd = sd, .log_ratio = log_ratio};

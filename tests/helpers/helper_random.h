@@ -15,11 +15,6 @@ double random_uniform(struct random *random); // in (0, 1)
 double random_normal(struct random *random);
 bool random_coin(struct random *random);
 
-// How many games are played of the `whole` that a count needs: all, or under sanitizers, which look
-// at memory only, a tenth. A count of few says little, so what it must be is asked of all alone.
-size_t draws(size_t whole);
-#define assert_counted(condition) assert_true(draws(10) < 10 || (condition))
-
 enum noise {
     NOISE_NORMAL,
     NOISE_T3,      // Student t, 3 degrees of freedom

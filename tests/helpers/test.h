@@ -62,4 +62,16 @@ void skip_test(const char *needs, const char *why, const char *test, const char 
 // The same for a program that has nothing to test here: returns what its main() returns.
 int program_skipped(const char *needs, const char *why);
 
+// How many games are played of the `whole` that a count needs: all, or under sanitizers, which look
+// at memory only, a tenth. A count of few says little, so what it must be is asked of all alone.
+static inline size_t draws(size_t whole)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return (whole + 9) / 10;
+#else
+    return whole;
+#endif
+}
+#define assert_counted(condition) assert_true(draws(10) < 10 || (condition))
+
 #endif
