@@ -9,6 +9,7 @@
 #include "kernels/device/check.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -261,12 +262,17 @@ size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form)
     return arm->used ? call_workspace(&arm->kernel, form) : 0;
 }
 
-// As fork(), of a process that ends with this one.
-static pid_t fork_below(void)
+// As fork(), of a process that ends with this one, and that works where bench's parent does: not on
+// the processors that are this one's own.
+static pid_t fork_beside(void)
 {
+    cpu_set_t others;
+    const bool known = sched_getaffinity(getppid(), sizeof(others), &others) == 0;
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent))
         _exit(1);
+    if (pid == 0 && known)
+        sched_setaffinity(0, sizeof(others), &others);
     return pid;
 }
 
@@ -283,7 +289,7 @@ static int reference_inside(double *out, const struct arm *arm, const struct buf
             arm->ops->read(arm->device, copies[i], b->inputs[i][set], parts->inputs[i].bytes, err);
     }
     if (apart)
-        *apart = status ? -1 : fork_below();
+        *apart = status ? -1 : fork_beside();
     const bool says = status == 0 && (!apart || *apart == 0);
     const int code =
         says ? arm->kernel.reference(&b->args[set].form, (const void *const *)copies, out) : 0;

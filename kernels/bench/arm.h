@@ -28,7 +28,7 @@ struct arm {
     bool copied;                     // the other side is the same file
     const struct buffers *buffers;   // where launches go, since arm_prepare()
     const struct captured *captured; // of a captured record: where they go instead
-    const char *path;                // of its file; borrowed
+    const char *path;                // of its file; borrowed while it is opened
     char note[ARM_NOTE];             // what prepare() wrote, "" if it wrote nothing
 };
 #define ARM_NONE ((struct arm){.module = MODULE_NONE})

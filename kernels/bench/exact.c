@@ -158,15 +158,10 @@ static int find_stated(struct stated *s, struct arm *arm, struct buffers *b, uin
     return status;
 }
 
-// NULL without a seed, or where nobody knows which file says it.
+// NULL without a seed.
 static char *stated_of(const struct exact_source *source, const uint64_t *seed)
 {
-    char problem[PROBLEM_TEXT];
-    if (!seed || !source->arm->path)
-        return NULL;
-    problem_format(problem, source->problem);
-    return xprintf("%s\n%s\n%s\n%llu\n", source->arm->path, source->kernel, problem,
-                   (unsigned long long)*seed);
+    return seed ? xprintf("%s%llu\n", source->of, (unsigned long long)*seed) : NULL;
 }
 
 // Of a library in this process: it may take seconds, and a series asks for three. What cannot be

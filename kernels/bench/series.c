@@ -206,17 +206,27 @@ static int take_stated(struct parts *out, const struct series *s, enum sample_ro
                : 0;
 }
 
+// A spec's texts are of the command that opens a series, which is gone when it is closed.
+static char *source_text(const struct series_spec *spec, enum sample_role says)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &spec->problem);
+    const bool base = says == ROLE_BASE;
+    return xprintf("%s\n%s\n%s\n", base ? spec->base : spec->head,
+                   base && spec->base_kernel ? spec->base_kernel : spec->kernel, problem);
+}
+
 static int settle_parts(struct series *s, struct series_state *state)
 {
     const enum sample_role says = s->arms[ROLE_BASE].used ? ROLE_BASE : ROLE_HEAD;
     struct parts heads;
-    s->source = (struct exact_source){
-        .ops = s->ops,
-        .device = s->device,
-        .problem = &s->spec.problem,
-        .arm = &s->arms[says],
-        .kernel = says == ROLE_BASE && s->spec.base_kernel ? s->spec.base_kernel : s->spec.kernel,
-        .stated = &s->arms[says].stated};
+    s->source_of = source_text(&s->spec, says);
+    s->source = (struct exact_source){.ops = s->ops,
+                                      .device = s->device,
+                                      .problem = &s->spec.problem,
+                                      .arm = &s->arms[says],
+                                      .of = s->source_of,
+                                      .stated = &s->arms[says].stated};
     if (!s->spec.problem.number_count) {
         parts_of(&s->parts, &s->spec.problem);
         return 0;
@@ -817,6 +827,7 @@ void series_free(struct series *s)
     if (!s)
         return;
     exact_free(s->reference);
+    free(s->source_of);
     if (s->digests)
         s->ops->free(s->device, s->digests);
     arm_release(&s->arms[ROLE_BASE]);

@@ -29,7 +29,7 @@ struct exact_source {
     struct device_base *device;
     const struct problem *problem;
     struct arm *arm;
-    const char *kernel;                 // of that arm
+    const char *of;                     // that arm's file, its kernel and the problem, in lines
     const struct plumb_buffers *stated; // by that arm
 };
 
@@ -86,6 +86,7 @@ struct series {
     struct captured *captured; // NULL: a series with buffers and a reference
     struct parts parts;
     struct exact_source source;
+    char *source_of;
     struct exact *reference;
     double allowed; // how far one element may be off, in its own units
     void *digests;  // of the first side of a pair; NULL without base

@@ -274,6 +274,31 @@ TEST(references_that_take_long_are_said_side_by_side)
     free(library);
 }
 
+// Of one kernel and problem the same ones, whatever command closes a series.
+TEST(series_of_one_process_share_all_that_is_said)
+{
+    struct transcript t;
+    char *folder = helper_directory(), *library = test_module("wrong_forms");
+    char *open =
+        xprintf("kernel=softmax\tproblem=S=9,H=21:fp32\thead=%s\tseed=7\tknown=3", library);
+    char *script = xprintf("open\tid=1\t%s\tregime=isolated\nclose\tid=1\n"
+                           "open\tid=2\t%s\tregime=warm\nsolo\tid=2\tcount=12\tblock=345\n"
+                           "close\tid=2\nquit\n",
+                           open, open);
+    setenv("PLUMB_REFERENCES", folder, 1);
+    bench_script(&t, "--device host", script);
+    unsetenv("PLUMB_REFERENCES");
+    for (size_t i = 0; i < 2; i++)
+        assert_string_equal(field(transcript_find(&t, "closed", i), "state"), "ok");
+    assert_int_equal(spoil(folder, 0), 2); // when each was opened, and when each was closed
+    transcript_free(&t);
+    helper_discard(folder);
+    free(script);
+    free(open);
+    free(folder);
+    free(library);
+}
+
 TEST(what_bench_cannot_make_is_refused)
 {
     static const char *const cases[][2] = {

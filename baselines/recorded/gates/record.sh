@@ -7,6 +7,7 @@
 # Steps, those that are named or all, in this order:
 #   build        the base's libraries, all of them, from nothing
 #   none         gates by the base's own policy (ci/plumb.cfg): no kernel touched,
+#   again        the same in a store that knows every series,
 #   comment      a comment in one kernel,
 #   slower       one kernel about 0.5 % slower,
 #   unbuildable  one that does not compile,
@@ -33,7 +34,7 @@ while [ $# -gt 1 ]; do
 	esac
 	shift 2
 done
-[ $# -ge 2 ] || { sed -n '4,25s/^# //p' "$0"; exit 4; }
+[ $# -ge 2 ] || { sed -n '4,26s/^# //p' "$0"; exit 4; }
 begun=$(date +%s)
 here=$(cd "$(dirname "$0")" && pwd)
 nightly=$here/../../../ci/nightly
@@ -41,7 +42,7 @@ policy=${policy:-$here/policy.cfg}
 mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) || exit 4
 shift 2
-steps=${*:-build none comment slower unbuildable wrong gain builds run history site nightly}
+steps=${*:-build none again comment slower unbuildable wrong gain builds run history site nightly}
 plumb=$folder/bin/plumb
 [ -x "$plumb" ] && [ -d "$folder/repository.git" ] || { echo "record.sh: $folder is not what prepare.sh makes"; exit 4; }
 work=$(mktemp -d)
@@ -109,6 +110,7 @@ one() { # STEP
 	case $1 in
 	build) step build 240 - "$plumb" list $base kernels base ;;
 	none | comment) gate "$1" 0 base "$1" $base ;;
+	again) gate again 0 base none $base ;;
 	slower) gate slower 1 base slower $base ;;
 	unbuildable | wrong) gate "$1" 3 base "$1" $base ;;
 	gain) gate gain 0 before gain $common --store "$work/gates.db" --policy "$policy" ;;
