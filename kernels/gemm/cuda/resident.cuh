@@ -16,20 +16,29 @@ static inline int count_sms()
 
 // A launch of blocks in clusters, but for its grid.
 struct cluster_launch {
-    cudaLaunchAttribute attribute = {};
+    cudaLaunchAttribute attributes[2] = {};
     cudaLaunchConfig_t config = {};
 
     cluster_launch(int threads, int cluster, int smem_bytes, void *stream)
     {
-        attribute.id = cudaLaunchAttributeClusterDimension;
-        attribute.val.clusterDim = {(unsigned)cluster, 1, 1};
+        attributes[0].id = cudaLaunchAttributeClusterDimension;
+        attributes[0].val.clusterDim = {(unsigned)cluster, 1, 1};
         config.blockDim = dim3(threads);
         config.dynamicSmemBytes = smem_bytes;
         config.stream = (cudaStream_t)stream;
-        config.attrs = &attribute;
+        config.attrs = attributes;
         config.numAttrs = cluster > 1;
     }
     cluster_launch(const cluster_launch &) = delete; // config points into it
+
+    // Its blocks may begin before the launch before it has ended. The kernel has to wait for that
+    // itself, in wait_for_launch_before() of ptx.cuh.
+    void begin_early()
+    {
+        cudaLaunchAttribute &early = attributes[config.numAttrs++];
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+    }
 };
 
 static __global__ void fill_one_sm()

@@ -415,7 +415,7 @@ static __global__ void __launch_bounds__(256)
                   int slabs)
 {
     __shared__ uint4 turned[8][128];
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    let_next_launch_begin();
     const int index = blockIdx.x * 256 + threadIdx.x, word = index % 4;
     const int slab = index / 4 % slabs, row = index / 4 / slabs;
     uint32_t pairs[4][4]; // by chunk
@@ -457,7 +457,7 @@ DEVICE void load_tokens(const many_maps &maps, const many_memory<c> &memory, int
                         int from, int end)
 {
     ring_position at;
-    asm volatile("griddepcontrol.wait;" ::: "memory");
+    wait_for_launch_before();
 #pragma unroll 1
     for (int slab = from; slab < end; ++slab) {
         const uint32_t full = memory.full(at.stage);
@@ -626,19 +626,10 @@ template <class c> static int launch_many(const plumb_form_args *args, void *str
     if (code)
         return code;
     const int units = ceil_div(problem.n, 128) * c::units;
-    cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim = {(unsigned)c::split, 1, 1};
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(ceil_div(units, c::groups) * p.token_tiles * c::split);
-    config.blockDim = dim3(c::threads);
-    config.dynamicSmemBytes = c::smem_bytes;
-    config.stream = (cudaStream_t)stream;
-    config.attrs = attributes;
-    config.numAttrs = 2;
-    return cudaLaunchKernelEx(&config, nvfp4_many<c>, maps, p);
+    cluster_launch launch(c::threads, c::split, c::smem_bytes, stream);
+    launch.config.gridDim = dim3(ceil_div(units, c::groups) * p.token_tiles * c::split);
+    launch.begin_early();
+    return cudaLaunchKernelEx(&launch.config, nvfp4_many<c>, maps, p);
 }
 
 template <class c> constexpr plumb_traits many_traits()

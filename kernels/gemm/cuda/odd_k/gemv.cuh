@@ -63,6 +63,7 @@ __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
 {
     extern __shared__ uint4 shared_a[]; // 16 zeros, A, at least 16 zeros
     __shared__ float sums[gemv_warps];
+    wait_for_launch_before();
     for (int i = threadIdx.x; i < p.row_bytes / chunk_bytes + 3; i += 32 * gemv_warps) {
         const int at = (i - 1) * chunk_bytes;
         shared_a[i] = i > 0 && at < p.row_bytes
@@ -92,6 +93,7 @@ __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
     }
     for (; at < row.chunks; at += stride)
         add(at, row.load(p, at));
+    let_next_launch_begin();
 #pragma unroll
     for (int d = 16; d; d /= 2)
         sum += __shfl_xor_sync(~0u, sum, d);
@@ -134,9 +136,10 @@ template <class type> int launch_ragged_row(const plumb_args *args, void *stream
     while (p.doublings < 3 && (int64_t)p.n << (p.doublings + 1) <= resident &&
            chunks >= (2 << p.doublings) * 32 * 4)
         ++p.doublings;
-    gemv_ragged<type><<<ceil_div((int64_t)p.n << p.doublings, gemv_warps), 32 * gemv_warps,
-                        (chunks + 3) * chunk_bytes, (cudaStream_t)stream>>>(p);
-    return cudaGetLastError();
+    cluster_launch launch(32 * gemv_warps, 1, (chunks + 3) * chunk_bytes, stream);
+    launch.config.gridDim = dim3(ceil_div((int64_t)p.n << p.doublings, gemv_warps));
+    launch.begin_early();
+    return cudaLaunchKernelEx(&launch.config, gemv_ragged<type>, p);
 }
 
 #endif

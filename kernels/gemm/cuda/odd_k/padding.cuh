@@ -74,6 +74,8 @@ DEVICE uint4 clip_bytes(const uint4 &x, int from, int to)
 // A thread makes 16 bytes of a row from the two chunks that they lie in.
 static __global__ void __launch_bounds__(pad_threads) pad_rows(const __grid_constant__ pad_params p)
 {
+    let_next_launch_begin();
+    wait_for_launch_before();
     const int row = blockIdx.x / p.blocks, block = blockIdx.x - row * p.blocks;
     const int at = (block * pad_threads + (int)threadIdx.x) * chunk_bytes;
     if (at >= p.pitch)
@@ -150,8 +152,10 @@ template <class type> int pad_operands(plumb_args *out, const plumb_args *args, 
     const int64_t rows = problem.m + rows_of_b(problem);
     if (rows * p.blocks > INT32_MAX)
         return cudaErrorInvalidValue;
-    pad_rows<<<(unsigned)(rows * p.blocks), pad_threads, 0, stream>>>(p);
-    return cudaGetLastError();
+    cluster_launch launch(pad_threads, 1, 0, stream);
+    launch.config.gridDim = dim3((unsigned)(rows * p.blocks));
+    launch.begin_early();
+    return cudaLaunchKernelEx(&launch.config, pad_rows, p);
 }
 
 #endif

@@ -142,6 +142,7 @@ __global__ void __launch_bounds__(c::threads, 2)
     extern __shared__ __align__(1024) uint8_t shared[];
     const block_memory<c> memory(shared_address(shared), p.gemm.stages);
     const tile t = {(int)blockIdx.y, (int)blockIdx.x};
+    wait_for_launch_before();
 #pragma unroll 1
     for (int slab = 0; slab < p.gemm.slabs; ++slab) {
         word_rows<type, c::bm, warps> a;
@@ -151,6 +152,7 @@ __global__ void __launch_bounds__(c::threads, 2)
         a.store(memory.a(slab));
         b.store(memory.b(slab));
     }
+    let_next_launch_begin();
     fence_async_shared();
     __syncthreads();
     const bool multiplies = threadIdx.x >= 128;
@@ -206,6 +208,7 @@ template <class type, int bm, int bn> int launch_short(const plumb_args *args, v
         return cudaErrorInvalidValue;
     cluster_launch launch(c::threads, 1, c::smem_bytes(p.gemm.slabs), stream);
     launch.config.gridDim = dim3(p.gemm.grid.columns, p.gemm.grid.rows);
+    launch.begin_early();
     return cudaLaunchKernelEx(&launch.config, short_gemm<c>, maps, p);
 }
 

@@ -611,6 +611,8 @@ DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_
         barrier_init_fence();
     }
     const tile_loads<c> loads(p, tile_at(first, p.grid), 0, 0);
+    if constexpr (c::eager)
+        wait_for_launch_before();
 #pragma unroll 1
     for (int slab = 0; slab < count; ++slab) {
         barrier_arrive_expect(memory.full(slab), loads.bytes);
@@ -650,6 +652,7 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
         load_slabs(loads, maps, memory, at, p.stages, loaded, p.slabs);
         loaded = 0;
     }
+    let_next_launch_begin();
     wait_for_peers(memory, at, p.stages);
 }
 
@@ -710,7 +713,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
 }
 
 // The barriers are set up: fetches the tensor maps, and lets the cluster, or the
-// block's consumers, go on.
+// block's consumers, go on. All that comes before may run under the launch before this one.
 template <class c> DEVICE void begin_block(const gemm_maps &maps)
 {
     if (threadIdx.x == 32) {
@@ -728,6 +731,7 @@ template <class c> DEVICE void begin_block(const gemm_maps &maps)
         named_barrier_arrive(3, c::threads - 96); // nobody in this warp waits for the others
     else if (threadIdx.x >= 128)
         named_barrier(3, c::threads - 96);
+    wait_for_launch_before();
 }
 
 template <class c>
@@ -806,6 +810,7 @@ template <class c> static int launch_gemm(const plumb_args *args, void *stream, 
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
     launch.config.gridDim = dim3((p.grid.tiles < resident ? p.grid.tiles : resident) * c::cluster);
+    launch.begin_early();
     return cudaLaunchKernelEx(&launch.config, persistent_gemm<c>, maps, p);
 }
 
@@ -859,6 +864,17 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     return t;
 }
 
+// In a cluster of 2 x 2 a block whose rows and columns both lie outside C would receive nothing,
+// run ahead of its peers, and arrive twice where the block across from it has not yet.
+template <class c> int supports_persistent(const plumb_problem *problem)
+{
+    const bool turned = c::swapped;
+    return supports_tn<typename c::type, c::dual>(problem) &&
+           (c::cm == 1 || c::cn == 1 ||
+            ceil_div(turned ? problem->n : problem->m, c::c_rows) % c::cm == 0 ||
+            ceil_div(turned ? problem->m : problem->n, c::c_columns) % c::cn == 0);
+}
+
 // A row of a kernel table.
 template <class c, int stages, int raster, int group>
 constexpr plumb_kernel persistent_row(const char *name)
@@ -867,7 +883,7 @@ constexpr plumb_kernel persistent_row(const char *name)
     return {name,
             "persistent, warp-specialised",
             persistent_traits<c>(stages, raster, group),
-            supports_tn<typename c::type, c::dual>,
+            supports_persistent<c>,
             nullptr,
             nullptr,
             launch_row<c, stages, raster, group>};

@@ -115,6 +115,7 @@ __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
     float sums[gemv_rows] = {};
     const int stride = 32 * parts;
     int at = part * 32 + lane;
+    wait_for_launch_before();
     for (; at + (gemv_chunks - 1) * stride < p.chunks; at += gemv_chunks * stride) {
         uint4 a[gemv_chunks], b[gemv_chunks][gemv_rows];
 #pragma unroll
@@ -135,6 +136,7 @@ __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
             b[r] = load_once(rows[r] + at);
         multiply_chunk<type>(sums, __ldg(p.a + at), b);
     }
+    let_next_launch_begin();
 #pragma unroll
     for (int r = 0; r < gemv_rows; ++r)
 #pragma unroll
@@ -188,9 +190,10 @@ template <class type, bool dual> int launch_gemv(const plumb_args *args, void *s
     while (p.doublings < 3 && pairs << (p.doublings + 1) <= resident &&
            p.chunks >= (2 << p.doublings) * 32 * gemv_chunks)
         ++p.doublings;
-    gemv<type, dual><<<ceil_div((int64_t)pairs << p.doublings, gemv_warps), 32 * gemv_warps, 0,
-                       (cudaStream_t)stream>>>(p);
-    return cudaGetLastError();
+    cluster_launch launch(32 * gemv_warps, 1, 0, stream);
+    launch.config.gridDim = dim3(ceil_div((int64_t)pairs << p.doublings, gemv_warps));
+    launch.begin_early();
+    return cudaLaunchKernelEx(&launch.config, gemv<type, dual>, p);
 }
 
 // promote_k: 1 to stand among FP8's kernels with promoted sums, since these are FP32 throughout.

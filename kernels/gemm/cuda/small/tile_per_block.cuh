@@ -24,6 +24,7 @@ DEVICE void brief_begin(const tile_loads<c> &loads, const gemm_maps &maps, const
         barrier_init(memory.empty(stage), c::consumers);
     }
     barrier_init_fence();
+    wait_for_launch_before();
 #pragma unroll 1
     for (int slab = 0; slab < count; ++slab) {
         barrier_arrive_expect(memory.full(slab), loads.bytes);
@@ -41,6 +42,7 @@ DEVICE void brief_produce(const tile_loads<c> &loads, const gemm_maps &maps, con
     const int count = p.slabs < p.stages ? p.slabs : p.stages;
     at.skip(count % p.stages, count / p.stages, p.stages);
     load_slabs(loads, maps, memory, at, p.stages, count, p.slabs);
+    let_next_launch_begin();
 }
 
 template <class c>
@@ -87,6 +89,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.out};
     float acc[c::mi][c::n / 2];
     named_barrier(3, meeting);
+    wait_for_launch_before();
     self.accumulate(acc, [](int) {});
     const float scale = output_scale<c>(p);
     if (p.out.direct)
@@ -133,6 +136,7 @@ template <class c> static int launch_brief(const plumb_args *args, void *stream,
         return cudaErrorInvalidConfiguration;
     const int band = brief_band(p.grid.rows, p.grid.columns, s.group);
     launch.config.gridDim = dim3(band, p.grid.columns, ceil_div(p.grid.rows, band));
+    launch.begin_early();
     return cudaLaunchKernelEx(&launch.config, brief_gemm<c>, maps, p);
 }
 

@@ -112,6 +112,7 @@ DEVICE void allied_produce(const allied_loads<c> &loads, const gemm_params &p,
     }
     __syncwarp();
     cluster_arrive_relaxed();
+    wait_for_launch_before();
     if (producer) {
 #pragma unroll 1
         for (int slab = 0; slab < count; ++slab)
@@ -134,6 +135,7 @@ DEVICE void allied_produce(const allied_loads<c> &loads, const gemm_params &p,
         loads.load(memory, at.stage, slab);
         at.advance(p.stages);
     }
+    let_next_launch_begin();
 }
 
 // Sums all slabs; hands on the stages that are filled again.
@@ -186,6 +188,7 @@ __global__ void __launch_bounds__(c::threads, 1)
         tensor_prefetch(&half.c);
     __syncwarp();
     cluster_wait();
+    wait_for_launch_before();
     if (threadIdx.x < 128)
         return;
     const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
@@ -242,6 +245,7 @@ template <class c, int stages> int launch_allied_row(const plumb_args *args, voi
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
     launch.config.gridDim = allied_grid<c>(args->problem);
+    launch.begin_early();
     return cudaLaunchKernelEx(&launch.config, allied_gemm<c>, maps, p);
 }
 

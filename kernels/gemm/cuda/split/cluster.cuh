@@ -90,6 +90,7 @@ DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
     const tile_loads<c> loads(p, t, 0, 0);
     ring_position at;
     load_slabs(loads, maps, memory, at, p.stages, from, from + p.slabs);
+    let_next_launch_begin();
 }
 
 // And its scales, copied by one warp.
@@ -170,6 +171,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     __syncthreads();
     if (!c::drained || threadIdx.x < 128)
         cluster_arrive(); // waited for before the first access to another block
+    wait_for_launch_before();
     if (threadIdx.x >= 128) {
         if constexpr (c::reallocate)
             registers_take<c::consumer_registers>();
@@ -217,6 +219,7 @@ static int launch_split(const plumb_args *args, void *stream, const schedule &s)
     const gemm_params p = make_params<c>(args, s);
     cluster_launch launch(c::threads, split, layout::smem_bytes(s.stages), stream);
     launch.config.gridDim = dim3(p.grid.rows * p.grid.columns * split);
+    launch.begin_early();
     return cudaLaunchKernelEx(&launch.config, split_gemm<c, split>, maps, p);
 }
 

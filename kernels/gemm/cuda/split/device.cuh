@@ -157,6 +157,7 @@ __global__ void __launch_bounds__(c::threads, 1)
         const tile_loads<c> loads(p.gemm, t, 0, 0);
         ring_position at;
         load_slabs(loads, maps, memory, at, p.gemm.stages, from, to);
+        let_next_launch_begin();
     }
 }
 
@@ -191,11 +192,12 @@ template <class c> static int launch_spread(const plumb_args *args, void *stream
     p.partials = reinterpret_cast<float4 *>(static_cast<uint8_t *>(args->workspace) +
                                             spread_flags_bytes<c>());
     launch.config.gridDim = dim3(p.tiles * p.parts);
+    launch.begin_early();
     return cudaLaunchKernelEx(&launch.config, spread_gemm<c>, maps, p);
 }
 
-// A tile has few parts beyond; every device with wgmma has more SMs.
-constexpr int most_spread_tiles = 32;
+// A tile has one part beyond; every device with wgmma has more SMs.
+constexpr int most_spread_tiles = 64;
 
 template <class c> int supports_spread(const plumb_problem *problem)
 {

@@ -135,6 +135,7 @@ DEVICE void stream_produce(const gemm_maps &maps, const stream_params &p,
         const tile_loads<c> loads(p.gemm, tile_at(work.tile, p.gemm.grid), rank_m, rank_n);
         load_slabs(loads, maps, memory, at, p.gemm.stages, work.first, work.first + work.slabs);
     }
+    let_next_launch_begin();
     wait_for_peers(memory, at, p.gemm.stages);
 }
 
@@ -262,6 +263,7 @@ template <class c> static int launch_stream(const plumb_args *args, void *stream
     int blocks;
     const stream_params p = make_stream_params<c>(args, s, resident, &blocks);
     launch.config.gridDim = dim3(blocks);
+    launch.begin_early();
     return cudaLaunchKernelEx(&launch.config, stream_gemm<c>, maps, p);
 }
 
