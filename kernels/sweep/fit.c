@@ -279,10 +279,13 @@ static void print_picks(struct data *d, const char *kind)
 
 // ---- trial ----
 
-// A row of a table: its costs by its name, which leaves the type out. 0: another line.
-static int read_row(char name[64], struct plumb_cost *cost, const char *line)
+// A row of a table: its costs by its name, which leaves the type out. 0: another line. *trusted: it
+// is no row that is only tried.
+static int read_row(char name[64], struct plumb_cost *cost, int *trusted, const char *line)
 {
-    return sscanf(line, "ROW(\"%63[^\"]\", %f, %f, %f, %f)", name, &cost->slab, &cost->tile,
+    *trusted = strncmp(line, "ROW(", 4) == 0;
+    return (*trusted || strncmp(line, "TRY(", 4) == 0) &&
+           sscanf(line + 4, "\"%63[^\"]\", %f, %f, %f, %f)", name, &cost->slab, &cost->tile,
                   &cost->elements, &cost->launch) == 5;
 }
 
@@ -298,17 +301,19 @@ static int take_costs(struct data *d, const char *kind, const char *path)
 {
     char line[256], name[64], whole[80];
     struct plumb_cost cost;
+    int trusted;
     FILE *table = open_table(path);
     if (!table)
         return -1;
     while (fgets(line, sizeof line, table)) {
-        if (!read_row(name, &cost, line))
+        if (!read_row(name, &cost, &trusted, line))
             continue;
         snprintf(whole, sizeof whole, "%.4s-%s", kind, name);
         for (int i = 0; i < d->config_count; ++i)
             if (strcmp(d->configs[i].row.name, whole) == 0) {
                 d->configs[i].cost = cost;
-                d->configs[i].candidate = cost.launch > 0;
+                d->configs[i].tried = cost.launch > 0;
+                d->configs[i].candidate = trusted && cost.launch > 0;
             }
     }
     fclose(table);
@@ -333,7 +338,7 @@ static void try_problem(double speeds[depths], const struct data *d, size_t firs
         double least = INFINITY;
         for (size_t i = first; i < end; ++i) {
             const struct config *c = &d->configs[d->samples[i].config];
-            const double cycles = c->candidate && !tried[i - first]
+            const double cycles = (rank == 1 ? c->candidate : c->tried) && !tried[i - first]
                                       ? plumb_cost_cycles(&c->row.traits, &c->cost,
                                                           &d->samples[i].problem, &plumb_cost_h200)
                                       : INFINITY;
@@ -380,34 +385,45 @@ static int print_trial(struct data *d, char **paths, int lists)
 
 // ---- the table ----
 
-// The costs of a row by its name in a table, which leaves the type out; zeros: it is not chosen.
-static struct plumb_cost costs_of(const struct data *d, const char *kind, const char *name)
+static int is_fitted(const struct data *d, int config)
+{
+    for (size_t i = 0; i < d->count; ++i)
+        if (d->samples[i].config == config && is_fitted_to(d, &d->samples[i], -1))
+            return 1;
+    return 0;
+}
+
+// A row by its name in a table, which leaves the type out; NULL: the lists do not have it.
+static const struct config *config_of(const struct data *d, const char *kind, const char *name)
 {
     char whole[80];
     snprintf(whole, sizeof whole, "%.4s-%s", kind, name);
     for (int i = 0; i < d->config_count; ++i)
-        if (d->configs[i].candidate && strcmp(d->configs[i].row.name, whole) == 0)
-            return d->configs[i].cost;
-    return (struct plumb_cost){0};
+        if (strcmp(d->configs[i].row.name, whole) == 0 && is_fitted(d, i))
+            return &d->configs[i];
+    return NULL;
 }
 
 static int print_costs(struct data *d, const char *kind, const char *path)
 {
     char line[256], name[64], quoted[80];
     struct plumb_cost c;
+    int trusted;
     FILE *table = open_table(path);
     if (!table)
         return -1;
     fit_all(d, -1);
     while (fgets(line, sizeof line, table)) {
-        if (!read_row(name, &c, line)) {
+        const struct config *row =
+            read_row(name, &c, &trusted, line) ? config_of(d, kind, name) : NULL;
+        if (!row) { // a row that no list has stays as it is
             fputs(line, stdout);
             continue;
         }
-        c = costs_of(d, kind, name);
+        c = row->cost;
         snprintf(quoted, sizeof quoted, "\"%s\",", name);
-        printf("ROW(%-44s %5.0f, %5.0f, %8.0f, %6.0f)\n", quoted, c.slab, c.tile, c.elements,
-               c.launch);
+        printf("%s(%-44s %5.0f, %5.0f, %8.0f, %6.0f)\n", row->candidate ? "ROW" : "TRY", quoted,
+               c.slab, c.tile, c.elements, c.launch);
     }
     fclose(table);
     return 0;

@@ -25,7 +25,8 @@ int sweep_row_parse(struct sweep_row *row, const char *name);
 struct config {
     struct sweep_row row;
     struct plumb_cost cost;
-    int candidate; // may be chosen
+    int candidate; // may be chosen by the model
+    int tried;     // or in a trial
 };
 
 struct sample {

@@ -13,8 +13,8 @@
 // A round is queued whole while the stream is held, for the host queues a small kernel more slowly
 // than the device runs it, and such times would be the host's.
 //
-// A way that is clearly behind is not launched again, so that there are more rounds for those that
-// are near each other.
+// Who is behind is not launched again, so that there are more rounds for those that are near each
+// other (rounds.h).
 #ifndef PLUMB_GEMM_TRIAL_CUH
 #define PLUMB_GEMM_TRIAL_CUH
 
@@ -27,9 +27,10 @@
 #include <chrono>
 
 #include "../../kernel.h"
+#include "rounds.h"
 
-constexpr int tried_most = 32, trial_rounds = 12, rounds_of_all = 3;
-constexpr double sweep_us = 50, clearly_behind = 1.03;
+constexpr int tried_most = 32;
+constexpr double sweep_us = 50;
 constexpr int sweep_blocks = 1056, sweep_threads = 256;
 constexpr double together_us = 100; // of a stream, that are timed together
 constexpr int together_most = 6, copies_most = 128;
@@ -63,25 +64,6 @@ static __global__ void rest()
         asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     while (now - begun < rest_ns);
 }
-
-// The times of one way, in rising order. One that cannot be launched has none.
-struct way_times {
-    double us[trial_rounds];
-    int count;
-    bool queued, fails;
-
-    void add(double time)
-    {
-        int at = count++;
-        for (; at > 0 && us[at - 1] > time; --at)
-            us[at] = us[at - 1];
-        us[at] = time;
-    }
-    double median() const
-    {
-        return count && !fails ? us[count / 2] : INFINITY;
-    }
-};
 
 struct trial {
     cudaStream_t stream;
@@ -215,15 +197,6 @@ static double turn_us(const trial *t, double us)
            (t->args->problem.regime == PLUMB_STREAM ? 0 : sweep_us);
 }
 
-static int fastest_of(const way_times *times, int count)
-{
-    int best = 0;
-    for (int i = 1; i < count; ++i)
-        if (times[i].median() < times[best].median())
-            best = i;
-    return best;
-}
-
 static void sweep(const trial *t, const void *from, size_t bytes)
 {
     read_all<<<sweep_blocks, sweep_threads, 0, t->stream>>>(static_cast<const uint4 *>(from),
@@ -282,23 +255,25 @@ template <class launcher> static int queue_way(trial *t, int i, launcher launch)
 // Queues the ways that are still in it. launch(i, args) queues way i on the operands of args.
 template <class launcher> static int queue_round(trial *t, int round, int ways, launcher launch)
 {
-    const double least = t->times[fastest_of(t->times, ways)].median();
     int code = 0;
     for (int turn = 0; turn < ways && !code; ++turn) {
-        const int i = (round + turn) % ways;
-        const way_times &times = t->times[i];
-        if (!times.fails && (round < rounds_of_all || times.median() <= clearly_behind * least))
+        const int i = round % 2 ? ways - 1 - turn : turn; // a clock that falls is shared
+        if (way_goes_on(&t->times[i]))
             code = queue_way(t, i, launch);
     }
     return code;
 }
 
-// One round. The first loads the ways' code, so it is neither held nor kept nor counted. A stream's
-// second tells how many of its launches are timed together.
+// Rounds whose times are forgotten. The first loads the ways' code, so it is neither held nor
+// counted. A stream's second tells how many of its launches are timed together.
+static int first_kept(const trial *t)
+{
+    return t->args->problem.regime == PLUMB_STREAM ? 2 : 1;
+}
+
 template <class launcher>
 static int time_round(double *spent_us, trial *t, int round, int ways, launcher launch)
 {
-    const bool stream = t->args->problem.regime == PLUMB_STREAM, kept = round > (stream ? 1 : 0);
     double least_us = INFINITY;
     t->go = round == 0;
     int code = cudaLaunchHostFunc(t->stream, hold_back, &t->go);
@@ -315,16 +290,18 @@ static int time_round(double *spent_us, trial *t, int round, int ways, launcher 
         const double us = 1e3 * ms / t->together;
         least_us = us < least_us ? us : least_us;
         *spent_us += round > 0 ? turn_us(t, us) : 0;
-        if (kept)
-            t->times[i].add(us);
+        if (round >= first_kept(t))
+            way_add(&t->times[i], us);
     }
-    if (stream && round == 1)
+    if (round == 1 && round < first_kept(t))
         t->together = together_at(least_us);
+    leave_slow_ways(t->times, ways);
     return code ? code : ran;
 }
 
 // Sets *best to the fastest way: as many ways in as many rounds as there is time for. Nothing is
-// tried, and the first is the best, where there is no time for two ways in three rounds.
+// tried, and the first is the best, where there is no time for two ways in three rounds. The first
+// stays where it is among the last four and no other takes less than `margin` of its time.
 template <class launcher>
 static int try_out(int *best, const trial_terms &terms, const plumb_args *args, cudaStream_t stream,
                    launcher launch)
@@ -333,24 +310,27 @@ static int try_out(int *best, const trial_terms &terms, const plumb_args *args, 
     t.stream = stream;
     t.args = args;
     t.together = args->problem.regime == PLUMB_STREAM ? together_at(terms.expected_us) : 1;
-    const int turns = (int)(terms.limit_us / turn_us(&t, terms.expected_us));
-    const int most = turns / rounds_of_all, ways = most < terms.count ? most : terms.count;
+    // (Where it is not known how long a way takes, a stream's turn takes nothing.)
+    const double turns = fmin(terms.limit_us / turn_us(&t, terms.expected_us), 1e6);
+    const int ways = ways_in_time((int)turns, terms.count);
     double spent_us = 0, last_us = 0;
     *best = 0;
     if (ways < 2)
         return 0;
     t.together = 1;
     int code = open_trial(&t, ways);
-    for (int round = 0; round < trial_rounds && spent_us + last_us <= terms.limit_us && !code;
+    for (int round = 0;
+         round < first_kept(&t) + looks_most && spent_us + last_us <= terms.limit_us && !code;
          ++round) {
         const double before_us = spent_us;
         code = time_round(&spent_us, &t, round, ways, launch);
         last_us = spent_us - before_us;
     }
-    const int fastest = fastest_of(t.times, ways);
+    const int fastest = fastest_way(t.times, ways);
     if (!code && t.times[fastest].fails)
         code = cudaErrorInvalidValue;
-    if (!code && !(t.times[fastest].median() > terms.margin * t.times[0].median()))
+    if (!code && (!way_goes_on(&t.times[0]) ||
+                  !(way_median(&t.times[fastest]) > terms.margin * way_median(&t.times[0]))))
         *best = fastest;
     return close_trial(&t, ways, code);
 }

@@ -168,18 +168,30 @@ constexpr int section_of(const configuration &c)
 #define PLUMB_STRING_(x) #x
 #define PLUMB_STRING(x)  PLUMB_STRING_(x)
 
+#define TRY(...)       ROW(__VA_ARGS__)
 #define ROW(name, ...) PLUMB_STRING(TYPE) "-" name,
 static constexpr const char *row_names[] = {
 #include PLUMB_STRING(TABLE.h)
 };
 #undef ROW
 
-// Zeros: no selector chooses the row.
+// Zeros: no selector has the row.
 #define ROW(name, ...) {__VA_ARGS__},
 static constexpr plumb_cost row_costs[] = {
 #include PLUMB_STRING(TABLE.h)
 };
 #undef ROW
+#undef TRY
+
+// Whether the model may take the row by itself. Where costs are too far off for that, a trial may
+// still find it.
+#define ROW(name, ...) true,
+#define TRY(name, ...) false,
+static constexpr bool row_is_trusted[] = {
+#include PLUMB_STRING(TABLE.h)
+};
+#undef ROW
+#undef TRY
 constexpr int row_count = sizeof row_names / sizeof *row_names;
 
 template <int i> struct row_at {

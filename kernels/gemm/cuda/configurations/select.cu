@@ -35,12 +35,13 @@
 struct candidate {
     row_type row;
     plumb_cost cost;
+    bool trusted; // by the model alone
 };
 
 static constexpr auto candidates =
     rows_that<candidate>([](auto i) { return row_costs[i].launch > 0; },
                          [](auto i) {
-                             return candidate{make_row<i>(), row_costs[i]};
+                             return candidate{make_row<i>(), row_costs[i], row_is_trusted[i]};
                          },
                          std::make_index_sequence<row_count>());
 
@@ -114,7 +115,7 @@ struct way_to {
     double us; // by the model
 };
 
-constexpr int ranked_most = 8;
+constexpr int ranked_most = 16;
 
 struct ways {
     way_to all[ranked_most];
@@ -124,6 +125,20 @@ struct ways {
 static way_to way_of(const candidate &c, double cycles)
 {
     return {kernel_of(c.row).name, &c, nullptr, cycles / plumb_cost_h200.hz * 1e6};
+}
+
+// The cheapest of the trusted comes before what is only tried.
+static void put_trusted_first(ways *out, int from)
+{
+    int at = from;
+    while (at < out->count && !out->all[at].row->trusted)
+        ++at;
+    if (at == out->count)
+        return;
+    const way_to first = out->all[at];
+    for (; at > from; --at)
+        out->all[at] = out->all[at - 1];
+    out->all[from] = first;
 }
 
 // The candidates behind the first `from` ways, the cheapest first.
@@ -148,6 +163,7 @@ static void rank(ways *out, const question &asked)
             out->all[at] = out->all[at - 1];
         out->all[at] = way;
     }
+    put_trusted_first(out, from);
 }
 
 // Whether the choice stands in the note: a name, and what the model alone would take.
