@@ -390,7 +390,7 @@ DEVICE uint64_t load_acquire(const uint64_t *flag)
 
 // Blocks of the launch behind this one may begin once all of this one's have said so or ended, if
 // that launch is made so (cluster_launch::begin_early()). A block says so when it has asked for its
-// last bytes: blocks that wait beside it all along made long kernels up to 1.4 times as slow.
+// last bytes: with blocks that waited beside it all along, long kernels took up to 1.4 as long.
 DEVICE void let_next_launch_begin()
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
