@@ -42,6 +42,8 @@ struct stored_event {
     F(cause, "cause", WORD, cause, "", FIELD_ANY, 13, attribution_word)                            \
     F(what, "what", TEXT, what, "", FIELD_ANY, 13)                                                 \
     F(culprit, "culprit", ID, culprit, "", FIELD_ANY, 13)
+// NULL: there is none so.
+const char *attribution_word(int cause);
 extern const struct stored_fields event_fields, event_change_fields, event_entry_fields;
 
 // All, in the order of their first report; in the arena.

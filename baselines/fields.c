@@ -35,6 +35,9 @@ static int field_cell(struct cell *out, struct store *store, const struct stored
     case FIELD_COUNT:
         *out = INT(*(const uint32_t *)at);
         return 0;
+    case FIELD_SIZE:
+        *out = *(const size_t *)at == SIZE_MAX ? NOTHING : INT(*(const size_t *)at);
+        return 0;
     case FIELD_SEED:
         *out = INT(*(const uint64_t *)at);
         return 0;
@@ -104,6 +107,9 @@ static bool set_number(void *thing, const struct stored_field *field, double val
     case FIELD_COUNT:
         *(uint32_t *)at = (uint32_t)known;
         return known == (uint32_t)known;
+    case FIELD_SIZE:
+        *(size_t *)at = isnan(value) || value < 0 ? SIZE_MAX : (size_t)value;
+        return !(value < 0);
     case FIELD_TIME:
         *(int64_t *)at = (int64_t)known;
         return true;
@@ -163,6 +169,40 @@ int fields_load(void *thing, const struct stored_fields *fields, struct store *s
             snprintf(what, sizeof(what), "%s.%s", fields->table, field->column);
             return store_damaged(store, what, err);
         }
+    }
+    return 0;
+}
+
+static int load_item(void *item, const struct row_list *list, struct error *err)
+{
+    return fields_load(item, list->given, list->store, list->row, 1, list->arena, err);
+}
+
+int fields_list(void *items, size_t *count, size_t size, struct store *store, enum statement which,
+                int64_t key, const struct stored_fields *fields, struct arena *arena,
+                struct error *err)
+{
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, which, CELLS(INT(key))),
+                            .arena = arena,
+                            .given = fields};
+    if (statement_list(&list, size, load_item, err))
+        return -1;
+    *(void **)items = list.items;
+    *count = list.count;
+    return 0;
+}
+
+int fields_replace(struct store *store, enum statement drop, enum statement add, int64_t key,
+                   const struct stored_fields *fields, const void *items, size_t count, size_t size,
+                   struct error *err)
+{
+    if (statement_run(store, err, drop, CELLS(INT(key))))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (fields_run(store, add, CELLS(INT(key), INT(i)), fields, (const char *)items + i * size,
+                       err))
+            return -1;
     }
     return 0;
 }
@@ -238,6 +278,7 @@ static const char *sql_type(enum field_type type)
 {
     switch (type) {
     case FIELD_COUNT:
+    case FIELD_SIZE:
     case FIELD_SEED:
     case FIELD_TIME:
     case FIELD_FLAG:

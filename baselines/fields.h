@@ -15,6 +15,7 @@
 #define FIELD_PICK_ZERO(value, key)   value
 #define FIELD_PICK_ABOVE(value, key)  value
 #define FIELD_PICK_COUNT(value, key)  value
+#define FIELD_PICK_SIZE(value, key)   value
 #define FIELD_PICK_SEED(value, key)   value
 #define FIELD_PICK_TIME(value, key)   value
 #define FIELD_PICK_FLAG(value, key)   value
@@ -62,6 +63,16 @@ int fields_run(struct store *store, enum statement which, const struct cell *key
 // damaged.
 int fields_load(void *thing, const struct stored_fields *fields, struct store *store,
                 sqlite3_stmt *row, int first, struct arena *arena, struct error *err);
+
+// All rows of a statement that asks by a key, with such fields behind one column, into things of so
+// many bytes in the arena.
+int fields_list(void *items, size_t *count, size_t size, struct store *store, enum statement which,
+                int64_t key, const struct stored_fields *fields, struct arena *arena,
+                struct error *err);
+// Replaces a series' rows: `drop` them, then `add` each with the key and its position before it.
+int fields_replace(struct store *store, enum statement drop, enum statement add, int64_t key,
+                   const struct stored_fields *fields, const void *items, size_t count, size_t size,
+                   struct error *err);
 
 // Members of a JSON object into the thing; what is missing is as if it were not known. NULL, or the
 // first field that is not what it has to be. Texts are copied into the arena; NULL: they are

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const char *attribution_word(int cause)
+const char *attribution_word(int cause)
 {
     return cause < ATTRIBUTIONS ? attribution_name((enum attribution)cause) : NULL;
 }

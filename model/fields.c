@@ -100,6 +100,8 @@ double field_number(const struct stored_field *field, const void *thing)
     switch (field->type) {
     case FIELD_COUNT:
         return *(const uint32_t *)at;
+    case FIELD_SIZE:
+        return *(const size_t *)at == SIZE_MAX ? NAN : (double)*(const size_t *)at;
     case FIELD_TIME:
         return (double)*(const int64_t *)at;
     case FIELD_FLAG:
@@ -133,6 +135,7 @@ void field_json(struct json *json, const struct stored_field *field, const void 
     case FIELD_TIME:
         json_int(json, field->name, *(const int64_t *)at);
         break;
+    case FIELD_SIZE:
     case FIELD_FLAG:
         json_bool(json, field->name, *(const bool *)at);
         break;

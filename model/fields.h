@@ -33,6 +33,7 @@ enum field_type {
     FIELD_ZERO,   // double; 0: not known
     FIELD_ABOVE,  // double; not above 0: not known, read as NaN
     FIELD_COUNT,  // uint32_t
+    FIELD_SIZE,   // size_t; SIZE_MAX: not known
     FIELD_SEED,   // uint64_t, of which all bits count; a text in JSON
     FIELD_TIME,   // int64_t, seconds since 1970
     FIELD_FLAG,   // bool

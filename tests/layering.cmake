@@ -45,8 +45,7 @@ set(walls
   "runner/bench:         runner/child runner/git runner/code model model/record model/plan"
 
   "baselines:            model model/*"
-  "baselines/exchange:   baselines baselines/kept model model/*"
-  "baselines/kept:       baselines model model/*"
+  "baselines/exchange:   baselines model model/*"
   "baselines/migrations: baselines"
 
   "reports/text:         model"
@@ -65,7 +64,7 @@ set(walls
   "ci/commands:          ci ci/init ci/settings ci/gate ci/history ci/study ci/site others"
   "ci:                   ci/settings others")
 # What `others` stands for in ci/: every other room but kernels/.
-set(others "model model/* runner/* baselines baselines/kept reports reports/*")
+set(others "model model/* runner/* baselines reports reports/*")
 
 # 2. Headers that the build writes stand in these folders.
 set(written "ci/commands.inc ci" "ci/commit.inc ci" "baselines/migrations.inc baselines" "baselines/importers.inc baselines" "kernels/devices.inc kernels"

@@ -6,7 +6,7 @@
 #ifndef PLUMB_ACCURACY_HISTORY_H
 #define PLUMB_ACCURACY_HISTORY_H
 
-#include "baselines/kept/judgement.h"
+#include "baselines/judgement.h"
 #include "ci/history/load.h"
 #include "model/history/changepoint.h"
 

@@ -4,7 +4,7 @@
 // Where the points come from is not its business, nor what is kept of the judgement.
 #include "ci/history/history.h"
 
-#include "baselines/kept/judgement.h"
+#include "baselines/judgement.h"
 #include "ci/history/history_links.h"
 #include "model/base.h"
 #include "model/history/changepoint.h"

@@ -19,7 +19,7 @@
 #ifndef PLUMB_CI_HISTORY_H
 #define PLUMB_CI_HISTORY_H
 
-#include "baselines/kept/judgement.h"
+#include "baselines/judgement.h"
 #include "ci/history/history_links.h"
 #include "model/history/changepoint.h"
 #include "model/history/event.h"

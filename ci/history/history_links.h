@@ -7,8 +7,8 @@
 #ifndef PLUMB_HISTORY_LINKS_H
 #define PLUMB_HISTORY_LINKS_H
 
-#include "baselines/kept/judgement.h"
-#include "baselines/kept/kept_links.h"
+#include "baselines/judgement.h"
+#include "baselines/kept_links.h"
 #include "baselines/link.h"
 
 struct linked_level { // of a code, where it came first

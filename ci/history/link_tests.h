@@ -5,7 +5,7 @@
 #ifndef PLUMB_LINK_TESTS_H
 #define PLUMB_LINK_TESTS_H
 
-#include "baselines/kept/kept_links.h"
+#include "baselines/kept_links.h"
 
 struct link_tests {
     struct kept_test *items; // by link; a link that is none of them is as it says

@@ -5,7 +5,7 @@
 // program's own, and fails the step whose turn it is.
 #include "baselines/event.h"
 #include "baselines/fields.h"
-#include "baselines/kept/kept_links.h"
+#include "baselines/kept_links.h"
 #include "baselines/link.h"
 #include "baselines/store_device.h"
 #include "baselines/store_open.h"

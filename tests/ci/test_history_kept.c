@@ -274,7 +274,7 @@ TEST(what_is_kept_is_checked)
     sqlite3_close(db);
     store = scratch_store(scratch_in("bad.db"), STORE_READ);
     assert_int_equal(store_load_judgement(&j, store, &series, &arena, &err), -1);
-    assert_non_null(strstr(err.text, "a change that was kept"));
+    assert_non_null(strstr(err.text, "a judgement that was kept"));
     store_close(store);
     arena_free(&arena);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keeping what links said. It is a cache: it can be thrown away and made again from the links.
-#include "baselines/kept/kept_links.h"
+#include "baselines/kept_links.h"
 
 #include "baselines/content.h"
+#include "baselines/fields.h"
 #include "baselines/store.h"
 
 // ---- links as a stream of tests, and what is kept of it ----
@@ -133,121 +134,37 @@ int store_newest_link(int64_t *out, struct store *store, const struct series *se
 
 // ---- what they said of the series ----
 
-static bool read_commit(struct history_commit *out, sqlite3_stmt *row, int column)
-{
-    out->time_s = row_int(row, column + 1);
-    return row_null(row, column) || row_copy(out->id, sizeof(out->id), row, column);
-}
-
-static struct interval read_interval(sqlite3_stmt *row, int column)
-{
-    return (struct interval){row_real(row, column), row_real(row, column + 1),
-                             row_real(row, column + 2)};
-}
-
-static int read_change(void *item, const struct row_list *list, struct error *err)
-{
-    struct linked_change *c = item;
-    sqlite3_stmt *row = list->row;
-    *c = (struct linked_change){.link = row_int(row, 0),
-                                .size = read_interval(row, 1),
-                                .evidence = row_real(row, 4),
-                                .misfit = row_int(row, 5) != 0,
-                                .sure = row_int(row, 6) != 0,
-                                .back = row_int(row, 7) != 0,
-                                .filled = row_int(row, 8) != 0,
-                                .left = row_real(row, 9)};
-    return read_commit(&c->at, row, 10) && read_commit(&c->base, row, 12)
-               ? 0
-               : store_damaged(list->store, "a link's change", err);
-}
-
-static int read_misfit(void *item, const struct row_list *list, struct error *err)
-{
-    struct linked_misfit *m = item;
-    *m = (struct linked_misfit){.back = (uint32_t)row_int(list->row, 0)};
-    return read_commit(&m->at, list->row, 1) && read_commit(&m->base, list->row, 3)
-               ? 0
-               : store_damaged(list->store, "a link that does not fit", err);
-}
-
-static bool read_linked(struct kept_links *out, sqlite3_stmt *row, struct arena *arena)
-{
-    struct linked_history *l = &out->history;
-    *out = (struct kept_links){
-        .history = {.newest_link = row_int(row, 1),
-                    .links = (size_t)row_int(row, 2),
-                    .neighbours = (size_t)row_int(row, 3),
-                    .loops = (size_t)row_int(row, 4),
-                    .level_count = (size_t)row_int(row, 5),
-                    .newest = (size_t)row_int(row, 6),
-                    .misclosure = row_real(row, 7),
-                    .now = read_interval(row, 8),
-                    .accepted = read_interval(row, 11),
-                    .moved = row_int(row, 14) != 0,
-                    .trouble = row_null(row, 15) ? NULL : row_text(row, 15, arena)}};
-    return row_copy(out->maker, sizeof(out->maker), row, 0) && read_commit(&l->since, row, 16);
-}
-
-static int read_items(struct linked_history *out, struct store *store, int64_t key,
-                      struct arena *arena, struct error *err)
-{
-    struct row_list changes = {.store = store,
-                               .row = statement_bind(store, SQL_LOAD_LINK_CHANGES, CELLS(INT(key))),
-                               .arena = arena};
-    if (statement_list(&changes, sizeof(*out->changes), read_change, err))
-        return -1;
-    struct row_list misfits = {.store = store,
-                               .row = statement_bind(store, SQL_LOAD_MISFITS, CELLS(INT(key))),
-                               .arena = arena};
-    if (statement_list(&misfits, sizeof(*out->misfits), read_misfit, err))
-        return -1;
-    out->changes = changes.items;
-    out->change_count = changes.count;
-    out->misfits = misfits.items;
-    out->misfit_count = misfits.count;
-    return 0;
-}
+#define F(...) FIELD_ITEM(linked_change, __VA_ARGS__)
+STORED_FIELDS(linked_change, "link_changes", LINKED_CHANGE_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(linked_misfit, __VA_ARGS__)
+STORED_FIELDS(linked_misfit, "link_misfits", LINKED_MISFIT_FIELDS(F));
+#undef F
+#define F(...) FIELD_ITEM(kept_links, __VA_ARGS__)
+STORED_FIELDS(kept_links, "kept_links", KEPT_LINKS_FIELDS(F));
+#undef F
 
 int store_load_kept_links(struct kept_links *out, struct store *store, const struct series *series,
                           struct arena *arena, struct error *err)
 {
+    struct linked_history *l = &out->history;
     int64_t key;
     *out = (struct kept_links){0};
     if (content_find_series(&key, store, series, err))
         return -1;
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_KEPT_LINKS, CELLS(INT(key)));
-    const int status = statement_step(store, row, err);
-    if (status <= 0)
-        return status;
-    const bool sound = read_linked(out, row, arena);
+    int status = statement_step(store, row, err);
+    if (status > 0)
+        status = fields_load(out, &kept_links_fields, store, row, 1, arena, err);
     sqlite3_reset(row);
-    return sound ? read_items(&out->history, store, key, arena, err)
-                 : store_damaged(store, "links that were kept", err);
-}
-
-static int put_items(struct store *store, int64_t key, const struct linked_history *l,
-                     struct error *err)
-{
-    if (statement_run(store, err, SQL_DROP_LINK_CHANGES, CELLS(INT(key))) ||
-        statement_run(store, err, SQL_DROP_MISFITS, CELLS(INT(key))))
-        return -1;
-    for (size_t i = 0; i < l->change_count; i++) {
-        const struct linked_change *c = &l->changes[i];
-        if (statement_run(store, err, SQL_ADD_LINK_CHANGE,
-                          CELLS(INT(key), INT(i), INT(c->link), REAL(c->size.value),
-                                REAL(c->size.low), REAL(c->size.high), REAL(c->evidence),
-                                INT(c->misfit), INT(c->sure), INT(c->back), INT(c->filled),
-                                REAL(c->left), TEXT(c->at.id), TEXT(c->base.id))))
-            return -1;
-    }
-    for (size_t i = 0; i < l->misfit_count; i++) {
-        const struct linked_misfit *m = &l->misfits[i];
-        if (statement_run(store, err, SQL_ADD_MISFIT,
-                          CELLS(INT(key), INT(i), INT(m->back), TEXT(m->at.id), TEXT(m->base.id))))
-            return -1;
-    }
-    return 0;
+    if (status || !out->maker[0])
+        return status;
+    return fields_list(&l->changes, &l->change_count, sizeof(*l->changes), store,
+                       SQL_LOAD_LINK_CHANGES, key, &linked_change_fields, arena, err) ||
+                   fields_list(&l->misfits, &l->misfit_count, sizeof(*l->misfits), store,
+                               SQL_LOAD_MISFITS, key, &linked_misfit_fields, arena, err)
+               ? -1
+               : 0;
 }
 
 int store_save_kept_links(struct store *store, const struct series *series,
@@ -255,18 +172,16 @@ int store_save_kept_links(struct store *store, const struct series *series,
 {
     const struct linked_history *l = &kept->history;
     int64_t key;
-    if (transaction_begin(store, err))
+    if (content_find_series(&key, store, series, err) || transaction_begin(store, err))
         return -1;
-    int status = content_find_series(&key, store, series, err);
+    int status =
+        fields_run(store, SQL_PUT_KEPT_LINKS, CELLS(INT(key)), &kept_links_fields, kept, err);
     if (status == 0)
-        status = statement_run(
-            store, err, SQL_PUT_KEPT_LINKS,
-            CELLS(INT(key), TEXT(kept->maker), INT(l->newest_link), INT(l->links),
-                  INT(l->neighbours), INT(l->loops), INT(l->level_count), INT(l->newest),
-                  REAL(l->misclosure), REAL(l->now.value), REAL(l->now.low), REAL(l->now.high),
-                  REAL(l->accepted.value), REAL(l->accepted.low), REAL(l->accepted.high),
-                  INT(l->moved), l->trouble ? TEXT(l->trouble) : NOTHING, TEXT(l->since.id)));
+        status = fields_replace(store, SQL_DROP_LINK_CHANGES, SQL_ADD_LINK_CHANGE, key,
+                                &linked_change_fields, l->changes, l->change_count,
+                                sizeof(*l->changes), err);
     if (status == 0)
-        status = put_items(store, key, l, err);
+        status = fields_replace(store, SQL_DROP_MISFITS, SQL_ADD_MISFIT, key, &linked_misfit_fields,
+                                l->misfits, l->misfit_count, sizeof(*l->misfits), err);
     return transaction_end(store, status, err);
 }

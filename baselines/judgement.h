@@ -9,7 +9,9 @@
 #ifndef PLUMB_JUDGEMENT_H
 #define PLUMB_JUDGEMENT_H
 
+#include "baselines/event.h"
 #include "baselines/store.h"
+#include "model/fields.h"
 #include "model/history/changepoint.h"
 #include "model/history/event.h"
 #include "model/history/pattern.h"
@@ -30,6 +32,28 @@ struct history_change {
     const char *what; // name of a break, or NULL
     bool shared;      // by so many series that it is the device's or the model's; not kept
 };
+#define HISTORY_CHANGE_FIELDS(F)                                                                   \
+    F(at, "", SIZE, change.index, "", FIELD_ANY, 34)                                               \
+    F(earliest, "", SIZE, change.earliest, "", FIELD_ANY, 34)                                      \
+    F(latest, "", SIZE, change.latest, "", FIELD_ANY, 34)                                          \
+    F(before, "", REAL, change.before, "", FIELD_ANY, 34)                                          \
+    F(after, "", REAL, change.after, "", FIELD_ANY, 34)                                            \
+    F(size, "", REAL, change.size.value, "", FIELD_ANY, 34)                                        \
+    F(lower, "", REAL, change.size.low, "", FIELD_ANY, 34)                                         \
+    F(upper, "", REAL, change.size.high, "", FIELD_ANY, 34)                                        \
+    F(evidence, "", REAL, change.evidence, "", FIELD_ANY, 34)                                      \
+    F(at_id, "", ID, at.id, "", FIELD_ANY, 34)                                                     \
+    F(at_s, "", TIME, at.time_s, "", FIELD_ANY, 34)                                                \
+    F(earliest_id, "", ID, earliest.id, "", FIELD_ANY, 34)                                         \
+    F(earliest_s, "", TIME, earliest.time_s, "", FIELD_ANY, 34)                                    \
+    F(latest_id, "", ID, latest.id, "", FIELD_ANY, 34)                                             \
+    F(latest_s, "", TIME, latest.time_s, "", FIELD_ANY, 34)                                        \
+    F(commits, "", SIZE, commits, "", FIELD_ANY, 34)                                               \
+    F(held, "", TEXT, held, "", FIELD_ANY, 34)                                                     \
+    F(code_changed, "", FLAG, code_changed, "", FIELD_FLAGS, 34)                                   \
+    F(model_changed, "", FLAG, model_changed, "", FIELD_FLAGS, 34)                                 \
+    F(attribution, "", WORD, attribution, "", FIELD_ANY, 34, attribution_word)                     \
+    F(what, "", NOTE, what, "", FIELD_ANY, 34)
 
 // Movements of a series that are no change of level: a creep, a pattern.
 struct told {
@@ -51,6 +75,12 @@ struct history_break {
     bool device;
     struct interval size;
 };
+#define HISTORY_BREAK_FIELDS(F)                                                                    \
+    F(at, "", SIZE, index, "", FIELD_ANY, 34)                                                      \
+    F(commit_id, "", ID, at.id, "", FIELD_ANY, 34)                                                 \
+    F(time_s, "", TIME, at.time_s, "", FIELD_ANY, 34)                                              \
+    F(what, "", TEXT, what, "", FIELD_ANY, 34)                                                     \
+    F(model, "", FLAG, model, "", FIELD_FLAGS, 34)
 
 enum { JUDGEMENT_MAKER_TEXT = 33 };
 struct judgement {
@@ -78,6 +108,33 @@ struct judgement {
     struct history_break *breaks;
     size_t break_count;
 };
+#define JUDGEMENT_FIELDS(F)                                                                        \
+    F(maker, "", ID, maker, "", FIELD_ANY, 34)                                                     \
+    F(newest_key, "", TIME, newest_key, "", FIELD_ANY, 34)                                         \
+    F(points, "", SIZE, points, "", FIELD_ANY, 34)                                                 \
+    F(settled, "", SIZE, settled, "", FIELD_ANY, 34)                                               \
+    F(settled_s, "", TIME, settled_s, "", FIELD_ANY, 34)                                           \
+    F(settled_key, "", TIME, settled_key, "", FIELD_ANY, 34)                                       \
+    F(settled_marks, "", TIME, settled_marks, "", FIELD_ANY, 34)                                   \
+    F(context_s, "", TIME, context_s, "", FIELD_ANY, 34)                                           \
+    F(against_model, "", FLAG, against_model, "", FIELD_FLAGS, 34)                                 \
+    F(common_mode, "", FLAG, common_mode, "", FIELD_FLAGS, 34)                                     \
+    F(drift, "", FLAG, drift, "", FIELD_FLAGS, 34)                                                 \
+    F(sigma, "", REAL, sigma, "", FIELD_ANY, 34)                                                   \
+    F(correlation, "", REAL, correlation, "", FIELD_ANY, 34)                                       \
+    F(since, "", SIZE, since, "", FIELD_ANY, 34)                                                   \
+    F(level, "", REAL, level, "", FIELD_ANY, 34)                                                   \
+    F(level_se, "", REAL, level_se, "", FIELD_ANY, 34)                                             \
+    F(moved, "", FLAG, creep.moved, "", FIELD_FLAGS, 34)                                           \
+    F(size, "", REAL, creep.size.value, "", FIELD_ANY, 34)                                         \
+    F(lower, "", REAL, creep.size.low, "", FIELD_ANY, 34)                                          \
+    F(upper, "", REAL, creep.size.high, "", FIELD_ANY, 34)                                         \
+    F(creeps, "", FLAG, told.creeps, "", FIELD_FLAGS, 34)                                          \
+    F(creep, "", REAL, told.creep.value, "", FIELD_ANY, 34)                                        \
+    F(creep_lower, "", REAL, told.creep.low, "", FIELD_ANY, 34)                                    \
+    F(creep_upper, "", REAL, told.creep.high, "", FIELD_ANY, 34)                                   \
+    F(period, "", SIZE, told.pattern.period, "", FIELD_ANY, 34)                                    \
+    F(swing, "", REAL, told.pattern.swing, "", FIELD_ANY, 34)
 
 // A settled point, for a chart.
 struct chart_point {
@@ -88,6 +145,13 @@ struct chart_point {
     double predicted_ns; // 0 if none
     double half_ns;      // half width of the time's interval, NaN unknown
 };
+#define CHART_POINT_FIELDS(F)                                                                      \
+    F(at, "", SIZE, index, "", FIELD_ANY, 34)                                                      \
+    F(commit_id, "", ID, commit, "", FIELD_ANY, 34)                                                \
+    F(time_s, "", TIME, time_s, "", FIELD_ANY, 34)                                                 \
+    F(time_ns, "", REAL, time_ns, "", FIELD_ANY, 34)                                               \
+    F(predicted_ns, "", ZERO, predicted_ns, "", FIELD_ANY, 34)                                     \
+    F(half_ns, "", REAL, half_ns, "", FIELD_ANY, 34)
 
 // Makes room for every series' judgement, so that from now on what comes is marked. Call before
 // reading what is judged.

@@ -4,7 +4,7 @@
 #ifndef PLUMB_KEPT_LINKS_H
 #define PLUMB_KEPT_LINKS_H
 
-#include "baselines/kept/judgement.h"
+#include "baselines/judgement.h"
 #include "baselines/link.h"
 #include "baselines/store.h"
 
@@ -27,12 +27,33 @@ struct linked_change {
     bool filled;     // links within it lead from one code to the other: a change only where a line
                      // has these two and none between, as after a merge
 };
+#define LINKED_CHANGE_FIELDS(F)                                                                    \
+    F(link, "", TIME, link, "", FIELD_ANY, 34)                                                     \
+    F(size, "", REAL, size.value, "", FIELD_ANY, 34)                                               \
+    F(lower, "", REAL, size.low, "", FIELD_ANY, 34)                                                \
+    F(upper, "", REAL, size.high, "", FIELD_ANY, 34)                                               \
+    F(log_evidence, "", REAL, evidence, "", FIELD_ANY, 34)                                         \
+    F(misfit, "", FLAG, misfit, "", FIELD_FLAGS, 34)                                               \
+    F(sure, "", FLAG, sure, "", FIELD_FLAGS, 34)                                                   \
+    F(back, "", FLAG, back, "", FIELD_FLAGS, 34)                                                   \
+    F(filled, "", FLAG, filled, "", FIELD_FLAGS, 34)                                               \
+    F(remains, "", REAL, left, "", FIELD_ANY, 34)                                                  \
+    F(at_id, "", ID, at.id, "", FIELD_ANY, 34)                                                     \
+    F(at_s, "", TIME, at.time_s, "", FIELD_ANY, 34)                                                \
+    F(base_id, "", ID, base.id, "", FIELD_ANY, 34)                                                 \
+    F(base_s, "", TIME, base.time_s, "", FIELD_ANY, 34)
 
 // A link that does not fit its loops, and was not measured again yet.
 struct linked_misfit {
     struct history_commit at, base;
     uint32_t back; // codes
 };
+#define LINKED_MISFIT_FIELDS(F)                                                                    \
+    F(back, "", COUNT, back, "", FIELD_COUNTS, 34)                                                 \
+    F(at_id, "", ID, at.id, "", FIELD_ANY, 34)                                                     \
+    F(at_s, "", TIME, at.time_s, "", FIELD_ANY, 34)                                                \
+    F(base_id, "", ID, base.id, "", FIELD_ANY, 34)                                                 \
+    F(base_s, "", TIME, base.time_s, "", FIELD_ANY, 34)
 
 struct linked_history {
     struct linked_change *changes; // in order of their commits
@@ -57,6 +78,25 @@ struct kept_links {
     char maker[KEPT_LINKS_MAKER]; // "": there are none
     struct linked_history history;
 };
+#define KEPT_LINKS_FIELDS(F)                                                                       \
+    F(maker, "", ID, maker, "", FIELD_ANY, 34)                                                     \
+    F(newest_link, "", TIME, history.newest_link, "", FIELD_ANY, 34)                               \
+    F(links, "", SIZE, history.links, "", FIELD_ANY, 34)                                           \
+    F(neighbours, "", SIZE, history.neighbours, "", FIELD_ANY, 34)                                 \
+    F(loops, "", SIZE, history.loops, "", FIELD_ANY, 34)                                           \
+    F(levels, "", SIZE, history.level_count, "", FIELD_ANY, 34)                                    \
+    F(newest, "", SIZE, history.newest, "", FIELD_ANY, 34)                                         \
+    F(misclosure, "", REAL, history.misclosure, "", FIELD_ANY, 34)                                 \
+    F(now, "", REAL, history.now.value, "", FIELD_ANY, 34)                                         \
+    F(now_lower, "", REAL, history.now.low, "", FIELD_ANY, 34)                                     \
+    F(now_upper, "", REAL, history.now.high, "", FIELD_ANY, 34)                                    \
+    F(accepted, "", REAL, history.accepted.value, "", FIELD_ANY, 34)                               \
+    F(accepted_lower, "", REAL, history.accepted.low, "", FIELD_ANY, 34)                           \
+    F(accepted_upper, "", REAL, history.accepted.high, "", FIELD_ANY, 34)                          \
+    F(moved, "", FLAG, history.moved, "", FIELD_FLAGS, 34)                                         \
+    F(trouble, "", NOTE, history.trouble, "", FIELD_ANY, 34)                                       \
+    F(since_id, "", ID, history.since.id, "", FIELD_ANY, 34)                                       \
+    F(since_s, "", TIME, history.since.time_s, "", FIELD_ANY, 34)
 
 // The largest key of a link of the series; 0: it has none. Keys only grow: links are never removed.
 int store_newest_link(int64_t *out, struct store *store, const struct series *series,
