@@ -4,6 +4,7 @@
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,23 @@ TEST(kernels_that_cannot_run_say_why)
     assert_state("unsupported", "unsupported", "does not do this problem");
     assert_state("refuses", "crashed", "launch() returned 7");
     assert_state("unprepared", "crashed", "prepare() returned 5");
+}
+
+// As a library of a GPU is, in bench's own process.
+TEST(a_kernel_that_is_nowhere_is_missing_without_a_process_too)
+{
+    char *library = test_module("broken"), said[4096] = "";
+    char *line = xprintf("'%s/bench' --device host time --inside --head %s --base %s --kernel "
+                         "nowhere --problem 33x29x47:fp32 --pairs 2 2>&1",
+                         TEST_BIN, library, library);
+    FILE *bench = popen(line, "r");
+    assert_non_null(bench);
+    said[fread(said, 1, sizeof(said) - 1, bench)] = '\0';
+    assert_int_not_equal(pclose(bench), 0);
+    if (!strstr(said, "no kernel of this name"))
+        fail_msg("%s", said);
+    free(line);
+    free(library);
 }
 
 TEST(kernel_that_turns_wrong_is_found_at_close)

@@ -181,6 +181,29 @@ TEST(bisect_says_when_several_commits_share_the_effect)
     bisect_free(&b);
 }
 
+// Chi-squared's mean and four standard deviations of it, and 8 more: for one commit that was tried
+// 3.83 standard errors, for eight of them, of which two are off, 4.
+TEST(bisect_calls_odd_answers_inconsistent_from_a_size_on)
+{
+    static const struct {
+        size_t count, off; // commits, and those of them that are off
+        double errors;     // by so many standard errors
+        bool told;
+    } cases[] = {{2, 1, 3.7, false}, {2, 1, 3.95, true}, {9, 2, 3.9, false}, {9, 2, 4.1, true}};
+    struct bisect_options options = usual;
+    options.effect_se = 0;
+    const double sd = hypot(options.expected_se, options.between_sd);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct bisect b = start(cases[i].count, &options);
+        for (size_t k = 1; k < cases[i].count; k++)
+            bisect_observe(&b, k, options.effect + (k <= cases[i].off ? cases[i].errors * sd : 0),
+                           options.expected_se);
+        assert_int_equal(bisect_next(&b).last, 1);
+        assert_true(bisect_next(&b).inconsistent == cases[i].told);
+        bisect_free(&b);
+    }
+}
+
 // The state is the answers: the order in which they came does not matter.
 TEST(bisect_resumes_from_its_answers_in_any_order)
 {

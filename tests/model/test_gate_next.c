@@ -52,6 +52,26 @@ static double outlook_after(double shift, double sd, uint32_t pairs, struct gate
     return outlook;
 }
 
+// It decides nothing, so no further process confirms anything: the pairs that its standard error
+// takes.
+TEST(what_only_measures_has_its_pairs_left_and_no_process)
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    policy.scale = 0.01;
+    policy.scale_pairs = 16;
+    policy.enough = 0.0005; // (0.01 / 0.0005)^2 = 400 pairs, more than it may take
+    gate_series_init(&series, &policy, &arena);
+    for (uint32_t i = 0; i < 64; i++)
+        gate_series_add(&series, (double[]){i % 2 ? 0.01 : -0.01}, 1);
+    const struct gate_decision now = gate_series_decide(&series);
+    const struct gate_left left = gate_left(&series, &now);
+    assert_int_equal(now.next, GATE_MORE);
+    assert_true(left.processes == 0 && left.pairs == policy.max_pairs - 64);
+    arena_free(&arena);
+}
+
 TEST(all_evidence_below_the_margin_promises_nothing)
 {
     struct gate_decision stuck, near, same;

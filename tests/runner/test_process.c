@@ -352,6 +352,29 @@ TEST(process_limits_of_all_together_hold)
     free(directory);
 }
 
+// The machine's others are none of it: not this program's children either.
+TEST(processes_of_others_count_for_nothing)
+{
+    enum { OTHERS = 12 };
+    pid_t others[OTHERS];
+    for (int i = 0; i < OTHERS; i++) {
+        others[i] = fork();
+        if (others[i] == 0)
+            for (;;)
+                pause();
+        assert_true(others[i] > 0);
+    }
+    // It lives while it is looked at some times.
+    const struct process_plan plan = {.limits = {.wall_s = 50, .processes = 8}};
+    struct process_result result = process_script("exec sleep 1.2", plan);
+    for (int i = 0; i < OTHERS; i++) {
+        kill(others[i], SIGKILL);
+        waitpid(others[i], NULL, 0);
+    }
+    assert_int_equal(result.end, PROCESS_EXITED);
+    assert_int_equal(result.code, 0);
+}
+
 TEST(process_file_limit_holds)
 {
     char *directory = helper_directory();

@@ -183,6 +183,36 @@ TEST(a_sparse_index_is_read)
     free(bytes);
 }
 
+// Of its fourth form, in which a name begins as the one before it, less as many letters as it says.
+// Who says more than there are is no answer.
+TEST(names_that_go_on_from_the_one_before_are_read)
+{
+    enum { HEAD = 12, ENTRY = 62, SIZE = HEAD + 2 * ENTRY + 16 + 20 };
+    static const struct {
+        unsigned char strip;
+        const char *name;
+        int found;
+    } cases[] = {{0, "d", 1}, {5, "d", -1}, {4, "added", 1}, {6, "added", -1}, {0x7f, "d", -1}};
+    struct error err = {0};
+    size_t size;
+    unsigned char *bytes = index_with("added.txt", &size);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        unsigned char packed[SIZE] = "DIRC", *at = packed + HEAD + ENTRY;
+        put_number(packed + 4, 4);
+        put_number(packed + 8, 2);
+        memcpy(at, "\0adde", 6); // strips nothing of nothing
+        at += 1 + sizeof("adde") + ENTRY;
+        *at++ = cases[i].strip;
+        memcpy(at, cases[i].name, strlen(cases[i].name));
+        write_index(packed, sizeof(packed));
+        const int found = tracks("added", &err);
+        if (found != cases[i].found)
+            fail_msg("%d letters less, then %s: %d", cases[i].strip, cases[i].name, found);
+    }
+    write_index(bytes, size);
+    free(bytes);
+}
+
 TEST(an_index_that_is_none_is_no_answer)
 {
     struct error err = {0};
