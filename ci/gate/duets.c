@@ -837,11 +837,13 @@ static int player_failed(struct player *p, struct duet *d, const struct bench_ou
     // A person, or the machine's want of memory: nobody of those here, the first time.
     const bool outside =
         outcome->gone && !outcome->own_fault && !d->killed && outcome->state == MEASURED_CRASHED;
+    const bool faulted = outcome->gone && outcome->faulted && !beside && !d->faulted;
     player_take_out(p, d, DUET_WAITS);
     if (outcome->gone)
         part_all(p);
-    const bool again = doubtful && (beside || outside) && !player_late(p);
+    const bool again = doubtful && (beside || outside || faulted) && !player_late(p);
     d->killed |= outside;
+    d->faulted |= faulted;
     if (outcome->gone || outcome->state == MEASURED_WRONG || again)
         suspect_kernel(p, d->kernel);
     if (again && outcome->state == MEASURED_WRONG) {

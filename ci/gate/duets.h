@@ -22,7 +22,9 @@
 // The others are opened again in a fresh child and keep their pairs. Since all share an address
 // space and a device's memory, a crash or a wrong result beside others may be another's doing: such
 // a duet, and those of the same kernel, are tried again alone in a fresh process, and only what
-// fails alone is believed. A hang is believed at once, for it costs its whole time limit.
+// fails alone is believed. A hang is believed at once, for it costs its whole time limit. A fault
+// of a device may be a neighbour's on it: what faulted alone is believed when it faults alone
+// again.
 //
 // Limits. A pair under a hard limit (heat, a power brake) says nothing of a change: it is excluded.
 // A block with such pairs is followed by a rest, longer each time, as long as the time lasts; where
@@ -116,6 +118,7 @@ struct duet {
     uint32_t refusals; // for want of room
     bool wished;       // decided, and aside because somebody may want more of its pairs
     bool killed;       // once, from outside: it is given another process
+    bool faulted;      // alone, by a fault of its device: likewise
     bool parted;       // its process died under another
     bool suspect;      // to be played alone
     bool thorough;     // it was wrong beside others: the whole budget, whatever it shows

@@ -776,6 +776,18 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
     return error_set(err, "bench: unknown command '%.40s'", r->name);
 }
 
+// Memory that was not there though nothing else is open: no kernel's fault.
+static void put_failure(const struct protocol *p, const char *text)
+{
+    struct wire_line line;
+    wire_begin(&line, "fail");
+    wire_add_text(&line, "text", text);
+    if (p->count == 0 && p->bench->device && p->bench->device->lacks)
+        wire_add_int(&line, "lacks", 1);
+    put(p->bench, &line);
+    fflush(p->bench->out);
+}
+
 static void serve(struct protocol *p, FILE *in)
 {
     char line[WIRE_LINE];
@@ -791,10 +803,15 @@ static void serve(struct protocol *p, FILE *in)
         int failed = wire_parse(&record, line, &err);
         if (!failed && strcmp(record.name, "quit") == 0)
             return;
+        if (p->bench->device)
+            p->bench->device->lacks = false;
         failed = failed || dispatch(p, &record, &err);
         if (failed)
             bench_end_if_lost(p->bench, err.text);
-        put_text(p->bench, failed ? "fail" : "done", failed ? err.text : NULL);
+        if (failed)
+            put_failure(p, err.text);
+        else
+            put_text(p->bench, "done", NULL);
     }
 }
 

@@ -27,6 +27,7 @@ enum device_loss {
 // Every device's struct begins with this.
 struct device_base {
     enum device_loss loss;
+    bool lacks; // memory that was asked for was not there; whoever wants to know clears it before
 };
 
 // Properties the driver tells; every figure's origin is ORIGIN_DEVICE.

@@ -47,6 +47,8 @@ int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct er
         return 0;
     if (cuda && cuda->base.loss == DEVICE_OK)
         cuda->base.loss = loss_of(code);
+    if (cuda && code == cudaErrorMemoryAllocation)
+        cuda->base.lacks = true;
     return error_set(err, "cuda: %.200s: %s (%d)", what, cudaGetErrorString(code), (int)code);
 }
 

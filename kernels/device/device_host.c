@@ -337,10 +337,32 @@ static size_t host_free_bytes(struct device_base *device)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : 0;
 }
 
+// What programs can still be given, with what the system keeps of files. Pages come when they are
+// written to, and who finds none then is killed: so nobody is promised more. SIZE_MAX: not told.
+static size_t available_bytes(void)
+{
+    char line[128];
+    unsigned long long kilobytes = 0;
+    bool told = false;
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && !told && fgets(line, sizeof(line), file))
+        told = sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1;
+    if (file)
+        fclose(file);
+    return told ? (size_t)kilobytes << 10 : SIZE_MAX;
+}
+
 static int take_memory(void **out, struct device_base *device, enum host_range range, size_t bytes,
                        struct error *err)
 {
-    void *place = host_memory_take(((struct host *)device)->memory, range, bytes);
+    enum { LARGE = 64 << 20 }; // below it nobody asks what there is
+    const size_t there = bytes < LARGE ? SIZE_MAX : available_bytes();
+    void *place =
+        bytes > there ? NULL : host_memory_take(((struct host *)device)->memory, range, bytes);
+    device->lacks |= !place;
+    if (!place && bytes > there)
+        return error_set(err, "host: no memory for %zu MiB, of which there are %zu", bytes >> 20,
+                         there >> 20);
     if (!place)
         return error_set(err, "host: no memory for %zu MiB", bytes >> 20);
     *out = place;

@@ -226,6 +226,7 @@ static int child_died(struct bench_outcome *out, struct bench *bench, struct err
                          why.text);
     out->state = MEASURED_CRASHED;
     out->gone = true;
+    out->faulted = (result.end == PROCESS_SIGNALLED ? result.code : result.code - 128) == SIGABRT;
     // A device that was away for a moment says nothing of the kernel either.
     out->own_fault = !killed_from_outside(&result) &&
                      !(result.end == PROCESS_EXITED && result.code == BENCH_DEVICE_LOST);
@@ -268,6 +269,7 @@ static enum line_result take_line(struct bench_outcome *out, struct bench *bench
         remember(bench, text);
         out->state = MEASURED_CRASHED;
         out->refused = true;
+        out->lacks = wire_text(&record, "lacks") != NULL;
         bench_clean(out->detail, sizeof(out->detail), text ? text : "the command failed");
         return ANSWER_FAIL;
     }
@@ -747,7 +749,13 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
         .id = handle->id,
         .record = "opened",
         .regime = series->problem->regime ? regime_name(series->problem->regime) : NULL};
-    return ask_state(out, bench, &line, answer, limit_s, err);
+    if (ask_state(out, bench, &line, answer, limit_s, err))
+        return -1;
+    return out->lacks ? error_set(err,
+                                  "%.80s %s cannot be measured on device %s: %s; end what uses its "
+                                  "memory, or leave the problem out of the policy",
+                                  series->kernel, problem, bench->device.name, out->detail)
+                      : 0;
 }
 
 // A child that died with two libraries in it does not say whose fault that was: the base alone, in

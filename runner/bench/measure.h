@@ -79,6 +79,9 @@ struct bench_outcome {
     enum sample_role role;        // whose fault; ROLE_HEAD where that cannot be told
     bool gone;                    // the child is dead: only bench_stop() may follow
     bool refused;                 // the child answered `fail`: it is alive, and nothing was done
+    bool lacks;                   // refused, for want of memory, and nothing else is open there
+    bool faulted; // the child is dead by a fault of its device, which on a device that others use
+                  // too may be theirs, or by abort()
     // The child is dead by what the code of `role` did, and would be again: it crashed or kept
     // silent, was not killed from outside, and the other library cannot have done it.
     bool own_fault;

@@ -94,6 +94,34 @@ TEST(a_kill_from_outside_is_nobodys_fault)
     assert_int_equal(played_times(p, "open once-pairs"), 2);
 }
 
+// A neighbour's fault on one GPU ends all contexts of it; a kernel's own comes again.
+TEST(a_fault_that_does_not_come_again_alone_is_nobodys)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"faulted-pairs", NULL});
+    played_whole(&p->items[0], VERDICT_SAME);
+    assert_int_equal(played_times(p, "open faulted-pairs"), 2);
+}
+
+TEST(a_fault_that_comes_again_alone_is_the_kernels)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"faults", NULL});
+    assert_int_equal(p->items[0].outcome.state, MEASURED_CRASHED);
+    assert_true(p->items[0].outcome.own_fault);
+    assert_non_null(strstr(p->items[0].outcome.detail, "unspecified launch failure"));
+}
+
+TEST(want_of_memory_ends_it_and_blames_no_kernel)
+{
+    struct played *p = *state;
+    struct error err;
+    assert_int_equal(played_try(p, (const char *const[]){"good-1", "lacks", NULL}, &err), -1);
+    assert_non_null(strstr(err.text, "lacks 4x4x4:fp32"));
+    assert_non_null(strstr(err.text, "cannot be measured on device Fake device: cuda: memory for"));
+    assert_non_null(strstr(err.text, "leave the problem out of the policy"));
+}
+
 // Beside others, or with both builds in one process, it may have been another's.
 TEST(only_what_failed_alone_is_its_own_fault)
 {

@@ -119,6 +119,18 @@ TEST(file_beyond_the_memory_of_a_build_is_broken)
     plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: ");
 }
 
+TEST(problem_beyond_the_memory_of_this_machine_is_no_kernels_fault)
+{
+    helper_repo_policy(policy_path, "\tproblem = 400000x400000x400000:fp32\n", "");
+    gate(repo.ids[REPO_SLOWER]);
+    plumb_said(&outcome, 4, "cannot be measured on device ");
+    plumb_said(&outcome, 4, "host: no memory for 610351 MiB, of which there are ");
+    plumb_said(&outcome, 4, "leave the problem out of the policy");
+    const char *argv[] = {"run", repo.ids[REPO_SLOWER], "-p", policy_path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 4, "host: no memory for 610351 MiB, of which there are ");
+}
+
 // Where the policy says nothing, by what this machine has: a tebibyte and a half is in none, and
 // nothing of that is ever asked for.
 TEST(file_beyond_the_memory_of_this_machine_is_broken)
