@@ -6,6 +6,7 @@
 //   streams   the two on streams of their own
 //   graph     the same as a CUDA graph
 //   updated   a graph whose kernels take half as long, which was updated as a whole to that one
+//   copies    the two on streams of their own, and a copy of what they computed; copied: as a graph
 //   dependent the second may start before the first has ended (PDL), and waits for it at its end
 #include <algorithm>
 #include <cstdio>
@@ -48,7 +49,8 @@ static void check(cudaError_t code)
     }
 }
 
-static float *in, *a, *b, *sum;
+static float *in, *a, *b, *sum, *copy;
+static bool copies;
 static cudaStream_t first, second;
 static cudaEvent_t forked, joined;
 static cudaGraphExec_t graph;
@@ -68,6 +70,8 @@ static void fork_and_join(bool two, int rounds = ROUNDS)
         check(cudaStreamWaitEvent(first, joined, 0));
     }
     add<<<COUNT / 256, 256, 0, first>>>(sum, a, b);
+    if (copies)
+        check(cudaMemcpyAsync(copy, sum, COUNT * sizeof(float), cudaMemcpyDeviceToDevice, first));
 }
 
 static void dependent()
@@ -88,12 +92,12 @@ static void dependent()
 
 static void run(const char *what)
 {
-    if (strcmp(what, "graph") == 0 || strcmp(what, "updated") == 0)
+    if (strcmp(what, "graph") == 0 || strcmp(what, "updated") == 0 || strcmp(what, "copied") == 0)
         check(cudaGraphLaunch(graph, first));
     else if (strcmp(what, "dependent") == 0)
         dependent();
     else
-        fork_and_join(strcmp(what, "streams") == 0);
+        fork_and_join(strcmp(what, "serial") != 0);
 }
 
 static void make(cudaGraph_t *made, int rounds)
@@ -109,7 +113,8 @@ int main(int argc, char **argv)
     cudaEvent_t begin, end;
     cudaGraph_t made;
     float ms[TIMES];
-    for (float **each : {&in, &a, &b, &sum}) {
+    copies = strcmp(what, "copies") == 0 || strcmp(what, "copied") == 0;
+    for (float **each : {&in, &a, &b, &sum, &copy}) {
         check(cudaMalloc(each, COUNT * sizeof(float)));
         check(cudaMemset(*each, 1, COUNT * sizeof(float)));
     }

@@ -89,6 +89,7 @@ walk_tuned() {
 	cp -R "$work/origin/triton" "$work/origin/tuned"
 	first tuned "plumb capture --write --range 'm=*' -- python3 tuned.py"
 }
+transposed='s/threadIdx.x \/ 16 \* EACH, tx = threadIdx.x % 16/threadIdx.x % 16 * EACH, tx = threadIdx.x \/ 16/'
 changes() {
 	for user in $users; do
 		case $user in
@@ -101,9 +102,9 @@ changes() {
 			change torch comment '3s/$/ Nothing else./' block.py
 			change torch wrong 's/is_causal=True/is_causal=False/' block.py ;;
 		cuda)
-			change cuda slower 's/^        for (int d = 0; d < DEPTH; d++)$/        __syncthreads();\n#pragma unroll 1\n&/' gemm.cuh
+			change cuda slower "$transposed" gemm.cuh
 			change cuda comment '3s/$/ Nothing else./' gemm.cuh
-			change cuda wrong 's/for (int step = 16; step > 0/for (int step = 16; step > 1/' gemm.cuh ;;
+			change cuda wrong 's/for (int k0 = 0; k0 < k; /for (int k0 = DEPTH; k0 < k; /' gemm.cuh ;;
 		cute)
 			change cute slower 's/^constexpr int STAGES = 3/constexpr int STAGES = 2/' gemm.cu
 			change cute comment '3s/$/ Nothing else./' gemm.cu
@@ -134,7 +135,7 @@ bisect() {
 	cd "$work/cuda" && git checkout -q -B range "$(git rev-list --max-parents=0 HEAD)" && git checkout -q slower~1 -- ci || return 1
 	git commit -qm 'A gate' && git tag good
 	for i in 1 2 3 4 5 6 7 8 9 10; do
-		[ $i = 6 ] && sed -i 's/^        for (int d = 0; d < DEPTH; d++)$/        __syncthreads();\n&/' gemm.cuh
+		[ $i = 6 ] && sed -i "$transposed" gemm.cuh
 		sed -i "3s/.*/\/\/ C = A * B in FP32, edition $i./" gemm.cuh
 		git commit -qam "Edition $i"
 	done

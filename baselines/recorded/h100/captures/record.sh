@@ -248,7 +248,7 @@ roads() {
 }
 streams() {
 	$nvcc_plain -o "$work/overlap" "$here/overlap.cu" || return 1
-	for what in serial streams graph updated dependent; do
+	for what in serial streams graph updated copies copied dependent; do
 		echo "$what|$work/overlap $what|range:work||isolated|m([\d.]+) ms"
 	done >"$work/overlaps"
 	python3 "$here/own.py" "$plumb" "$work/overlaps" >"$out/streams.csv" || return 1
