@@ -440,10 +440,17 @@ static int judge(struct captured *c, enum sample_role role, const char *when,
     c->error = fmax(c->error, over);
     if (c->tolerance > 0 && over <= c->tolerance)
         return 0;
+    char ranges[128] = "";
+    const struct arm *base = &c->arms[ROLE_BASE], *head = &c->arms[ROLE_HEAD];
+    if (role == ROLE_HEAD && base->used &&
+        arm_record(base)->launch_count != arm_record(head)->launch_count)
+        snprintf(ranges, sizeof(ranges),
+                 "; it launches %zu and the base %zu, and what they leave to each other counts",
+                 arm_record(head)->launch_count, arm_record(base)->launch_count);
     return series_refuse(state, role, MEASURED_WRONG,
-                         "%sresults differ: %s of %s elements of %s, at most %.3g (buffer %zu)",
+                         "%sresults differ: %s of %s elements of %s, at most %.3g (buffer %zu)%s",
                          when, grouped(count, found->count), grouped(of, found->of),
-                         dtype_name(c->type), found->most, found->content);
+                         dtype_name(c->type), found->most, found->content, ranges);
 }
 
 static int hold_content(struct found *found, struct captured *c, enum sample_role role,

@@ -7,28 +7,23 @@
 // model/plan/expression.h.
 //
 //     [kernel]             name = NAME   summary = TEXT   in = TYPE   out = TYPE   acc = TYPE
-//                          layout = tn|nn|nt|tt   epilogue = none|dual-silu   batched = BOOL
+//                          layout = tn|nn|nt|tt   batched = BOOL
 //                          supports = FORMULA   tile = MxNxK   and traits: stages = N, ...
 //     [let]                NAME = FORMULA            further values, in order
-//     [scratch "NAME"]     bytes = FORMULA   align = FORMULA [256]   zero = BOOL (before each run)
 //     [tensormap "NAME"]   place = PLACE   type = TYPE   dims = LIST   strides = LIST (bytes, from
-//                          the second dimension on)   box = LIST   elements = LIST [1, ...]
-//                          swizzle = none|32|64|128   interleave = none|16|32
-//                          promote = none|64|128|256   fill = zero|nan
-//     [memset "NAME"]      place = PLACE   value = FORMULA [0]   element = 1|2|4   count = FORMULA
+//                          the second dimension on)   box = LIST   swizzle = none|32|64|128
+//                          promote = none|64|128|256
 //     [launch "NAME"]      cubin = FILE   entry = NAME   grid, block, cluster = LIST of up to 3
-//                          shared = FORMULA (dynamic, bytes)   cooperative = BOOL
-//                          programmatic = BOOL (PDL: may start before the launch before it has
-//                          ended; of a plan's first launch it means nothing)
-//                          carveout = FORMULA (percent of shared memory)   when = FORMULA
+//                          shared = FORMULA (dynamic, bytes)
 //                          parameter = VALUE (one per parameter, in order)
-//                          field = VALUE (one more in the parameter above: a struct)
 //     VALUE                pointer PLACE | int8|int16|int32|int64 FORMULA | float NUMBER |
 //                          double NUMBER | tensormap NAME
-//     PLACE                null | a|b|c|scale_a|scale_b [+ FORMULA] | SCRATCH'S NAME [+ FORMULA]
+//     PLACE                null | a|b|c [+ FORMULA]
 //
 // Formulas may name m, n, k, batch, sms (multiprocessors of the device) and what [let] defines.
-// Launches and memsets are queued in the order of the text. Everything here is hostile: every error
+// Launches are queued in the order of the text. Memory beside the operands, memsets, structs and
+// attributes of launches have no words here: what needs them has a host program, which is captured
+// or has a shim. Everything here is hostile: every error
 // says file and line, and nothing is launched that is out of its range.
 #ifndef PLUMB_LAUNCH_PLAN_H
 #define PLUMB_LAUNCH_PLAN_H
@@ -41,17 +36,17 @@ enum { PLAN_THREE = 3 };
 // Names that every formula may use; those of [let] follow.
 enum { PLAN_M, PLAN_N, PLAN_K, PLAN_BATCH, PLAN_SMS, PLAN_INPUTS };
 
-// A formula and where it stands.
+// A formula, or formulas separated by commas, and where they stand.
 struct plan_formula {
-    const struct expression *value; // NULL: it is not there
+    const char *text;    // NULL: it is not there
+    size_t count, names; // of the formulas, and of the names that they may use
     uint32_t line;
 };
 
-enum plan_place_kind { PLAN_NOWHERE, PLAN_NULL, PLAN_BUFFER, PLAN_SCRATCH };
+enum plan_place_kind { PLAN_NOWHERE, PLAN_NULL, PLAN_BUFFER };
 struct plan_place {
     enum plan_place_kind kind; // PLAN_NOWHERE: it is not there
     enum record_buffer buffer;
-    size_t scratch;             // index
     struct plan_formula offset; // bytes
 };
 
@@ -67,44 +62,27 @@ enum plan_type {
 };
 struct plan_value {
     enum plan_type type;
-    uint32_t line;
-    uint32_t parameter;         // that it is in; several values in one are a struct
     struct plan_place place;    // of a pointer
     struct plan_formula number; // of an integer
     double real;
     size_t map; // index
 };
 
-struct plan_scratch {
-    const char *name;
-    struct plan_formula bytes, align;
-    bool zero;
-    uint32_t line;
-};
-
 struct plan_map {
     const char *name;
     struct plan_place place;
     uint32_t type, line;
-    struct plan_formula dims[RECORD_MAP_DIMS], strides[RECORD_MAP_DIMS], box[RECORD_MAP_DIMS],
-        elements[RECORD_MAP_DIMS]; // as many as have a value
-    uint32_t interleave, swizzle, promote;
-    bool fill_nan;
+    struct plan_formula dims, strides, box;
+    uint32_t swizzle, promote;
 };
 
 struct plan_launch {
     const char *name;
     uint32_t line;
-    bool is_memset;
     const char *cubin, *entry; // names of a file beside the plan, and of a function in it
-    struct plan_formula grid[PLAN_THREE], block[PLAN_THREE], cluster[PLAN_THREE];
-    struct plan_formula shared, carveout, when;
-    bool cooperative, programmatic;
-    struct plan_value *values;
-    size_t value_count;
+    struct plan_formula grid, block, cluster, shared;
+    struct plan_value *parameters;
     uint32_t parameter_count;
-    struct plan_place place; // of a memset, and the three below
-    struct plan_formula value, element, count;
 };
 
 struct launch_plan {
@@ -113,14 +91,11 @@ struct launch_plan {
     const char *summary;
     struct traits traits; // what a text can say of them; in, out, acc
     enum layout layout;
-    enum epilogue epilogue;
     bool batched;
     struct plan_formula supports;
     const char **value_names; // of formulas: m, n, k, batch, sms, then those of [let]
     struct plan_formula *lets;
     size_t let_count;
-    struct plan_scratch *scratches;
-    size_t scratch_count;
     struct plan_map *maps;
     size_t map_count;
     struct plan_launch *launches;

@@ -44,31 +44,19 @@ static int plan_refuse(const struct plan_reader *r, const char *format, ...)
 static const char buffer_letters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 
-// What the formula says of itself follows file, line and key.
-static int place_error(const struct plan_reader *r, const struct error *why)
+// `most` formulas at most. They are worked out for each problem anew; here they are only read.
+static int plan_read_formulas(struct plan_formula *out, size_t most, const struct plan_reader *r,
+                              const char *text)
 {
-    return plan_refuse(r, "%.600s", why->text);
-}
-
-static int plan_read_formula(struct plan_formula *out, const struct plan_reader *r,
-                             const char *text)
-{
+    int64_t nothing[RECORD_MAP_DIMS];
+    size_t count;
     struct error why;
-    if (expression_parse(&out->value, text, &r->names, &r->plan->arena, &why))
-        return place_error(r, &why);
-    out->line = r->entry->line;
-    return 0;
-}
-
-static int plan_read_list(struct plan_formula *out, size_t most, const struct plan_reader *r)
-{
-    const struct expression *found[RECORD_MAP_DIMS];
-    struct error why;
-    size_t count = 0;
-    if (expression_parse_list(found, &count, most, plan_text(r), &r->names, &r->plan->arena, &why))
-        return place_error(r, &why);
-    for (size_t i = 0; i < count; i++)
-        out[i] = (struct plan_formula){found[i], r->entry->line};
+    if (expression_values(nothing, NULL, &count, most, text, &r->names, &why))
+        return plan_refuse(r, "%.600s", why.text);
+    *out = (struct plan_formula){.text = arena_strdup(&r->plan->arena, text),
+                                 .count = count,
+                                 .names = r->names.count,
+                                 .line = r->entry->line};
     return 0;
 }
 
@@ -95,20 +83,12 @@ static int plan_read_place(struct plan_place *out, const struct plan_reader *r, 
         *out = place;
         return *rest ? plan_refuse(r, "'%.60s' behind null", rest) : 0;
     }
-    place.kind = PLAN_SCRATCH;
-    while (place.scratch < r->plan->scratch_count &&
-           strcmp(r->plan->scratches[place.scratch].name, name) != 0)
-        place.scratch++;
-    if (place.scratch == r->plan->scratch_count) {
-        place.kind = PLAN_BUFFER;
-        if (record_buffer_parse(&place.buffer, name) || place.buffer == RECORD_WORKSPACE ||
-            record_buffer_is_form(place.buffer))
-            return plan_refuse(r, "%s is neither a, b, c, scale_a, scale_b, null nor a [scratch]",
-                               name);
-    }
+    place.kind = PLAN_BUFFER;
+    if (record_buffer_parse(&place.buffer, name) || place.buffer > RECORD_C)
+        return plan_refuse(r, "%s is neither a, b, c nor null", name);
     if (*rest && *rest != '+')
         return plan_refuse(r, "'%.60s': after a place stands + and a number of bytes", rest);
-    if (*rest && plan_read_formula(&place.offset, r, rest + 1))
+    if (*rest && plan_read_formulas(&place.offset, 1, r, rest + 1))
         return -1;
     *out = place;
     return 0;
@@ -125,8 +105,7 @@ static int find_map(size_t *out, const struct plan_reader *r, const char *name)
     return plan_refuse(r, "there is no [tensormap \"%.60s\"]", name);
 }
 
-// A parameter's or a field's value; `parameter` is the one that it is in.
-static int plan_read_value(struct plan_value *out, uint32_t parameter, const struct plan_reader *r)
+static int plan_read_value(struct plan_value *out, const struct plan_reader *r)
 {
     static const struct {
         const char *name;
@@ -134,7 +113,7 @@ static int plan_read_value(struct plan_value *out, uint32_t parameter, const str
     } types[] = {{"pointer", PLAN_POINTER}, {"int8", PLAN_INT8},          {"int16", PLAN_INT16},
                  {"int32", PLAN_INT32},     {"int64", PLAN_INT64},        {"float", PLAN_FLOAT},
                  {"double", PLAN_DOUBLE},   {"tensormap", PLAN_TENSORMAP}};
-    struct plan_value value = {.line = r->entry->line, .parameter = parameter};
+    struct plan_value value = {0};
     char word[RECORD_NAME] = "";
     const char *rest = "";
     size_t type = 0;
@@ -160,7 +139,7 @@ static int plan_read_value(struct plan_value *out, uint32_t parameter, const str
         status = find_map(&value.map, r, rest);
         break;
     default:
-        status = plan_read_formula(&value.number, r, rest);
+        status = plan_read_formulas(&value.number, 1, r, rest);
     }
     if (status == 0)
         *out = value;
@@ -251,18 +230,6 @@ static int read_layout(void *field, const struct plan_key *key, const struct pla
     return plan_refuse(r, "is tn, nn, nt or tt");
 }
 
-static int read_epilogue(void *field, const struct plan_key *key, const struct plan_reader *r)
-{
-    (void)key;
-    for (int i = 0; i < EPILOGUE_COUNT; i++) {
-        if (strcmp(epilogue_name((enum epilogue)i), plan_text(r)) == 0) {
-            *(enum epilogue *)field = (enum epilogue)i;
-            return 0;
-        }
-    }
-    return plan_refuse(r, "there is no epilogue '%.40s'", plan_text(r));
-}
-
 static int read_bool(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
@@ -304,12 +271,12 @@ static int read_trait(void *field, const struct plan_key *key, const struct plan
 static int read_formula(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     (void)key;
-    return plan_read_formula(field, r, plan_text(r));
+    return plan_read_formulas(field, 1, r, plan_text(r));
 }
 
 static int read_list(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
-    return plan_read_list(field, key->most, r);
+    return plan_read_formulas(field, key->most, r, plan_text(r));
 }
 
 static int read_place(void *field, const struct plan_key *key, const struct plan_reader *r)
@@ -337,39 +304,15 @@ static int read_bytes(void *field, const struct plan_key *key, const struct plan
     return 0;
 }
 
-static int read_fill(void *field, const struct plan_key *key, const struct plan_reader *r)
-{
-    const bool nan = strcmp(plan_text(r), "nan") == 0;
-    (void)key;
-    *(bool *)field = nan;
-    return nan || strcmp(plan_text(r), "zero") == 0 ? 0 : plan_refuse(r, "is zero or nan");
-}
-
-static int add_value(struct plan_launch *launch, uint32_t parameter, const struct plan_reader *r)
-{
-    if (launch->value_count == VALUES_MAX)
-        return plan_refuse(r, "more than %d values", VALUES_MAX);
-    if (!launch->values)
-        launch->values = arena_alloc(&r->plan->arena, VALUES_MAX * sizeof(*launch->values));
-    if (plan_read_value(&launch->values[launch->value_count], parameter, r))
-        return -1;
-    launch->value_count++;
-    return 0;
-}
-
 static int read_parameter(void *field, const struct plan_key *key, const struct plan_reader *r)
 {
     struct plan_launch *launch = field;
     (void)key;
-    return add_value(launch, launch->parameter_count++, r);
-}
-
-static int read_field(void *field, const struct plan_key *key, const struct plan_reader *r)
-{
-    struct plan_launch *launch = field;
-    (void)key;
-    return launch->parameter_count ? add_value(launch, launch->parameter_count - 1, r)
-                                   : plan_refuse(r, "there is no parameter above it");
+    if (launch->parameter_count == VALUES_MAX)
+        return plan_refuse(r, "more than %d parameters", VALUES_MAX);
+    if (!launch->parameters)
+        launch->parameters = arena_alloc(&r->plan->arena, VALUES_MAX * sizeof(*launch->parameters));
+    return plan_read_value(&launch->parameters[launch->parameter_count++], r);
 }
 
 // ---- what there is ----
@@ -382,43 +325,26 @@ static const struct plan_key keys[] = {
     {"kernel", "out", read_dtype, AT(launch_plan, traits.out), 0},
     {"kernel", "acc", read_dtype, AT(launch_plan, traits.acc), 0},
     {"kernel", "layout", read_layout, AT(launch_plan, layout), 0},
-    {"kernel", "epilogue", read_epilogue, AT(launch_plan, epilogue), 0},
     {"kernel", "batched", read_bool, AT(launch_plan, batched), 0},
     {"kernel", "supports", read_formula, AT(launch_plan, supports), 0},
     {"kernel", "tile", read_tile, AT(launch_plan, traits), 0},
 #define X(name) {"kernel", #name, read_trait, AT(launch_plan, traits.name), 0},
     TRAITS(X)
 #undef X
-        {"scratch", "bytes", read_formula, AT(plan_scratch, bytes), 0},
-    {"scratch", "align", read_formula, AT(plan_scratch, align), 0},
-    {"scratch", "zero", read_bool, AT(plan_scratch, zero), 0},
-    {"tensormap", "place", read_place, AT(plan_map, place), 0},
+        {"tensormap", "place", read_place, AT(plan_map, place), 0},
     {"tensormap", "type", read_element, AT(plan_map, type), 0},
     {"tensormap", "dims", read_list, AT(plan_map, dims), RECORD_MAP_DIMS},
     {"tensormap", "strides", read_list, AT(plan_map, strides), RECORD_MAP_DIMS - 1},
     {"tensormap", "box", read_list, AT(plan_map, box), RECORD_MAP_DIMS},
-    {"tensormap", "elements", read_list, AT(plan_map, elements), RECORD_MAP_DIMS},
     {"tensormap", "swizzle", read_bytes, AT(plan_map, swizzle), 0},
-    {"tensormap", "interleave", read_bytes, AT(plan_map, interleave), 0},
     {"tensormap", "promote", read_bytes, AT(plan_map, promote), 0},
-    {"tensormap", "fill", read_fill, AT(plan_map, fill_nan), 0},
-    {"memset", "place", read_place, AT(plan_launch, place), 0},
-    {"memset", "value", read_formula, AT(plan_launch, value), 0},
-    {"memset", "element", read_formula, AT(plan_launch, element), 0},
-    {"memset", "count", read_formula, AT(plan_launch, count), 0},
-    {"memset", "when", read_formula, AT(plan_launch, when), 0},
     {"launch", "cubin", read_file, AT(plan_launch, cubin), 0},
     {"launch", "entry", read_function, AT(plan_launch, entry), 0},
     {"launch", "grid", read_list, AT(plan_launch, grid), PLAN_THREE},
     {"launch", "block", read_list, AT(plan_launch, block), PLAN_THREE},
     {"launch", "cluster", read_list, AT(plan_launch, cluster), PLAN_THREE},
     {"launch", "shared", read_formula, AT(plan_launch, shared), 0},
-    {"launch", "carveout", read_formula, AT(plan_launch, carveout), 0},
-    {"launch", "when", read_formula, AT(plan_launch, when), 0},
-    {"launch", "cooperative", read_bool, AT(plan_launch, cooperative), 0},
-    {"launch", "programmatic", read_bool, AT(plan_launch, programmatic), 0},
     {"launch", "parameter", read_parameter, 0, 0},
-    {"launch", "field", read_field, 0, 0},
 #undef AT
 };
 
@@ -453,7 +379,7 @@ static bool is_name(const char *text, const char *letters)
 
 static int new_value(struct plan_reader *r)
 {
-    static const char *const taken[] = {"ceil_div", "round_up", "min", "max"};
+    static const char *const taken[] = {"ceil_div", "min"};
     struct launch_plan *plan = r->plan;
     const char *name = r->entry->key;
     bool twice = false;
@@ -467,7 +393,7 @@ static int new_value(struct plan_reader *r)
         return plan_refuse(r, "a value's name is at most 40 letters and digits");
     if (plan->let_count == SECTIONS_MAX)
         return plan_refuse(r, "more than %d values", SECTIONS_MAX);
-    if (plan_read_formula(&plan->lets[plan->let_count], r, plan_text(r)))
+    if (plan_read_formulas(&plan->lets[plan->let_count], 1, r, plan_text(r)))
         return -1;
     plan->value_names[r->names.count++] = arena_strdup(&plan->arena, name);
     plan->let_count++;
@@ -495,26 +421,17 @@ static int new_section(const struct plan_reader *r)
     struct launch_plan *p = r->plan;
     const struct config_entry *e = r->entry;
     const char *name = arena_strdup(&p->arena, e->subsection);
-    const bool is_memset = strcmp(e->section, "memset") == 0;
-    enum record_buffer buffer;
-    if (strcmp(e->section, "scratch") == 0) {
-        if (record_buffer_parse(&buffer, name) == 0 || strcmp(name, "null") == 0)
-            return plan_refuse(r, "%s is the name of another place", name);
-        if (check_name(r, &p->scratches[0].name, sizeof(*p->scratches), p->scratch_count))
-            return -1;
-        p->scratches[p->scratch_count++] = (struct plan_scratch){.name = name, .line = e->line};
-    } else if (strcmp(e->section, "tensormap") == 0) {
+    if (strcmp(e->section, "tensormap") == 0) {
         if (check_name(r, &p->maps[0].name, sizeof(*p->maps), p->map_count))
             return -1;
         p->maps[p->map_count++] = (struct plan_map){
             .name = name, .line = e->line, .type = RECORD_MAP_TYPES, .promote = 128};
-    } else if (is_memset || strcmp(e->section, "launch") == 0) {
+    } else if (strcmp(e->section, "launch") == 0) {
         if (check_name(r, &p->launches[0].name, sizeof(*p->launches), p->launch_count))
             return -1;
-        p->launches[p->launch_count++] =
-            (struct plan_launch){.name = name, .line = e->line, .is_memset = is_memset};
+        p->launches[p->launch_count++] = (struct plan_launch){.name = name, .line = e->line};
     } else if (strcmp(e->section, "kernel") != 0 && strcmp(e->section, "let") != 0) {
-        return plan_refuse(r, "there are kernel, let, scratch, tensormap, memset and launch");
+        return plan_refuse(r, "there are kernel, let, tensormap and launch");
     } else if (*e->subsection) {
         return plan_refuse(r, "has no name");
     }
@@ -543,9 +460,7 @@ static int read_names(struct plan_reader *r, const struct config *config)
 // The thing that the entry is about, one of those made by new_section().
 static void *object_of(struct launch_plan *plan, const struct config_entry *entry)
 {
-    if (strcmp(entry->section, "scratch") == 0) {
-        FIND(plan->scratches, plan->scratch_count, entry);
-    } else if (strcmp(entry->section, "tensormap") == 0) {
+    if (strcmp(entry->section, "tensormap") == 0) {
         FIND(plan->maps, plan->map_count, entry);
     } else if (strcmp(entry->section, "kernel") != 0) {
         FIND(plan->launches, plan->launch_count, entry);
@@ -553,11 +468,11 @@ static void *object_of(struct launch_plan *plan, const struct config_entry *entr
     return plan;
 }
 
-// A key that stands twice would hide one of the two; only parameters and fields are lists.
+// A key that stands twice would hide one of the two; only parameters are a list.
 static bool stands_twice(const struct config *config, size_t index)
 {
     const struct config_entry *e = &config->entries[index];
-    if (strcmp(e->key, "parameter") == 0 || strcmp(e->key, "field") == 0)
+    if (strcmp(e->key, "parameter") == 0)
         return false;
     for (size_t i = 0; i < index; i++) {
         const struct config_entry *o = &config->entries[i];
@@ -584,14 +499,6 @@ static int read_contents(struct plan_reader *r, const struct config *config)
 
 // ---- the whole ----
 
-static size_t formula_count(const struct plan_formula *list, size_t most)
-{
-    size_t count = 0;
-    while (count < most && list[count].value)
-        count++;
-    return count;
-}
-
 static int lacks(const struct launch_plan *plan, uint32_t line, const char *section,
                  const char *name, const char *what, struct error *err)
 {
@@ -601,86 +508,68 @@ static int lacks(const struct launch_plan *plan, uint32_t line, const char *sect
 
 static int check_map(const struct launch_plan *plan, const struct plan_map *m, struct error *err)
 {
-    const size_t rank = formula_count(m->dims, RECORD_MAP_DIMS);
-    if (m->type == RECORD_MAP_TYPES || m->place.kind == PLAN_NOWHERE || m->place.kind == PLAN_NULL)
+    const size_t rank = m->dims.count;
+    if (m->type == RECORD_MAP_TYPES || m->place.kind != PLAN_BUFFER)
         return lacks(plan, m->line, "tensormap", m->name, "a type and a place", err);
-    if (!rank || formula_count(m->box, RECORD_MAP_DIMS) != rank ||
-        formula_count(m->strides, RECORD_MAP_DIMS) != rank - 1)
+    if (!rank || m->box.count != rank || m->strides.count != rank - 1)
         return lacks(plan, m->line, "tensormap", m->name,
                      "dims, a box of as many, and one stride fewer", err);
-    const size_t elements = formula_count(m->elements, RECORD_MAP_DIMS);
-    if (elements && elements != rank)
-        return lacks(plan, m->line, "tensormap", m->name, "as many elements as dims", err);
-    return 0;
-}
-
-static int check_launch(const struct launch_plan *plan, const struct plan_launch *l,
-                        struct error *err)
-{
-    if (l->is_memset && (!l->count.value || l->place.kind == PLAN_NOWHERE))
-        return lacks(plan, l->line, "memset", l->name, "a place and a count", err);
-    if (!l->is_memset && (!l->cubin || !l->entry || !l->grid[0].value || !l->block[0].value))
-        return lacks(plan, l->line, "launch", l->name, "cubin, entry, grid and block", err);
     return 0;
 }
 
 static int check_whole(const struct launch_plan *plan, struct error *err)
 {
-    size_t kernels = 0;
     for (size_t i = 0; i < plan->launch_count; i++) {
-        if (check_launch(plan, &plan->launches[i], err))
-            return -1;
-        kernels += !plan->launches[i].is_memset;
+        const struct plan_launch *l = &plan->launches[i];
+        if (!l->cubin || !l->entry || !l->grid.text || !l->block.text)
+            return lacks(plan, l->line, "launch", l->name, "cubin, entry, grid and block", err);
     }
     for (size_t i = 0; i < plan->map_count; i++) {
         if (check_map(plan, &plan->maps[i], err))
             return -1;
     }
-    for (size_t i = 0; i < plan->scratch_count; i++) {
-        const struct plan_scratch *s = &plan->scratches[i];
-        if (!s->bytes.value)
-            return lacks(plan, s->line, "scratch", s->name, "bytes", err);
-    }
-    if (!*plan->name || !kernels)
+    if (!*plan->name || !plan->launch_count)
         return error_set(err, "%.200s: a plan needs a [kernel] with a name, and a [launch]",
                          plan->label);
     return 0;
 }
 
-// A formula's value where that is the same for every problem, else 0.
-static int32_t constant_of(const struct plan_formula *formula)
+// The values of formulas where these are the same for every problem, else 0; of one that is not
+// there `otherwise`.
+static void constants_of(int32_t out[PLAN_THREE], const struct launch_plan *plan,
+                         const struct plan_formula *formula, int32_t otherwise)
 {
-    struct error none;
-    int64_t value;
-    if (!formula->value || !expression_constant(formula->value) ||
-        expression_value(&value, formula->value, NULL, &none) || value < 0 || value > INT32_MAX)
-        return 0;
-    return (int32_t)value;
+    const int64_t none[PLAN_INPUTS + SECTIONS_MAX] = {0};
+    const struct expression_names names = {(const char *const *)plan->value_names, none,
+                                           formula->names};
+    int64_t values[PLAN_THREE];
+    bool constant[PLAN_THREE];
+    size_t count = 0;
+    struct error err;
+    if (formula->text &&
+        expression_values(values, constant, &count, PLAN_THREE, formula->text, &names, &err))
+        count = 0;
+    for (size_t i = 0; i < PLAN_THREE; i++)
+        out[i] = i >= count                                                ? otherwise
+                 : constant[i] && values[i] >= 0 && values[i] <= INT32_MAX ? (int32_t)values[i]
+                                                                           : 0;
 }
 
 // What launches say of the kernel need not be said again.
 static void fill_traits(struct launch_plan *plan)
 {
     struct traits *t = &plan->traits;
-    for (size_t i = 0; i < plan->launch_count; i++) {
-        const struct plan_launch *l = &plan->launches[i];
-        if (l->is_memset)
-            continue;
-        int32_t threads = 1;
-        for (int d = 0; d < PLAN_THREE && l->block[d].value; d++) {
-            const int32_t side = constant_of(&l->block[d]);
-            threads = side <= 1024 && threads <= 1024 ? threads * side : 0;
-        }
-        if (!t->threads && threads <= 1024)
-            t->threads = threads;
-        if (!t->smem_bytes)
-            t->smem_bytes = constant_of(&l->shared);
-        if (!t->cluster_m)
-            t->cluster_m = l->cluster[0].value ? constant_of(&l->cluster[0]) : 1;
-        if (!t->cluster_n)
-            t->cluster_n = l->cluster[1].value ? constant_of(&l->cluster[1]) : 1;
-        return;
-    }
+    const struct plan_launch *l = &plan->launches[0];
+    int32_t block[PLAN_THREE], cluster[PLAN_THREE], shared[PLAN_THREE], threads = 1;
+    constants_of(block, plan, &l->block, 1);
+    constants_of(cluster, plan, &l->cluster, 1);
+    constants_of(shared, plan, &l->shared, 0);
+    for (int d = 0; d < PLAN_THREE; d++)
+        threads = block[d] <= 1024 && threads <= 1024 ? threads * block[d] : 0;
+    t->threads = t->threads ? t->threads : threads <= 1024 ? threads : 0;
+    t->smem_bytes = t->smem_bytes ? t->smem_bytes : shared[0];
+    t->cluster_m = t->cluster_m ? t->cluster_m : cluster[0];
+    t->cluster_n = t->cluster_n ? t->cluster_n : cluster[1];
 }
 
 static void make_room(struct launch_plan *plan)
@@ -690,7 +579,6 @@ static void make_room(struct launch_plan *plan)
         arena_alloc(&plan->arena, (PLAN_INPUTS + SECTIONS_MAX) * sizeof(*plan->value_names));
     memcpy(plan->value_names, inputs, sizeof(inputs));
     plan->lets = arena_alloc(&plan->arena, SECTIONS_MAX * sizeof(*plan->lets));
-    plan->scratches = arena_alloc(&plan->arena, SECTIONS_MAX * sizeof(*plan->scratches));
     plan->maps = arena_alloc(&plan->arena, SECTIONS_MAX * sizeof(*plan->maps));
     plan->launches = arena_alloc(&plan->arena, SECTIONS_MAX * sizeof(*plan->launches));
 }
@@ -706,8 +594,9 @@ int plan_parse(struct launch_plan *out, const char *text, size_t size, const cha
                                .traits = {.in = DTYPE_BF16, .out = DTYPE_BF16, .acc = DTYPE_FP32}};
     plan.label = arena_strdup(&plan.arena, label);
     make_room(&plan);
-    struct plan_reader r = {
-        .plan = &plan, .names = {(const char *const *)plan.value_names, PLAN_INPUTS}, .err = err};
+    struct plan_reader r = {.plan = &plan,
+                            .names = {(const char *const *)plan.value_names, NULL, PLAN_INPUTS},
+                            .err = err};
     int status =
         read_names(&r, &config) || read_contents(&r, &config) || check_whole(&plan, err) ? -1 : 0;
     config_free(&config);

@@ -264,7 +264,7 @@ const char *record_buffer_name(enum record_buffer buffer)
                                      : "";
 }
 
-bool record_buffer_is_form(enum record_buffer buffer)
+static bool record_buffer_is_form(enum record_buffer buffer)
 {
     return buffer > RECORD_WORKSPACE && buffer < RECORD_CAPTURED;
 }

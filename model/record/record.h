@@ -42,8 +42,6 @@ enum record_buffer {
     RECORD_BUFFERS = RECORD_CAPTURED + RECORD_CAPTURED_MAX
 };
 
-bool record_buffer_is_form(enum record_buffer buffer);
-
 const char *record_buffer_name(enum record_buffer buffer); // "a", ..., "captured0", ...
 
 int record_buffer_parse(enum record_buffer *out, const char *name); // -1: no such buffer

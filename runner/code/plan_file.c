@@ -115,8 +115,6 @@ static int open_launch(struct plan_file *f, size_t index, const char *folder, st
     struct plan_cubin *cubin;
     struct error why;
     int status = 0;
-    if (launch->is_memset)
-        return 0;
     cubin = find_cubin(f, launch->cubin);
     if (!cubin) {
         cubin = &f->cubins[f->cubin_count++];

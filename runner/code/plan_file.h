@@ -18,7 +18,7 @@ struct plan_cubin {
 struct plan_file {
     struct launch_plan plan;
     const char *text;
-    struct plan_entry *entries; // of the plan's launches; of a memset there is none
+    struct plan_entry *entries; // of the plan's launches
     struct plan_cubin *cubins;  // each file once, in the order of the launches
     size_t cubin_count;
     struct arena arena;

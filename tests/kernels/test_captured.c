@@ -131,6 +131,7 @@ struct wish {
     bool again; // an earlier launch has left in the second buffer what this one writes
     bool other; // the program had other numbers in the first buffer
     bool table; // it holds addresses
+    bool more;  // it is launched twice
 };
 
 static char *write_record(const char *name, const struct wish *wish)
@@ -160,9 +161,10 @@ static char *write_record(const char *name, const struct wish *wish)
                                    .size = 16,
                                    .addresses = addresses,
                                    .address_count = 2};
+    struct record_launch launches[] = {launch, launch};
     struct record record = {.kernel = "x",
-                            .launches = &launch,
-                            .launch_count = 1,
+                            .launches = launches,
+                            .launch_count = wish->more ? 2 : 1,
                             .contents = contents,
                             .content_count = 2,
                             .tolerance = wish->tolerance};
@@ -517,6 +519,9 @@ TEST(a_difference_is_told_with_its_size)
     measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off"});
     found(MEASURED_WRONG, ROLE_HEAD,
           "results differ: 3 of 4,096 elements of fp32, at most 0.5 (buffer 1)");
+    assert_null(strstr(state_found.note, "launches"));
+    measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off", .more = true});
+    found(MEASURED_WRONG, ROLE_HEAD, "; it launches 2 and the base 1, and what they leave");
 }
 
 // The largest result is 100.

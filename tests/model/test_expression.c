@@ -11,17 +11,16 @@
 #include <string.h>
 
 static const char *const names[] = {"m", "n", "k", "sms"};
-static const struct expression_names known = {names, ARRAY_COUNT(names)};
 static const int64_t values[] = {4096, 7168, 100, 132};
+static const struct expression_names known = {names, values, ARRAY_COUNT(names)};
 
 static int work_out(int64_t *out, const char *text, struct error *err)
 {
-    struct arena arena = {0};
-    const struct expression *expression;
-    int status = expression_parse(&expression, text, &known, &arena, err);
+    int64_t found;
+    size_t count;
+    const int status = expression_values(&found, NULL, &count, 1, text, &known, err);
     if (status == 0)
-        status = expression_value(out, expression, values, err);
-    arena_free(&arena);
+        *out = found;
     return status;
 }
 
@@ -32,7 +31,6 @@ TEST(operators_bind_as_in_c)
         int64_t value;
     } cases[] = {
         {"7", 7},
-        {"0x10", 16},
         {" m ", 4096},
         {"M", 4096},
         {"1 + 2 * 3", 7},
@@ -42,22 +40,13 @@ TEST(operators_bind_as_in_c)
         {"-7 / 2", -3},
         {"-7 % 2", -1},
         {"- -3", 3},
-        {"!0 + !5", 1},
         {"1 + 1 == 2 && 3 > 2", 1},
-        {"1 || 0 && 0", 1},
-        {"m % 128 == 0 ? 1 : 2", 1},
-        {"0 ? 1 : 0 ? 2 : 3", 3},
-        {"1 ? 0 ? 1 : 2 : 3", 2},
         {"ceil_div(n, 256) * ceil_div(k, 128)", 28},
         {"ceil_div(-7, 2)", -3},
-        {"round_up(k, 64)", 128},
-        {"round_up(-7, 4)", -4},
         {"min(sms, ceil_div(m, 128))", 32},
-        {"max(1, min(2, 3))", 2},
-        {"k == 0 || m / k > 0", 1},
-        {"0 && 1 / 0", 0},
-        {"1 || 1 / 0", 1},
-        {"1 ? 5 : 1 / 0", 5},
+        {"min(2, min(9, 3))", 2},
+        {"(1 < 2) + (2 < 1) + (2 <= 2) + (2 >= 3) + (3 > 2) + (1 != 2)", 4},
+        {"0 && 5", 0},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct error err = {""};
@@ -78,12 +67,10 @@ TEST(what_is_no_number_is_refused_and_says_so)
         {"(1", "a ) is missing"},
         {"1)", "an operator is missing"},
         {"2 3", "an operator is missing"},
-        {"1 ? 2", "a : is missing"},
         {"tiles", "nothing is called tiles"},
         {"ceil_div(1)", "a second value is missing"},
         {"min 1, 2", "a ( is missing"},
         {"1, 2", "1 value at most"},
-        {"0x", "digits are missing"},
         {"1 < 2 == 1", "an operator is missing"}, // comparisons do not chain
         {"1 & 2", "an operator is missing"},
         {"9223372036854775808", "beyond 64 bits"},
@@ -93,7 +80,6 @@ TEST(what_is_no_number_is_refused_and_says_so)
         {"-(-9223372036854775807 - 1)", "beyond 64 bits"},
         {"(-9223372036854775807 - 1) / -1", "beyond 64 bits"},
         {"(-9223372036854775807 - 1) % -1", "beyond 64 bits"},
-        {"round_up(9223372036854775807, 2)", "beyond 64 bits"},
         {"1 / 0", "division by zero"},
         {"m % (k - 100)", "division by zero"},
         {"ceil_div(1, 0)", "division by zero"},
@@ -121,29 +107,32 @@ TEST(depth_and_length_have_an_end)
     memset(deep, 0, 200000);
     for (int i = 0; i < 50000; i++)
         memcpy(deep + 2 * i, "1+", 2);
-    assert_int_equal(work_out(&value, deep, &err), -1);
-    assert_non_null(strstr(err.text, "256 parts"));
+    memcpy(deep + 100000, "1", 2); // what is long is not deep
+    assert_int_equal(work_out(&value, deep, &err), 0);
+    assert_int_equal(value, 50001);
     free(deep);
 }
 
 TEST(a_list_has_what_stands_between_its_commas)
 {
-    struct arena arena = {0};
-    const struct expression *found[3];
+    const struct expression_names unknown = {names, NULL, ARRAY_COUNT(names)};
+    int64_t found[3];
+    bool constant[3];
     struct error err;
     size_t count;
     assert_int_equal(
-        expression_parse_list(found, &count, 3, "m, min(n, k) , 1", &known, &arena, &err), 0);
+        expression_values(found, constant, &count, 3, "m, min(n, k) , 1", &known, &err), 0);
     assert_int_equal(count, 3);
-    int64_t value;
-    assert_int_equal(expression_value(&value, found[1], values, &err), 0);
-    assert_int_equal(value, 100);
-    assert_false(expression_constant(found[0]));
-    assert_true(expression_constant(found[2]));
-    assert_int_equal(expression_parse_list(found, &count, 3, "1, 2, 3, 4", &known, &arena, &err),
-                     -1);
-    assert_int_equal(expression_parse_list(found, &count, 3, "1,", &known, &arena, &err), -1);
-    arena_free(&arena);
+    assert_int_equal(found[1], 100);
+    assert_false(constant[0]);
+    assert_true(constant[2]);
+    assert_int_equal(expression_values(found, NULL, &count, 3, "1, 2, 3, 4", &known, &err), -1);
+    assert_int_equal(expression_values(found, NULL, &count, 3, "1,", &known, &err), -1);
+    // Without values it is only read.
+    assert_int_equal(expression_values(found, NULL, &count, 3, "1 / (m - 7), 8", &unknown, &err),
+                     0);
+    assert_int_equal(count, 2);
+    assert_int_equal(expression_values(found, NULL, &count, 3, "1 / (m - ", &unknown, &err), -1);
 }
 
 // ---- random formulas ----
@@ -195,10 +184,7 @@ static struct outcome combine(int operation, struct outcome a, struct outcome b)
 {
     const struct outcome failed = {true, 0};
     if (operation == 4) // &&
-        return a.fails    ? failed
-               : !a.value ? (struct outcome){false, 0}
-               : b.fails  ? failed
-                          : (struct outcome){false, b.value != 0};
+        return a.fails || b.fails ? failed : (struct outcome){false, a.value && b.value};
     if (a.fails || b.fails)
         return failed;
     switch (operation) {

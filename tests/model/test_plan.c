@@ -146,46 +146,39 @@ TEST(a_plan_does_the_problems_that_it_says)
     plan_free(&plan);
 }
 
-TEST(launches_memsets_scratch_and_structs_follow_the_text)
+TEST(launches_and_values_follow_the_text)
 {
-    struct launch_plan plan = parsed(seed("split.plan"));
-    const struct record record = recorded(&plan, "256x256x8192:fp8-bf16:b2", NULL);
-    assert_int_equal(record.launch_count, 4);
-    const struct record_launch *zero = &record.launches[0], *clear = &record.launches[1],
-                               *multiply = &record.launches[2], *add = &record.launches[3];
-    const uint64_t partials = 4 * 256 * 256 * 4;
-    assert_int_equal(record.workspace_bytes, partials + 4 * 8);
-    assert_int_equal(zero->kind, RECORD_MEMSET);
-    assert_int_equal(zero->addresses[0].buffer, RECORD_WORKSPACE);
-    assert_int_equal(zero->addresses[0].offset, partials);
-    assert_int_equal(zero->width * zero->element_bytes, 4 * 8);
-    assert_int_equal(clear->addresses[0].buffer, RECORD_C);
-    assert_int_equal(clear->width, 2 * 256 * 256);
-    assert_int_equal(clear->element_bytes, 2);
-    assert_int_equal(multiply->grid[0], 16);
-    assert_int_equal(multiply->grid[1], 4);
-    assert_int_equal(multiply->block[1], 4);
-    assert_int_equal(multiply->cluster[0], 2);
-    assert_int_equal(multiply->carveout, 100);
-    assert_true(multiply->cooperative);
-    // { pointer, pointer, char, int } is 24 bytes.
-    assert_int_equal(multiply->parameter_count, 6);
-    assert_int_equal(multiply->parameters[1].bytes, 24);
-    assert_int_equal(multiply->parameters[2].offset, 32);
-    assert_int_equal(multiply->addresses[1].offset, 16);
-    assert_int_equal(multiply->addresses[2].buffer, RECORD_WORKSPACE);
-    assert_int_equal(multiply->bytes[8 + 16], 0xff);
-    assert_int_equal(multiply->bytes[8 + 20], 4);
-    assert_int_equal(multiply->addresses[3].offset, partials + 4);
+    struct launch_plan plan = parsed(
+        "[kernel]\n\tname = two\n\tin = fp32\n\tout = fp32\n\tbatched = true\n"
+        "[let]\n\thalf = k / 2\n\tquarter = half / 2\n"
+        "[launch \"one\"]\n\tcubin = a.cubin\n\tentry = f\n\tgrid = 2 * batch, ceil_div(m, 100)\n"
+        "\tblock = 32, 4\n\tcluster = 2\n\tparameter = pointer b + 4 * quarter\n"
+        "\tparameter = int8 -1\n\tparameter = int64 half\n\tparameter = float 1.5\n"
+        "\tparameter = double -2\n\tparameter = int16 quarter\n\tparameter = pointer null\n"
+        "[launch \"two\"]\n\tcubin = b.cubin\n\tentry = g\n\tgrid = sms\n\tblock = 64\n");
+    const struct record record = recorded(&plan, "256x256x128:fp32:b3", NULL);
+    assert_int_equal(record.launch_count, 2);
+    const struct record_launch *one = &record.launches[0], *two = &record.launches[1];
+    assert_int_equal(one->grid[0], 6);
+    assert_int_equal(one->grid[1], 3);
+    assert_int_equal(one->grid[2], 1);
+    assert_int_equal(one->block[1], 4);
+    assert_int_equal(one->cluster[0], 2);
+    assert_int_equal(one->parameter_count, 7);
+    assert_int_equal(one->address_count, 1);
+    assert_int_equal(one->addresses[0].buffer, RECORD_B);
+    assert_int_equal(one->addresses[0].offset, 128);
+    assert_int_equal(one->bytes[8], 0xff);
+    assert_int_equal(one->parameters[2].offset, 16);
+    assert_int_equal(int_at(one, 2, 8), 64);
     const float one_and_a_half = 1.5F;
-    assert_memory_equal(multiply->bytes + 40, &one_and_a_half, 4);
-    assert_int_equal(multiply->parameters[4].offset, 48);
-    assert_true(add->programmatic);
+    assert_memory_equal(one->bytes + 24, &one_and_a_half, 4);
+    assert_int_equal(one->parameters[4].offset, 32);
+    assert_int_equal(int_at(one, 5, 2), 32);
+    assert_int_equal(one->size, 56);
+    assert_string_equal(two->function, "g");
+    assert_int_equal(two->grid[0], 132);
     assert_int_equal(plan.traits.threads, 128);
-    // Without splits there is one launch, and scratch for counters alone.
-    const struct record one = recorded(&plan, "256x256x512:fp8-bf16", NULL);
-    assert_int_equal(one.launch_count, 2);
-    assert_int_equal(one.workspace_bytes, 16);
     plan_free(&plan);
 }
 
@@ -296,7 +289,10 @@ TEST(wrong_plans_say_file_and_line)
         {"grid = min(sms, tiles)", "grid = 1, 2, 3, 4", "x.plan:44: [launch] grid: "},
         {"tensormap b\n", "tensormap d\n", "there is no [tensormap \"d\"]"},
         {"int32 n", "int31 n", "x.plan:53: [launch] parameter: 'int31 n' is not"},
-        {"[launch \"matmul\"]", "[launch \"matmul\"]\n\tfield = int32 m", "no parameter above"},
+        {"[launch \"matmul\"]", "[launch \"matmul\"]\n\tfield = int32 m", "there is no such key"},
+        {"[launch \"matmul\"]", "[scratch \"s\"]\n[launch \"matmul\"]", "there are kernel, let"},
+        {"place = a", "place = scale_a",
+         "x.plan:18: [tensormap] place: scale_a is neither a, b, c"},
         {"[kernel]", "[kernel]\n\tlayout = up", "x.plan:3: [kernel] layout: is tn, nn, nt or tt"},
         {"[kernel]\n\tname = triton-persistent", "[kernel]", "x.plan: a plan needs"},
     };

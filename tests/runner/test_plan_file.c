@@ -159,7 +159,7 @@ TEST(launches_and_device_code_make_the_code_id)
     };
     static const char *const different[] = {
         PLAN "\tshared = 1024\n",
-        PLAN "[scratch \"s\"]\n\tbytes = 4\n\tzero = true\n",
+        PLAN "[let]\n\tx = 4\n",
         "[kernel]\n\tname = add\n\tin = fp32\n\tout = fp32\n[launch \"one\"]\n\tcubin = add.cubin\n"
         "\tentry = _Z3addPfi\n\tgrid = ceil_div(m, 32)\n\tblock = 64\n\tparameter = pointer c\n"
         "\tparameter = int32 n\n",
@@ -193,7 +193,9 @@ TEST(what_does_not_go_together_is_refused_by_name)
     assert_string_equal(trouble_of(PLAN), "");
     // Whatever the problem: the parameters are not those of the code.
     assert_non_null(
-        strstr(trouble_of(PLAN "\tfield = int32 m\n"),
+        strstr(trouble_of("[kernel]\n\tname = add\n\tin = fp32\n\tout = fp32\n[launch \"one\"]\n"
+                          "\tcubin = add.cubin\n\tentry = _Z3addPfi\n\tgrid = 1\n\tblock = 64\n"
+                          "\tparameter = pointer c\n\tparameter = int64 n\n"),
                "add.plan:5: _Z3addPfi: parameter 1 has 4 bytes at 24, and this says 8"));
     assert_non_null(strstr(trouble_of(PLAN "\tparameter = int32 m\n"),
                            "add.plan:5: _Z3addPfi has 2 parameters, and this says 3"));
