@@ -182,6 +182,7 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
         return -1;
     tell_base_aside(context, a, &base, &head);
     tell_base_unknown(context, &base, &head);
+    context_tell_edits(context, head.id);
     now.base = strcmp(base.id, head.id) == 0 ? NULL : &base; // the base itself is trusted
     if (a->join) {
         const char *const toolchains[] = {a->base_toolchain, a->head_toolchain};

@@ -387,6 +387,8 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     if (select_commits(&commits, context, a, w->toolchain, err))
         return -1;
     w->several = commits.count > 1;
+    if (commits.count)
+        context_tell_edits(context, commits.items[commits.count - 1].id);
     for (size_t i = 0; i < commits.count && !left; i++) {
         what.commit = &commits.items[i];
         known = false;

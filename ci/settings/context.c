@@ -532,6 +532,30 @@ static int make_references(struct context *context, struct error *err)
     return files_temporary(context->references, sizeof(context->references), err);
 }
 
+void context_tell_edits(struct context *context, const char *commit)
+{
+    const struct recipe *recipe = &context->policy.recipe;
+    struct arena arena = {0};
+    struct path_list edited = {0};
+    struct commit head;
+    struct error ignored; // an index that cannot be read says nothing of a commit
+    if (!context_is_bare(context) &&
+        repository_commit(&head, context->repository, "HEAD", &arena, &ignored) == 0 &&
+        strcmp(head.id, commit) == 0 &&
+        repository_edited(&edited, context->repository, commit, recipe->inputs, recipe->input_count,
+                          &arena, &ignored) == 0 &&
+        edited.count)
+        progress_note(&context->progress,
+                      "%.200s%s of the checkout %s edited and not committed: %.10s is measured "
+                      "without that",
+                      edited.items[0],
+                      edited.count > 1 ? arena_printf(&arena, " and %zu other %s", edited.count - 1,
+                                                      plural(edited.count - 1, "file", "files"))
+                                       : "",
+                      edited.count > 1 ? "are" : "is", commit);
+    arena_free(&arena);
+}
+
 int context_builder(struct context *context, struct error *err)
 {
     if (context->nobodys)

@@ -155,6 +155,10 @@ const char *context_commit_url(const struct context *context, struct arena *aren
 
 int context_store(struct context *context, enum store_mode mode, struct error *err);
 
+// Notes what of the checkout is not measured with the commit: edits, of what the build reads, that
+// nobody committed.
+void context_tell_edits(struct context *context, const char *commit);
+
 // The sandbox that --sandbox or else the policy asks for, into context->sandbox.
 int context_sandbox_probe(struct context *context, struct error *err);
 

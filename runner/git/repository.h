@@ -184,6 +184,13 @@ struct file_change_list {
 int repository_changes(struct file_change_list *out, const struct repository *repository,
                        const char *from, const char *to, struct arena *arena, struct error *err);
 
+// Tracked files of the checkout, at or below `paths` (none: all), whose content is not that of the
+// commit, and files that were added to the index: what nobody committed yet. Files that are missing
+// are passed over, for a sparse checkout lacks most.
+int repository_edited(struct path_list *out, const struct repository *repository,
+                      const char *commit, const char *const *paths, size_t path_count,
+                      struct arena *arena, struct error *err);
+
 // The id git gives these bytes as a blob: SHA-1 with collision detection. Used for cache keys and
 // code ids.
 void content_id(char out[OBJECT_ID_TEXT], const void *bytes, size_t size);

@@ -782,3 +782,32 @@ done:
     git_tree_free(new_tree);
     return result;
 }
+
+int repository_edited(struct path_list *out, const struct repository *repository,
+                      const char *commit, const char *const *paths, size_t path_count,
+                      struct arena *arena, struct error *err)
+{
+    git_tree *tree = NULL;
+    git_diff *diff = NULL;
+    git_diff_options options;
+    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+    options.flags = GIT_DIFF_DISABLE_PATHSPEC_MATCH | GIT_DIFF_IGNORE_SUBMODULES;
+    options.pathspec.strings = (char **)(uintptr_t)paths; // which nobody writes to
+    options.pathspec.count = path_count;
+    int result = git_tree_of(&tree, repository, commit, err);
+    if (result == 0 && git_diff_tree_to_workdir_with_index(&diff, repository->git, tree, &options))
+        result = error_set(err, "cannot compare the checkout with %.12s: %s", commit, git_words());
+    if (result == 0) {
+        const size_t count = git_diff_num_deltas(diff);
+        *out = (struct path_list){.items = arena_alloc(arena, (count + 1) * sizeof(*out->items)),
+                                  .submodules = ""};
+        for (size_t i = 0; i < count; i++) {
+            const git_diff_delta *delta = git_diff_get_delta(diff, i);
+            if (delta->status == GIT_DELTA_MODIFIED || delta->status == GIT_DELTA_ADDED)
+                out->items[out->count++] = arena_strdup(arena, delta->new_file.path);
+        }
+    }
+    git_diff_free(diff);
+    git_tree_free(tree);
+    return result;
+}

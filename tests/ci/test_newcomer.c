@@ -198,6 +198,26 @@ TEST(status_does_not_take_what_failed_for_measured)
     free(path);
 }
 
+TEST(edits_that_nobody_committed_are_told)
+{
+    char *command = xprintf("cd %s && cp kernels/blocked.c kept && echo >>kernels/blocked.c && "
+                            "echo >>README.md",
+                            repo.directory);
+    assert_int_equal(system(command), 0);
+    free(command);
+    TYPE("gate", "-n", "--policy", repo.policy);
+    plumb_said(&outcome, 0, "kernels/blocked.c of the checkout is edited and not committed: ");
+    TYPE("run", "-n", "--policy", repo.policy);
+    plumb_said(&outcome, 0, "kernels/blocked.c of the checkout is edited and not committed: ");
+    TYPE("gate", "-n", "--head", "HEAD~1", "--policy", repo.policy);
+    assert_null(strstr(outcome.output, "not committed"));
+    command = xprintf("cd %s && mv kept kernels/blocked.c", repo.directory);
+    assert_int_equal(system(command), 0);
+    free(command);
+    TYPE("gate", "-n", "--policy", repo.policy);
+    assert_null(strstr(outcome.output, "not committed"));
+}
+
 // Most of a history is older than the policy, and than shims.
 TEST(commits_before_the_policy_are_told_of_overlays)
 {

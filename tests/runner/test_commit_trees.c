@@ -144,6 +144,34 @@ static void nothing_reads(const char *id, const char *input, const char *below, 
     free(where);
 }
 
+// Of a checkout that lacks most of its files.
+TEST(edits_that_nobody_committed_are_found)
+{
+    static const char *const kernels[] = {"kernels", "[a"};
+    struct helper_repo repo;
+    struct repository *open;
+    struct arena arena = {0};
+    struct path_list edited;
+    helper_repo_create(&repo);
+    const char *head = repo.ids[REPO_FASTER];
+    assert_int_equal(repository_open(&open, repo.directory, &err), 0);
+    assert_int_equal(repository_edited(&edited, open, head, NULL, 0, &arena, &err), 0);
+    assert_int_equal(edited.count, 0);
+    char *command = xprintf("cd %s && echo more >>README.md && echo more >>kernels/blocked.c && "
+                            "rm kernels/plain.c && touch kernels/untracked.c",
+                            repo.directory);
+    assert_int_equal(system(command), 0);
+    free(command);
+    assert_int_equal(repository_edited(&edited, open, head, kernels, 2, &arena, &err), 0);
+    assert_int_equal(edited.count, 1);
+    assert_string_equal(edited.items[0], "kernels/blocked.c");
+    assert_int_equal(repository_edited(&edited, open, head, NULL, 0, &arena, &err), 0);
+    assert_int_equal(edited.count, 2);
+    repository_close(open);
+    arena_free(&arena);
+    helper_repo_remove(&repo);
+}
+
 TEST(folder_that_is_there_twice_is_refused)
 {
     struct raw raw;
