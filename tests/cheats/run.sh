@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh OUT [PLUMB [HOW...]]: gates every cheat on the GPU of this machine by its record in the regimes cold, stream, isolated and
-# warm, and once more in library mode; HOW names some of these five (`stream library`). OUT gets HOW.csv (what `plumb study --csv`
+# run.sh OUT [PLUMB [HOW...]]: gates every cheat on the GPU of this machine by its record in the regimes cold, stream, isolated,
+# dirty, activations and warm, and once more in library mode; HOW names some of these (`stream library`). OUT gets HOW.csv (what `plumb study --csv`
 # writes), HOW.txt (what it said, with why a cheat is broken or refused) and verdicts.md, a row a cheat: what must happen, and what
 # did. A change counts from 5 % on: each cheat is 25 % slower.
 # Exit: 0; 1 when a record's verdict is not what the cheat's header says; 4 when nothing could be done.
@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [ -n "${PLUMB_CHEATS:-}" ] || "$here/build.sh" "$work/cheats" cuda "$(nproc)"
 cheats=${PLUMB_CHEATS:-$work/cheats} # what build.sh made, where no compiler is
-[ $# -le 2 ] && ways="cold stream isolated warm library" || { shift 2 && ways=$*; }
+[ $# -le 2 ] && ways="cold stream isolated dirty activations warm library" || { shift 2 && ways=$*; }
 study() { # NAME REGIME OPTIONS...
 	name=$1 regime=$2
 	shift 2
