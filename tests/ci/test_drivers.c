@@ -4,10 +4,10 @@
 // or codes that links hold together, and what `plumb bisect --drivers` says of it.
 #include "baselines/link.h"
 #include "ci/history/drivers.h"
+#include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
-#include "tests/helpers/helper_scene.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

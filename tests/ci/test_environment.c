@@ -6,7 +6,7 @@
 // descriptors, on file systems that are noexec, full or read-only, from folders that are gone and
 // with stores that hold nothing yet. Each says in its last line what it met, and ends with 4; or it
 // does its work.
-#include "tests/helpers/helper_fake_gate.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

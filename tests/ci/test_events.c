@@ -4,8 +4,8 @@
 #include "baselines/event.h"
 #include "baselines/link.h"
 #include "ci/history/events.h"
-#include "tests/helpers/helper_scene.h"
-#include "tests/helpers/helper_scratch.h"
+#include "tests/helpers/helper_history.h"
+#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

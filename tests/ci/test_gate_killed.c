@@ -3,7 +3,7 @@
 // Whole gates by the real program whose bench dies as the kernel's OOM killer ends it (SIGKILL):
 // once changes no verdict; again and again it is a broken kernel by exit status, with the signal's
 // name, and the next gate measures it anew.
-#include "tests/helpers/helper_fake_gate.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/test.h"
 
 #include <string.h>

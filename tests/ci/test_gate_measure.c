@@ -2,7 +2,7 @@
 //
 // Whole gates by the real program, with a bench that keeps a journal: how many processes they take,
 // what a killed one does again, and what becomes of series there was no time for.
-#include "tests/helpers/helper_fake_gate.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

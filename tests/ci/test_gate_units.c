@@ -2,7 +2,7 @@
 //
 // Whole gates by the real program on a device of two units (the fake bench): one verdict, series of
 // both, a unit that is lost, one that is slow, and a run that was killed.
-#include "tests/helpers/helper_fake_gate.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

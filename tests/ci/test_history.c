@@ -2,8 +2,8 @@
 //
 // The past of stored series: what is found in it, whose it was, and what bad input does to it.
 #include "ci/history/load.h"
-#include "tests/helpers/helper_scene.h"
-#include "tests/helpers/helper_scratch.h"
+#include "tests/helpers/helper_history.h"
+#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 // What is kept of a series' judgement: the same whoever asked for it and when, and never more than
 // what it was made of.
 #include "ci/history/load.h"
-#include "tests/helpers/helper_scratch.h"
-#include "tests/helpers/helper_stepped.h"
+#include "tests/helpers/helper_history.h"
+#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "ci/init/shims.h"
 #include "ci/init/sources.h"
 #include "kernels/kernel.h"
-#include "tests/helpers/helper_scratch.h"
+#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <dlfcn.h>

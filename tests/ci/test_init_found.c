@@ -4,7 +4,7 @@
 // submodule, two functions of one name, names that no #include can have, no checkout at all.
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
-#include "tests/helpers/helper_submodules.h"
+#include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "ci/history/load.h"
 #include "ci/settings/together.h"
 #include "tests/helpers/helper_grown.h"
-#include "tests/helpers/helper_scratch.h"
-#include "tests/helpers/helper_stepped.h"
+#include "tests/helpers/helper_history.h"
+#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <sched.h>
@@ -101,7 +101,7 @@ TEST(reports_mark_the_changes_that_are_kept)
 
 // ---- threads ----
 
-enum { COMMITS = 6 };
+enum { LOADED = 6 };
 
 static void load_many(struct history_set *set, struct store *from)
 {
@@ -121,7 +121,7 @@ TEST(more_threads_say_what_one_says)
     ok(store_begin_batch(many, &err));
     for (unsigned s = 0; s < GROWN_SERIES; s++)
         walks[s] = (struct grown){.log_level = 10 + 0.01 * s, .predicted_ns = 2e4};
-    for (unsigned c = 0; c < COMMITS; c++)
+    for (unsigned c = 0; c < LOADED; c++)
         grown_save(many, walks, c, &seed);
     struct store *beside;
     assert_int_equal(store_open_beside(&beside, many, &err), -1); // it would not see the batch

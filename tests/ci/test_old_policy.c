@@ -4,8 +4,7 @@
 // had. What is trusted is what its tip says: each of these policies was lax once and is strict now,
 // and the change that leaves before that is 5 % slower, or has lost a kernel.
 // Label: unsanitized
-#include "tests/helpers/helper_fake_gate.h"
-#include "tests/helpers/helper_remote.h"
+#include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

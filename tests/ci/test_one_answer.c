@@ -4,10 +4,9 @@
 // series or for one, with a store that can be written or not, or whether the site is.
 #include "baselines/link.h"
 #include "ci/site/site_data.h"
+#include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_plumb.h"
-#include "tests/helpers/helper_scene.h"
-#include "tests/helpers/helper_scratch.h"
-#include "tests/helpers/helper_stepped.h"
+#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 // each event that is open, as the failure of a test where a kernel got slower, and that there is
 // none where there is none. Other reports are silent about them.
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_plumb.h"
-#include "tests/helpers/helper_scene.h"
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 

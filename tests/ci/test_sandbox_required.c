@@ -6,7 +6,6 @@
 #include "ci/settings/context.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
-#include "tests/helpers/helper_remote.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

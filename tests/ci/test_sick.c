@@ -4,10 +4,10 @@
 #include "baselines/store_device.h"
 #include "ci/history/sick.h"
 #include "ci/site/site_data.h"
+#include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
-#include "tests/helpers/helper_scene.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "runner/build/build.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
-#include "tests/helpers/helper_submodules.h"
+#include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>

@@ -5,7 +5,6 @@
 // Label: unsanitized
 #include "ci/settings/policy.h"
 #include "tests/helpers/helper_plumb.h"
-#include "tests/helpers/helper_remote.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

@@ -7,6 +7,7 @@
 #define PLUMB_TESTS_HELPER_RANDOM_H
 
 #include "model/base.h"
+#include "model/gate/gate.h"
 
 struct random {
     uint64_t state;
@@ -46,5 +47,28 @@ struct duet duet_start(enum noise noise, double sd, double log_ratio, uint64_t s
 // Times of one pair in nanoseconds about 1e6, and which came first.
 void duet_pair(struct duet *duet, double *base_ns, double *head_ns, bool *head_first);
 double duet_log_ratio(struct duet *duet);
+
+// Samples of a simulated duet, stored as a run would, and judged again from what is stored.
+
+enum { STORED_ROOM = 1024 }; // pairs
+
+struct stored {
+    struct sample base_samples[STORED_ROOM], head_samples[STORED_ROOM];
+    struct measurement base, head;
+    struct arena arena;
+};
+
+// None yet; ended by stored_free().
+struct stored *stored_new(void);
+void stored_free(struct stored *s);
+
+// Adds one pair; the program ends when there is no room.
+void store_pair(struct stored *s, double base_ns, double head_ns, bool head_first, uint32_t pair,
+                uint32_t process);
+// Adds `pairs` of each of so many processes: noise of 0.3 % a launch about this log ratio.
+void store_duet(struct stored *s, double log_ratio, uint32_t pairs, uint32_t processes);
+
+// gate_replay() of what is stored; its texts live as long as `s`.
+struct verdict stored_judge(struct stored *s, const struct gate_policy *policy);
 
 #endif

@@ -12,6 +12,7 @@
 #ifndef PLUMB_HELPER_REPO_H
 #define PLUMB_HELPER_REPO_H
 
+#include "model/base.h"
 #include "runner/git/repository.h"
 #include "tests/helpers/helper_files.h"
 
@@ -81,5 +82,32 @@ struct helper_file {
 void helper_repo_commit(char out[OBJECT_ID_TEXT], const char *directory, const char *branch,
                         const char *const *parents, size_t parent_count, int number,
                         const char *message, const struct helper_file *files, size_t count);
+
+// What of a repository is part of no commit: where its checkout could have come from, and its own
+// configuration. Both say whose the checkout is.
+
+// The remote `origin`, whose main branch is that commit.
+void helper_remote(const char *directory, const char *commit);
+// A key of the repository's configuration.
+void helper_configure(const char *directory, const char *key, const char *value);
+
+// Repositories with submodules, made by the git program itself. Uses cmocka: what cannot be made
+// fails the test.
+//
+//   deep    deep.h
+//   lib     include/twice.h (1 in its first commit, 2 in its second), vendor/deep -> deep
+//   top     one host kernel that includes both, third_party/lib -> lib; two commits, which pin the
+//           first and the second of lib. The policy of helper_submodules_policy() builds it.
+//   other   private.h: nobody's submodule
+
+// A fresh folder with them. Caller frees the name, and discards it (helper_files.h).
+char *helper_submodules(void);
+// Runs the words of a shell in a folder below `directory`, where git may clone from local paths and
+// knows who commits. The test fails when they do.
+void helper_shell(const char *directory, const char *folder, const char *words);
+// What they print, without the last newline. Caller frees.
+char *helper_shell_says(const char *directory, const char *folder, const char *words);
+// Writes the policy that builds `top`; `rest` follows in its section [build].
+void helper_submodules_policy(const char *path, const char *rest);
 
 #endif

@@ -23,8 +23,7 @@ void helper_site(struct helper_site *out, size_t series, size_t commits, bool ho
 void helper_site_of(struct helper_site *out, size_t series, size_t commits, size_t runs,
                     bool hostile);
 void helper_site_free(struct helper_site *site);
-// Of the commit with this index; and the site's accuracy, which it calls itself.
+// Of the commit with this index.
 void helper_site_commit_id(char out[OBJECT_ID_TEXT], size_t index);
-void helper_site_accuracy(struct helper_site *site);
 
 #endif

@@ -5,6 +5,7 @@
 #define PLUMB_HELPER_STORE_H
 
 #include "baselines/store.h"
+#include "tests/helpers/helper_files.h"
 
 // folder/name, in a buffer of the arena.
 const char *scratch_path(struct arena *arena, const char *folder, const char *name);
@@ -29,5 +30,19 @@ void save_whole_run(struct store *store, struct run *run);
 bool same_measurement(const struct measurement *a, const struct measurement *b);
 bool same_result(const struct result *a, const struct result *b);
 bool same_run(const struct run *a, const struct run *b);
+
+// A scratch folder and an arena for all tests of a program: cmocka's set-up and tear-down of a
+// group.
+
+extern struct scratch {
+    char *folder;
+    struct arena arena;
+} scratch;
+
+int scratch_set_up(void **state);
+int scratch_tear_down(void **state);
+
+// folder/name, until the tear-down.
+const char *scratch_in(const char *name);
 
 #endif

@@ -5,8 +5,7 @@
 // it: detection (or plumb: the same without the other tools), noise, speed. seed=N draws
 // other histories than those the detectors were chosen on. bench_changepoint_cases.c has more.
 #include "model/history/changepoint.h"
-#include "tests/helpers/helper_cp_methods.h"
-#include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/helper_changepoint.h"
 
 #include <math.h>
 #include <stdio.h>

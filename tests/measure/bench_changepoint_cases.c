@@ -2,9 +2,7 @@
 //
 // Clear steps that detectors have missed, what is no step and is said as such, and how many changes
 // vanish as a series grows, with our rule and those of other tools. seed=N draws other series.
-#include "tests/helpers/helper_cp_cases.h"
-#include "tests/helpers/helper_cp_methods.h"
-#include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/helper_changepoint.h"
 
 #include <math.h>
 #include <stdio.h>

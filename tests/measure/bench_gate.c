@@ -16,7 +16,6 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_duets.h"
 #include "tests/helpers/helper_peers.h"
-#include "tests/helpers/helper_rates.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -215,17 +215,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_scale SERIES COMMITS SHARDS [FOLDER]\n");
         return 1;
     }
-    char *scratch = argc > 4 ? NULL : helper_directory();
-    const char *folder = scratch ? scratch : argv[4];
+    char *own = argc > 4 ? NULL : helper_directory();
+    const char *folder = own ? own : argv[4];
     char *path = xprintf("%s/scale.db", folder);
     printf("%lld series, %lld commits, %lld shards of %d results\n", (long long)series,
            (long long)commits, (long long)shards, SHARD_RESULTS);
     grow(path, (unsigned)series, (unsigned)commits);
     merge(path, folder, (unsigned)shards);
     keep_house(path, (unsigned)commits);
-    if (scratch)
-        helper_discard(scratch);
-    free(scratch);
+    if (own)
+        helper_discard(own);
+    free(own);
     free(path);
     return 0;
 }

@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 {
     struct arena arena = {0};
     int64_t measurements = 500000, nights = 0;
-    char *scratch = argc > 2 ? NULL : helper_directory();
+    char *own = argc > 2 ? NULL : helper_directory();
     struct stat info;
     struct rusage usage;
     if (argc > 4 || (argc > 3 && (parse_int64(&nights, argv[3]) || nights < 1 || nights > 1000)) ||
@@ -261,8 +261,8 @@ int main(int argc, char **argv)
         return 1;
     }
     unsigned commits = (unsigned)(measurements / GROWN_SERIES);
-    const char *path = scratch_path(&arena, scratch ? scratch : argv[2],
-                                    arena_printf(&arena, "scale-%u.db", commits));
+    const char *path =
+        scratch_path(&arena, own ? own : argv[2], arena_printf(&arena, "scale-%u.db", commits));
     bool there = stat(path, &info) == 0;
     printf("%d series, %u commits\n", GROWN_SERIES, commits);
     struct store *store = scratch_store(path, STORE_WRITE);
@@ -278,8 +278,8 @@ int main(int argc, char **argv)
     getrusage(RUSAGE_SELF, &usage);
     printf("memory at most              %9.1f MB\n", (double)usage.ru_maxrss / 1024);
     arena_free(&arena);
-    if (scratch)
-        helper_discard(scratch);
-    free(scratch);
+    if (own)
+        helper_discard(own);
+    free(own);
     return 0;
 }

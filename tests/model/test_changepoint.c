@@ -3,7 +3,7 @@
 // Change points in histories: steps that are there are found, and noise, drift and outliers are not
 // taken for steps.
 #include "model/history/changepoint.h"
-#include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/helper_changepoint.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

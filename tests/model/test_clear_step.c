@@ -4,7 +4,7 @@
 // surely seen stays as the series grows.
 #include "model/history/changepoint.h"
 #include "model/history/clear_step.h"
-#include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/helper_changepoint.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

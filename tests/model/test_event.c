@@ -5,6 +5,7 @@
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,4 +185,207 @@ TEST(states_have_names_that_are_read_back)
     }
     enum event_state none;
     assert_int_equal(event_state_parse(&none, "closed"), -1);
+}
+
+// ---- Series that move together are put down to what they share.
+
+enum { MEMORY = 5, COMPUTE = 6, ELSEWHERE = 4, ALL = MEMORY + COMPUTE + ELSEWHERE };
+
+// Five memory-bound and six compute-bound series of device 0, four of device 1; none changed.
+static void fleet(struct attribution_series *series)
+{
+    memset(series, 0, ALL * sizeof(*series));
+    for (size_t i = 0; i < ALL; i++) {
+        series[i].device = i >= MEMORY + COMPUTE;
+        series[i].bound = i < MEMORY ? BOUND_MEMORY : BOUND_COMPUTE;
+    }
+}
+
+static void move(struct attribution_series *series, size_t first, size_t end, double size)
+{
+    for (size_t i = first; i < end; i++) {
+        series[i].changed = true;
+        series[i].size = size;
+    }
+}
+
+static void expect(const struct attribution_series *series, size_t first, size_t end,
+                   enum attribution wanted)
+{
+    enum attribution out[ALL];
+    attribution_find(out, series, ALL);
+    for (size_t i = 0; i < ALL; i++)
+        assert_int_equal(out[i], i >= first && i < end ? wanted : ATTRIBUTION_NONE);
+}
+
+TEST(attribution_of_one_series_is_its_kernel)
+{
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 3, 4, 0.02);
+    expect(series, 3, 4, ATTRIBUTION_KERNEL);
+    move(series, 7, 8, 0.02); // two that have nothing in common
+    series[7].changed = true;
+    enum attribution out[ALL];
+    attribution_find(out, series, ALL);
+    assert_int_equal(out[3], ATTRIBUTION_KERNEL);
+    assert_int_equal(out[7], ATTRIBUTION_KERNEL);
+}
+
+TEST(attribution_of_a_class_is_memory_or_power)
+{
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, MEMORY, 0.02);
+    expect(series, 0, MEMORY, ATTRIBUTION_MEMORY);
+    fleet(series);
+    move(series, MEMORY, MEMORY + COMPUTE, -0.02);
+    expect(series, MEMORY, MEMORY + COMPUTE, ATTRIBUTION_POWER);
+}
+
+TEST(attribution_of_a_class_that_scatters_is_kernel)
+{
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, 3, 0.02);
+    move(series, 3, MEMORY, -0.02);
+    expect(series, 0, MEMORY, ATTRIBUTION_KERNEL);
+}
+
+TEST(attribution_of_a_whole_device_is_environment)
+{
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, MEMORY + COMPUTE, 0.02);
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT);
+}
+
+// A shared header, a compiler's flag: the commit gave all of them other code. One that kept its
+// code and moved with them says that it was the device.
+TEST(attribution_of_a_commit_that_changed_all_code_is_kernel)
+{
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, MEMORY + COMPUTE, 0.05);
+    for (size_t i = 0; i < MEMORY + COMPUTE; i++)
+        series[i].code_changed = true;
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT); // nobody knows
+    for (size_t i = 0; i < MEMORY + COMPUTE; i++)
+        series[i].code_known = true;
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_KERNEL);
+    series[2].code_changed = false;
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT);
+}
+
+TEST(attribution_of_a_new_model_is_the_model)
+{
+    struct attribution_series series[ALL];
+    fleet(series);
+    for (size_t i = 0; i < ALL; i++)
+        series[i].model_changed = i % 2 == 0;
+    for (size_t i = 0; i < ALL; i += 2)
+        move(series, i, i + 1, i % 4 ? 0.03 : -0.01);
+    move(series, 1, 2, 0.02); // at the same commit, for its own reasons
+    enum attribution out[ALL];
+    attribution_find(out, series, ALL);
+    for (size_t i = 0; i < ALL; i += 2)
+        assert_int_equal(out[i], ATTRIBUTION_MODEL);
+    assert_int_equal(out[1], ATTRIBUTION_KERNEL);
+    series[0].code_changed = true; // a new model excuses no new code
+    attribution_find(out, series, ALL);
+    assert_int_equal(out[0], ATTRIBUTION_KERNEL);
+    assert_int_equal(out[2], ATTRIBUTION_MODEL);
+}
+
+// Who is listed first must not matter.
+TEST(attribution_ignores_the_order_of_series)
+{
+    struct attribution_series series[ALL], turned[ALL];
+    enum attribution out[ALL], other[ALL];
+    fleet(series);
+    move(series, 0, MEMORY, 0.02);
+    move(series, ALL - 1, ALL, -0.05);
+    for (size_t i = 0; i < ALL; i++)
+        turned[i] = series[ALL - 1 - i];
+    attribution_find(out, series, ALL);
+    attribution_find(other, turned, ALL);
+    for (size_t i = 0; i < ALL; i++)
+        assert_int_equal(out[i], other[ALL - 1 - i]);
+}
+
+// ---- The share of false discoveries in a long stream of tests stays bounded, at every moment,
+// where one threshold for all of them does not hold it.
+
+enum { TESTS = 3000, HISTORIES = 400 };
+
+// One fair bet against "no change" that goes well when there is one: exp(b z - b^2 / 2).
+static double log_evidence(struct random *random, double shift)
+{
+    const double bet = 4;
+    return bet * (random_normal(random) + shift) - bet * bet / 2;
+}
+
+struct outcome {
+    double share; // false discoveries of all, the worst mean over histories at any of ten moments
+    double power; // of the true changes, found
+};
+
+// `changes`: the share of tests that are true ones. `fixed` > 0: that log threshold instead.
+// `shared`: all tests of a day see one and the same noise.
+static struct outcome simulate(double changes, double fixed, bool shared)
+{
+    double sums[10] = {0}, found_true = 0, all_true = 0;
+    struct random random = {20261122};
+    for (int h = 0; h < HISTORIES; h++) {
+        struct discoveries d = {.q = 0.05};
+        double found = 0, wrong = 0, noise = 0;
+        for (int t = 0; t < TESTS; t++) {
+            const bool real = random_uniform(&random) < changes;
+            if (t % 20 == 0 || !shared)
+                noise = log_evidence(&random, 0);
+            const double log_e = noise + (real ? 4 * 8 : 0);
+            const bool yes = fixed > 0 ? log_e >= fixed : discovery_test(&d, log_e);
+            found += yes;
+            wrong += yes && !real;
+            found_true += yes && real;
+            all_true += real;
+            if ((t + 1) % (TESTS / 10) == 0)
+                sums[t / (TESTS / 10)] += found > 0 ? wrong / found : 0;
+        }
+    }
+    struct outcome out = {0, all_true > 0 ? found_true / all_true : 1};
+    for (int i = 0; i < 10; i++)
+        out.share = fmax(out.share, sums[i] / HISTORIES);
+    print_message("changes %.3f: false %.4f, found %.3f\n", changes, out.share, out.power);
+    return out;
+}
+
+TEST(false_discoveries_are_bounded_at_every_moment)
+{
+    static const double changes[] = {0, 0.002, 0.05, 0.3};
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        for (int shared = 0; shared < 2; shared++)
+            assert_true(simulate(changes[i], 0, shared).share <= 0.05);
+    }
+}
+
+// 1 / 0.001 for each link, as for one gate: with thousands of links nearly all alarms are false.
+TEST(one_threshold_for_all_does_not_bound_them)
+{
+    assert_true(simulate(0, log(100), false).share > 0.5);
+}
+
+TEST(most_changes_are_found)
+{
+    assert_true(simulate(0.05, 0, false).power > 0.8);
+}
+
+TEST(nothing_is_no_evidence)
+{
+    struct discoveries d = {.q = 0.05};
+    assert_false(discovery_test(&d, NAN));
+    assert_false(discovery_test(&d, -INFINITY));
+    assert_true(discovery_test(&d, INFINITY));
+    assert_int_equal(d.tests, 3);
+    assert_int_equal(d.found, 1);
 }

@@ -338,3 +338,326 @@ TEST(pairs_beyond_the_budget_are_refused)
     decide(many, ARRAY_COUNT(many), &taken, interval);
     assert_int_equal(taken, 4 * (256 + 2 * 64 + 256)); // the last process may go on
 }
+
+// ---- What a gate's numbers become where its pairs make a link: with the code before, or with a
+// mark.
+
+// Pairs of this shift and SD, played by a policy until it is over.
+static struct gate_decision played(const struct gate_policy *policy, double shift, double sd)
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    gate_series_init(&series, policy, &arena);
+    struct gate_decision d = gate_series_decide(&series);
+    for (uint32_t i = 0; d.next != GATE_DONE; d = gate_series_decide(&series)) {
+        if (d.next == GATE_CONFIRM)
+            gate_series_fresh_process(&series);
+        for (uint32_t k = 0; k < policy->block_pairs; k++, i++)
+            gate_series_add(&series, (double[]){shift + (i % 2 ? sd : -sd)}, 1);
+    }
+    arena_free(&arena);
+    return d;
+}
+
+TEST(a_link_with_a_mark_measures_in_one_process)
+{
+    struct gate_policy gate = gate_policy_default("cuda", 1e6), level = gate;
+    gate_policy_use(&level, GATE_FOR_LEVEL, 0.001);
+    assert_int_equal(level.processes, 1);
+    assert_int_equal(played(&gate, 0.05, 0.002).processes, 4);
+    const struct gate_decision far = played(&level, 0.05, 0.002), none = played(&level, 0, 0.002);
+    assert_int_equal(far.processes, 1);
+    assert_int_equal(far.kind, VERDICT_SLOWER);
+    assert_int_equal(none.kind, VERDICT_SAME);
+    // Both are measured as well, whatever they say: 0.2 % in 16 pairs is 0.05 %, and they come
+    // by 8.
+    assert_int_equal(far.pairs, none.pairs);
+    assert_true(none.pairs >= 16 && none.pairs <= 32);
+    assert_int_equal(played(&level, 0, 0.005).kind, VERDICT_SAME);
+    assert_true(played(&level, 0, 0.005).pairs > 2 * none.pairs);
+    assert_int_equal(played(&level, 0, 0.05).pairs, level.max_pairs); // it gives up
+}
+
+TEST(a_noisy_links_budget_is_the_plain_one)
+{
+    const struct gate_policy gate = gate_policy_default("cuda", 1e6);
+    struct gate_policy change = gate, same = gate;
+    gate_policy_use(&change, GATE_FOR_CHANGE, 0.001);
+    gate_policy_use(&same, GATE_FOR_VERDICT, 0.001);
+    assert_memory_equal(&same, &gate, sizeof(gate));
+    assert_true(played(&gate, 0, 0.05).pairs > 1000);
+    const uint32_t plain = gate.max_pairs + (gate.processes - 1) * gate.confirm_pairs;
+    assert_int_equal(played(&change, 0, 0.05).pairs, plain);
+    // A change is found, and confirmed, as a gate does it.
+    assert_int_equal(played(&change, 0.05, 0.02).kind, VERDICT_SLOWER);
+    assert_int_equal(played(&change, 0.05, 0.02).processes, gate.processes);
+}
+
+// ---- The margin of a series follows from its size, and not from how hot the GPU is.
+
+enum { BLOCK = 8 };
+
+static const struct problem fp8_cube = {
+    .m = 4096, .n = 4096, .k = 4096, .batch = 1, .in = DTYPE_E4M3, .out = DTYPE_BF16};
+static const struct problem thin = {
+    .m = 65536, .n = 4, .k = 1024, .batch = 1, .in = DTYPE_FP32, .out = DTYPE_FP32};
+
+static void fill(struct sample *out, uint16_t block, double time_us, double clock_ghz)
+{
+    for (uint32_t i = 0; i < BLOCK; i++)
+        out[i] = (struct sample){.time_ns = time_us * 1e3,
+                                 .clock_hz = clock_ghz * 1e9,
+                                 .launches = 1,
+                                 .pair = i,
+                                 .block = block};
+}
+
+static double size_us(const struct problem *problem, const struct gpu *gpu, double time_us,
+                      double clock_ghz)
+{
+    struct sample samples[BLOCK];
+    fill(samples, 0, time_us, clock_ghz);
+    return gate_size_ns(samples, BLOCK, problem, gpu) / 1e3;
+}
+
+static double margin(double size_us)
+{
+    return gate_policy_default("cuda", size_us * 1e3).margin;
+}
+
+// What an H200 took for one FP8 kernel, cool and beside a process that heats it
+// (study/clocks-step).
+TEST(a_hot_gpu_gives_a_kernel_no_other_margin)
+{
+    const struct gpu *h200 = gpu_find("h200-sxm");
+    const double cool = size_us(&fp8_cube, h200, 93.5, 1.645);
+    const double hot = size_us(&fp8_cube, h200, 118.3, 1.315);
+    assert_true(fabs(hot / cool - 1) < 0.02);
+    assert_true(cool > 75 && cool < 80);
+    assert_true(margin(cool) == 0.005 && margin(hot) == 0.005);
+}
+
+TEST(half_a_percent_of_large_kernels_stays_in_reach)
+{
+    const struct gpu *h200 = gpu_find("h200-sxm");
+    struct problem cube = fp8_cube;
+    cube.in = DTYPE_BF16;
+    const double cool = size_us(&cube, h200, 173, 1.64), hot = size_us(&cube, h200, 214, 1.315);
+    assert_true(fabs(cool - 143.3) < 0.1 && fabs(hot / cool - 1) < 0.02);
+    assert_true(margin(cool) == 0.003 && margin(hot) == 0.003);
+}
+
+// Bytes do not wait for the SMs: time at a low clock is the time at a high one.
+TEST(what_memory_bounds_keeps_its_time)
+{
+    const struct gpu *h200 = gpu_find("h200-sxm");
+    assert_true(fabs(size_us(&thin, h200, 110, 1.3) - 110) < 1e-6);
+    assert_true(fabs(size_us(&thin, h200, 110, 1.96) - 110) < 1e-6);
+}
+
+TEST(without_clocks_the_time_is_all_there_is)
+{
+    const struct gpu *h200 = gpu_find("h200-sxm"), none = {0};
+    assert_true(fabs(size_us(&fp8_cube, h200, 118.3, 0) - 118.3) < 1e-6);
+    assert_true(fabs(size_us(&fp8_cube, &none, 118.3, 1.315) - 118.3) < 1e-6);
+    // Stamps of a clock above the top one are noise.
+    assert_true(fabs(size_us(&fp8_cube, h200, 78, 1.9805) - 78) < 1e-6);
+    assert_true(gate_size_ns(NULL, 0, &fp8_cube, h200) == 0);
+}
+
+TEST(a_profile_without_rates_follows_the_clock)
+{
+    const struct gpu unknown = {.clock_max_hz = {.value = 2e9}};
+    assert_true(fabs(size_us(&fp8_cube, &unknown, 120, 1.5) - 90) < 1e-6);
+}
+
+// Judging stored samples again, with all blocks at hand, must find what measuring found after one.
+TEST(only_the_first_block_counts)
+{
+    struct sample samples[3 * BLOCK];
+    fill(samples, 5, 94, 1.64);
+    fill(samples + BLOCK, 6, 300, 1.64);
+    fill(samples + 2 * BLOCK, 5, 300, 1.64);
+    for (size_t i = 2 * BLOCK; i < 3 * BLOCK; i++)
+        samples[i].process = 1;
+    const struct gpu *h200 = gpu_find("h200-sxm");
+    const double first = gate_size_ns(samples, BLOCK, &fp8_cube, h200);
+    assert_true(first > 77e3 && first < 79e3);
+    assert_true(gate_size_ns(samples, 3 * BLOCK, &fp8_cube, h200) == first);
+}
+
+// ---- Alarms of many series released together keep their false share under q.
+
+TEST(release_pools_the_shapes_of_a_kernel)
+{
+    bool released[6];
+    // Kernel 0: one clear shape of three. Kernel 1: nothing. Limits at q = 0.01: mean e >= 200,
+    // then e >= 3 / 0.005 = 600.
+    const size_t kernel[6] = {0, 0, 0, 1, 1, 1};
+    double log_e[6] = {0, log(700), -1, 0.5, -3, -INFINITY};
+    assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 1);
+    assert_true(!released[0] && released[1] && !released[3]);
+    log_e[1] = log(500);
+    assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 0);
+    // The kernel stands, its second shape (100 < 300) does not.
+    log_e[0] = log(900);
+    log_e[1] = log(100);
+    assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 1);
+    assert_true(released[0] && !released[1]);
+    // All shapes of one kernel at 250, each too weak for e-BH over six single series (600, 300,
+    // 200).
+    for (int i = 0; i < 3; i++)
+        log_e[i] = log(250);
+    assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 3);
+}
+
+TEST(release_counts_every_kernel_once)
+{
+    bool released[3];
+    // Limits over three kernels: 300, 150, 100.
+    const size_t three[3] = {0, 1, 2}, gaps[2] = {7, 2};
+    const double weak[3] = {log(150), log(60), 0}, strong[3] = {log(160), log(151), 0};
+    assert_int_equal(gate_release(released, weak, three, 3, 0.01), 0);
+    assert_int_equal(gate_release(released, strong, three, 3, 0.01), 2);
+    const double one[2] = {log(250), 0}; // numbers need not be dense: two kernels, limit 200
+    assert_int_equal(gate_release(released, one, gaps, 2, 0.01), 1);
+    assert_int_equal(gate_release(NULL, NULL, NULL, 0, 0.01), 0);
+}
+
+TEST(false_releases_stay_under_q)
+{
+    int wrong_gates = 0;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        struct random random = {seed * 53 + 1};
+        double log_e[40], common = random_normal(&random);
+        size_t kernel[40];
+        bool released[40];
+        for (size_t i = 0; i < 40; i++) {
+            kernel[i] = i / 4;
+            double z = 0.9 * common + sqrt(0.19) * random_normal(&random);
+            log_e[i] = 3.5 * z - 0.5 * 3.5 * 3.5;
+        }
+        wrong_gates += gate_release(released, log_e, kernel, 40, 0.05) > 0;
+    }
+    assert_true(wrong_gates <= 0.05 * 3000);
+}
+
+// ---- Which stored samples make pairs, and that hostile ones do no harm.
+
+static const double large_ns = 1e6;
+
+// The order in which samples were written down does not matter, their numbers do.
+TEST(pairs_are_matched_by_number)
+{
+    struct stored *a = stored_new(), *b = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(a, 0.01, 64, 2);
+    store_duet(b, 0.01, 64, 2);
+    for (size_t i = 0; i < b->head.count / 2; i++) {
+        struct sample swap = b->head_samples[i];
+        b->head_samples[i] = b->head_samples[b->head.count - 1 - i];
+        b->head_samples[b->head.count - 1 - i] = swap;
+    }
+    struct verdict va = stored_judge(a, &policy), vb = stored_judge(b, &policy);
+    assert_memory_equal(&va.log_evidence, &vb.log_evidence, sizeof(double));
+    assert_int_equal(vb.pairs, 128);
+    stored_free(a);
+    stored_free(b);
+}
+
+TEST(pair_counts_only_if_both_samples_are_usable)
+{
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.0, 40, 1);
+    s->base_samples[0].excluded = 1;
+    s->head_samples[1].excluded = 1;
+    s->base_samples[2].time_ns = 0;
+    s->head_samples[3].time_ns = -5;
+    s->head_samples[4].time_ns = NAN;
+    s->base_samples[5].time_ns = INFINITY;
+    s->base_samples[6].pair = 1000; // alone
+    s->head_samples[7].time_ns = 5e-324;
+    s->base_samples[7].time_ns = 1e308; // ratio underflows to zero
+    s->base_samples[8].time_ns = -7;    // both negative: a ratio that looks fine
+    s->head_samples[8].time_ns = -7;
+    assert_int_equal(stored_judge(s, &policy).pairs, 31);
+    struct gate_pair pairs[40];
+    assert_int_equal(gate_pairs(pairs, &s->base, &s->head, &s->arena), 31);
+    stored_free(s);
+}
+
+TEST(pair_number_that_occurs_twice_counts_once)
+{
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.0, 10, 1);
+    for (int i = 0; i < 10; i++)
+        store_pair(s, 1e6, 2e6, i % 2, 3, 0);
+    assert_int_equal(stored_judge(s, &policy).pairs, 10);
+    s->base.count = 10; // doubles on one side only
+    assert_int_equal(stored_judge(s, &policy).pairs, 10);
+    stored_free(s);
+}
+
+TEST(no_usable_pair_is_undecided)
+{
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0, 16, 1);
+    for (int i = 0; i < 16; i++)
+        s->base_samples[i].excluded = 1;
+    struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_UNDECIDED);
+    assert_true(v.pairs == 0 && v.processes == 0 && isinf(v.log_ratio.low) &&
+                isinf(v.log_ratio.high));
+    assert_non_null(strstr(v.sentence, "no usable pair"));
+    stored_free(s);
+}
+
+TEST(clocks_ride_along_with_the_pairs)
+{
+    struct stored *s = stored_new();
+    store_duet(s, 0, 4, 1);
+    s->head_samples[0].clock_hz = 1.6e9 * exp(0.01);
+    s->head_samples[1].clock_hz = 0;
+    struct gate_pair pairs[4];
+    assert_int_equal(gate_pairs(pairs, &s->base, &s->head, &s->arena), 4);
+    assert_true(fabs(pairs[0].log_clock - 0.01) < 1e-12);
+    assert_true(isnan(pairs[1].log_clock));
+    assert_true(pairs[2].head_first == (s->head_samples[2].order == 0));
+    stored_free(s);
+}
+
+static double hostile_time(struct random *random)
+{
+    static const double odd[] = {0, -1, 5e-324, 1e-300, 1e300, INFINITY, -INFINITY, NAN};
+    double pick = random_uniform(random);
+    return pick < 0.2 ? odd[(size_t)(40 * pick)] : 1e5 * exp(3 * random_normal(random));
+}
+
+TEST(hostile_samples_give_a_verdict_that_holds_together)
+{
+    struct random random = {20261121};
+    for (int round = 0; round < 300; round++) {
+        struct stored *s = stored_new();
+        struct gate_policy policy = gate_policy_default(round % 2 ? "host" : "cuda", large_ns);
+        size_t count = (size_t)(random_uniform(&random) * 300);
+        unsigned numbers = 1 + (unsigned)(random_uniform(&random) * 400);
+        for (size_t i = 0; i < count; i++) {
+            unsigned pair = (unsigned)(random_uniform(&random) * numbers);
+            store_pair(s, hostile_time(&random), hostile_time(&random), random_coin(&random), pair,
+                       (unsigned)(random_uniform(&random) * (round % 7)) * 9999);
+            s->base_samples[i].clock_hz = hostile_time(&random);
+            s->base_samples[i].excluded = random_uniform(&random) < 0.1;
+            s->head_samples[i].block = (uint16_t)(random_uniform(&random) * 3);
+        }
+        s->head.count -= s->head.count / 5;
+        struct verdict v = stored_judge(s, &policy);
+        assert_true(v.pairs <= s->head.count && v.processes <= v.pairs);
+        assert_true(v.log_ratio.low <= v.log_ratio.high && isfinite(v.log_evidence) && v.sentence);
+        assert_true(v.pairs == 0 || isfinite(v.log_ratio.value));
+        assert_true(v.gpu_s >= 0 && !isnan(v.gpu_s));
+        stored_free(s);
+    }
+}

@@ -3,7 +3,6 @@
 // What a gate concludes from stored samples, and the sentence it says.
 #include "model/gate/study.h"
 #include "tests/helpers/helper_random.h"
-#include "tests/helpers/helper_stored.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 //
 // The bounded loss of noise of many kinds, and what it asks of a gain.
 #include "model/history/loss.h"
-#include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/helper_changepoint.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

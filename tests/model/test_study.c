@@ -2,8 +2,8 @@
 //
 // Bounds, detectable changes and void runs, against closed forms and simulation.
 #include "model/gate/study.h"
+#include "tests/helpers/helper_peers.h"
 #include "tests/helpers/helper_random.h"
-#include "tests/helpers/helper_rates.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 // A name is one commit, or is refused: who may push a tag must not replace the branch of that name,
 // nor what a whole name or id means, nor the branch that is trusted.
 #include "runner/git/repository.h"
-#include "tests/helpers/helper_remote.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

@@ -6,7 +6,6 @@
 #include "tests/helpers/helper_claimed.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
-#include "tests/helpers/helper_submodules.h"
 #include "tests/helpers/test.h"
 
 #include <git2.h>

@@ -6,7 +6,6 @@
 #include "runner/git/repository.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
-#include "tests/helpers/helper_submodules.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>

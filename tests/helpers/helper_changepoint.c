@@ -1,16 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Change-point rules of other tools, written from their descriptions. Tests and benchmarks compare
-// our detector with them; plumb itself does not use them.
-#include "tests/helpers/helper_cp_peers.h"
+// Made histories, ours and other tools' rules, and the cases that they are held to.
+#include "tests/helpers/helper_changepoint.h"
 
-#include "model/base.h"
+#include "model/csv.h"
 #include "model/robust.h"
 #include "tests/helpers/helper_peers.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *const cp_kind_names[CP_KINDS] = {
+    [CP_NORMAL] = "normal",      [CP_SPIKES] = "5 % spikes",      [CP_AR5] = "AR(1) 0.5",
+    [CP_AR8] = "AR(1) 0.8",      [CP_BIMODAL] = "bimodal 80:20",  [CP_TWO_MODES] = "bimodal 50:50",
+    [CP_WALK] = "random walk",   [CP_LOUDER] = "louder 2nd half", [CP_STEPPED] = "whole numbers",
+    [CP_SKEWED] = "exponential",
+};
+
+static double spike(struct random *random)
+{
+    if (random_uniform(random) >= 0.05)
+        return 0;
+    double size = 5 + 15 * random_uniform(random);
+    return random_coin(random) ? size : -size;
+}
+
+void cp_series(double *values, size_t n, enum cp_kind kind, struct random *random)
+{
+    double state = random_normal(random);
+    for (size_t i = 0; i < n; i++) {
+        double z = random_normal(random), r = kind == CP_AR5 ? 0.5 : 0.8;
+        switch (kind) {
+        case CP_SPIKES:
+            z += spike(random);
+            break;
+        case CP_AR5:
+        case CP_AR8:
+            z = state = r * state + sqrt(1 - r * r) * z;
+            break;
+        case CP_BIMODAL:
+            z += random_uniform(random) < 0.2 ? 8 : 0;
+            break;
+        case CP_TWO_MODES:
+            z += random_coin(random) ? 8 : 0;
+            break;
+        case CP_WALK:
+            z = state += z;
+            break;
+        case CP_LOUDER:
+            z *= 2 * i >= n ? 3 : 1;
+            break;
+        case CP_STEPPED:
+            z = round(1.5 * z);
+            break;
+        case CP_SKEWED:
+            z = -log(random_uniform(random));
+            break;
+        case CP_NORMAL:
+        case CP_KINDS:
+            break;
+        }
+        values[i] = 100 + z;
+    }
+}
+
+void cp_add_step(double *values, size_t n, size_t at, double size)
+{
+    for (size_t i = at; i < n; i++)
+        values[i] += size;
+}
+
+size_t cp_load_backgrounds(struct cp_background *out, size_t room)
+{
+    FILE *file = fopen(TEST_DATA "/history-backgrounds.csv", "rb");
+    static char text[65536];
+    size_t length = file ? fread(text, 1, sizeof(text), file) : 0, count = 0;
+    if (file)
+        fclose(file);
+    struct csv csv;
+    struct error err;
+    if (csv_parse(&csv, text, length, "history-backgrounds.csv", &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    for (size_t i = 0; i < csv.count; i++) {
+        const char *name = csv.rows[i].fields[0];
+        if ((count == 0 || strcmp(out[count - 1].name, name) != 0) && count < room)
+            text_copy(out[count++].name, sizeof(out->name), name);
+        struct cp_background *b = &out[count - 1];
+        if (b->count < ARRAY_COUNT(b->values))
+            parse_double(&b->values[b->count++], csv.rows[i].fields[1]);
+    }
+    csv_free(&csv);
+    return count;
+}
+
+size_t cp_take_places(size_t *out, const struct changepoints *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        out[i] = found->changes[i].index;
+    return found->count;
+}
+
+size_t cp_ours(size_t *out, const double *values, size_t n, double knob)
+{
+    struct changepoint_options options = changepoint_defaults;
+    options.penalty = knob;
+    struct changepoints found;
+    changepoints_find(&found, values, n, &options);
+    const size_t count = cp_take_places(out, &found);
+    changepoints_free(&found);
+    return count;
+}
+
+const struct cp_method cp_methods[CP_METHODS] = {
+    {"plumb", cp_ours, 0, 2, 80},
+    {"otava", cp_otava, 1e-3, 2e-2, 1e-13},
+    {"asv", cp_asv, 4, 0.5, 60},
+    {"perfherder", cp_perfherder, 7, 2, 60},
+};
+
+double cp_default_knob(const struct cp_method *m)
+{
+    return m->find == cp_ours ? changepoint_defaults.penalty : m->usual;
+}
+
+bool cp_one_near(const size_t *found, size_t count, size_t at, size_t reach)
+{
+    bool hit = false;
+    for (size_t i = 0; i < count; i++)
+        hit |= found[i] + reach >= at && found[i] <= at + reach;
+    return hit;
+}
 
 static double student_p(const double *v, size_t a, size_t m, size_t b)
 {
@@ -244,4 +367,132 @@ size_t cp_perfherder(size_t *out, const double *values, size_t n, double thresho
     }
     free(t);
     return count;
+}
+
+static void two_levels(double *v, size_t n, size_t at, double before_sd, double after_sd,
+                       double size, struct random *random)
+{
+    const double sign = random_coin(random) ? 1 : -1;
+    for (size_t i = 0; i < n; i++)
+        v[i] = 100 + (i < at ? before_sd : after_sd) * random_normal(random);
+    cp_add_step(v, n, at, sign * size);
+}
+
+static void twenty(double *v, size_t n, size_t at, struct random *random)
+{
+    two_levels(v, n, at, 1, 1, 20, random);
+}
+
+static void five(double *v, size_t n, size_t at, struct random *random)
+{
+    two_levels(v, n, at, 1, 1, 5, random);
+}
+
+static void louder(double *v, size_t n, size_t at, struct random *random)
+{
+    two_levels(v, n, at, 1, 8, 10, random);
+}
+
+static void rounded(double *v, size_t n, size_t at, struct random *random)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = (i < at ? 32 : 42) + (random_uniform(random) < 0.2);
+}
+
+static void fourteenfold(double *v, size_t n, size_t at, struct random *random)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = 100 * (i < at ? 1 : 14) * (1 + 0.005 * random_normal(random));
+}
+
+static void noiseless(double *v, size_t n, size_t at, struct random *random)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = i < at ? 100 : i < at + 10 ? 120 : i < at + 60 ? 100 : 110;
+}
+
+// A machine three times slower, every fourth time a neighbour's (log times).
+static void strays(double *v, size_t n, size_t at, struct random *random)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool stray = random_uniform(random) < 0.25;
+        v[i] = (i < at ? 0 : 1.1) + 0.03 * random_normal(random) +
+               (stray ? 0.5 + 0.7 * random_uniform(random) : 0);
+    }
+}
+
+const struct cp_case cp_cases[] = {
+    {"5|5, 20 SD", 10, {5}, 0, twenty},
+    {"50|3, 20 SD", 53, {50}, 0, twenty},
+    {"40|5, 20 SD", 45, {40}, 0, twenty},
+    {"15|285, 5 SD", 300, {15}, 2, five},
+    {"60|60, whole numbers, step 10", 120, {60}, 0, rounded},
+    {"60|60, SD 1 to 8, step 10", 120, {60}, 10, louder},
+    {"100|100, fourteenfold", 200, {100}, 2, fourteenfold},
+    {"no noise, 50|10|50|50", 160, {50, 60, 110}, 0, noiseless},
+    {"16|14, a fourth strays", 30, {16}, 2, strays},
+    {"40|40, a fourth strays", 80, {40}, 2, strays},
+};
+const size_t cp_case_count = ARRAY_COUNT(cp_cases);
+
+static void creeping(double *v, size_t n, struct random *random)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = 100 + 3 * (double)i / ((double)n - 1) + 0.5 * random_normal(random);
+}
+
+static void spreading(double *v, size_t n, struct random *random)
+{
+    two_levels(v, n, n / 2, 1, 2, 0, random);
+}
+
+static void changing_modes(double *v, size_t n, struct random *random)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = 100 + random_normal(random) +
+               (random_uniform(random) < (i < n / 2 ? 0.1 : 0.5) ? 8 : 0);
+}
+
+static void plain(double *v, size_t n, struct random *random)
+{
+    two_levels(v, n, n / 2, 1, 1, 0, random);
+}
+
+static bool creeps(const struct shape *s)
+{
+    return s->creeps;
+}
+
+static bool is_louder(const struct shape *s)
+{
+    return s->louder;
+}
+
+static bool shifts(const struct shape *s)
+{
+    return s->shifts;
+}
+
+static bool anything(const struct shape *s)
+{
+    return s->creeps || s->louder || s->shifts;
+}
+
+const struct cp_shape_case cp_shape_cases[] = {
+    {"creep of 3 %, 60 values", 60, creeping, creeps},
+    {"100|100, variance times four", 200, spreading, is_louder},
+    {"100|100, a mode, 10 to 50 %", 200, changing_modes, shifts},
+    {"none of these, 60 values", 60, plain, anything},
+    {"none of these, 200 values", 200, plain, anything},
+};
+const size_t cp_shape_case_count = ARRAY_COUNT(cp_shape_cases);
+
+void cp_growing(double *values, size_t n, int kind, struct random *random)
+{
+    cp_series(values, n, (enum cp_kind)kind, random);
+    for (int s = 0; s < CP_CASE_STEPS; s++) {
+        const double size = (random_coin(random) ? 1 : -1) * (2 + 8 * random_uniform(random));
+        const size_t room = n > 20 ? n - 20 : 1;
+        cp_add_step(values, n, 10 + (size_t)((double)room * random_uniform(random)), size);
+    }
 }
