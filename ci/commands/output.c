@@ -278,6 +278,17 @@ static void print_verdicts(const struct run *run, bool accepted)
     }
 }
 
+static void print_mixes(const struct run *run)
+{
+    for (size_t i = 0; i < run->mix_count; i++) {
+        const struct mix_result *m = &run->mixes[i];
+        char prefix[24];
+        snprintf(prefix, sizeof(prefix), "%-13s", verdict_kind_name(m->kind));
+        if (m->kind != VERDICT_SAME)
+            print_coloured(colour_of(m->kind), prefix, m->sentence, 0);
+    }
+}
+
 static void print_metrics(const struct run *run)
 {
     for (size_t i = 0; i < run->metric_count; i++) {
@@ -360,6 +371,7 @@ int output_run(struct answer *answer, const struct run *run, const struct contex
     print_unbuilt(run);
     print_verdicts(run, true);
     print_verdicts(run, false);
+    print_mixes(run);
     print_metrics(run);
     print_timed(run);
     annotate(run);

@@ -96,17 +96,21 @@ static const char *short_of(struct run *run, const struct result *r)
                         100 * interval_relative(r->verdict.log_ratio).value, but);
 }
 
+// The series that it is about comes before the mixes, which have lines of their own.
 static void conclude(struct run *run, enum conclusion conclusion, const char *label,
                      const struct result *which, const char *away)
 {
+    const char *mixes = mixes_text(run);
     const char *begin =
-        arena_printf(&run->arena, "%s: %s%s%s", label, mixes_text(run), tally(run), away);
+        arena_printf(&run->arena, "%s: %s%s%s", label, which ? "" : mixes, tally(run), away);
     const char *whole = begin;
     run->conclusion = conclusion;
     if (which)
         whole = arena_printf(&run->arena, "%s: %s", begin, which->verdict.sentence);
     if (which && within_words(run, whole) != whole)
         whole = arena_printf(&run->arena, "%s: %s", begin, short_of(run, which));
+    if (which && *mixes)
+        whole = arena_printf(&run->arena, "%s; %.*s", whole, (int)strlen(mixes) - 2, mixes);
     run->headline = within_words(run, whole);
 }
 

@@ -86,6 +86,27 @@ TEST(a_mix_with_a_margin_fails_what_no_series_does)
     run_free(&run);
 }
 
+// A person reads so many words of it, and which one is slower is among them.
+TEST(a_series_that_is_slower_comes_before_the_mixes)
+{
+    struct result results[] = {part("fast", 16, 0.05), part("fast", 32, 0.0)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.5};
+    const struct policy with = {.mixes = &mix, .mix_count = 1};
+    struct run run = {.results = results, .count = 2, .base.id = "1", .policy = ""};
+    results[0].verdict.kind = VERDICT_SLOWER;
+    results[0].verdict.sentence = "fast is slower";
+    mixes_find(&run, &with);
+    conclude_run(&run, &with.gate, "");
+    assert_int_equal(run.conclusion, CONCLUDE_REGRESSION);
+    const char *series = strstr(run.headline, "fast is slower"),
+               *whole = strstr(run.headline, "; mix decode by fast: +");
+    if (!series || !whole || series > whole || strncmp(run.headline, "SLOWER: 1 slower, ", 18) != 0)
+        fail_msg("%s", run.headline);
+    run.results = NULL; // not the run's
+    run_free(&run);
+}
+
 // Each regime is judged for itself, in sentences that say it; a problem that names its own stays
 // there.
 TEST(a_mix_is_judged_in_each_regime)
