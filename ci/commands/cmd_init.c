@@ -41,8 +41,8 @@ static int take_arch(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_TEXT("repo", 'C', "DIR", "Repository [the current directory]", options.repository),
     OPTION_TEXT("form", 0, "FORM",
-                "cuda-nn, cuda-tn, cuda-column, cutlass, host, numbers or host-numbers [by "
-                "the sources: cuda-nn, cutlass, host or, where no kernel is a GEMM, numbers]",
+                "cuda-nn, cuda-tn, cuda-column, host, numbers or host-numbers [by "
+                "the sources: cuda-nn, host or, where no kernel is a GEMM, numbers]",
                 form),
     OPTION_OWN("arch", 0, "ARCH", "Architecture of CUDA code [90a]", take_arch,
                "such as 80, 90a or 100a"),
@@ -111,9 +111,7 @@ static int choose_form(struct init *init, struct error *err)
     const bool host =
         count_of(init, CALLEE_HOST, true) || (init->sources.names_c && !init->sources.names_cuda);
     init->form = !cuda && host ? FORM_HOST : FORM_CUDA_NN;
-    if (count_of(init, CALLEE_CUTLASS, true) && !count_of(init, CALLEE_LAUNCHER, true))
-        init->form = FORM_CUTLASS; // a kernel beside it is what it is checked with
-    else if (cuda && no_product(init))
+    if (cuda && no_product(init))
         init->form = FORM_NUMBERS;
     if (!asked)
         return 0;
@@ -124,8 +122,8 @@ static int choose_form(struct init *init, struct error *err)
         }
     }
     return error_set(err,
-                     "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, cutlass, host, numbers "
-                     "or host-numbers",
+                     "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, host, numbers or "
+                     "host-numbers",
                      asked);
 }
 
@@ -133,8 +131,8 @@ static int choose_form(struct init *init, struct error *err)
 // in where their grid is known, or where there is no launcher at all.
 static bool is_wanted(const struct init *init, const struct signature *s)
 {
-    if (init->form == FORM_HOST || init->form == FORM_CUTLASS)
-        return s->callee == (init->form == FORM_HOST ? CALLEE_HOST : CALLEE_CUTLASS);
+    if (init->form == FORM_HOST)
+        return s->callee == CALLEE_HOST;
     return s->callee == CALLEE_LAUNCHER ||
            (s->callee == CALLEE_KERNEL && !s->covered &&
             (shim_has_grid(s) || !count_of(init, CALLEE_LAUNCHER, true)));
@@ -146,9 +144,7 @@ static bool is_missed(const struct init *init, const struct signature *s)
 {
     if (s->unnameable)
         return true;
-    if (s->understood || s->covered || (s->callee == CALLEE_HOST && init->form != FORM_HOST))
-        return false;
-    return init->form != FORM_CUTLASS || s->callee == CALLEE_CUTLASS;
+    return !s->understood && !s->covered && (s->callee != CALLEE_HOST || init->form == FORM_HOST);
 }
 
 static void tell_others(const struct init *init)
@@ -232,7 +228,7 @@ static int write_shim(struct init *init, const struct candidate *c, struct error
 {
     struct buffer text = {0};
     const bool off = is_off(c);
-    shim_write(&text, c->s, init->form, &c->call, c->kernel);
+    shim_write(&text, c->s, &c->call, c->kernel);
     char *name = xprintf("shims/%s.%s%s", c->kernel, init->form == FORM_HOST ? "c" : "cu",
                          off ? ".off" : "");
     const int status = write_file(init, init->folder, name, text.bytes, text.length, err);
@@ -279,8 +275,6 @@ static void add_candidate(struct init *init, struct signature *s)
     struct candidate *c = &init->candidates[init->count++];
     *c = (struct candidate){.s = s, .kernel = kernel_name(s, &init->arena)};
     c->call = shim_call(init->form, s);
-    if (s->layout)
-        c->call.layout = s->layout;
     // A kernel that launches its own code; what a library such as cuBLAS launches has no record,
     // nor has what is no GEMM.
     c->recorded =
@@ -323,7 +317,7 @@ static void find_candidates(struct init *init)
 
 static bool needs_cutlass(const struct init *init)
 {
-    return init->form == FORM_CUTLASS || (init->form < FORM_CUTLASS && init->sources.names_cutlass);
+    return init->form < FORM_HOST && init->sources.names_cutlass;
 }
 
 static void fill_policy(struct buffer *out, struct init *init, bool outside,
@@ -375,16 +369,12 @@ struct checking {
 };
 
 // The ways to call a function, likely ones first, and then the same with a C that is cleared.
-static size_t ways(struct call out[TRIES_MOST], const struct init *init, const struct candidate *c)
+static size_t ways(struct call out[TRIES_MOST], const struct candidate *c)
 {
     static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
     const bool own = shim_has_grid(c->s), guess = c->s->callee == CALLEE_KERNEL && !own;
     const size_t layout_count = guess ? 2 : ARRAY_COUNT(layouts);
     const size_t each = (guess ? SHIM_GRIDS : 1) * layout_count * 2;
-    if (init->form == FORM_CUTLASS) { // its types say all
-        out[0] = c->call;
-        return 1;
-    }
     for (size_t i = 0; i < 2 * each; i++)
         out[i] = (struct call){.layout = layouts[i / 2 % layout_count],
                                .columns = i % 2,
@@ -410,10 +400,10 @@ static int write_tries(struct checking *k, struct error *err)
     int status = files_make_directory(top, err) || files_make_directory(shims, err) ? -1 : 0;
     for (size_t i = 0; status == 0 && i < init->count; i++) {
         struct buffer text = {0};
-        const size_t count = ways(calls, init, &init->candidates[i]);
+        const size_t count = ways(calls, &init->candidates[i]);
         for (size_t w = 0; w < count; w++)
             names[w] = try_name(i, w, arena);
-        shim_write_tries(&text, init->candidates[i].s, init->form, calls, names, count);
+        shim_write_tries(&text, init->candidates[i].s, calls, names, count);
         status = report_replace_file(
             arena_printf(arena, "%s/t%zu.%s", shims, i, init->form == FORM_HOST ? "c" : "cu"),
             text.bytes, text.length, err);
@@ -597,7 +587,7 @@ static int try_ways(struct checking *k, size_t index, bool square, double until_
 {
     struct candidate *c = &k->init->candidates[index];
     struct call *calls = arena_alloc(&k->init->arena, TRIES_MOST * sizeof(*calls));
-    const size_t count = ways(calls, k->init, c);
+    const size_t count = ways(calls, c);
     const char *device = k->init->form == FORM_HOST ? "host" : "cuda";
     int right = 0;
     for (size_t w = 0; right == 0 && w < count && monotonic_s() < until_s; w++) {
@@ -896,6 +886,9 @@ static void tell_next(const struct init *init)
         printf("First: %s.\n", init->sources.missing);
     if (needs_cutlass(init) && !init->sources.cutlass)
         printf("CUTLASS itself is taken from $CUTLASS_PATH, /opt/cutlass without it.\n");
+    if (init->sources.names_device)
+        printf("CUTLASS's device kernels are launched by a program, which needs no shim: `plumb "
+               "capture --write -- PROGRAM`.\n");
     if (cuda)
         printf("Without a GPU, `plumb gate --static` compares the machine code.\n");
 }
@@ -974,6 +967,6 @@ const struct command command_init = {
         "right: that is kept, and what never is lies "
         "beside as NAME.off. Flags and folders of headers come from the CMakeLists.txt, Makefile "
         "or compile_commands.json of HEAD. "
-        "Device kernels of CUTLASS are `using NAME = cutlass::gemm::device::...` lines (Gemm, "
-        "GemmUniversal, GemmUniversalAdapter) outside of functions.",
+        "What a program launches needs no shim, CUTLASS's device kernels among it: `plumb "
+        "capture`.",
 };

@@ -10,15 +10,14 @@
 #include <string.h>
 
 extern const unsigned char asset_policy[], asset_init_shim[], asset_init_call[], asset_init_cuda[],
-    asset_init_host[], asset_init_cutlass[], asset_softmax_cuda[], asset_softmax_host[];
+    asset_init_host[], asset_softmax_cuda[], asset_softmax_host[];
 
-const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column", "cutlass",
+const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column",
                                        "host",    "numbers", "host-numbers"};
 const char *const form_words[FORMS] = {
     "CUDA, all matrices row by row (A m x k, B k x n)",
     "CUDA, row by row, B given as n rows of k",
     "CUDA, column by column as in BLAS, nothing transposed",
-    "CUTLASS device kernels, as their types say that matrices lie",
     "C functions, row by row (A m x k, B k x n)",
     "CUDA kernels that are no GEMM, with problems of named integers",
     "C functions that are no GEMM, with problems of named integers",
@@ -51,13 +50,6 @@ static void fill(struct buffer *out, const unsigned char *template, const struct
 
 // ---- the example ----
 
-static const char cutlass_example[] =
-    "// A first kernel, to be replaced by your own: float, all matrices row by row.\n"
-    "#include \"cutlass/gemm/device/gemm.h\"\n\n"
-    "using example_rows = cutlass::layout::RowMajor;\n"
-    "using example_gemm = cutlass::gemm::device::Gemm<float, example_rows, float, example_rows, "
-    "float, example_rows>;\n";
-
 // A kernel that is no GEMM, and what plumb asks of it.
 static void numbers_example(struct buffer *out, struct signature *signature, enum form form,
                             const char *file)
@@ -81,7 +73,7 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
 {
     static const char *const products[FORMS] = {
         "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]", "a[l * m + j] * b[i * k + l]",
-        "", "a[i * k + l] * b[l * n + j]"};
+        "a[i * k + l] * b[l * n + j]"};
     const bool column = form == FORM_CUDA_COLUMN;
     const struct word words[] = {{"WHAT", form_words[form]},
                                  {"PRODUCT", products[form]},
@@ -91,14 +83,9 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
         numbers_example(out, signature, form, file);
         return;
     }
-    if (form == FORM_CUTLASS)
-        buffer_puts(out, cutlass_example);
-    else
-        fill(out, form == FORM_HOST ? asset_init_host : asset_init_cuda, words, ARRAY_COUNT(words));
+    fill(out, form == FORM_HOST ? asset_init_host : asset_init_cuda, words, ARRAY_COUNT(words));
     *signature = (struct signature){
-        .callee = form == FORM_HOST      ? CALLEE_HOST
-                  : form == FORM_CUTLASS ? CALLEE_CUTLASS
-                                         : CALLEE_KERNEL,
+        .callee = form == FORM_HOST ? CALLEE_HOST : CALLEE_KERNEL,
         .file = file,
         .name = "example_gemm",
         .understood = true,
@@ -108,8 +95,6 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
         .out_type = "FP32",
         .in_spelled = "float",
         .out_spelled = "float",
-        .device = form == FORM_CUTLASS ? CUTLASS_GEMM : CUTLASS_NONE,
-        .layout = form == FORM_CUDA_TN ? "TN" : "NN",
     };
 }
 
@@ -309,38 +294,6 @@ static void add_body(struct buffer *out, const struct signature *s, const struct
     buffer_puts(out, host ? "    return 0;\n" : "    return (int)cudaGetLastError();\n");
 }
 
-// How each device kernel of CUTLASS is told m, n, k and a, b, c.
-#define CUTLASS_LEADING                                                                            \
-    "    const int lda = plumb_rows<plumb_gemm::LayoutA> ? k : m;\n"                               \
-    "    const int ldb = plumb_rows<plumb_gemm::LayoutB> ? n : k;\n"                               \
-    "    const int ldc = plumb_swap ? m : n;\n"                                                    \
-    "    using number = plumb_gemm::EpilogueOutputOp::ElementCompute;\n"
-static const char *const cutlass_arguments[] = {
-    [CUTLASS_NONE] = "",
-    [CUTLASS_GEMM] =
-        CUTLASS_LEADING "    return {{m, n, k}, {a, lda}, {b, ldb}, {c, ldc}, {c, ldc}, "
-                        "{number(1), number(0)}};\n",
-    [CUTLASS_UNIVERSAL] = CUTLASS_LEADING
-    "    return {cutlass::gemm::GemmUniversalMode::kGemm, {m, n, k}, 1, {number(1), number(0)}, a, "
-    "b, c, c,\n            0, 0, 0, 0, lda, ldb, ldc, ldc};\n",
-    [CUTLASS_ADAPTER] =
-        "    using kernel = plumb_gemm::GemmKernel;\n"
-        "    constexpr int modes = cute::rank_v<kernel::ProblemShape>; // with or without a batch\n"
-        "    const auto shape = cute::take<0, modes>(cute::make_shape(m, n, k, 1));\n"
-        "    const auto stride_a =\n"
-        "        cutlass::make_cute_packed_stride(kernel::StrideA{}, cute::make_shape(m, k, 1));\n"
-        "    const auto stride_b =\n"
-        "        cutlass::make_cute_packed_stride(kernel::StrideB{}, cute::make_shape(n, k, 1));\n"
-        "    const auto stride_c =\n"
-        "        cutlass::make_cute_packed_stride(kernel::StrideC{}, cute::make_shape(m, n, 1));\n"
-        "    const auto stride_d =\n"
-        "        cutlass::make_cute_packed_stride(kernel::StrideD{}, cute::make_shape(m, n, 1));\n"
-        "    return {cutlass::gemm::GemmUniversalMode::kGemm,\n"
-        "            shape,\n"
-        "            {a, stride_a, b, stride_b},\n"
-        "            {{1.0f, 0.0f}, (plumb_gemm::ElementC *)c, stride_c, c, stride_d}};\n",
-};
-
 // Writes the table's entry of one kernel of a shim; `which` tells several apart.
 static void add_kernel(struct buffer *out, const struct signature *s, const struct call *call,
                        const char *kernel, const char *which)
@@ -354,20 +307,6 @@ static void add_kernel(struct buffer *out, const struct signature *s, const stru
         {"WHICH", which},     {"LAYOUT", call->layout}, {"SQUARE", square}};
     fill(out, asset_init_call, words, ARRAY_COUNT(words));
     buffer_free(&body);
-}
-
-static void write_cutlass(struct buffer *out, const struct signature *s, const char *kernel)
-{
-    const bool adapter = s->device == CUTLASS_ADAPTER;
-    const struct word words[] = {
-        {"NAME", s->name},
-        {"FILE", s->file},
-        {"BODY", cutlass_arguments[s->device]},
-        {"INCLUDE", adapter ? "#include \"cutlass/util/packed_stride.hpp\"\n" : ""},
-        {"DEST", adapter ? "D" : "C"},
-        {"KERNEL", kernel},
-    };
-    fill(out, asset_init_cutlass, words, ARRAY_COUNT(words));
 }
 
 static void write_head(struct buffer *out, const struct signature *s)
@@ -399,26 +338,18 @@ static const char *device_of(const struct signature *s)
     return s->callee == CALLEE_HOST ? "host" : "cuda";
 }
 
-void shim_write(struct buffer *out, const struct signature *s, enum form form,
-                const struct call *call, const char *kernel)
+void shim_write(struct buffer *out, const struct signature *s, const struct call *call,
+                const char *kernel)
 {
-    if (form == FORM_CUTLASS) {
-        write_cutlass(out, s, kernel);
-        return;
-    }
     write_head(out, s);
     add_kernel(out, s, call, kernel, "");
     buffer_printf(out, "PLUMB_LIBRARY(\"%s\", plumb_shim)\n", device_of(s));
 }
 
-void shim_write_tries(struct buffer *out, const struct signature *s, enum form form,
-                      const struct call *calls, const char *const *kernels, size_t count)
+void shim_write_tries(struct buffer *out, const struct signature *s, const struct call *calls,
+                      const char *const *kernels, size_t count)
 {
     struct buffer list = {0};
-    if (form == FORM_CUTLASS) {
-        write_cutlass(out, s, kernels[0]);
-        return;
-    }
     write_head(out, s);
     for (size_t i = 0; i < count; i++) {
         char which[24];
@@ -475,7 +406,7 @@ static void add_command(struct buffer *out, const struct shim_policy *policy)
 {
     const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
                *kind = form_is_host(policy->form) ? "c" : "cu";
-    if (policy->form == FORM_CUTLASS && !policy->cutlass)
+    if (policy->with_cutlass && !policy->cutlass)
         buffer_puts(out,
                     "\t# Its path is a part of the cache's key, what lies there is not: give each "
                     "version of\n\t# CUTLASS a folder of its own.\n\tpass = CUTLASS_PATH\n");

@@ -14,7 +14,6 @@ enum form {
     FORM_CUDA_NN,
     FORM_CUDA_TN,
     FORM_CUDA_COLUMN,
-    FORM_CUTLASS,
     FORM_HOST,
     FORM_NUMBERS,
     FORM_HOST_NUMBERS,
@@ -53,10 +52,10 @@ const char *shim_call_words(const struct signature *signature, const struct call
 void shim_example(struct buffer *out, struct signature *signature, enum form form,
                   const char *file);
 // kernel: its name for plumb.
-void shim_write(struct buffer *out, const struct signature *signature, enum form form,
-                const struct call *call, const char *kernel);
+void shim_write(struct buffer *out, const struct signature *signature, const struct call *call,
+                const char *kernel);
 // One library with a kernel for each way to call the function: which of them is right is tried.
-void shim_write_tries(struct buffer *out, const struct signature *signature, enum form form,
+void shim_write_tries(struct buffer *out, const struct signature *signature,
                       const struct call *calls, const char *const *kernels, size_t count);
 
 // Kernels with problems of one kind.

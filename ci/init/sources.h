@@ -18,12 +18,8 @@
 enum callee {
     CALLEE_KERNEL,   // __global__
     CALLEE_LAUNCHER, // a function of a .cu file that launches one
-    CALLEE_HOST,     // a function of a .c file
-    CALLEE_CUTLASS   // a type of CUTLASS: cutlass_find()
+    CALLEE_HOST      // a function of a .c file
 };
-
-// The device kernels of CUTLASS, each with arguments of its own.
-enum cutlass_device { CUTLASS_NONE, CUTLASS_GEMM, CUTLASS_UNIVERSAL, CUTLASS_ADAPTER };
 
 // The argument that a shim gives a parameter. M to LDC and A to C are the function's own, before
 // any swap.
@@ -87,8 +83,6 @@ struct signature {
     size_t count;
     const char *in_type, *out_type;       // as in PLUMB_FP32, without PLUMB_
     const char *in_spelled, *out_spelled; // as in the source
-    enum cutlass_device device;           // of CALLEE_CUTLASS
-    const char *layout;                   // of its problems, as in PLUMB_TN
     const struct launch *launch;          // of CALLEE_KERNEL: how its sources launch it, or NULL
     bool covered;                         // a launcher that is understood launches it
     bool square;                          // it is given one size, for m, n and k
@@ -104,13 +98,6 @@ struct signature_list {
 // that are understood, or are called as a matrix product. Strings live in the arena.
 void signatures_find(struct signature_list *list, const struct source_text *sources, size_t count,
                      struct arena *arena);
-
-// Finds device kernels of CUTLASS that a source names: `using NAME = cutlass::gemm::device::...;`
-// outside of every bracket. Types and layouts are read as they are spelled, through other `using`
-// lines of the same source; the compiler, not this, decides what the shim does. Sources are hostile
-// text. Adds what `text`, the source `file`, names (CALLEE_CUTLASS). Strings live in the arena.
-void cutlass_find(struct signature_list *list, const char *file, const char *text,
-                  struct arena *arena);
 
 // ---- all that init needs ----
 
@@ -130,7 +117,8 @@ struct sources {
     bool names_c;          // there are sources,
     bool names_cpp;        // of them some C++,
     bool names_cuda;       // and some CUDA
-    bool names_cutlass;    // some include its headers
+    bool names_cutlass;    // some include its headers,
+    bool names_device;     // and some take its device kernels, which a program launches
     const char *cutlass;   // the folder of CUTLASS in the tree, or NULL: not there
     bool cutlass_below;    // it is a submodule
     const char *missing;   // the submodule that may be CUTLASS is not on this machine: what to type

@@ -235,43 +235,6 @@ TEST(a_change_of_one_function_leaves_the_other_as_it_was)
     free(directory);
 }
 
-// With a stand-in for CUTLASS in the tree; without one the build says what it wants.
-TEST(cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass)
-{
-    static const char *const headers[] = {"include/cutlass/cutlass.h",
-                                          "include/cutlass/gemm/device/gemm.h"};
-    struct helper_file files[ARRAY_COUNT(headers)];
-    char *directory = empty_repository(), id[OBJECT_ID_TEXT];
-    for (size_t i = 0; i < ARRAY_COUNT(headers); i++) {
-        char *from = xprintf("%s/cutlass/%s", TEST_DATA, headers[i]);
-        files[i] = (struct helper_file){xprintf("third_party/cutlass/%s", headers[i]),
-                                        helper_read(from, NULL), 0};
-        free(from);
-    }
-    helper_repo_commit(id, directory, "main", NULL, 0, 0, "cutlass", files, ARRAY_COUNT(files));
-    plumb(directory, "init", "--form", "cutlass", NULL, NULL, NULL);
-    plumb_said(&outcome, CONCLUDE_OK, "shims/example_gemm.cu");
-    assert_null(strstr(outcome.output, "CUTLASS_PATH"));
-    char *policy = xprintf("%s/ci/plumb.cfg", directory);
-    assert_true(helper_says(policy, "export CUTLASS=third_party/cutlass; "));
-    assert_true(helper_says(policy, "input = \"third_party\""));
-    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp32-fp32:nn"));
-    commit_what_was_written(directory, 4, id);
-    if (have_nvcc()) {
-        plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
-        plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
-    } else {
-        print_message("there is no nvcc: the shim for CUTLASS is not built\n");
-    }
-    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
-        free((char *)(uintptr_t)files[i].path);
-        free((char *)(uintptr_t)files[i].contents);
-    }
-    free(policy);
-    helper_discard(directory);
-    free(directory);
-}
-
 TEST(a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_searched)
 {
     static const struct helper_file files[] = {
@@ -295,24 +258,22 @@ TEST(a_first_kernel_needs_no_cutlass_and_copies_of_its_headers_are_not_searched)
     free(directory);
 }
 
-TEST(a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said)
+TEST(a_device_kernel_of_cutlass_is_captured_and_a_missing_cutlass_is_said)
 {
     static const struct helper_file file = {
         "src/tall.cu",
         "#include \"cutlass/gemm/device/gemm.h\"\n"
-        "using R = cutlass::layout::RowMajor;\nusing C = cutlass::layout::ColumnMajor;\n"
-        "using Gemm = cutlass::gemm::device::Gemm<cutlass::half_t, R, cutlass::half_t, C, float, "
-        "R>;\n"
-        "__global__ void check(int m, int n, int k, float *a, float *b, float *c) {}\n",
+        "using R = cutlass::layout::RowMajor;\n"
+        "using Gemm = cutlass::gemm::device::Gemm<float, R, float, R, float, R>;\n"
+        "__global__ void gemm(int m, int n, int k, float *a, float *b, float *c) {}\n",
         0};
     char *directory = empty_repository(), id[OBJECT_ID_TEXT];
     helper_repo_commit(id, directory, "main", NULL, 0, 0, "tall", &file, 1);
     plumb(directory, "init", NULL, NULL, NULL, NULL, NULL);
-    plumb_said(&outcome, CONCLUDE_OK, "shims/tall.cu");
+    plumb_said(&outcome, CONCLUDE_OK, "CUTLASS's device kernels are launched by a program");
     plumb_said(&outcome, CONCLUDE_OK, "$CUTLASS_PATH, /opt/cutlass without it");
     char *policy = xprintf("%s/ci/plumb.cfg", directory);
     assert_true(helper_says(policy, "pass = CUTLASS_PATH"));
-    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp16-fp32:tn\n"));
     commit_what_was_written(directory, 3, id);
     setenv("CUTLASS_PATH", "/nowhere", 1);
     plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
@@ -329,7 +290,7 @@ TEST(forms_that_there_are_not_say_which_there_are)
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "fortran", NULL, NULL, NULL);
     plumb_said(&outcome, 4,
-               "--form=fortran: is cuda-nn, cuda-tn, cuda-column, cutlass, host, numbers or "
+               "--form=fortran: is cuda-nn, cuda-tn, cuda-column, host, numbers or "
                "host-numbers");
     assert_false(helper_exists(directory, "ci"));
     helper_discard(directory);

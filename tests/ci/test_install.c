@@ -136,7 +136,6 @@ TEST(bash_completes_commands_options_and_words)
         {"plumb init --form ho", "host host-numbers"},
         {"plumb init --form = cuda-t", "cuda-tn"},
         {"plumb gate --sandbox =", "auto require off"},
-        {"plumb init --form cut", "cutlass"},
         {"plumb list kernels --format ", "table json"},
         {"plumb gate --base ", "HEAD main v1"},
         {"plumb bisect --good v", "v1"},

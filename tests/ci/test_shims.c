@@ -92,7 +92,7 @@ TEST(steps_follow_the_layout)
         .out_spelled = "float"};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct buffer text = {0};
-        shim_write(&text, &s, FORM_HOST, &cases[i].call, "f");
+        shim_write(&text, &s, &cases[i].call, "f");
         if (!strstr(text.bytes, cases[i].says))
             fail_msg("case %zu: %s", i, text.bytes);
         assert_non_null(strstr(text.bytes, cases[i].call.columns
@@ -119,7 +119,7 @@ TEST(every_way_is_a_kernel_of_its_own)
     const char *const names[] = {"one", "two"};
     struct arena arena = {0};
     struct buffer text = {0};
-    shim_write_tries(&text, &s, FORM_CUDA_NN, calls, names, 2);
+    shim_write_tries(&text, &s, calls, names, 2);
     assert_non_null(strstr(text.bytes, "\"one\""));
     assert_non_null(strstr(text.bytes, "plumb_supports_1, NULL, NULL, plumb_launch_1"));
     assert_non_null(strstr(text.bytes, "each[] = {plumb_shim_0, plumb_shim_1}"));
@@ -159,7 +159,7 @@ TEST(a_launch_that_is_read_is_no_guess)
     struct arena arena = {0};
     struct buffer text = {0};
     assert_int_equal(call.grid, SHIM_OWN_GRID);
-    shim_write(&text, &s, FORM_CUDA_COLUMN, &call, "f");
+    shim_write(&text, &s, &call, "f");
     assert_non_null(strstr(text.bytes, "As run.cu launches it"));
     assert_non_null(strstr(text.bytes, "block(128);"));
     assert_non_null(

@@ -17,13 +17,11 @@ void fuzz_one(const uint8_t *bytes, size_t size)
         struct signature_list list = {0};
         struct arena arena = {0};
         signatures_find(&list, &(const struct source_text){files[f], text}, 1, &arena);
-        cutlass_find(&list, files[f], text, &arena);
         for (size_t i = 0; i < list.count; i++) {
             struct buffer shim = {0};
-            const enum form form = list.items[i].device ? FORM_CUTLASS : (enum form)(i % FORMS);
-            const struct call call = shim_call(form, &list.items[i]);
+            const struct call call = shim_call((enum form)(i % FORMS), &list.items[i]);
             if (list.items[i].understood)
-                shim_write(&shim, &list.items[i], form, &call, "kernel");
+                shim_write(&shim, &list.items[i], &call, "kernel");
             if (list.items[i].understood && !strstr(shim.bytes, "PLUMB_LIBRARY("))
                 abort();
             buffer_free(&shim);
