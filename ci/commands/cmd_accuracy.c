@@ -197,7 +197,7 @@ static void accuracy_print_header(const struct answer *answer)
 }
 
 // A model may have no bands, and nothing is ranked where each problem has one row.
-static void print_line(const char *name, const struct accuracy *a, size_t refused)
+static void print_line(const char *name, const struct accuracy *a, size_t refused, const char *why)
 {
     struct buffer out = {0};
     const struct text_table table = {&out, model_columns, ARRAY_COUNT(model_columns)};
@@ -210,17 +210,17 @@ static void print_line(const char *name, const struct accuracy *a, size_t refuse
                   100 * a->within_sigma, 100 * a->within_2_sigma, a->tau, a->picked,
                   a->picked_worst);
     else
-        table_row(&table, "%s\t0\t%zu\t it predicts none of these rows", name, refused);
+        table_row(&table, "%s\t0\t%zu\t it predicts none of these rows: %s", name, refused, why);
     buffer_print(&out, stdout);
 }
 
-// `refused`: rows that the model does not predict.
+// `refused`: rows that the model does not predict; `why`, of the first of them.
 static void accuracy_print(struct answer *answer, const char *name, const struct accuracy *accuracy,
-                           size_t refused)
+                           size_t refused, const char *why)
 {
     const bool any = accuracy->rows > 0;
     if (!answer) {
-        print_line(name, accuracy, refused);
+        print_line(name, accuracy, refused, why);
         return;
     }
     struct json *row = answer_row(answer);
@@ -244,6 +244,7 @@ static void accuracy_print(struct answer *answer, const char *name, const struct
     json_clean(row, "model", name);
     json_int(row, "rows", (int64_t)accuracy->rows);
     json_int(row, "refused", (int64_t)refused);
+    json_clean(row, "why", refused ? why : NULL);
     for (size_t i = 0; i < ARRAY_COUNT(figures); i++)
         json_number(row, figures[i].name, any ? figures[i].value : NAN);
 }
@@ -575,13 +576,17 @@ static void judge_line(struct answer *answer, const char *what, const struct mea
                        struct accuracy_row *rows, struct row_class class)
 {
     size_t all = 0, count = comparable(rows, data, j, class);
-    for (size_t i = 0; i < data->count; i++)
+    const char *why = NULL;
+    for (size_t i = 0; i < data->count; i++) {
         all += is_of(&data->rows[i], class);
+        if (!why && is_of(&data->rows[i], class) && !j->predictions[i].feasible)
+            why = j->predictions[i].why;
+    }
     if (all == 0 || (class.library && count == 0))
         return;
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("%s%s", model->name, what);
-    accuracy_print(answer, name, &accuracy, all - count);
+    accuracy_print(answer, name, &accuracy, all - count, why);
     free(name);
 }
 
@@ -677,7 +682,8 @@ static void judge_constant(struct answer *answer, const struct measured_rows *da
     }
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("constant %.3f of peak", u);
-    accuracy_print(answer, name, &accuracy, data->count - count);
+    accuracy_print(answer, name, &accuracy, data->count - count,
+                   "the profile has no rate for its element type");
     free(name);
     free(peak);
     free(time);
@@ -945,7 +951,7 @@ const struct command command_accuracy = {
     .name = "accuracy",
     .summary = "How far models are from measured times; fits one bias per kernel",
     .json =
-        "models (model, rows, refused, mape, median, p90, p99, bias, mean_ratio, within_10, "
+        "models (model, rows, refused, why, mape, median, p90, p99, bias, mean_ratio, within_10, "
         "within_1_sigma, within_2_sigma, tau, picked, picked_worst; all fractions), chosen "
         "(regime, launch, together) where no row says how it was timed, gpus (gpu, rows, judged: "
         "NULL if on no time), biases (count, least_rows, most_rows: of the leading model, in both "

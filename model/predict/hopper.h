@@ -14,18 +14,25 @@
 //     port     the bytes that come into the SM, at 94 a clock
 //     latency  1.1 us of a load from memory, over the slabs in flight
 // The busiest SM takes its blocks in turns, `blocks_per_sm` at a time; blocks at one time share
-// math, issue and port. The whole chip takes
-//     l2       the bytes that all blocks ask of L2, each operand divided over the cluster; what
-//              neighbours in the raster ask for together counts 0.58. Rows that do not begin with
-//              a line of L2 cost 1.17, 1.26 or 2.01 times as much (64, 32 or fewer bytes); with
-//              more operands than L2's nearer half keeps, a fifth more. L2 has a clock of its own.
-//     dram     operands once, beyond what L2 keeps once per band of the raster and turn, and C
-// and the main loop is the soft maximum of the three. Around it stand the launch, the first loads
-// (clusters start 0.9 us later), per turn what of a tile's end does not overlap (per output of a
-// warpgroup; more for 4-byte outputs, swapped operands, rows that are no multiple of 16 bytes, and
-// adding up a split of K; four times as much for two products, one of which is taken by the other's
-// silu; less where blocks share an SM), 4400 clocks before a block's successor multiplies in grids
-// that are not persistent, and the last tile's store.
+// math, issue and port. A turn is the soft maximum of that and of what L2 takes for the blocks of
+// all SMs that have one in it: of those alone that are left, in the last. L2 takes
+//     asked    the bytes that all blocks ask for, each operand divided over the cluster. What
+//              neighbours in the raster ask for together counts 0.32; less so where they work at
+//              parts of K, where two share an SM, and as blocks drift apart, by half once they took
+//              330 KB of K each beyond the first turn. Rows that do not begin with a line cost
+//              1.25, 1.38 or 2.24 times as much (64, 32 or fewer bytes), two fifths of that more
+//              where neighbours take the rest of the line; operands beyond L2's nearer half 8 %
+//     filled   0.6 of the bytes that come from DRAM, in equal parts a turn
+// L2 has a clock of its own. Beside all turns the whole chip takes
+//     dram     operands once, C, and what is read again, once per band of the raster and turn, and
+//              L2 did not keep
+// and the main loop is the soft maximum of both. Around it stand the launch, the first loads
+// (clusters start 0.8 us later), per turn what of a tile's end does not overlap (per output of a
+// warpgroup; more for 4-byte outputs and swapped operands; four times as much for two products, one
+// of which is taken by the other's silu; less where blocks share an SM), adding up a split of K,
+// over a network that all SMs share, 4400 clocks before a block's successor multiplies in grids
+// that are not persistent, and the last tile's store. Rows of C that are no multiple of 16 bytes
+// are stored element by element: half as fast when all SMs do it as when one does.
 // A prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline
 // at the same clock: each of the terms above grows with all three, and every way of combining them
 // keeps that. Stream-K alone does not: it shares one tile among as many blocks as there are, each
@@ -43,12 +50,12 @@
 //
 // The numbers of the hopper model that no profile has: fitted to measured times.
 // The form is from public measurements of the parts and from what this project's configuration
-// space takes per slab at large problems of the fitted list. The numbers are from a robust fit of
-// 48,599 cold times at the clock observed inside each kernel: the space's configurations on 147
-// problems in TF32, BF16 and FP8 on three H200s (baselines/recorded/h200: ladder/fit.*,
-// accuracy/aligned.*, accuracy/odd.*, 2026-11-22). tests/measure/fit_hopper.c is the fit and says
-// what it minimises:
-//     bin/fit_hopper h200-sxm ladder/fit.*.csv accuracy/aligned.*.csv accuracy/odd.*.csv
+// space takes per slab at large problems of the fitted lists. The numbers are from a robust fit of
+// 84,259 cold times at the clock observed inside each kernel: the space's configurations on 243
+// problems in TF32, BF16 and FP8 on H200s (fe33bcb:baselines/recorded/h200: ladder/fit.*,
+// ladder/drawn.*, accuracy/aligned.*, accuracy/odd.*, 2026-11-22). tests/measure/fit_hopper.c is
+// the fit and says what it minimises:
+//     bin/fit_hopper h200-sxm ladder/{fit,drawn}.*.csv accuracy/{aligned,odd}.*.csv
 // tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
 // ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
 // ladder/scaled-fit.csv), library_* from cuBLASLt's 31 there (--only library_), decode_* from 152
@@ -58,47 +65,58 @@
 
 // name, value. One X per number; clk: SM clocks; "area": per 1024 outputs of a tile.
 #define HOPPER_CONSTANTS(X)                                                                        \
-    X(fill_clk, 3706)            /* before the first slab, beside the launch */                    \
-    X(cluster_s, 9.418e-07)      /* more, when blocks come in clusters */                          \
-    X(store_clk, 1901)           /* from the last multiplication to the end */                     \
-    X(dram_rate, 0.9608)         /* of the profile's, what kernels reach */                        \
-    X(store_rate, 0.9722)        /* of the DRAM rate: the last tiles' store */                     \
-    X(alone_clk, 56.99)          /* least of an instruction of a warpgroup by itself */            \
-    X(port_bytes_clk, 94.43)     /* into one SM */                                                 \
-    X(l2_rate, 1.325)            /* of the profile's L2 rate at the highest clock */               \
-    X(l2_near, 0.5829)           /* weight of what neighbours in the raster ask for together */    \
-    X(l2_far, 0.2463)            /* more, as operands outgrow the near half */                     \
-    X(l2_near_share, 0.3284)     /* of L2, which that half keeps */                                \
-    X(line_64, 1.173)            /* cost of rows that are multiples of 64 bytes only */            \
-    X(line_32, 1.261)            /* of 32 bytes */                                                 \
-    X(line_16, 2.012)            /* of less */                                                     \
-    X(latency_s, 1.058e-06)      /* of a load, from memory under load */                           \
-    X(tile_area_clk, 110.1)      /* a tile's end, of one warpgroup: nothing overlaps it */         \
-    X(tile_next_area_clk, 87.77) /* stored between the next tile's slabs */                        \
-    X(tile_ping_area_clk, 39.45) /* another warpgroup multiplies meanwhile */                      \
-    X(tile_wide_output, 0.8174)  /* more, per 2 further bytes of an output */                      \
-    X(tile_swapped, 1.187)       /* times, where operands are swapped */                           \
-    X(tile_silu, 4.108)  /* times, where one of two products is taken by the other's silu */       \
-    X(restart_clk, 4388) /* until the multiplications of a block that takes a place */             \
-    X(scattered_area_clk, 769.3) /* rows of C that are no multiple of 16 bytes */                  \
-    X(scattered_swapped, 0.2318) /* times, where operands are swapped */                           \
-    X(promote_clk, 18.67)        /* FP8 sums promoted: each time */                                \
-    X(promote_area_clk, 3.901)   /* and of a warpgroup */                                          \
-    X(scale_clk, 76.78)          /* with block scales instead: each time */                        \
-    X(scale_area_clk, 10.21)     /* and of a warpgroup */                                          \
-    X(library_scale, 0.509)      /* times, of a library's kernel with block scales */              \
-    X(library_end, 2.05)         /* and of such a kernel's tile ends */                            \
-    X(shared_sm, 0.5874)         /* of tile ends, where blocks share an SM */                      \
-    X(reduce_area_clk, 144.5)    /* adding up a split of K: for every other block's share */       \
-    X(stream_clk, 3847)          /* stream-K: handing sums on */                                   \
-    X(stream_area_clk, 177.7)    /* and per output */                                              \
-    X(stream_peer_clk, 1416)     /* and for each further block that works on a tile */             \
-    X(stream_rest, 1.095)        /* of that, when a partial wave is shared out */                  \
-    X(decode_clk, 836.5)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
-    X(decode_group_clk, 177.1)   /* and each further warpgroup */                                  \
-    X(decode_math, 0.7594)       /* this part of the multiplication */                             \
-    X(decode_split_s, 1.593e-06) /* where blocks share K */                                        \
-    X(l2_kept, 0.1095)           /* of L2: operands that are never read again from DRAM */         \
+    X(fill_clk, 5287)            /* before the first slab, beside the launch */                    \
+    X(cluster_s, 7.509e-07)      /* more, when blocks come in clusters */                          \
+    X(store_clk, 271.2)          /* from the last multiplication to the end */                     \
+    X(dram_rate, 0.9593)         /* of the profile's, what kernels reach */                        \
+    X(store_rate, 1.037)         /* of the DRAM rate: the last tiles' store */                     \
+    X(alone_clk, 55.18)          /* least of an instruction of a warpgroup by itself */            \
+    X(port_bytes_clk, 101.9)     /* into one SM */                                                 \
+    X(l2_rate, 1.427)            /* of the profile's L2 rate at the highest clock */               \
+    X(l2_near, 0.3107)           /* weight of what neighbours in the raster ask for together */    \
+    X(l2_drift, 3.544e+05)       /* bytes of K, over which half of them have drifted apart */      \
+    X(l2_near_split, 0.3158)     /* part of that, where neighbours work at parts of K */           \
+    X(l2_near_twin, 0.5461)      /* and where two blocks share an SM */                            \
+    X(l2_apart, 1.019)           /* weight where blocks ask for other slabs at one time */         \
+    X(l2_fill, 0.5557)           /* what comes from DRAM, beside what is asked for */              \
+    X(l2_far, 0.07633)           /* more, as operands outgrow the near half */                     \
+    X(l2_near_share, 0.2617)     /* of L2, which that half keeps */                                \
+    X(line_64, 1.247)            /* cost of rows that are multiples of 64 bytes only */            \
+    X(line_32, 1.372)            /* of 32 bytes */                                                 \
+    X(line_16, 2.212)            /* of less */                                                     \
+    X(line_split, 0.4386)        /* that part of it, where neighbours work at parts of K */        \
+    X(line_port, 0.9852)         /* that part of it at an SM's port */                             \
+    X(line_dram, 0.07734)        /* and at DRAM */                                                 \
+    X(latency_s, 1.125e-06)      /* of a load, from memory under load */                           \
+    X(tile_area_clk, 103.1)      /* a tile's end, of one warpgroup: nothing overlaps it */         \
+    X(tile_next_area_clk, 94.85) /* stored between the next tile's slabs */                        \
+    X(tile_ping_area_clk, 45.13) /* another warpgroup multiplies meanwhile */                      \
+    X(tile_wide_output, 0.8142)  /* more, per 2 further bytes of an output */                      \
+    X(tile_swapped, 1.08)        /* times, where operands are swapped */                           \
+    X(tile_silu, 4.156)  /* times, where one of two products is taken by the other's silu */       \
+    X(restart_clk, 4422) /* until the multiplications of a block that takes a place */             \
+    X(scattered_area_clk, 499.4) /* rows of C that are no multiple of 16 bytes */                  \
+    X(scattered_swapped, 0.1867) /* times, where operands are swapped */                           \
+    X(scattered_split, 0.4389)   /* times, where parts of K are added up */                        \
+    X(scattered_tile_clk, 102.3) /* and of the whole tile, whose outputs are asked about */        \
+    X(scattered_chip_clk, 993.2) /* of one SM's outputs, where all SMs store so */                 \
+    X(promote_clk, 13.73)        /* FP8 sums promoted: each time */                                \
+    X(promote_area_clk, 6.26)    /* and of a warpgroup */                                          \
+    X(scale_clk, 86.59)          /* with block scales instead: each time */                        \
+    X(scale_area_clk, 9.363)     /* and of a warpgroup */                                          \
+    X(library_scale, 0.4796)     /* times, of a library's kernel with block scales */              \
+    X(library_end, 2.208)        /* and of such a kernel's tile ends */                            \
+    X(shared_sm, 0.4434)         /* of tile ends, where blocks share an SM */                      \
+    X(reduce_area_clk, 174)      /* adding up a split of K: for every other block's share */       \
+    X(stream_clk, 2718)          /* stream-K: handing sums on */                                   \
+    X(stream_area_clk, 267.4)    /* and per output */                                              \
+    X(stream_peer_clk, 1142)     /* and for each further block that works on a tile */             \
+    X(stream_rest, 2.117)        /* of that, when a partial wave is shared out */                  \
+    X(decode_clk, 831.1)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
+    X(decode_group_clk, 177.2)   /* and each further warpgroup */                                  \
+    X(decode_math, 0.762)        /* this part of the multiplication */                             \
+    X(decode_split_s, 1.892e-06) /* where blocks share K */                                        \
+    X(l2_kept, 0.05752)          /* of L2: operands that are never read again from DRAM */         \
     X(l2_holds, 0.8)             /* of L2, which a launch finds again */                           \
     X(l2_dirty, 0.8)             /* of L2, which was written and not yet stored */                 \
     X(transpose_rate, 0.73)      /* of the DRAM rate: operands turned before the product */
@@ -143,7 +161,8 @@ struct hopper_breakdown {
     double turns;                                          // that the busiest SM takes at blocks
     double l2_bytes, dram_bytes;                           // of operands asked of L2; all from DRAM
     double limits_ns[HOPPER_LIMITS];                       // of the whole kernel, each by itself
-    enum hopper_limit limit;                               // the largest
+    double l2_fill_ns;       // of HOPPER_L2's, for what comes from DRAM
+    enum hopper_limit limit; // the largest
     double launch_ns, fill_ns, main_ns, overhead_ns, store_ns, split_ns;
     double transpose_ns; // operands that the instruction cannot read as they lie
     double time_ns, clock_hz;
@@ -188,6 +207,7 @@ struct hopper_terms {
     int32_t together;   // of these, at one tile
     double k, slabs;    // of one block: padded, and counted
     double line;        // what a chunk of an operand row costs L2, 1 when it is a line
+    bool scatters;      // C is stored element by element
 };
 
 #endif

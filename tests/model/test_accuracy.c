@@ -197,7 +197,7 @@ TEST(the_band_is_the_spread_of_the_rows)
     bias_table_free(&t);
 }
 
-// By hand: of a band of 0.3 three quarters are noise, one the kernel's. All rows are of one size,
+// By hand: of a band of 0.3 seven tenths are noise, three the kernel's. All rows are of one size,
 // so no slope is seen, and of one ratio, the weight of each 1 / (noise + rest^2).
 TEST(a_band_is_a_prior_that_rows_correct)
 {
@@ -208,11 +208,11 @@ TEST(a_band_is_a_prior_that_rows_correct)
             rows[i] = (struct bias_row){"a", 1e5, 1e5 * exp(0.09), 0.3, REGIME_COLD, DTYPE_BF16};
         struct bias_table t = bias_fit(rows, n);
         const struct bias *b = &t.items[0];
-        double rest = 0.09 - b->log_factor, weight = (double)n / (0.0675 + rest * rest);
-        assert_true(near(b->log_factor, 0.09 * weight / (weight + 1 / 0.0225)));
-        assert_true(near(b->factor_sd, sqrt(1 / (weight + 1 / 0.0225))));
+        double rest = 0.09 - b->log_factor, weight = (double)n / (0.063 + rest * rest);
+        assert_true(near(b->log_factor, 0.09 * weight / (weight + 1 / 0.027)));
+        assert_true(near(b->factor_sd, sqrt(1 / (weight + 1 / 0.027))));
         double seen = 1.4826 * rest / 0.3, of = n < 5 ? 0 : (double)n;
-        double noise = (0.75 * 300 + of * seen * seen) / (300 + of);
+        double noise = (0.7 * 100 + of * seen * seen) / (100 + of);
         assert_true(fabs(b->band - sqrt(noise * 0.09 + b->factor_sd * b->factor_sd)) < 1e-9);
         assert_true(b->band < before && fabs(b->slope) < 1e-12);
         before = b->band;

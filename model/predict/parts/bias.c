@@ -12,7 +12,7 @@
 
 enum { FEW_ROWS = 5, TURNS = 8, CROSSED_ROWS = 10, FOLDS = 5 };
 // What is expected before a row is seen, in bands squared, and the rows that weigh as much.
-static const double kernel_part = 0.25, slope_part = 1.0 / 12, prior_rows = 300;
+static const double kernel_part = 0.3, slope_part = 1.0 / 12, prior_rows = 100;
 static const double offset_sd_ns = 1000;
 
 // What a bias has beside its factor.
