@@ -205,3 +205,14 @@ void change_set(struct change *change, const double *values, size_t first, size_
     free(s.y);
     free(s.where);
 }
+
+void change_set_all(struct changepoints *found, const double *values, size_t n, size_t calm,
+                    double confidence)
+{
+    for (size_t i = 0; !found->drift && i < found->count; i++) {
+        const size_t before = i ? found->changes[i - 1].index : 0;
+        const size_t end = i + 1 < found->count ? found->changes[i + 1].index : n;
+        const size_t first = before < calm && calm < found->changes[i].index ? calm : before;
+        change_set(&found->changes[i], values, first, end, 1, confidence);
+    }
+}

@@ -12,5 +12,9 @@
 // are missing. `inflation`, >= 1: of the variance of a mean, as far as it is known already.
 void change_set(struct change *change, const double *values, size_t first, size_t end,
                 double inflation, double confidence);
+// Of all changes, between their neighbours; of one that came when the noise was `calm`, without the
+// loud values before. A level that wanders has its own.
+void change_set_all(struct changepoints *found, const double *values, size_t n, size_t calm,
+                    double confidence);
 
 #endif

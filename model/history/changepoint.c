@@ -8,9 +8,8 @@
 // tell, the series drifts, and only those jumps are reported. All likelihoods are conditional on
 // the first value and take their variance from the data; steps and jumps pay for each change.
 //
-// The credible set of a step is the profile likelihood of its index between the neighbouring
-// changes, levels as fitted, tempered by the inflation for serial correlation; that of a jump comes
-// from the squared statistics of a jump at each index.
+// The credible set of a step is change_set.c's; that of a jump comes from the squared statistics of
+// a jump at each index.
 #include "model/history/changepoint.h"
 
 #include "model/base.h"
@@ -87,7 +86,7 @@ static double step_cost(const struct segmentation *s, double share)
     return share * s->penalty * (1 + 3 / (double)s->n);
 }
 
-// Wider for few values, whose scale is uncertain, as in segmentation_widen().
+// Wider for few values, whose scale is uncertain, as in segmentation.c.
 static double jump_reach(size_t n)
 {
     return sqrt((double)n * expm1(fmin(jump_threshold * jump_threshold / (double)n, 50)));
@@ -185,18 +184,6 @@ static void credible(struct change *change, const double *log_mass, size_t first
     change->latest = high;
 }
 
-// Profile log-likelihood of where segment a ends and b begins, for all of a->first+1 .. b->end-1.
-static void profile(double *log_mass, const struct segmentation *s, const struct potts_segment *a,
-                    const struct potts_segment *b)
-{
-    double cap = s->reach * s->reach, sum = 0;
-    for (size_t i = a->first; i + 1 < b->end; i++) {
-        double to_a = s->y[i] - a->level, to_b = s->y[i] - b->level;
-        sum += fmin(to_b * to_b, cap) - fmin(to_a * to_a, cap);
-        log_mass[i + 1] = 0.5 * sum / s->long_run;
-    }
-}
-
 // From the units of the segmentation to those of the series as given.
 static void restore(struct change *change, const struct segmentation *s, double half_width)
 {
@@ -210,23 +197,20 @@ static void restore(struct change *change, const struct segmentation *s, double 
     change->latest = s->where[change->latest];
 }
 
-static void report_steps(struct changepoints *out, const struct segmentation *s, double confidence)
+static void report_steps(struct changepoints *out, const struct segmentation *s)
 {
-    double *log_mass = xcalloc(s->n, sizeof(*log_mass));
-    double normal = normal_quantile(0.5 + 0.5 * confidence);
-    double reach = sqrt(segmentation_widen(s, normal * normal));
     out->changes = xcalloc(s->count, sizeof(*out->changes));
     for (size_t j = 0; j + 1 < s->count; j++) {
         const struct potts_segment *a = &s->segments[j], *b = a + 1;
         struct change *change = &out->changes[out->count++];
-        double score = segmentation_score(s, j);
-        *change = (struct change){.index = b->first, .before = a->level, .after = b->level};
-        change->evidence = 0.5 * score;
-        profile(log_mass, s, a, b);
-        credible(change, log_mass, a->first + 1, b->end, b->first, confidence);
-        restore(change, s, reach * fabs(b->level - a->level) / sqrt(score));
+        *change = (struct change){.index = b->first,
+                                  .earliest = b->first,
+                                  .latest = b->first,
+                                  .before = a->level,
+                                  .after = b->level,
+                                  .evidence = 0.5 * segmentation_score(s, j)};
+        restore(change, s, 0);
     }
-    free(log_mass);
 }
 
 // Takes away those of `count` jumps that the walk and the others explain, weakest first, and
@@ -325,19 +309,17 @@ static double sigma_of(const struct segmentation *s)
 
 // What the segmentation did not believe, or did not know where to look for: where one side is much
 // louder, no noise fits both.
-static void report_clear(struct changepoints *out, const struct segmentation *s, double confidence)
+static void report_clear(struct changepoints *out, const struct segmentation *s,
+                         const double *values, size_t n, double confidence)
 {
     struct change change;
-    if (out->count > 1 || !clear_step_find(&change, s->y, s->n, confidence, out->count > 0))
+    if (out->count > 1 || !clear_step_find(&change, s->y, s->n, out->count > 0))
         return;
     if (out->count && out->changes[0].evidence >= change.evidence)
         return;
-    change_set(&change, s->y, 0, s->n, 1, confidence);
-    const struct interval size = change.size;
     out->changes = xrealloc(out->changes, 1, sizeof(*out->changes));
     restore(&change, s, 0);
-    change.size.low = s->scale * size.low;
-    change.size.high = s->scale * size.high;
+    change_set(&change, values, 0, n, 1, confidence);
     out->changes[0] = change;
     out->count = 1;
 }
@@ -361,7 +343,8 @@ static bool report_runs(struct changepoints *out, const struct segmentation *s)
     return count > 0;
 }
 
-static void judge(struct changepoints *out, struct segmentation *s, double confidence)
+static void judge(struct changepoints *out, struct segmentation *s, const double *values, size_t n,
+                  double confidence)
 {
     double *clean = without_spikes(s);
     if (s->count > 1)
@@ -376,9 +359,10 @@ static void judge(struct changepoints *out, struct segmentation *s, double confi
     if (out->drift)
         report_jumps(out, s, clean, confidence);
     else
-        report_steps(out, s, confidence);
+        report_steps(out, s);
     free(clean);
-    report_clear(out, s, confidence);
+    report_clear(out, s, values, n, confidence);
+    change_set_all(out, values, n, 0, confidence);
 }
 
 void changepoints_look(struct changepoints *out, const double *values, size_t n,
@@ -389,7 +373,7 @@ void changepoints_look(struct changepoints *out, const double *values, size_t n,
     *out = (struct changepoints){.used = s.n, .inflation = 1};
     if (s.variance > 0) {
         if (!report_runs(out, &s))
-            judge(out, &s, o->confidence);
+            judge(out, &s, values, n, o->confidence);
         out->sigma = sigma_of(&s);
         out->correlation = s.correlation;
         out->inflation = segmentation_inflation(&s);

@@ -311,19 +311,6 @@ static void add_newest(struct changepoints *now, const double *values, size_t n,
     free(l.where);
 }
 
-// Where each change may have happened, and its size, between its neighbours; of one that came when
-// the noise was `calm`, without the loud values before. A level that wanders has its own.
-static void set_all(struct changepoints *now, const double *values, size_t n, size_t calm,
-                    double confidence)
-{
-    for (size_t i = 0; !now->drift && i < now->count; i++) {
-        const size_t before = i ? now->changes[i - 1].index : 0;
-        const size_t end = i + 1 < now->count ? now->changes[i + 1].index : n;
-        const size_t first = before < calm && calm < now->changes[i].index ? calm : before;
-        change_set(&now->changes[i], values, first, end, 1, confidence);
-    }
-}
-
 // Behind a loud start a step may be clear that is nothing beside it: what came since the noise
 // became calm is looked at alone, too. Returns where that begins, 0: nowhere.
 static size_t add_calm(struct changepoints *now, const double *values, size_t n,
@@ -387,7 +374,7 @@ static void find(struct changepoints *out, const double *values, size_t n,
     add_reported(out, values, n, reported.changes, reported.count);
     const size_t calm = add_calm(out, values, n, o);
     add_newest(out, values, n, o->confidence);
-    set_all(out, values, n, calm, o->confidence);
+    change_set_all(out, values, n, calm, o->confidence);
 }
 
 // What a pattern leaves of the values. The caller frees.

@@ -107,15 +107,17 @@ static bool wide_apart(const struct step_sums *s, size_t at, double low, double 
            fabs(b.mean - a.mean) > times * sigma && between > times / 2 * sigma;
 }
 
-// The split between sides that do not overlap; 0 if there is none so wide. `low` and `high` are of
-// what lies right of the split.
-static size_t separated(const struct step_sums *s)
+// The split between sides that do not overlap and stand as far apart as asked; 0: there is none.
+// `low` and `high` are of what lies right of the split.
+static size_t split_apart(const struct step_sums *s,
+                          bool (*apart_enough)(const struct step_sums *s, size_t at, double low,
+                                               double high))
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t at = s->n - 1; at >= 1; at--) {
         low = fmin(low, s->y[at]);
         high = fmax(high, s->y[at]);
-        if ((low > s->high[at] || high < s->low[at]) && wide_apart(s, at, low, high))
+        if ((low > s->high[at] || high < s->low[at]) && apart_enough(s, at, low, high))
             return at;
     }
     return 0;
@@ -140,19 +142,6 @@ static bool few_stand_apart(const struct step_sums *s, size_t at, double low, do
     return a.count >= FEW_SIDE && b.count >= FEW_SIDE && squares > 0 &&
            steps >= 2 * least_ratio * squares && step > least_step * within &&
            fabs(b.mean - a.mean) > few_apart * sigma && between > few_between * sigma;
-}
-
-// The split of a few values; 0: none.
-static size_t of_few(const struct step_sums *s)
-{
-    double low = INFINITY, high = -INFINITY;
-    for (size_t at = s->n - 1; at >= 1; at--) {
-        low = fmin(low, s->y[at]);
-        high = fmax(high, s->y[at]);
-        if ((low > s->high[at] || high < s->low[at]) && few_stand_apart(s, at, low, high))
-            return at;
-    }
-    return 0;
 }
 
 // Growth of the variance of a side's mean, by the largest memory that its residuals allow; 0:
@@ -281,57 +270,49 @@ static bool lingers(const double *y, size_t n, double median_before, double medi
     return agree > pairs / 2 + sqrt(pairs) / 2;
 }
 
-static bool ranked(struct change *out, const double *y, size_t n, double confidence)
+static void put(struct change *out, size_t at, double before, double after, double evidence)
+{
+    const double gap = after - before;
+    *out = (struct change){at, at, at, before, after, {gap, gap, gap}, evidence};
+}
+
+static bool ranked(struct change *out, const double *y, size_t n)
 {
     const size_t at = n <= RANKED ? by_rank(y, n) : 0;
     if (at == 0)
         return false;
     const struct middle a = middle_of(y, at), b = middle_of(y + at, n - at);
-    const double gap = b.median - a.median, scatter = fmax(a.scatter, b.scatter);
-    if (!(fabs(gap) > apart * scatter / 1.4826) || lingers(y, n, a.median, b.median, at))
+    const double scatter = fmax(a.scatter, b.scatter);
+    if (!(fabs(b.median - a.median) > apart * scatter / 1.4826) ||
+        lingers(y, n, a.median, b.median, at))
         return false;
-    const double error = 1.2533 * scatter * sqrt(1 / (double)at + 1 / (double)(n - at));
-    *out = (struct change){.index = at,
-                           .earliest = at,
-                           .latest = at,
-                           .before = a.median,
-                           .after = b.median,
-                           .size =
-                               interval_about(gap, error * normal_quantile(0.5 + 0.5 * confidence)),
-                           .evidence = 0.5 * rank_errors * rank_errors};
+    put(out, at, a.median, b.median, 0.5 * rank_errors * rank_errors);
     return true;
 }
 
 // Of the means of both sides.
-static void describe(struct change *out, const struct step_sums *s, size_t at, double confidence)
+static void describe(struct change *out, const struct step_sums *s, size_t at)
 {
     const struct step_side a = side_of(s, 0, at), b = side_of(s, at, s->n);
-    const double error = error_of(a, b, 1, 1), gap = b.mean - a.mean, n = (double)s->n;
-    const double z = error > 0 ? fabs(gap) / error : 1e6;
-    *out = (struct change){.index = at,
-                           .earliest = at,
-                           .latest = at,
-                           .before = s->centre + a.mean,
-                           .after = s->centre + b.mean,
-                           .evidence = 0.5 * n * log1p(z * z / n)};
-    out->size = interval_about(gap, error * normal_quantile(0.5 + 0.5 * confidence));
+    const double error = error_of(a, b, 1, 1), n = (double)s->n;
+    const double z = error > 0 ? fabs(b.mean - a.mean) / error : 1e6;
+    put(out, at, s->centre + a.mean, s->centre + b.mean, 0.5 * n * log1p(z * z / n));
 }
 
-bool clear_step_find(struct change *out, const double *y, size_t n, double confidence,
-                     bool separate)
+bool clear_step_find(struct change *out, const double *y, size_t n, bool separate)
 {
     if (n < LEAST_SIDE + LEAST_OTHER)
         return false;
     struct step_sums s = sums_of(y, n);
-    size_t at = separated(&s);
+    size_t at = split_apart(&s, wide_apart);
     if (at == 0 && !separate)
-        at = of_few(&s);
+        at = split_apart(&s, few_stand_apart);
     if (at == 0 && !separate)
         at = own_noise(&s);
     if (at > 0)
-        describe(out, &s, at, confidence);
+        describe(out, &s, at);
     free(s.sum);
-    return at > 0 || (!separate && ranked(out, y, n, confidence));
+    return at > 0 || (!separate && ranked(out, y, n));
 }
 
 size_t clear_step_runs(size_t *starts, const double *y, size_t n)

@@ -233,7 +233,8 @@ bool segmentation_wanders(const struct segmentation *s)
     return segmentation_inflation(s) > max_inflation;
 }
 
-double segmentation_widen(const struct segmentation *s, double threshold)
+// A threshold for a squared statistic whose scale was estimated from this series.
+static double widen(const struct segmentation *s, double threshold)
 {
     double freedom = efficiency * (double)s->n / segmentation_inflation(s);
     return freedom * expm1(fmin(threshold / freedom, 50));
@@ -474,8 +475,8 @@ static void fit(struct segmentation *s)
 {
     for (int pass = 0; pass < MAX_PASSES && !segmentation_wanders(s); pass++) {
         free(s->segments);
-        s->segments = potts_fit(&s->count, s->y, s->n, s->reach,
-                                segmentation_widen(s, s->penalty) * s->long_run);
+        s->segments =
+            potts_fit(&s->count, s->y, s->n, s->reach, widen(s, s->penalty) * s->long_run);
         bool tuned = pass < TUNED && tune(s);
         double seen = inflation_seen(s);
         if (seen > 1.02 * segmentation_inflation(s))
@@ -521,7 +522,7 @@ void segmentation_level(struct segmentation *s, size_t j)
 
 static void drop_weak(struct segmentation *s)
 {
-    double threshold = segmentation_widen(s, s->penalty);
+    double threshold = widen(s, s->penalty);
     while (s->count > 1) {
         size_t weakest = 0;
         double least = INFINITY, unused;

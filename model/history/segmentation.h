@@ -41,8 +41,6 @@ void segmentation_free(struct segmentation *segmentation);
 double segmentation_inflation(const struct segmentation *s);
 // Inflation so large that steps cannot be told from a wandering level by segmentation alone.
 bool segmentation_wanders(const struct segmentation *s);
-// A threshold for a squared statistic whose scale was estimated from this series.
-double segmentation_widen(const struct segmentation *s, double threshold);
 // Moves the level of segment j to where most of its values lie.
 void segmentation_level(struct segmentation *s, size_t j);
 // Squared t statistic of the step between segments j and j + 1, by the scatter of these two.

@@ -100,11 +100,11 @@ TEST(what_is_no_step_is_none)
     struct change change;
     for (int i = 0; i < 120; i++)
         values[i] = 0.05 * i + random_normal(&random);
-    assert_false(clear_step_find(&change, values, 120, 0.95, false));
+    assert_false(clear_step_find(&change, values, 120, false));
     for (int i = 0; i < 10; i++)
         values[i] = (i < 5 ? 0 : 8) + random_normal(&random);
-    assert_false(clear_step_find(&change, values, 10, 0.95, false));
-    assert_false(clear_step_find(&change, values, 3, 0.95, false));
+    assert_false(clear_step_find(&change, values, 10, false));
+    assert_false(clear_step_find(&change, values, 3, false));
 }
 
 // What the three controls of a host moved by from run to run (log), beside two programs that never
