@@ -7,7 +7,6 @@
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/commands/toolchain_names.h"
 #include "ci/gate/built.h"
 #include "ci/gate/pipeline.h"
 #include "ci/history/drivers.h"

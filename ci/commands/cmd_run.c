@@ -4,7 +4,6 @@
 
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/commands/toolchain_names.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/known.h"
 #include "ci/gate/pipeline.h"

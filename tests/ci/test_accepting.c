@@ -107,13 +107,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_repo_remove(&repo);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static void gate(const char *base, const char *head)
 {
@@ -223,13 +217,6 @@ static void accepts_as(const char *directory, const char *who)
     plumb_said(&outcome, 0, who);
 }
 
-static void write_in(const char *folder, const char *name, const char *text)
-{
-    char *path = xprintf("%s/%s", folder, name);
-    helper_write_text(path, text);
-    free(path);
-}
-
 // git's own order and files: the user's, those of XDG, what they include, and a worktree's.
 TEST(who_accepts_is_whom_git_knows)
 {
@@ -245,10 +232,10 @@ TEST(who_accepts_is_whom_git_knows)
     const char *nobody[] = {"accept", "--level", "+3%", "-m", "r", "-n", "simple*", NULL};
     plumb_run(&outcome, repo.directory, nobody, 0);
     plumb_said(&outcome, CONCLUDE_FAILED, "has no user.name and user.email; give --who=");
-    write_in(git_folder, "config", "[user]\n\tname = From XDG\n\temail = x@example.org\n");
+    helper_put(git_folder, "config", "[user]\n\tname = From XDG\n\temail = x@example.org\n");
     accepts_as(repo.directory, "who    = From XDG <x@example.org>");
-    write_in(home, "more", "[user]\n\tname = Included\n\temail = i@example.org\n");
-    write_in(home, ".gitconfig", "[include]\n\tpath = more\n");
+    helper_put(home, "more", "[user]\n\tname = Included\n\temail = i@example.org\n");
+    helper_put(home, ".gitconfig", "[include]\n\tpath = more\n");
     accepts_as(repo.directory, "who    = Included <i@example.org>");
     git_repository *git = NULL;
     git_config *config = NULL;

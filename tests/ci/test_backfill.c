@@ -65,18 +65,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(directory);
-    free(directory);
-    free(bench);
-    free(policy);
-    free(journal_path);
-    arena_free(&arena);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 // A commit, or a range.
 static void backfill(const char *store, const char *range)

@@ -36,18 +36,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(directory);
-    free(directory);
-    free(bench);
-    free(kernels);
-    free(study);
-    free(policy);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static char *left(const char *name)
 {

@@ -37,9 +37,7 @@ static int set_up(void **state)
 {
     library_set_up(state);
     folder = library_path(".");
-    char *path = xprintf("%s/program.sh", folder);
-    helper_write_text(path, program);
-    free(path);
+    helper_put(folder, "program.sh", program);
     return 0;
 }
 
@@ -375,9 +373,7 @@ static void make_repository(void)
     git_libgit2_init();
     assert_int_equal(git_repository_init(&git, folder, 0), 0);
     git_repository_free(git);
-    char *head = xprintf("%s/.git/HEAD", folder);
-    helper_write_text(head, "ref: refs/heads/main\n");
-    free(head);
+    helper_put(folder, ".git/HEAD", "ref: refs/heads/main\n");
 }
 
 // In a repository without a policy they are one, which is read.

@@ -27,14 +27,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 // The comment on what `make` leaves in the file `result`; the caller frees.
 static char *comment_on(const char *make, const char *head)

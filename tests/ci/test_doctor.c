@@ -23,14 +23,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 // One GPU: persistence, MIG, ECC, errors, reasons; and the processes on it.
 static void ask(const char *modes, const char *processes, const char *format)

@@ -75,15 +75,7 @@ static int set_up(void **state)
     return status;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    free(said);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static int fresh(void **state)
 {

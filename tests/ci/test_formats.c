@@ -77,14 +77,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 #define MEASURES " --bench ../bin/bench --sandbox off --quiet"
 static const struct {

@@ -77,13 +77,6 @@ static int shell(const char *where, const char *command)
     return WEXITSTATUS(status);
 }
 
-static void put(const char *name, const char *text)
-{
-    char *path = xprintf("%s/%s", folder, name);
-    helper_write_text(path, text);
-    free(path);
-}
-
 static bool says(const char *name, const char *part)
 {
     char *path = xprintf("%s/%s", folder, name), *text = helper_read(path, NULL);
@@ -96,7 +89,7 @@ static bool says(const char *name, const char *part)
 // A script of the workflow as the runner runs it, with these variables beside those of every job.
 static int run_script(const char *script, const char *variables)
 {
-    put("step.sh", script);
+    helper_put(folder, "step.sh", script);
     char *work = xprintf("%s/work", folder);
     char *command =
         xprintf("rm -f ../changed ../posted; PATH=%s/bin:$PATH REPOSITORY=us/kernels NUMBER=7 "
@@ -154,19 +147,11 @@ static int set_up(void **state)
                           repo.directory, TEST_BIN, TEST_BIN, TEST_SOURCE, TEST_SOURCE);
     const int status = shell(folder, clone);
     free(clone);
-    put("bin/gh", gh);
+    helper_put(folder, "bin/gh", gh);
     return status || shell(folder, "chmod +x bin/gh");
 }
 
-static int tear_down(void **state)
-{
-    helper_repo_remove(&repo);
-    helper_discard(folder);
-    free(folder);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 // ---- what stands in the files
 
@@ -241,7 +226,7 @@ TEST(a_label_falls_with_every_push_and_when_it_was_used)
 
 static void assert_refused(const char *variables, const char *why)
 {
-    put("log", "");
+    helper_put(folder, "log", "");
     assert_int_equal(step(APPROVE, variables), 1);
     assert_true(says("log", why));
 }
@@ -260,39 +245,40 @@ TEST(a_commit_is_approved_by_who_reviewed_it)
                            head, head);
     char *disguised = xprintf("COMMENTED\tmaintainer\tMEMBER\t> see\\\\n%s\\nfine\n", head);
     char *elsewhere = xprintf("APPROVED\tsomebody\tNONE\t %s\n", head);
-    put("permission", "write\n");
-    put("now", now);
+    helper_put(folder, "permission", "write\n");
+    helper_put(folder, "now", now);
     assert_refused(stranger, "no review of maintainer names the commit");
-    put("reviews", "APPROVED\tmaintainer\tMEMBER\t " ZEROS "\n"); // of another commit
+    helper_put(folder, "reviews",
+               "APPROVED\tmaintainer\tMEMBER\t " ZEROS "\n"); // of another commit
     assert_refused(stranger, "no review of maintainer names the commit");
-    put("reviews", "APPROVED\tmaintainer\tMEMBER\t\n"); // of whatever was the newest
+    helper_put(folder, "reviews", "APPROVED\tmaintainer\tMEMBER\t\n"); // of whatever was the newest
     assert_refused(stranger, "no review of maintainer names the commit");
-    put("reviews", few); // two commits of one prefix are made in seconds
+    helper_put(folder, "reviews", few); // two commits of one prefix are made in seconds
     assert_refused(stranger, "no review of maintainer names the commit");
-    put("reviews", elsewhere);
+    helper_put(folder, "reviews", elsewhere);
     assert_refused(stranger, "no review of maintainer names the commit");
     assert_int_equal(step(APPROVE, "FROM=us/kernels BY=maintainer"), 0);
-    put("reviews", withdrawn);
+    helper_put(folder, "reviews", withdrawn);
     assert_refused(stranger, "changes were requested after");
-    put("reviews", again);
+    helper_put(folder, "reviews", again);
     assert_int_equal(step(APPROVE, stranger), 0);
-    put("reviews", others); // whoever may not write
-    put("permission.them", "read\n");
+    helper_put(folder, "reviews", others); // whoever may not write
+    helper_put(folder, "permission.them", "read\n");
     assert_int_equal(step(APPROVE, stranger), 0);
-    put("permission.them", "write\n"); // whatever GitHub calls them
+    helper_put(folder, "permission.them", "write\n"); // whatever GitHub calls them
     assert_refused(stranger, "changes were requested after");
-    put("reviews", quoted); // a commit that a stranger named before it was pushed
+    helper_put(folder, "reviews", quoted); // a commit that a stranger named before it was pushed
     assert_refused(stranger, "no review of maintainer names the commit");
-    put("reviews", disguised);
+    helper_put(folder, "reviews", disguised);
     assert_refused(stranger, "no review of maintainer names the commit");
-    put("reviews", named);
+    helper_put(folder, "reviews", named);
     assert_int_equal(step(APPROVE, stranger), 0);
-    put("permission", "triage\n");
+    helper_put(folder, "permission", "triage\n");
     assert_refused(stranger, "maintainer may not write to this repository");
-    put("permission", "admin\n");
-    put("now", ZEROS "\n");
+    helper_put(folder, "permission", "admin\n");
+    helper_put(folder, "now", ZEROS "\n");
     assert_refused(stranger, "something was pushed since");
-    put("now", now);
+    helper_put(folder, "now", now);
     assert_int_equal(step(APPROVE, stranger), 0);
     free(now);
     free(named);
@@ -353,7 +339,7 @@ TEST(a_strangers_commit_goes_through_both_halves)
                      0); // nothing was checked out
     step(EXPORT, "");
     shell(folder, "rm -rf artifact; mkdir artifact; cp work/result.jsonl artifact/");
-    put("old", "");
+    helper_put(folder, "old", "");
     assert_int_equal(step(COMMENT, ""), 0);
     assert_true(says("changed", "--method POST repos/us/kernels/issues/7/comments"));
     assert_true(says("posted", sandbox ? "plumb: no regression" : "plumb: no verdict"));
@@ -362,7 +348,7 @@ TEST(a_strangers_commit_goes_through_both_halves)
     assert_true(says("posted", of));
     free(of);
     assert_false(says("posted", "is not measured"));
-    put("now", ZEROS "\n"); // pushed while it was measured
+    helper_put(folder, "now", ZEROS "\n"); // pushed while it was measured
     assert_int_equal(step(COMMENT, ""), 0);
     assert_true(says("posted", "**The newest commit, `0000000000`, is not measured.**"));
     assert_int_equal(shell(folder, "[ -e work/report/index.html ]") == 0, sandbox);
@@ -382,7 +368,7 @@ TEST(hostile_results_become_one_comment)
         "mkdir -p artifact/result.jsonl/x",
         "mkdir artifact && head -c 70000000 /dev/zero >artifact/result.jsonl",
         "mkdir artifact && cp '" RECORD "' artifact/result.jsonl"}; // of another commit
-    put("old", "123\n");
+    helper_put(folder, "old", "123\n");
     for (size_t i = 0; i < ARRAY_COUNT(makes); i++) {
         assert_int_equal(shell(folder, "rm -rf artifact work/result work/comment.md work/report"),
                          0);
@@ -400,7 +386,7 @@ TEST(hostile_results_become_one_comment)
 
 TEST(names_of_a_stranger_are_no_markup)
 {
-    put("old", "");
+    helper_put(folder, "old", "");
     assert_int_equal(shell(folder, "rm -rf artifact work/result work/report && mkdir artifact && "
                                    "sed 's|tiled_fp32|</title><script>alert(1)</script>@all <!--|g'"
                                    " '" RECORD "' >artifact/result.jsonl"),
@@ -472,10 +458,10 @@ TEST(who_may_write_may_ask_for_what_they_have_read)
         {"read\n", own, "/plumb gate", "somebody may not write to this repository"},
         {"triage\n", fork, named, "somebody may not write to this repository"}};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        put("permission", cases[i].permission);
-        put("now", cases[i].pull);
-        put("log", "");
-        put("work/output", "");
+        helper_put(folder, "permission", cases[i].permission);
+        helper_put(folder, "now", cases[i].pull);
+        helper_put(folder, "log", "");
+        helper_put(folder, "work/output", "");
         const int code = ask(ASKED_APPROVE, cases[i].comment, "somebody");
         if (code != (cases[i].why != NULL) || (cases[i].why && !says("log", cases[i].why)))
             fail_msg("case %zu: %d", i, code);
@@ -495,8 +481,8 @@ TEST(what_is_asked_for_is_measured_and_answered)
 {
     const bool sandbox = there_is_a_sandbox();
     char *now = xprintf("%s\n", head);
-    put("now", now);
-    put("old", "123\n");
+    helper_put(folder, "now", now);
+    helper_put(folder, "old", "123\n");
     assert_int_equal(step(FETCH, ""), 0);
     assert_int_equal(ask(ASKED_GATE, "/plumb gate kernel=simple problem=96*", "somebody"),
                      sandbox ? 0 : 4);

@@ -15,13 +15,6 @@
 static char *directory;
 static struct plumb_outcome outcome;
 
-static void write_csv(const char *name, const char *text)
-{
-    char *path = xprintf("%s/%s", directory, name);
-    helper_write_text(path, text);
-    free(path);
-}
-
 // 80 nights; 4 ms more (or less) from night 40 on, night 7 missing.
 static void write_step(const char *name, int before, int after)
 {
@@ -37,7 +30,7 @@ static void write_step(const char *name, int before, int after)
             snprintf(text + at, sizeof(text) - at, "n%d,%d.%d\r\n", i, i < 40 ? before : after,
                      i * 7 % 10);
     }
-    write_csv(name, text);
+    helper_put(directory, name, text);
 }
 
 static int set_up(void **state)
@@ -48,14 +41,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(directory);
-    free(directory);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 #define EXPECT(code, part, ...)                                                                    \
     PLUMB_EXPECT(&outcome, directory, code, part, "history", __VA_ARGS__)
@@ -131,7 +117,7 @@ TEST(now_is_the_newest_values_where_the_level_creeps)
 {
     double now = 0, first = 0;
     char *text = series_text(creeping, 300);
-    write_csv("creeping.csv", text);
+    helper_put(directory, "creeping.csv", text);
     free(text);
     EXPECT(0, "the median of the newest 10 values; +5.", "--csv=creeping.csv");
     const char *line = strstr(outcome.output, "now: ");
@@ -147,7 +133,7 @@ TEST(now_is_the_newest_values_where_the_level_creeps)
 TEST(a_share_of_nothing_is_not_said)
 {
     char *text = series_text(from_nothing, 100);
-    write_csv("nothing.csv", text);
+    helper_put(directory, "nothing.csv", text);
     free(text);
     EXPECT(0, "; +1 against the first level, 0\n", "--csv=nothing.csv");
     assert_null(strstr(outcome.output, "nan"));
@@ -156,7 +142,7 @@ TEST(a_share_of_nothing_is_not_said)
 TEST(a_change_that_is_one_of_modes_is_said_to_be)
 {
     char *text = series_text(of_two_modes, 400);
-    write_csv("modes.csv", text);
+    helper_put(directory, "modes.csv", text);
     free(text);
     EXPECT(0, "its modes change: ", "--csv=modes.csv");
     assert_int_equal(strstr(outcome.output, "credible") != NULL,
@@ -180,7 +166,7 @@ static void write_undated(void)
                                  (slow ? 110000 : 100000) * exp(0.001 * random_normal(&random)));
         }
     }
-    write_csv("undated.csv", text);
+    helper_put(directory, "undated.csv", text);
     free(text);
 }
 
@@ -214,9 +200,9 @@ TEST(commits_of_one_second_are_told_apart)
 
 TEST(files_without_numbers_are_refused)
 {
-    write_csv("header.csv", "night,ms\n");
-    write_csv("missing.csv", "ms\nNaN\nNA\n");
-    write_csv("none.csv", "");
+    helper_put(directory, "header.csv", "night,ms\n");
+    helper_put(directory, "missing.csv", "ms\nNaN\nNA\n");
+    helper_put(directory, "none.csv", "");
     EXPECT(4, "header.csv, column ms: no numbers", "--csv=header.csv", "--column=ms");
     EXPECT(4, "missing.csv, column ms: no numbers", "--csv=missing.csv");
     EXPECT(4, "none.csv: empty", "--csv=none.csv");

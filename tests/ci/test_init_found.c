@@ -30,15 +30,7 @@ static int set_up(void **state)
 
 AROUND_EACH(set_up, NULL);
 
-static int discard(void **state)
-{
-    helper_discard(scene);
-    free(scene);
-    free(checkout);
-    return 0;
-}
-
-AROUND_ALL(make, discard);
+AROUND_ALL(make, NULL);
 
 static void init(const char *part)
 {

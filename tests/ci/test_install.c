@@ -46,14 +46,7 @@ static int set_up(void **state)
     return shell("DESTDIR= cmake --install '" TEST_BIN "/..' --prefix \"$PWD/it\"");
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 TEST(installed_program_finds_its_bench_and_says_what_it_is)
 {

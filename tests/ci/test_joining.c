@@ -41,16 +41,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(recorded.folder);
-    free(recorded.folder);
-    free(recorded.path);
-    free(recorded.empty);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static void load_recorded(struct run *out, int64_t id)
 {

@@ -36,13 +36,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_repo_remove(&repo);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static double kill_after_s; // the next run; 0: it ends by itself
 
@@ -275,9 +269,7 @@ TEST(a_code_is_linked_with_the_accepted_one_too)
     char *block = xprintf("series = simple * *\ncommit = %s\nlevel = 0.1\nreason = meant\n"
                           "who = A\nwhen = 2026-11-21\n",
                           ids[1]);
-    char *path = xprintf("%s/e.txt", repo.directory);
-    helper_write_text(path, block);
-    free(path);
+    helper_put(repo.directory, "e.txt", block);
     free(block);
     char line[128];
     snprintf(line, sizeof(line), "against the state accepted at %.10s: meant, by links", ids[1]);

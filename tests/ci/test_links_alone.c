@@ -22,14 +22,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(directory);
-    free(directory);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 #define EXPECT(part, ...) PLUMB_EXPECT(&outcome, directory, 0, part, __VA_ARGS__)
 

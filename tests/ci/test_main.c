@@ -35,13 +35,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_repo_remove(&repo);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static pid_t start_with(const char *const *argv, int out, int err)
 {
@@ -217,9 +211,7 @@ TEST(a_pipe_or_a_link_is_written_to_and_not_replaced)
     const char *import[] = {"import", "--store", "s.db", "in.csv", NULL};
     const char *to_pipe[] = {"export", "--store", "s.db", "-o", "pipe", NULL};
     const char *to_link[] = {"export", "--store", "s.db", "-o", "link", NULL};
-    char *in = xprintf("%s/in.csv", repo.directory);
-    helper_write_text(in, "commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,5\n");
-    free(in);
+    helper_put(repo.directory, "in.csv", "commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,5\n");
     plumb_run(&outcome, repo.directory, import, 0);
     plumb_said(&outcome, 0, "added");
     assert_int_equal(mkfifo(pipe, 0600), 0);

@@ -103,9 +103,7 @@ static void make_repository(void)
     assert_int_equal(git_repository_init(&git, folder, 0), 0);
     git_repository_free(git);
     helper_repo_commit(id, folder, "main", NULL, 0, 1, "plans", &file, 1);
-    char *head = xprintf("%s/.git/HEAD", folder);
-    helper_write_text(head, "ref: refs/heads/main\n");
-    free(head);
+    helper_put(folder, ".git/HEAD", "ref: refs/heads/main\n");
 }
 
 TEST(a_builds_plans_are_kernels)

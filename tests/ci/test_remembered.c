@@ -43,13 +43,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_repo_remove(&repo);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static void plumb(const char *const *words, int timeout_s)
 {

@@ -86,15 +86,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(directory);
-    free(directory);
-    free(bench);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static void plumb(const char *const *words)
 {
@@ -231,9 +223,7 @@ static void take_in(bool merged)
 {
     static const char *const codes[] = {"1", "1.001", "1.2", "1.201"};
     char branch[4][OBJECT_ID_TEXT], taken[OBJECT_ID_TEXT], range[2 * OBJECT_ID_TEXT + 2];
-    char *head = xprintf("%s/.git/HEAD", directory);
-    helper_write_text(head, "ref: refs/heads/main\n");
-    free(head);
+    helper_put(directory, ".git/HEAD", "ref: refs/heads/main\n");
     for (int i = 0; i < 4; i++) {
         char *simple = xprintf("const char takes[] = \"fake-time=%s\";\n", codes[i]);
         const struct helper_file files[] = {{"kernels/simple.c", simple, 0}};

@@ -45,16 +45,7 @@ static int set_up(void **state)
                  "/ci/quickstart' ci && ln -s '" TEST_BIN "' build/dev/bin");
 }
 
-static int tear_down(void **state)
-{
-    helper_repo_remove(&repo);
-    helper_discard(tree);
-    free(tree);
-    free(said);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 TEST(nightly_of_another_repository_finds_its_own_plumb)
 {

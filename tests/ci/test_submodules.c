@@ -4,7 +4,6 @@
 // what is missing where it is not here. A commit that pins another one is another build.
 // Label: unsanitized
 #include "runner/build/build.h"
-#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -33,16 +32,7 @@ static int set_up(void **state)
 
 AROUND_EACH(set_up, NULL);
 
-static int discard(void **state)
-{
-    helper_discard(scene);
-    free(scene);
-    free(checkout);
-    free(policy);
-    return 0;
-}
-
-AROUND_ALL(make, discard);
+AROUND_ALL(make, NULL);
 
 static void type(int code, const char *part, const char *const *argv)
 {

@@ -44,14 +44,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 // What the second of two nights without a commit between them asks bench for.
 static char *second_night(const char *policy)

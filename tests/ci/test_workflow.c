@@ -35,13 +35,7 @@ static int set_up(void **state)
     return status;
 }
 
-static int tear_down(void **state)
-{
-    helper_repo_remove(&repo);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 // ---- tests ----
 

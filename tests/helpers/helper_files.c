@@ -82,6 +82,18 @@ void helper_write_text(const char *path, const char *text)
     helper_write(path, text, strlen(text));
 }
 
+void helper_put(const char *folder, const char *path, const char *text)
+{
+    struct error err;
+    char *name = xprintf("%s/%s", folder, path), *above = xstrdup(name);
+    *strrchr(above, '/') = '\0';
+    if (files_make_directory(above, &err))
+        die(above);
+    helper_write_text(name, text);
+    free(name);
+    free(above);
+}
+
 bool helper_exists(const char *directory, const char *name)
 {
     struct stat status;

@@ -19,6 +19,8 @@ char *helper_read(const char *path, size_t *size);
 // Makes the file, or replaces what is in it.
 void helper_write(const char *path, const void *bytes, size_t size);
 void helper_write_text(const char *path, const char *text);
+// The same for a path in the folder, whose own folders are made.
+void helper_put(const char *folder, const char *path, const char *text);
 // Something is there: a file, a folder, or a link that leads nowhere.
 bool helper_exists(const char *directory, const char *name);
 // The file contains this text; if not, stderr hears which.

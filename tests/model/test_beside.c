@@ -6,7 +6,6 @@
 #include "tests/helpers/test.h"
 
 #include <math.h>
-#include <string.h>
 
 static struct arena arena;
 
@@ -124,10 +123,4 @@ TEST(only_the_opposite_beyond_the_margin_opposes)
     assert_false(beside_opposed(&opposed, &run, &results[0]));
 }
 
-static int free_arena(void **state)
-{
-    arena_free(&arena);
-    return 0;
-}
-
-AROUND_ALL(NULL, free_arena);
+AROUND_ALL(NULL, NULL);

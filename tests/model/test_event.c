@@ -11,13 +11,7 @@
 
 static struct arena arena;
 
-static int tear_down(void **state)
-{
-    arena_free(&arena);
-    return 0;
-}
-
-AROUND_ALL(NULL, tear_down);
+AROUND_ALL(NULL, NULL);
 
 static struct event_change change(size_t series, size_t first, size_t last, double size)
 {

@@ -23,14 +23,7 @@ static int set_up(void **state)
     return git_libgit2_init() < 1;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(scene);
-    free(scene);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 // ---- made byte by byte
 

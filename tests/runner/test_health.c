@@ -3,7 +3,6 @@
 // Facts about a machine are read as they stand in a made /proc and /sys, and from a made
 // nvidia-smi; what is not there is unknown.
 #include "runner/bench/health.h"
-#include "runner/child/files.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
@@ -13,20 +12,9 @@
 
 static char *root;
 
-static void put(const char *path, const char *text)
-{
-    struct error err;
-    char *name = xprintf("%s%s", root, path), *folder = xstrdup(name);
-    *strrchr(folder, '/') = '\0';
-    assert_int_equal(files_make_directory(folder, &err), 0);
-    helper_write_text(name, text);
-    free(name);
-    free(folder);
-}
-
 static void say_smi(const char *script)
 {
-    put("/bin/nvidia-smi", script);
+    helper_put(root, "/bin/nvidia-smi", script);
     char *name = xprintf("%s/bin/nvidia-smi", root);
     assert_int_equal(chmod(name, 0700), 0);
     free(name);
@@ -41,26 +29,19 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(root);
-    free(root);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 TEST(facts_of_the_host_are_read)
 {
     struct arena arena = {0};
     struct health health;
-    put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
-    put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
-    put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
-    put("/proc/loadavg", "3.50 1.00 1.00 1/2 3\n");
-    put("/proc/self/cgroup", "0::/job\n");
-    put("/sys/fs/cgroup/job/cpu.max", "150000 100000\n");
-    put("/sys/fs/cgroup/memory.max", "1073741824\n"); // of the root, as in a container
+    helper_put(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
+    helper_put(root, "/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
+    helper_put(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+    helper_put(root, "/proc/loadavg", "3.50 1.00 1.00 1/2 3\n");
+    helper_put(root, "/proc/self/cgroup", "0::/job\n");
+    helper_put(root, "/sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+    helper_put(root, "/sys/fs/cgroup/memory.max", "1073741824\n"); // of the root, as in a container
     health_read(&health, root, root, &arena);
     assert_string_equal(health.clock_source, "hpet");
     assert_string_equal(health.huge_pages, "never");
@@ -68,8 +49,8 @@ TEST(facts_of_the_host_are_read)
     assert_true(health.load == 3.5 && health.cpu_limit == 1.5);
     assert_int_equal(health.memory_limit, 1073741824);
     assert_true(health.disk_free > 0 && health.cpus > 0);
-    put("/sys/fs/cgroup/job/cpu.max", "max 100000\n");
-    put("/sys/fs/cgroup/memory.max", "max\n");
+    helper_put(root, "/sys/fs/cgroup/job/cpu.max", "max 100000\n");
+    helper_put(root, "/sys/fs/cgroup/memory.max", "max\n");
     health_read(&health, root, "/no/such/folder", &arena);
     assert_true(health.cpu_limit == 0 && health.memory_limit == 0 && health.disk_free == -1);
     health_read(&health, "/no/such/root", root, &arena);
@@ -129,7 +110,7 @@ TEST(no_answer_is_no_gpu_and_says_why)
         assert_int_equal(health.gpu_count, 0);
         assert_non_null(health.no_gpu);
         assert_int_equal(health.gpu_device, i > 0);
-        put("/dev/nvidiactl", "");
+        helper_put(root, "/dev/nvidiactl", "");
         if (!strstr(health.no_gpu, cases[i].why))
             fail_msg("\"%s\" does not say \"%s\"", health.no_gpu, cases[i].why);
         arena_free(&arena);

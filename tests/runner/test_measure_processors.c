@@ -3,30 +3,16 @@
 // Each bench that measures is told a core that no other has, on a made machine of four cores: one
 // socket of two with unit 0 of the device, one with unit 1.
 #include "runner/bench/measure.h"
-#include "runner/child/files.h"
 #include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static char scope[64], noted[512];
 static cpu_set_t ours;
 static struct processors_site site = {.scope = scope, .ours = &ours};
-
-static void put(const char *root, const char *path, const char *text)
-{
-    struct error err;
-    char *name = xprintf("%s%s", root, path), *folder = xstrdup(name);
-    *strrchr(folder, '/') = '\0';
-    assert_int_equal(files_make_directory(folder, &err), 0);
-    helper_write_text(name, text);
-    free(name);
-    free(folder);
-}
 
 static void note(void *context, const char *text)
 {
@@ -39,8 +25,8 @@ static int set_up(void **state)
         return -1;
     struct fake_bench *f = *state;
     snprintf(scope, sizeof(scope), "plumb-test-%ld", (long)getpid());
-    put(f->directory, "/sys/bus/pci/devices/0000:1b:00.0/local_cpulist", "0-1\n");
-    put(f->directory, "/sys/bus/pci/devices/0000:2b:00.0/local_cpulist", "2-3\n");
+    helper_put(f->directory, "/sys/bus/pci/devices/0000:1b:00.0/local_cpulist", "0-1\n");
+    helper_put(f->directory, "/sys/bus/pci/devices/0000:2b:00.0/local_cpulist", "2-3\n");
     fake_bench_write(f, "units", "2");
     site.root = f->directory;
     f->plan.site = &site;

@@ -2,7 +2,6 @@
 //
 // Cores for those that measure, on a made machine: no two have the same one, whoever asks, a core
 // is left for all else, and what only computes keeps away.
-#include "runner/child/files.h"
 #include "runner/child/processors.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
@@ -10,7 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,17 +16,6 @@
 static char *root, scope[64];
 static cpu_set_t ours;
 static struct processors_site site = {.scope = scope, .ours = &ours};
-
-static void put(const char *path, const char *text)
-{
-    struct error err;
-    char *name = xprintf("%s%s", root, path), *folder = xstrdup(name);
-    *strrchr(folder, '/') = '\0';
-    assert_int_equal(files_make_directory(folder, &err), 0);
-    helper_write_text(name, text);
-    free(name);
-    free(folder);
-}
 
 // Two sockets of four cores of two threads: 0 and 8, 1 and 9, ...; a GPU at the first socket.
 static int set_up(void **state)
@@ -40,20 +27,13 @@ static int set_up(void **state)
         snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
                  cpu);
         snprintf(list, sizeof(list), "%d,%d\n", cpu % 8, cpu % 8 + 8);
-        put(path, list);
+        helper_put(root, path, list);
     }
-    put("/sys/bus/pci/devices/0000:1b:00.0/local_cpulist", "0-3,8-11\n");
+    helper_put(root, "/sys/bus/pci/devices/0000:1b:00.0/local_cpulist", "0-3,8-11\n");
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    helper_discard(root);
-    free(root);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static void may_use(const char *list)
 {

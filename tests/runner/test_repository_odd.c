@@ -23,15 +23,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    free(plain_config);
-    free(config);
-    helper_repo_remove(&repo);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static int open_with(const char *extensions, struct error *err)
 {

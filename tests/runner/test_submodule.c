@@ -34,15 +34,7 @@ static int set_up(void **state)
 
 AROUND_EACH(set_up, NULL);
 
-static int discard(void **state)
-{
-    helper_discard(scene);
-    free(scene);
-    free(out);
-    return 0;
-}
-
-AROUND_ALL(make, discard);
+AROUND_ALL(make, NULL);
 
 static int export(const char *folder, const char *revision, const char *const *paths, size_t count)
 {

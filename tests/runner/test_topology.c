@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cores and what lies near a device, as a made /sys says them.
-#include "runner/child/files.h"
 #include "runner/child/processors.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static char *root;
 static struct arena arena;
-
-static void put(const char *path, const char *text)
-{
-    struct error err;
-    char *name = xprintf("%s%s", root, path), *folder = xstrdup(name);
-    *strrchr(folder, '/') = '\0';
-    assert_int_equal(files_make_directory(folder, &err), 0);
-    helper_write_text(name, text);
-    free(name);
-    free(folder);
-}
 
 static void put_siblings(int cpu, const char *list)
 {
     char path[128];
     snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
              cpu);
-    put(path, list);
+    helper_put(root, path, list);
 }
 
 static int set_up(void **state)
@@ -38,15 +25,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    arena_free(&arena);
-    helper_discard(root);
-    free(root);
-    return 0;
-}
-
-AROUND_ALL(set_up, tear_down);
+AROUND_ALL(set_up, NULL);
 
 static cpu_set_t set_of(const char *list)
 {
@@ -111,13 +90,13 @@ TEST(what_lies_near_a_device_is_read_by_its_bus)
 {
     cpu_set_t near;
     const cpu_set_t wanted = set_of("4-7");
-    put("/sys/bus/pci/devices/0000:1b:00.0/local_cpulist", "4-7\n");
+    helper_put(root, "/sys/bus/pci/devices/0000:1b:00.0/local_cpulist", "4-7\n");
     assert_true(topology_near(&near, root, "0000:1B:00.0"));
     assert_true(CPU_EQUAL(&near, &wanted));
     assert_false(topology_near(&near, root, "0000:2b:00.0"));
     assert_int_equal(CPU_COUNT(&near), 0);
     // What a device is called is no path.
-    put("/sys/bus/pci/local_cpulist", "0\n");
+    helper_put(root, "/sys/bus/pci/local_cpulist", "0\n");
     assert_false(topology_near(&near, root, ".."));
     assert_false(topology_near(&near, root, ""));
     assert_false(topology_near(&near, root, "0000:1b:00.0/../0000:1b:00.0"));
