@@ -131,14 +131,12 @@ static int go_down(struct way *way, struct commit_graph *graph, const struct rep
 {
     git_commit *commit = NULL;
     int code = git_commit_lookup(&commit, repository->git, id);
-    if (code == GIT_ENOTFOUND && way->count > 0 &&
-        git_repository_is_shallow(repository->git) == 1) {
-        graph->cut = true;
-        return 0;
+    if (code) { // before libgit2 is asked anything else, which forgets its words
+        error_set(err, "%s: commit %s: %s", repository->directory, git_oid_tostr_s(id),
+                  git_words());
+        graph->cut = code == GIT_ENOTFOUND && way->count > 0 && git_is_shallow(repository);
+        return graph->cut ? 0 : -1;
     }
-    if (code)
-        return error_set(err, "%s: commit %s: %s", repository->directory, git_oid_tostr_s(id),
-                         git_words());
     way->steps = xgrow(way->steps, way->count, &way->capacity, sizeof(*way->steps));
     way->steps[way->count++] = (struct step){commit, 0};
     return 0;
@@ -272,11 +270,12 @@ int repository_parent(struct commit *out, const struct repository *repository,
     git_oid id;
     git_commit *parent = NULL;
     if (git_oid_fromstr(&id, commit->parent) || git_commit_lookup(&parent, repository->git, &id)) {
-        if (git_is_shallow(repository))
-            return error_set(err, "the parent of commit %.12s is not here; %s", commit->id,
-                             git_fetch_more);
-        return error_set(err, "the parent %.12s of commit %.12s: %s", commit->parent, commit->id,
-                         git_words());
+        error_set(err, "the parent %.12s of commit %.12s: %s", commit->parent, commit->id,
+                  git_words());
+        return git_is_shallow(repository)
+                   ? error_set(err, "the parent of commit %.12s is not here; %s", commit->id,
+                               git_fetch_more)
+                   : -1;
     }
     fill_commit(out, parent, arena);
     git_commit_free(parent);

@@ -184,6 +184,27 @@ static int check_name(const struct repository *repository, const char *revision,
     return other ? -1 : 0;
 }
 
+// Whether a branch, a tag or an id names something that is there, though it cannot be read: a
+// commit that no git makes, say without an author's address or with a time beyond all numbers.
+static bool is_there(const struct repository *repository, const char *revision)
+{
+    git_reference *named = NULL, *last = NULL;
+    git_odb *objects = NULL;
+    git_oid id;
+    bool found = git_oid_fromstr(&id, revision) == 0 && strlen(revision) == GIT_OID_HEXSZ;
+    if (!found && git_reference_dwim(&named, repository->git, revision) == 0 &&
+        git_reference_resolve(&last, named) == 0) {
+        git_oid_cpy(&id, git_reference_target(last));
+        found = true;
+    }
+    if (found && git_repository_odb(&objects, repository->git) == 0)
+        found = git_odb_exists(objects, &id);
+    git_odb_free(objects);
+    git_reference_free(last);
+    git_reference_free(named);
+    return found;
+}
+
 int git_resolve(git_commit **out, const struct repository *repository, const char *revision,
                 struct error *err)
 {
@@ -198,6 +219,8 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
                    ? GIT_ENOTFOUND
                    : git_revparse_single(&object, repository->git, name.revision);
     free_name(&name);
+    if (code)
+        error_set(err, "%s: cannot be read: %s", revision, git_words());
     if (code == 0)
         code = git_object_peel(&commit, object, GIT_OBJECT_COMMIT);
     git_object_free(object);
@@ -210,6 +233,8 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
         return error_set(err, "%s: the repository has no commit yet", repository->directory);
     if (object)
         return error_set(err, "%s: is not a commit", revision);
+    if (code != GIT_ENOTFOUND && code != GIT_EAMBIGUOUS && is_there(repository, revision))
+        return -1;
     if (git_is_shallow(repository))
         return error_set(err, "%s: no such revision in %s; %s", revision, repository->directory,
                          git_fetch_more);

@@ -164,6 +164,39 @@ TEST(edits_that_nobody_committed_are_found)
     helper_repo_remove(&repo);
 }
 
+// It is there, so nobody is told that it is not; and what a commit names that is not there is.
+TEST(commit_that_cannot_be_read_is_told_as_such)
+{
+    static const char missing[] = "1111111111111111111111111111111111111111";
+    struct helper_repo repo;
+    struct repository *open;
+    struct arena arena = {0};
+    struct commit commit, parent;
+    helper_repo_create(&repo);
+    assert_int_equal(repository_open(&open, repo.directory, &err), 0);
+    char *command = xprintf(
+        "cd %s && put() { git update-ref refs/heads/$1 $(git hash-object -t commit -w --literally "
+        "--stdin); } && tree=$(git rev-parse HEAD^{tree}) && "
+        "printf 'tree %%s\\nauthor t <t@e> 99999999999999999999 +0000\\ncommitter t <t@e> 1 "
+        "+0000\\n\\nw\\n' $tree | put late && "
+        "printf 'tree %%s\\nparent %s\\nauthor t <t@e> 1 +0000\\ncommitter t <t@e> 1 "
+        "+0000\\n\\nw\\n' $tree | put orphan",
+        repo.directory, missing);
+    assert_int_equal(system(command), 0);
+    free(command);
+    assert_int_equal(repository_commit(&commit, open, "late", &arena, &err), -1);
+    assert_non_null(strstr(err.text, "late: cannot be read: "));
+    assert_int_equal(repository_commit(&commit, open, "later", &arena, &err), -1);
+    assert_non_null(strstr(err.text, "later: no such revision"));
+    assert_int_equal(repository_commit(&commit, open, "orphan", &arena, &err), 0);
+    assert_int_equal(repository_parent(&parent, open, &commit, &arena, &err), -1);
+    assert_non_null(strstr(err.text, "the parent 111111111111 of commit "));
+    assert_non_null(strstr(err.text, "object not found"));
+    repository_close(open);
+    arena_free(&arena);
+    helper_repo_remove(&repo);
+}
+
 TEST(folder_that_is_there_twice_is_refused)
 {
     struct raw raw;
