@@ -199,6 +199,11 @@ static void judge(struct mix_result *m, struct run *run, const struct mix_part *
     m->sentence = arena_printf(&run->arena, "%s%s: %+.2f %% (%.2f to %.2f %%)",
                                name_of(m, &run->arena), open ? " undecided" : "",
                                100 * change.value, 100 * change.low, 100 * change.high);
+    // An interval of 95 % may lie beyond where 99.9 % do not.
+    const double margin = log1p(m->margin);
+    if (open && (m->log_ratio.low > margin || m->log_ratio.high < -margin))
+        m->sentence = arena_printf(&run->arena, "%s, not yet surely beyond %.4g %%", m->sentence,
+                                   100 * m->margin);
     accept(m, run);
 }
 

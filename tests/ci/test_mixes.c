@@ -128,6 +128,23 @@ TEST(a_mix_is_judged_in_each_regime)
     run_free(&run);
 }
 
+// An interval that does not hold the margin is no verdict yet, and a reader is told why.
+TEST(what_is_not_yet_surely_beyond_its_margin_is_undecided)
+{
+    struct result results[] = {part("fast", 16, 0.0049), part("fast", 32, 0.0049)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.004};
+    const struct policy with = {.mixes = &mix, .mix_count = 1};
+    struct run run = {.results = results, .count = 2, .base.id = "1", .policy = ""};
+    mixes_find(&run, &with);
+    assert_int_equal(run.mixes[0].kind, VERDICT_UNDECIDED);
+    assert_string_equal(run.mixes[0].sentence,
+                        "mix decode by fast undecided: +0.49 % (0.42 to 0.56 %), not yet surely "
+                        "beyond 0.4 %");
+    run.results = NULL;
+    run_free(&run);
+}
+
 // Neither beyond the margin for sure nor within it: the gate does not pass.
 TEST(what_its_pairs_leave_open_is_undecided)
 {
