@@ -313,11 +313,19 @@ void mixes_restore(struct run *run)
     policy_free(&policy);
 }
 
+// What is slower comes first, for the end of a long line may be cut off.
 const char *mixes_text(struct run *run)
 {
     const char *text = "";
-    for (size_t i = 0; i < run->mix_count && i < SHOWN_MOST; i++)
-        text = arena_printf(&run->arena, "%s%s; ", text, run->mixes[i].sentence);
+    size_t shown = 0;
+    for (int slower = 1; slower >= 0; slower--) {
+        for (size_t i = 0; i < run->mix_count && shown < SHOWN_MOST; i++) {
+            if ((run->mixes[i].kind == VERDICT_SLOWER) != slower)
+                continue;
+            text = arena_printf(&run->arena, "%s%s; ", text, run->mixes[i].sentence);
+            shown++;
+        }
+    }
     if (run->mix_count > SHOWN_MOST)
         text = arena_printf(&run->arena, "%s%zu more mixes; ", text, run->mix_count - SHOWN_MOST);
     return text;

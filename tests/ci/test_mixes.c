@@ -103,6 +103,17 @@ TEST(a_series_that_is_slower_comes_before_the_mixes)
 
 // Each regime is judged for itself, in sentences that say it; a problem that names its own stays
 // there.
+TEST(a_mix_that_is_slower_comes_before_the_others)
+{
+    struct mix_result mixes[] = {{.kind = VERDICT_SAME, .sentence = "mix m by a: +0.00 %"},
+                                 {.kind = VERDICT_SLOWER, .sentence = "mix m by b: +5.00 %"},
+                                 {.kind = VERDICT_SAME, .sentence = "mix m by c: +0.10 %"}};
+    struct run run = {.mixes = mixes, .mix_count = 3};
+    assert_string_equal(mixes_text(&run),
+                        "mix m by b: +5.00 %; mix m by a: +0.00 %; mix m by c: +0.10 %; ");
+    arena_free(&run.arena);
+}
+
 TEST(a_mix_is_judged_in_each_regime)
 {
     struct result results[] = {part("fast", 16, 0.0), part("fast", 32, 0.0), part("fast", 16, 0.02),
