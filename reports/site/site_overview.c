@@ -459,6 +459,15 @@ static enum machine_state machine_state(const struct site *site, size_t device)
     return h && h->is == SITE_WELL ? MACHINE_WELL : MACHINE_UNJUDGED;
 }
 
+// Another device has the same name.
+static bool has_namesake(const struct site *site, size_t device)
+{
+    bool found = false;
+    for (size_t d = 0; d < site->device_count && !found; d++)
+        found = d != device && strcmp(site->devices[d].name, site->devices[device].name) == 0;
+    return found;
+}
+
 static void write_machine(struct site_page *p, size_t device, enum machine_state state)
 {
     const struct site *site = p->map->site;
@@ -471,6 +480,8 @@ static void write_machine(struct site_page *p, size_t device, enum machine_state
     markup_attrf(p->m, "href", "device/%s.html", p->map->devices[device].slug);
     markup_text(p->m, site->devices[device].name);
     markup_end(p->m);
+    if (has_namesake(site, device))
+        markup_elementf(p->m, "span", "muted small", " %.12s", site->devices[device].uuid);
     if (state == MACHINE_VOID)
         markup_text(p->m, ": the newest run on it failed its test of itself");
     else if (state == MACHINE_MOVED) {

@@ -188,6 +188,15 @@ TEST(machines_are_well_sick_void_changed_or_not_judged)
     expect(text, "void NVIDIA H100 80GB HBM3: the newest run on it failed its test of itself");
     expect(text, "not judged NVIDIA H200: it has no controls that could tell");
     free(text);
+    const struct device twins[] = {h.site.devices[0],
+                                   {"cuda", "GPU-11aa33bb-77cc", "NVIDIA H200", "", "", ""}};
+    const struct device *devices = h.site.devices;
+    h.site.devices = twins; // of one name: then the id says which
+    text = answers_of(&h, *state);
+    expect(text, "not judged NVIDIA H200 GPU-6f1d2c9a: it has no controls that could tell");
+    expect(text, "void NVIDIA H200 GPU-11aa33bb: ");
+    free(text);
+    h.site.devices = devices;
     struct event *e = own_event(&h, 0);
     e->cause = ATTRIBUTION_BREAK;
     e->what = "driver 570.86 -> 580.65";
