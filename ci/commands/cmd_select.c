@@ -32,7 +32,8 @@ struct arguments {
 static const struct command_option own_options[] = {
     OPTION_TEXT("model", 0, "NAME", "Model [origami]; `plumb list models`", model),
     GPU_OPTIONS(gpu),
-    OPTION_FLAG("registers", 0, "Leave out tiles that registers do not suffice for (origami)",
+    OPTION_FLAG("registers", 0,
+                "Leave out tiles whose sums or, from Hopper on, stages do not fit (origami)",
                 search.registers),
     OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
     OPTION_FLAG("split-k", 0, "Search splits of K too (origami)", search.split_k),

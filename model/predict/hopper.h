@@ -17,12 +17,12 @@
 // math, issue and port. A turn is the soft maximum of that and of what L2 takes for the blocks of
 // all SMs that have one in it: of those alone that are left, in the last. L2 takes
 //     asked    the bytes that all blocks ask for, each operand divided over the cluster. What
-//              neighbours in the raster ask for together counts 0.32; less so where they work at
+//              neighbours in the raster ask for together counts 0.31; less so where they work at
 //              parts of K, where two share an SM, and as blocks drift apart, by half once they took
-//              330 KB of K each beyond the first turn. Rows that do not begin with a line cost
-//              1.25, 1.38 or 2.24 times as much (64, 32 or fewer bytes), two fifths of that more
+//              350 KB of K each beyond the first turn. Rows that do not begin with a line cost
+//              1.25, 1.37 or 2.21 times as much (64, 32 or fewer bytes), two fifths of that more
 //              where neighbours take the rest of the line; operands beyond L2's nearer half 8 %
-//     filled   0.6 of the bytes that come from DRAM, in equal parts a turn
+//     filled   0.56 of the bytes that come from DRAM, in equal parts a turn
 // L2 has a clock of its own. Beside all turns the whole chip takes
 //     dram     operands once, C, and what is read again, once per band of the raster and turn, and
 //              L2 did not keep

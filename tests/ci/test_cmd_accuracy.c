@@ -58,6 +58,21 @@ TEST(recorded_rows_are_judged_beside_the_baselines)
     free(csv);
 }
 
+TEST(a_model_that_predicts_nothing_says_why)
+{
+    static const char rows[] = "m,n,k,in_dtype,cta_m,cta_n,cta_k,regime,measured_us\n"
+                               "1024,1024,1024,fp16,128,128,64,warm,10\n";
+    const char *csv = helper_file(rows);
+    char *text;
+    assert_int_equal(RUN(&text, "--csv", csv, "--model", "origami"), 0);
+    assert_non_null(
+        strstr(text, " it predicts none of these rows: the model knows cold operands only\n"));
+    free(text);
+    assert_int_equal(RUN(&text, "--csv", csv, "--model", "origami", "--format", "json"), 0);
+    assert_non_null(strstr(text, "\"why\":\"the model knows cold operands only\""));
+    free(text);
+}
+
 // Seed 3's table of sizes, of the leading model.
 TEST(a_problem_has_a_ranking_of_its_own)
 {

@@ -453,6 +453,28 @@ TEST(stream_k_is_met_from_one_slab_to_hundreds)
     }
 }
 
+// 132 tiles on 132 SMs, bound by L2, and 24 more: what those take does not hide behind the time
+// that L2 takes for all (ladder/fit.* has 2448x464x7952, 156 tiles: 73.7 us).
+TEST(a_turn_of_few_blocks_hides_behind_no_other)
+{
+    const struct traits t = {.tile_m = 64,
+                             .tile_n = 128,
+                             .tile_k = 64,
+                             .stages = 8,
+                             .cluster_m = 1,
+                             .cluster_n = 1,
+                             .threads = 256,
+                             .persistent = 1,
+                             .raster_group = 8,
+                             .overlap = OVERLAP_NEXT_TILE,
+                             .blocks_per_sm = 1,
+                             .split_k = 1};
+    const struct problem one = bf16(33 * 64, 512, 7936), more = bf16(39 * 64, 512, 7936);
+    const struct hopper_breakdown whole = at(&one, &t, 1.79e9), rest = at(&more, &t, 1.79e9);
+    assert_true(whole.turns == 1 && rest.turns == 2);
+    assert_true(rest.main_ns > 1.6 * whole.main_ns); // by bytes 1.18 times
+}
+
 // cuBLASLt on an H200, cold (ladder/fit.*): rows of C that bulk copies cannot store.
 TEST(a_library_pays_for_rows_that_bulk_copies_cannot_store)
 {

@@ -249,6 +249,19 @@ TEST(register_filter_never_selects_a_spilling_tile)
 }
 
 // More warps make a thread's share of a tile smaller, not the block's.
+// Triton on an H100: 128x256x256 asks for 393,216 bytes in two stages, of the 232,448 there are.
+TEST(stages_have_room_from_hopper_on)
+{
+    struct problem p = fp16(4096, 4096, 4096);
+    const struct origami_search searches[] = {{.registers = true}, {.pipeline = true}};
+    for (size_t i = 0; i < ARRAY_COUNT(searches); i++) {
+        struct origami_selection s;
+        assert_null(select_one(&s, gpu_find("h100-sxm"), &p, &searches[i]));
+        const struct origami_config *c = &s.config;
+        assert_true(2.0 * (c->tile_m + c->tile_n) * c->tile_k * c->stages <= 232448);
+    }
+}
+
 TEST(a_block_has_no_more_registers_than_an_sm)
 {
     const struct gpu *gpu = gpu_find("rtx4090");
