@@ -2,11 +2,11 @@
 //
 // Fits the constants of model/predict/hopper.h to measured rows:
 //     fit_hopper [--folds] [--only BEGINNING] GPU ROWS.csv...
-// Files are those of the lists `fit`, `aligned` and `odd`, which nothing is judged on. Prints the
-// list of constants as the header has it, and per class of kernel the residuals that band_of()
-// stands for. With --folds those are of problems left out: one half of the problems is predicted by
-// what the other half gave. With --only the constants whose names begin so are fitted, and the
-// others are as they were.
+// Files are those of the lists `fit`, `drawn`, `aligned` and `odd`, which nothing is judged on.
+// Prints the list of constants as the header has it, and per class of kernel the residuals that
+// band_of() stands for. With --folds those are of problems left out: one half of the problems is
+// predicted by what the other half gave. With --only the constants whose names begin so are fitted,
+// and the others are as they were.
 //
 // The loss is log(1 + (x / 0.05)^2) of x = log(predicted / measured) less the kernel's bias, and
 // 0.15 of that of x itself; rows more than 2 (1.3) times slower than the best of their problem
