@@ -54,7 +54,7 @@ TEST(cutlass_is_found_in_a_submodule)
     helper_shell(scene, "own",
                  "git submodule --quiet add \"$PWD/../cutlass\" 3rdparty/cutlass && "
                  "git commit -q -m cutlass");
-    init("shims/tall.cu");
+    init("shims/gemm.cu");
     assert_null(strstr(outcome.output, "CUTLASS_PATH"));
     assert_null(strstr(outcome.output, "First: "));
     char *policy = xprintf("%s/ci/plumb.cfg", checkout);
@@ -63,7 +63,7 @@ TEST(cutlass_is_found_in_a_submodule)
     helper_shell(scene, "own", "git add ci && git commit -q -m plumb");
     if (draws(10) == 10 && access("/usr/local/cuda/bin/nvcc", X_OK) == 0) {
         plumb_run(&outcome, checkout, (const char *const[]){"list", "kernels", NULL}, 0);
-        plumb_said(&outcome, 0, "tall ");
+        plumb_said(&outcome, 0, "gemm ");
     }
     // Without it, as after a plain `git clone`.
     helper_shell(scene, ".",
