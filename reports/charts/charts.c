@@ -6,7 +6,7 @@
 
 #include "model/gate/gate.h"
 #include "reports/charts/svg.h"
-#include "reports/text/page.h"
+#include "reports/text/markup.h"
 #include "reports/view.h"
 
 #include <math.h>

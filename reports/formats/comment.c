@@ -4,7 +4,6 @@
 // problem, and the commands that repeat, find or accept them. Short by construction: a bounded
 // number of rows of bounded cells, far below GitHub's 65,536 characters. The whole report is
 // summary.md.
-#include "reports/changes.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 

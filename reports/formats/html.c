@@ -8,7 +8,7 @@
 #include "reports/charts/charts.h"
 #include "reports/charts/series_chart.h"
 #include "reports/text/clean.h"
-#include "reports/text/page.h"
+#include "reports/text/markup.h"
 #include "reports/view.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 // where the figures come from.
 //
 // Untrusted text cannot leave its cell (reports/text/clean.h).
-#include "reports/changes.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 

@@ -5,7 +5,6 @@
 // Pages made from the summaries alone are made every time and written only when their bytes differ.
 // A kernel's page needs all points of its series, and a file of times those of its runs, so each
 // carries a stamp of its inputs; when the file there has the same stamp, nothing is loaded.
-#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 typedef int write_pages(struct site_target *target, const struct site_map *map, struct error *err);

@@ -2,7 +2,6 @@
 //
 // How good each model is, run by run, so that a model that got worse is caught as a kernel is.
 // accuracy.html carries a stamp of its inputs, for where the figures changed takes long to judge.
-#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"

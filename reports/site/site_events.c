@@ -4,7 +4,6 @@
 // row each, at the top of the overview and all of them in events.html; of very many the oldest are
 // on pages of their own, which stay as they are when more come. feed.xml is the same as an Atom
 // feed (RFC 4287).
-#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"

@@ -9,7 +9,6 @@
 // points/NAME.js has the points of a long series that its page leaves out, series.js names all
 // series. From a folder (file:) a page can run scripts but read no other file, so these are scripts
 // that hand JSON over, and the same JSON without the call lies beside each.
-#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"

@@ -3,7 +3,6 @@
 // Metrics, the figures beside time that a policy asks for: metrics.html has where they changed, by
 // commit, and each with its course; a kernel's page has its own; the first screen has what is worse
 // and nobody has decided on.
-#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 // index.html of the site, and the pages of devices: the answers of the first screen; which series
 // are not where they were accepted, grouped by kernel, with the events that touch them; all series;
 // and the sorted curves.
-#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include <math.h>

@@ -3,10 +3,499 @@
 // What the pages of the site share: the frame, links, tags, and the table of series.
 #include "reports/site/site_parts.h"
 
+#include "model/base.h"
+#include "model/buffer.h"
+#include "reports/report.h"
+#include "reports/site/site.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ==== files of the site's folder ====
+//
+// Writing the site's files, each whole and only when it differs from what is there; and doing the
+// jobs that make them, each by whichever thread is free.
+
+// Calls `one` for each of so many jobs, on as many threads as the site has contexts; each has its
+// own `target` and `context`. -1: one failed, and those that were not begun were left.
+typedef int site_job(struct site_target *target, void *context, size_t job, void *all,
+                     struct error *err);
+
+// At most `most` bytes of the file; false when there is none.
+static bool read_start(struct buffer *out, const char *path, size_t most)
+{
+    char bytes[65536];
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return false;
+    ssize_t length;
+    while (out->length < most &&
+           (length =
+                read(file, bytes,
+                     most - out->length < sizeof(bytes) ? most - out->length : sizeof(bytes))) > 0)
+        buffer_add(out, bytes, (size_t)length);
+    close(file);
+    return true;
+}
+
+static bool is_unchanged(const char *path, const struct buffer *made)
+{
+    struct stat st;
+    struct buffer there = {0};
+    if (stat(path, &st) != 0 || (size_t)st.st_size != made->length)
+        return false;
+    bool same = read_start(&there, path, made->length) && there.length == made->length &&
+                (made->length == 0 || memcmp(there.bytes, made->bytes, made->length) == 0);
+    buffer_free(&there);
+    return same;
+}
+
+int site_put(struct site_target *target, const char *folder, const char *name, const char *ending,
+             struct buffer *made, struct error *err)
+{
+    int status = 0;
+    char *path = xprintf("%s/%s%s%s", target->directory, folder, name, ending);
+    if (is_unchanged(path, made)) {
+        target->written.unchanged++;
+    } else {
+        status = report_put_file(path, made->bytes ? made->bytes : "", made->length, err);
+        target->written.pages += status == 0;
+    }
+    free(path);
+    buffer_free(made);
+    return status;
+}
+
+int site_put_both(struct site_target *target, const char *folder, const char *name,
+                  const char *ending, struct buffer *html, struct buffer *json, struct error *err)
+{
+    int status = site_put(target, folder, name, ending, html, err);
+    if (status == 0)
+        status = site_put(target, folder, name, ".json", json, err);
+    buffer_free(html);
+    buffer_free(json);
+    return status;
+}
+
+int site_make_folder(const char *directory, const char *name, struct error *err)
+{
+    int status = 0;
+    char *path = xprintf("%s%s", directory, name);
+    if (mkdir(path, 0755) != 0 && errno != EEXIST)
+        status = error_set(err, "%s: cannot be created: %s; its parent folder must exist", path,
+                           strerror(errno));
+    free(path);
+    return status;
+}
+
+void site_read(struct buffer *out, const struct site_target *target, const char *folder,
+               const char *name, const char *ending)
+{
+    char *path = xprintf("%s/%s%s%s", target->directory, folder, name, ending);
+    read_start(out, path, SIZE_MAX);
+    free(path);
+}
+
+// The stamp stands in a page's JSON, which is written after the page: killed between the two, the
+// page is made again.
+bool site_has_stamp(const struct site_target *target, const char *folder, const char *name,
+                    const char *ending, uint64_t stamp)
+{
+    char wanted[64];
+    struct buffer json = {0};
+    struct stat st;
+    char *path = xprintf("%s/%s%s.json", target->directory, folder, name);
+    char *page = xprintf("%s/%s%s%s", target->directory, folder, name, ending);
+    snprintf(wanted, sizeof(wanted), "\"stamp\":\"%016llx\"", (unsigned long long)stamp);
+    bool found = stat(page, &st) == 0 && st.st_size > 0 && read_start(&json, path, 4096) &&
+                 json.bytes && strstr(json.bytes, wanted);
+    buffer_free(&json);
+    free(path);
+    free(page);
+    return found;
+}
+
+// ---- jobs ---------------------------------------------------------------------------------------
+
+struct jobs {
+    site_job *one;
+    void *all;
+    size_t count;
+    atomic_size_t next;
+    atomic_bool failed;
+};
+
+struct page_worker {
+    struct jobs *jobs;
+    void *context;
+    struct site_target target;
+    int status;
+    struct error err;
+};
+
+static void work(void *context)
+{
+    struct page_worker *w = context;
+    struct jobs *jobs = w->jobs;
+    while (w->status == 0 && !atomic_load(&jobs->failed)) {
+        const size_t job = atomic_fetch_add(&jobs->next, 1);
+        if (job >= jobs->count)
+            return;
+        w->status = jobs->one(&w->target, w->context, job, jobs->all, &w->err);
+    }
+    atomic_store(&jobs->failed, true);
+}
+
+static void add(struct site_written *to, const struct site_written *from)
+{
+    to->pages += from->pages;
+    to->unchanged += from->unchanged;
+    to->loaded += from->loaded;
+    to->loaded_runs += from->loaded_runs;
+    to->loaded_points += from->loaded_points;
+}
+
+int site_jobs(struct site_target *target, const struct site *site, size_t count, site_job *one,
+              void *all, struct error *err)
+{
+    const size_t threads = site->together && count > 1 ? site->context_count : 1;
+    struct jobs jobs = {.one = one, .all = all, .count = count};
+    struct page_worker *workers = xcalloc(threads, sizeof(*workers));
+    void **contexts = xcalloc(threads, sizeof(*contexts));
+    int status = 0;
+    for (size_t i = 0; i < threads; i++) {
+        workers[i] = (struct page_worker){.jobs = &jobs,
+                                          .context = i ? site->contexts[i] : site->context,
+                                          .target = {.directory = target->directory}};
+        contexts[i] = &workers[i];
+    }
+    if (threads > 1)
+        site->together(work, contexts, threads);
+    else
+        work(contexts[0]);
+    for (size_t i = 0; i < threads; i++) {
+        add(&target->written, &workers[i].target.written);
+        if (workers[i].status && status == 0)
+            *err = workers[i].err;
+        status = workers[i].status ? -1 : status;
+    }
+    free(workers);
+    free(contexts);
+    return status;
+}
+
+// ==== the map ====
+//
+// The map of a site: its series in order of importance, grouped by kernel and device; the commits
+// that runs were about, with their runs and what began with each; and the open events by series.
+
+// ---- commits ------------------------------------------------------------------------------------
+
+// A plain name is its own file name. Any other gets a hash, so that no two names share a file and
+// none can leave the folder.
+static void make_slug(char out[SLUG_TEXT], const char *name)
+{
+    size_t length = 0;
+    bool plain = name[0] != '\0' && strlen(name) < SLUG_TEXT - 20;
+    for (const char *c = name; *c && length < SLUG_TEXT - 20; c++) {
+        bool keeps = islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_';
+        plain = plain && keeps;
+        if (keeps || isupper((unsigned char)*c))
+            out[length++] = (char)tolower((unsigned char)*c);
+        else if (length > 0 && out[length - 1] != '-')
+            out[length++] = '-';
+    }
+    out[length] = '\0';
+    if (!plain)
+        snprintf(out + length, SLUG_TEXT - length, "-%012llx",
+                 (unsigned long long)(hash_bytes(HASH_START, name, strlen(name)) >> 16));
+}
+
+struct named { // a run or an event by its commit
+    const char *commit;
+    size_t index;
+};
+
+static int by_commit(const void *left, const void *right)
+{
+    const struct named *a = left, *b = right;
+    const int commit = strcmp(a->commit, b->commit);
+    return commit ? commit : (a->index > b->index) - (a->index < b->index);
+}
+
+static struct site_commit *find(const struct site_map *map, const char *id)
+{
+    size_t low = 0, high = map->commit_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const int order = strcmp(map->commits_by_id[middle]->id, id);
+        if (order == 0)
+            return map->commits_by_id[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+const struct site_commit *site_find_commit(const struct site_map *map, const char *id)
+{
+    return find(map, id);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct site_commit *a = left, *b = right;
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s ? -1 : 1;
+    return a->first_run < b->first_run ? -1 : a->first_run > b->first_run;
+}
+
+// Names a commit's page by its short id, because charts link to a page by that alone. Commits that
+// share a short id follow each other here: the first gets the short name, the others their whole
+// id.
+static void name_page(struct site_commit *commit, const struct site_commit *before)
+{
+    char id[VIEW_TEXT], other[VIEW_TEXT] = "";
+    view_short_id(id, commit->id);
+    if (before)
+        view_short_id(other, before->id);
+    make_slug(commit->slug, strcmp(id, other) == 0 ? commit->id : id);
+}
+
+static void add_run(struct site_commit *commit, const struct site_run *run, size_t index)
+{
+    if (commit->run_count == 0)
+        *commit = (struct site_commit){.id = run->head,
+                                       .summary = run->summary ? run->summary : "",
+                                       .author = run->author ? run->author : "",
+                                       .time_s = run->commit_s,
+                                       .first_run = run->id,
+                                       .runs = commit->runs};
+    commit->runs[commit->run_count++] = index;
+    commit->first_run = run->id < commit->first_run ? run->id : commit->first_run;
+}
+
+// Runs come newest first, and those of a commit stay so.
+static void group_runs(struct site_map *map)
+{
+    const struct site *site = map->site;
+    struct named *list = xcalloc(site->run_count + 1, sizeof(*list));
+    size_t count = 0;
+    for (size_t i = 0; i < site->run_count; i++) {
+        if (site->runs[i].head[0])
+            list[count++] = (struct named){site->runs[i].head, i};
+    }
+    qsort(list, count, sizeof(*list), by_commit);
+    for (size_t i = 0; i < count; i++) {
+        const bool begins = i == 0 || strcmp(list[i - 1].commit, list[i].commit) != 0;
+        if (begins)
+            map->commits[map->commit_count++].runs = map->run_memory + i;
+        struct site_commit *now = &map->commits[map->commit_count - 1];
+        add_run(now, &site->runs[list[i].index], list[i].index);
+        if (begins)
+            name_page(now, map->commit_count > 1 ? now - 1 : NULL);
+    }
+    free(list);
+}
+
+// A commit that no run was about has no page to stand on.
+static void group_events(struct site_map *map)
+{
+    const struct site *site = map->site;
+    size_t total = 0, count = 0;
+    for (size_t i = 0; i < site->event_count; i++)
+        total += site->events[i].event->culprit_count;
+    struct named *list = xcalloc(total + 1, sizeof(*list));
+    map->event_memory = xcalloc(total + 1, sizeof(*map->event_memory));
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        for (size_t k = 0; k < e->culprit_count; k++)
+            list[count++] = (struct named){e->commits[k].id, i};
+    }
+    qsort(list, count, sizeof(*list), by_commit);
+    for (size_t i = 0; i < count; i++) {
+        struct site_commit *c = find(map, list[i].commit);
+        map->event_memory[i] = list[i].index;
+        if (c && c->event_count++ == 0)
+            c->events = map->event_memory + i;
+    }
+    free(list);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct site_commit *const *a = left, *const *b = right;
+    return strcmp((*a)->id, (*b)->id);
+}
+
+static void find_commits(struct site_map *map)
+{
+    const struct site *site = map->site;
+    map->commits = xcalloc(site->run_count + 1, sizeof(*map->commits));
+    map->commits_by_id = xcalloc(site->run_count + 1, sizeof(*map->commits_by_id));
+    map->run_memory = xcalloc(site->run_count + 1, sizeof(*map->run_memory));
+    group_runs(map);
+    qsort(map->commits, map->commit_count, sizeof(*map->commits), by_time);
+    for (size_t i = 0; i < map->commit_count; i++)
+        map->commits_by_id[i] = &map->commits[i];
+    qsort(map->commits_by_id, map->commit_count, sizeof(*map->commits_by_id), by_id);
+    group_events(map);
+}
+
+static void forget_commits(struct site_map *map)
+{
+    free(map->commits);
+    free(map->commits_by_id);
+    free(map->run_memory);
+    free(map->event_memory);
+}
+
+bool site_is_environment(const struct site_series *s)
+{
+    return (s->kind == VERDICT_SLOWER || s->kind == VERDICT_FASTER) &&
+           (s->cause == CAUSE_ENVIRONMENT || s->cause == CAUSE_MODEL ||
+            s->cause == CAUSE_PLACEMENT);
+}
+
+struct ranked {
+    const struct site_series *series;
+    size_t index;
+};
+
+static int rank_of(const struct site_series *s)
+{
+    static const int ranks[VERDICT_KINDS] = {
+        [VERDICT_BROKEN] = 0,    [VERDICT_SLOWER] = 1,       [VERDICT_ACCEPTED] = 3,
+        [VERDICT_UNDECIDED] = 4, [VERDICT_NOT_MEASURED] = 5, [VERDICT_FASTER] = 6,
+        [VERDICT_NEW] = 7,       [VERDICT_SAME] = 8,
+    };
+    return s->kind == VERDICT_SLOWER && site_is_environment(s) ? 2 : ranks[s->kind];
+}
+
+static int by_importance(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    int rank = rank_of(a->series) - rank_of(b->series);
+    double size_a = fabs(a->series->log_ratio.value), size_b = fabs(b->series->log_ratio.value);
+    if (rank)
+        return rank;
+    if (size_a != size_b && !isnan(size_a) && !isnan(size_b))
+        return size_a > size_b ? -1 : 1;
+    if (isnan(size_a) != isnan(size_b))
+        return isnan(size_a) ? 1 : -1;
+    int name = strcmp(a->series->kernel, b->series->kernel);
+    return name ? name : (a->index > b->index) - (a->index < b->index);
+}
+
+static size_t *importance_order(const struct site *site)
+{
+    struct ranked *list = xcalloc(site->series_count + 1, sizeof(*list));
+    size_t *order = xcalloc(site->series_count + 1, sizeof(*order));
+    for (size_t i = 0; i < site->series_count; i++)
+        list[i] = (struct ranked){&site->series[i], i};
+    qsort(list, site->series_count, sizeof(*list), by_importance);
+    for (size_t i = 0; i < site->series_count; i++)
+        order[i] = list[i].index;
+    free(list);
+    return order;
+}
+
+static void group_add(struct site_group *group, size_t series)
+{
+    if ((group->count & (group->count - 1)) == 0)
+        group->series =
+            xrealloc(group->series, group->count ? 2 * group->count : 1, sizeof(*group->series));
+    group->series[group->count++] = series;
+}
+
+// Series come worst first, so kernels do too.
+static void group_kernels(struct site_map *map)
+{
+    const struct site *site = map->site;
+    for (size_t i = 0; i < site->series_count; i++) {
+        size_t index = map->order[i], k = 0;
+        while (k < map->kernel_count && strcmp(map->kernels[k].name, site->series[index].kernel))
+            k++;
+        if (k == map->kernel_count) {
+            map->kernels[k].name = site->series[index].kernel;
+            make_slug(map->kernels[k].slug, map->kernels[k].name);
+            map->kernel_count++;
+        }
+        group_add(&map->kernels[k], index);
+        map->kernel_of[index] = k;
+    }
+}
+
+// Nobody has decided yet, and nothing fixed it.
+bool site_event_is_open(const struct site_event *e)
+{
+    return e->event->state == EVENT_NEW || e->event->state == EVENT_CONFIRMED;
+}
+
+// Newest first, so the first that touches a series is the newest.
+static void find_open_events(struct site_map *map)
+{
+    const struct site *site = map->site;
+    map->event_of = xcalloc(site->series_count + 1, sizeof(*map->event_of));
+    map->event_counts = xcalloc(site->series_count + 1, sizeof(*map->event_counts));
+    for (size_t i = 0; i < site->series_count; i++)
+        map->event_of[i] = SIZE_MAX;
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        for (size_t k = 0; site_event_is_open(&site->events[i]) && k < e->count; k++) {
+            const size_t series = e->changes[k].series;
+            if (map->event_counts[series]++ == 0)
+                map->event_of[series] = i;
+        }
+    }
+}
+
+void site_map_make(struct site_map *map, const struct site *site)
+{
+    *map = (struct site_map){.site = site};
+    map->order = importance_order(site);
+    map->kernels = xcalloc(site->series_count + 1, sizeof(*map->kernels));
+    map->kernel_of = xcalloc(site->series_count + 1, sizeof(*map->kernel_of));
+    map->devices = xcalloc(site->device_count + 1, sizeof(*map->devices));
+    group_kernels(map);
+    for (size_t d = 0; d < site->device_count; d++) {
+        char *unique = xprintf("%s %s", site->devices[d].name, site->devices[d].uuid);
+        map->devices[d].name = site->devices[d].name;
+        make_slug(map->devices[d].slug, unique);
+        free(unique);
+    }
+    for (size_t i = 0; i < site->series_count; i++)
+        group_add(&map->devices[site->series[map->order[i]].device], map->order[i]);
+    find_commits(map);
+    find_open_events(map);
+}
+
+void site_map_free(struct site_map *map)
+{
+    for (size_t k = 0; k < map->kernel_count; k++)
+        free(map->kernels[k].series);
+    for (size_t d = 0; map->devices && d < map->site->device_count; d++)
+        free(map->devices[d].series);
+    forget_commits(map);
+    free(map->kernels);
+    free(map->devices);
+    free(map->kernel_of);
+    free(map->event_of);
+    free(map->event_counts);
+    free(map->order);
+}
+
+// ==== what pages share ====
 
 static const struct page_link links[] = {
     {"index.html", "Overview"},  {"events.html", "Events"}, {"accuracy.html", "Model accuracy"},

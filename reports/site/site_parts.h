@@ -4,10 +4,11 @@
 #ifndef PLUMB_REPORTS_SITE_PARTS_H
 #define PLUMB_REPORTS_SITE_PARTS_H
 
+#include "model/buffer.h"
 #include "reports/charts/charts.h"
 #include "reports/site/site.h"
 #include "reports/text/clean.h"
-#include "reports/text/page.h"
+#include "reports/text/markup.h"
 
 enum { SLUG_TEXT = 80 };
 struct site_target;
@@ -102,15 +103,7 @@ void site_metrics_table(struct site_page *p, const char *title, const char *kern
 // The answers of the first screen: what is worse and nobody has decided on.
 void site_metric_answers(struct site_page *p);
 void site_runs_table(struct site_page *p, size_t most, bool filter);
-// Whether compare.html has the run's times, and the run that it is best held against; SIZE_MAX:
-// there is none.
-bool site_comparable(const struct site_run *run);
-size_t site_run_before(const struct site *site, size_t run);
 enum { SITE_SUMMARY = 60 }; // bytes of a commit's summary in lists
-// The file of the times of some runs, `count` x series, in the order of the runs.
-void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
-                const struct site_run *const *runs, size_t count, const double *times_ns,
-                const int64_t *codes, uint64_t stamp);
 
 // ---- the pages: each is made where what it shows has changed, with all files it loads ----
 int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err);
@@ -120,5 +113,35 @@ int site_write_metrics(struct site_target *target, const struct site_map *map, s
 int site_write_events(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_compare(struct site_target *target, const struct site_map *map, struct error *err);
+
+// ==== the folder that a site is written to ====
+
+struct site_target {
+    const char *directory;
+    struct site_written written;
+};
+
+// "/kernel" in the directory; there already is fine.
+int site_make_folder(const char *directory, const char *name, struct error *err);
+// Writes `made` as the file FOLDER NAME ENDING, unless that has the same bytes, and empties `made`.
+// `folder` is "" or ends with a slash.
+int site_put(struct site_target *target, const char *folder, const char *name, const char *ending,
+             struct buffer *made, struct error *err);
+// The page, then the same figures as JSON, which has the stamp.
+int site_put_both(struct site_target *target, const char *folder, const char *name,
+                  const char *ending, struct buffer *html, struct buffer *json, struct error *err);
+// Reads the file; nothing when there is none.
+void site_read(struct buffer *out, const struct site_target *target, const char *folder,
+               const char *name, const char *ending);
+// Are both there, made of what the stamp says?
+bool site_has_stamp(const struct site_target *target, const char *folder, const char *name,
+                    const char *ending, uint64_t stamp);
+
+// Calls `one` for each of so many jobs, on as many threads as the site has contexts; each has its
+// own `target` and `context`. -1: one failed, and those that were not begun were left.
+typedef int site_job(struct site_target *target, void *context, size_t job, void *all,
+                     struct error *err);
+int site_jobs(struct site_target *target, const struct site *site, size_t count, site_job *one,
+              void *all, struct error *err);
 
 #endif

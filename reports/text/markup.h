@@ -35,4 +35,53 @@ void markup_elementf(struct markup *markup, const char *name, const char *class,
 // An element to be closed, with its class.
 void markup_open(struct markup *markup, const char *name, const char *class);
 
+// ==== the frame of every HTML page ====
+
+struct page_link {
+    const char *href, *text;
+};
+
+struct page {
+    const char *title;
+    const char *subtitle;          // beside the name in the header, or NULL
+    const struct page_link *links; // navigation in the header
+    size_t link_count;
+    bool interactive;  // has series charts: dygraphs is put in when it was built in
+    bool loads;        // its script may run further ones, of the site's own folder
+    const char *root;  // from the page to that folder: "" or "../"; NULL: there is none
+    bool shares_style; // its style lies beside the pages (page.css), and it has no script: of many
+                       // small pages each is a tenth
+    const char *feed;  // href of an Atom feed, or NULL
+};
+
+extern const bool page_has_dygraphs;
+// Differs whenever style or scripts do.
+const char *page_version(void);
+
+// Starts the document: head, skip link, header, and <main> left open.
+// What page.css of a folder has to be.
+const char *page_style(void);
+struct markup *page_begin(const struct page *page);
+// Closes <main>, writes the footer and scripts and appends the document to `out`; frees `m`.
+// `note` is the footer's text.
+void page_finish(struct markup *m, const struct page *page, const char *note, struct buffer *out);
+
+// "▲ slower": a verdict's sign and word in its colour; `class` as chart_verdict_class() says.
+void page_tag(struct markup *m, const char *class, const char *sign, const char *word);
+
+// A table that can be sorted and filtered, in a box that scrolls when it is too wide: caption for
+// screen readers, then one call per column.
+enum page_sort { PAGE_SORT_NONE, PAGE_SORT_TEXT, PAGE_SORT_NUMBER };
+void page_table_begin(struct markup *m, const char *class, const char *caption);
+void page_table_head(struct markup *m, const char *label, enum page_sort sort, const char *class);
+void page_table_body(struct markup *m); // after the last column
+void page_table_end(struct markup *m);
+void page_row_begin(struct markup *m, const char *class);
+// A cell left open; `label` is repeated beside the value on narrow screens. `value` NaN: the text
+// sorts. The first cell of a row is its header.
+void page_cell(struct markup *m, const char *label, const char *class, double value, bool header);
+// A whole cell with a text; "-" counts as empty.
+void page_text_cell(struct markup *m, const char *label, const char *class, double value,
+                    const char *text);
+
 #endif
