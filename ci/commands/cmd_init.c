@@ -9,7 +9,6 @@
 #include "reports/report.h"
 #include "runner/bench/record.h"
 #include "runner/child/files.h"
-#include "runner/child/log.h"
 
 #include <ctype.h>
 #include <errno.h>

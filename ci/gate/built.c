@@ -8,7 +8,6 @@
 #include "runner/bench/capture.h"
 #include "runner/build/build.h"
 #include "runner/child/files.h"
-#include "runner/child/log.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 

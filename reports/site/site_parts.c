@@ -24,11 +24,6 @@
 // Writing the site's files, each whole and only when it differs from what is there; and doing the
 // jobs that make them, each by whichever thread is free.
 
-// Calls `one` for each of so many jobs, on as many threads as the site has contexts; each has its
-// own `target` and `context`. -1: one failed, and those that were not begun were left.
-typedef int site_job(struct site_target *target, void *context, size_t job, void *all,
-                     struct error *err);
-
 // At most `most` bytes of the file; false when there is none.
 static bool read_start(struct buffer *out, const char *path, size_t most)
 {

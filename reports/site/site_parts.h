@@ -84,14 +84,15 @@ void site_series_link(struct site_page *p, size_t series, const char *text);
 // `js` gets a script that hands the JSON over: "call(...);".
 void site_wrap(struct buffer *js, const char *call, const struct buffer *json);
 
-// ---- the map (site_map.c) ----
+// ==== the map ====
+
 void site_map_make(struct site_map *map, const struct site *site);
 void site_map_free(struct site_map *map);
 bool site_is_environment(const struct site_series *s);
 bool site_event_is_open(const struct site_event *event);
 const struct site_commit *site_find_commit(const struct site_map *map, const char *id); // or NULL
 
-// ---- what pages show of each other's things ----
+// ==== what pages show of each other's things ====
 size_t site_event_slower(const struct event *event); // how many of its changes made a series slower
 void site_event_state(struct markup *m, const struct event *event);
 void site_event_size(struct markup *m, const struct event *event);
@@ -105,7 +106,7 @@ void site_metric_answers(struct site_page *p);
 void site_runs_table(struct site_page *p, size_t most, bool filter);
 enum { SITE_SUMMARY = 60 }; // bytes of a commit's summary in lists
 
-// ---- the pages: each is made where what it shows has changed, with all files it loads ----
+// ==== the pages: each is made where what it shows has changed, with all files it loads ====
 int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_overview(struct site_target *target, const struct site_map *map, struct error *err);
 int site_write_accuracy(struct site_target *target, const struct site_map *map, struct error *err);

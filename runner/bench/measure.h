@@ -15,7 +15,6 @@
 
 #include "model/result.h"
 #include "runner/child/process.h"
-#include "runner/child/processors.h"
 #include "runner/child/sandbox.h"
 
 // Exit status of a bench whose device is gone; it says why in a `fail` or `note` line before. Since

@@ -13,11 +13,6 @@ int files_temporary(char *out, size_t size, struct error *err);
 // Removes a file or a whole directory; symbolic links are removed, not followed, and directories
 // without permissions are opened first. Not there is fine.
 int files_remove(const char *path, struct error *err);
-// Bytes of all files below a directory; what cannot be read counts as nothing. Folders that are
-// more than 128 deep are not looked into, and count as more than any disk has. An empty file counts
-// too, for a disk holds only so many.
-#define FILES_TOO_DEEP ((uint64_t)1 << 50)
-#define FILES_LEAST    ((uint64_t)4096)
 uint64_t files_size(const char *path);
 
 // A text of at most `most` bytes; NULL when it is not there, no regular file (links are not
@@ -30,5 +25,27 @@ int files_copy(const char *from, const char *to, struct error *err);
 // installed, else beside it (in a folder such as /usr/bin another program may be called so). False:
 // it is not there, and `out` says where it was looked for last.
 bool files_own(char *out, const char *name);
+
+// ==== a log of bounded size ====
+
+struct log {
+    int fd;           // -1: everything is dropped
+    size_t head_room; // bytes the file still takes directly
+    char *tail;       // ring of tail_size bytes
+    size_t tail_size;
+    uint64_t tail_bytes; // that came after the head was full
+};
+
+// path NULL: everything is dropped. bytes 0: 1 MiB. The file is created anew, links not followed.
+int log_open(struct log *out, const char *path, size_t bytes, struct error *err);
+// As log_open(), into a file that is open already and belongs to the log from then on.
+void log_attach(struct log *out, int fd, size_t bytes);
+void log_write(struct log *log, const char *bytes, size_t size);
+void log_close(struct log *log);
+
+// The last `most` bytes of a log file, whole lines where possible. Caller frees; "" when
+// unreadable.
+char *log_tail(const char *path, size_t most);
+char *log_tail_of(int fd, size_t most); // of an open file, -1: ""
 
 #endif

@@ -5,7 +5,7 @@
 // compilers read.
 #include "runner/child/sandbox.h"
 
-#include "runner/child/log.h"
+#include "runner/child/files.h"
 #include "runner/child/process.h"
 
 #include <assert.h>

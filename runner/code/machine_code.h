@@ -78,18 +78,6 @@ const struct elf_section *elf_symbols(const struct elf_image *image);
 bool elf_symbol(struct elf_symbol *out, const struct elf_image *image,
                 const struct elf_section *table, uint64_t index);
 
-// A library that the loader can take, and whose own headers it maps; the id of another file is that
-// of all its bytes.
-bool code_is_library(const struct elf_image *image);
-// What it may read of its own file though nobody maps it: a section that holds something else than
-// symbols or debug information, and what comes behind all sections, from the byte that is returned.
-bool code_reads_section(const struct elf_section *section);
-size_t code_tail(const struct elf_image *image);
-// Clears what its id leaves out of the bytes that are mapped, a copy of the image's: the build id,
-// where sections are, debug information and names of source files in its device code. nvcc's digits
-// become numbers there and in the host's names of device code.
-void code_blank(unsigned char *bytes, const struct elf_image *image);
-
 // Unaligned little-endian reads.
 uint16_t elf_u16(const unsigned char *at);
 uint32_t elf_u32(const unsigned char *at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A code id sees what runs and nothing else. Hostile files are in test_code_id_hostile.c.
-#include "runner/child/log.h"
+#include "runner/child/files.h"
 #include "runner/child/process.h"
 #include "runner/code/code_id.h"
 #include "runner/code/machine_code.h"

@@ -2,7 +2,7 @@
 //
 // Children run to their end: how it is told, what they inherit, which limits hold, and that nothing
 // outlives them.
-#include "runner/child/log.h"
+#include "runner/child/files.h"
 #include "runner/child/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_process.h"

@@ -2,7 +2,7 @@
 //
 // Cores for those that measure, on a made machine: no two have the same one, whoever asks, a core
 // is left for all else, and what only computes keeps away.
-#include "runner/child/processors.h"
+#include "runner/child/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a build can and cannot do inside the sandbox.
-#include "runner/child/log.h"
+#include "runner/child/files.h"
 #include "runner/child/process.h"
 #include "runner/child/sandbox.h"
 #include "tests/helpers/helper_repo.h"

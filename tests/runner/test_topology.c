@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cores and what lies near a device, as a made /sys says them.
-#include "runner/child/processors.h"
+#include "runner/child/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
