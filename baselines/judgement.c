@@ -4,9 +4,9 @@
 // only what is new is judged. It is a cache: it can be thrown away and made again.
 #include "baselines/judgement.h"
 
-#include "baselines/content.h"
 #include "baselines/fields.h"
 #include "baselines/pack.h"
+#include "baselines/rows.h"
 #include "baselines/store.h"
 #include "model/history/changepoint.h"
 #include "model/history/event.h"

@@ -3,8 +3,8 @@
 // Keeping what links said. It is a cache: it can be thrown away and made again from the links.
 #include "baselines/kept_links.h"
 
-#include "baselines/content.h"
 #include "baselines/fields.h"
+#include "baselines/rows.h"
 #include "baselines/store.h"
 
 // ---- links as a stream of tests, and what is kept of it ----

@@ -107,4 +107,27 @@ bool mark_is_ours(const struct store *store);
 int transaction_begin(struct store *store, struct error *err);
 int transaction_end(struct store *store, int status, struct error *err);
 
+// ==== opening ====
+
+// The process that an unfinished run belongs to. A run that was interrupted is anybody's to go on
+// with; one that is being measured belongs to its process, or two would write verdicts beside each
+// other's samples. A process holds its runs by locks on STORE-runs, an empty file beside the store,
+// at the byte of the run's number: the kernel lets go of them when the process ends, however it
+// ends. Where a file system knows no locks, every unfinished run counts as interrupted.
+
+// True when the run is this handle's now, until store_close(); false when it is another's.
+bool run_lock_claim(struct store *store, int64_t run_id);
+
+// The schema's versions: migrations/000N_*.sql, embedded at build. A version without a file adds
+// the columns of the fields that are since then (fields.h). The newest is PRAGMA user_version of a
+// store that has them all.
+
+int migration_count(void);
+// What they make of nothing, as one text; NULL: they do not run. The caller frees.
+char *migration_schema(void);
+
+// Checks a file as store_open() does before it reads one: is it a store, of this version, with our
+// tables?
+int store_verify(const char *path, struct error *err);
+
 #endif

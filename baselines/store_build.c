@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds, and the question "is there anything left to do for this commit?".
-#include "baselines/content.h"
 #include "baselines/fields.h"
 #include "baselines/rows.h"
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is kept of devices: calibrated profiles, who took them out, and accepted epochs.
-#include "baselines/store_device.h"
 
-#include "baselines/content.h"
 #include "baselines/fields.h"
 #include "baselines/rows.h"
 #include "baselines/store.h"

@@ -2,9 +2,9 @@
 //
 // Links in the store: saved once, and checked when they are read as if a stranger had written them.
 
-#include "baselines/content.h"
 #include "baselines/fields.h"
 #include "baselines/link.h"
+#include "baselines/rows.h"
 #include "model/json.h"
 
 #include <math.h>

@@ -8,7 +8,6 @@
 #include "baselines/fields.h"
 #include "baselines/link.h"
 #include "baselines/statement.h"
-#include "baselines/store_open.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening: is it ours, is it our version, is it whole, and only then is it used.
-#include "baselines/store_open.h"
+// The store's file: opened (is it ours, is it our version, is it whole, and only then is it used),
+// checked, and made smaller.
+#include "baselines/statement.h"
 
 #include "baselines/fields.h"
+#include "baselines/pack.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -18,6 +20,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+// ==== opening ====
 
 enum { STORE_APPLICATION_ID = 0x706c756d }; // "plum", PRAGMA application_id
 
@@ -83,7 +87,8 @@ static char *migration_sql(int version)
     return fields_migration(version);
 }
 
-int migration_pragma(int64_t *out, struct store *store, const char *sql, struct error *err)
+// One pragma's integer value.
+static int migration_pragma(int64_t *out, struct store *store, const char *sql, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
@@ -704,4 +709,294 @@ void store_cancel_batch(struct store *store)
         store->batch = false;
         transaction_end(store, -1, &ignored);
     }
+}
+
+// ==== is the file whole, and how much is in it ====
+//
+// Is the file whole, and how much is in it?
+
+static int count_all(struct store_counts *out, struct store *store, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_COUNT_ALL, NULL, 0);
+    int status = statement_step(store, row, err);
+    if (status < 0)
+        return -1;
+    *out = (struct store_counts){.runs = row_int(row, 0),
+                                 .unfinished = row_int(row, 1),
+                                 .commits = row_int(row, 2),
+                                 .builds = row_int(row, 3),
+                                 .series = row_int(row, 4),
+                                 .measurements = row_int(row, 5),
+                                 .samples_bytes = row_int(row, 6),
+                                 .predictions = row_int(row, 7),
+                                 .verdicts = row_int(row, 8),
+                                 .profiles = row_int(row, 9),
+                                 .epochs = row_int(row, 10)};
+    sqlite3_reset(row);
+    return 0;
+}
+
+int store_info(struct store_report *out, struct store *store, struct error *err)
+{
+    struct store_report report = {.version = migration_count()};
+    struct stat info;
+    if (count_all(&report.counts, store, err))
+        return -1;
+    if (stat(store->path, &info) == 0)
+        report.bytes = info.st_size;
+    *out = report;
+    return 0;
+}
+
+// Takes the text and frees it.
+static void note(struct store_report *report, char *text)
+{
+    if (report->problems++ == 0)
+        text_copy(report->first, sizeof(report->first), text);
+    free(text);
+}
+
+static void note_failure(struct store_report *report, struct store *store)
+{
+    note(report, xstrdup(sqlite3_errmsg(store->db)));
+}
+
+static int note_page(void *report, int columns, char **values, char **names)
+{
+    (void)columns;
+    (void)names;
+    if (values[0] && strcmp(values[0], "ok") != 0)
+        note(report, xstrdup(values[0]));
+    return 0;
+}
+
+// SQLite forgets a table's CHECKs on a connection that cannot write, so look through one that could
+// but does not; where the file cannot be written, pages and indexes are still checked.
+static void check_pages(struct store_report *report, struct store *store)
+{
+    sqlite3 *db = NULL;
+    bool own = sqlite3_open_v2(store->path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+               sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK &&
+               sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) == SQLITE_OK &&
+               sqlite3_busy_timeout(db, STORE_WAIT_MS) == SQLITE_OK &&
+               sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) == SQLITE_OK;
+    int code = own ? sqlite3_exec(db, "PRAGMA quick_check(1)", note_page, report, NULL) : 0;
+    // A file or folder that may not be written opens all the same, and fails only here.
+    own = own && code != SQLITE_READONLY && code != SQLITE_CANTOPEN;
+    if (!own)
+        code = sqlite3_exec(store->db, "PRAGMA quick_check(1)", note_page, report, NULL);
+    if (code != SQLITE_OK)
+        note(report, xstrdup(sqlite3_errmsg(own ? db : store->db)));
+    sqlite3_close(db);
+}
+
+static void check_references(struct store_report *report, struct store *store)
+{
+    struct error ignored;
+    sqlite3_stmt *row = statement_bind(store, SQL_FOREIGN_KEY_CHECK, NULL, 0);
+    int status;
+    while ((status = statement_step(store, row, &ignored)) > 0) {
+        const char *table = (const char *)sqlite3_column_text(row, 0);
+        const char *parent = (const char *)sqlite3_column_text(row, 2);
+        note(report, xprintf("a row of %s refers to a row of %s that is not there",
+                             table ? table : "?", parent ? parent : "?"));
+    }
+    if (status < 0)
+        note_failure(report, store);
+}
+
+static void check_devices(struct store_report *report, struct store *store)
+{
+    struct error ignored;
+    int64_t strays;
+    if (statement_get(&strays, store, &ignored, SQL_STRAY_RESULTS, NULL, 0))
+        note_failure(report, store);
+    else if (strays)
+        note(report, xprintf("%lld result%s of a device that the run was not on", (long long)strays,
+                             strays == 1 ? " is" : "s are"));
+}
+
+static void check_samples(struct store_report *report, struct store *store)
+{
+    struct error why;
+    sqlite3_stmt *row = statement_bind(store, SQL_ALL_SAMPLES, NULL, 0);
+    int status;
+    while ((status = statement_step(store, row, &why)) > 0) {
+        struct arena arena = {0};
+        struct sample *samples;
+        size_t count;
+        const void *bytes = sqlite3_column_blob(row, 1);
+        size_t size = (size_t)sqlite3_column_bytes(row, 1);
+        if (unpack_samples(&samples, &count, bytes, size, &arena, &why))
+            note(report, xprintf("measurement %lld: %s", (long long)row_int(row, 0), why.text));
+        else if ((int64_t)count != row_int(row, 2))
+            note(report, xprintf("measurement %lld: %zu samples, not %lld",
+                                 (long long)row_int(row, 0), count, (long long)row_int(row, 2)));
+        arena_free(&arena);
+    }
+    if (status < 0)
+        note_failure(report, store);
+}
+
+int store_check(struct store_report *out, struct store *store, struct error *err)
+{
+    struct store_report report = {.version = migration_count()};
+    struct error ignored;
+    check_pages(&report, store);
+    // On torn pages the other checks would only repeat that in other words.
+    if (report.problems == 0) {
+        check_references(&report, store);
+        check_devices(&report, store);
+        check_samples(&report, store);
+    }
+    if (report.problems == 0) {
+        size_t problems = report.problems;
+        if (store_info(&report, store, err))
+            return -1;
+        report.problems = problems;
+    } else if (count_all(&report.counts, store, &ignored)) {
+        memset(&report.counts, 0, sizeof(report.counts));
+    }
+    *out = report;
+    return 0;
+}
+
+// ==== making a store smaller ====
+//
+// Making a store smaller. Deleting a row makes SQLite look for rows that refer to it, a whole scan
+// where there is no index; so references are switched off, the order of the steps keeps them right,
+// and they are checked before the end.
+
+static const char *const prune_steps[] = {
+#define S(sql) sql,
+#include "baselines/prune.inc"
+#undef S
+};
+enum { SAMPLES_STEP = 3 }; // the step that is all of it when only samples go
+
+static int run_sql(struct store *store, const char *sql, struct error *err)
+{
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) ? store_fail(store, err) : 0;
+}
+
+static int choose(struct store *store, const struct prune_rule *rule, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    if (run_sql(store, "CREATE TEMP TABLE doomed (run_key INTEGER PRIMARY KEY)", err))
+        return -1;
+    int code = sqlite3_prepare_v2(store->db,
+                                  "INSERT INTO doomed SELECT run_key FROM runs "
+                                  "WHERE started_s < ? AND finished_s > 0",
+                                  -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(statement, 1, rule->before_s);
+        code = sqlite3_step(statement);
+    }
+    int status = code == SQLITE_DONE ? 0 : store_fail(store, err);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+// A kept run may show measurements of an older one: that one stays, and so do those it shows. Each
+// run that stays is looked at once, however long the chain.
+static int spare_referred(struct store *store, struct error *err)
+{
+    return run_sql(store,
+                   "WITH RECURSIVE kept (run_key) AS (SELECT run_key FROM runs "
+                   "WHERE run_key NOT IN (SELECT run_key FROM doomed) UNION "
+                   "SELECT m.run_key FROM kept k CROSS JOIN results x ON x.run_key = k.run_key "
+                   "AND x.reused = 1 CROSS JOIN measurements m "
+                   "ON m.measurement_key IN (x.base_key, x.head_key)) "
+                   "DELETE FROM doomed WHERE run_key IN (SELECT run_key FROM kept)",
+                   err);
+}
+
+// The member that counts the rows of a step; NULL: they are not counted.
+static int64_t *counter_of(struct store_counts *removed, const char *step)
+{
+    const struct {
+        const char *begin;
+        int64_t *counter;
+    } counters[] = {
+        {"DELETE FROM verdicts ", &removed->verdicts},
+        {"DELETE FROM predictions ", &removed->predictions},
+        {"DELETE FROM measurements ", &removed->measurements},
+        {"DELETE FROM runs ", &removed->runs},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(counters); i++) {
+        if (strncmp(step, counters[i].begin, strlen(counters[i].begin)) == 0)
+            return counters[i].counter;
+    }
+    return NULL;
+}
+
+static int delete_runs(struct store *store, struct store_counts *removed, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(prune_steps); i++) {
+        int64_t *counter = counter_of(removed, prune_steps[i]);
+        if (run_sql(store, prune_steps[i], err))
+            return -1;
+        if (counter)
+            *counter = sqlite3_changes64(store->db);
+    }
+    sqlite3_stmt *row = statement_bind(store, SQL_FOREIGN_KEY_CHECK, NULL, 0);
+    int status = statement_step(store, row, err);
+    sqlite3_reset(row);
+    return status > 0 ? store_damaged(store, "rows that refer to nothing", err) : status;
+}
+
+static int count_bytes(int64_t *out, struct store *store, struct error *err)
+{
+    return migration_pragma(out, store,
+                            "SELECT ifnull(sum(length(s.packed)), 0) FROM samples s "
+                            "CROSS JOIN measurements m ON m.measurement_key = s.measurement_key "
+                            "WHERE m.run_key IN (SELECT run_key FROM doomed)",
+                            err);
+}
+
+static int prune(struct store *store, const struct prune_rule *rule, struct store_counts *removed,
+                 struct error *err)
+{
+    if (choose(store, rule, err) || (rule->runs && spare_referred(store, err)) ||
+        count_bytes(&removed->samples_bytes, store, err))
+        return -1;
+    if (rule->runs)
+        return delete_runs(store, removed, err);
+    return run_sql(store, prune_steps[SAMPLES_STEP], err);
+}
+
+// Pages that are free are what the next runs are written to. Giving them back to the disk copies
+// the whole file, and takes as much room again: only where much is free.
+static int give_back(struct store *store, struct error *err)
+{
+    int64_t unused, pages;
+    if (migration_pragma(&unused, store, "PRAGMA freelist_count", err) ||
+        migration_pragma(&pages, store, "PRAGMA page_count", err) ||
+        (unused > pages / 4 && run_sql(store, "VACUUM", err)))
+        return -1;
+    return run_sql(store, "PRAGMA wal_checkpoint(TRUNCATE)", err);
+}
+
+int store_prune(struct store *store, const struct prune_rule *rule, struct store_counts *removed,
+                struct error *err)
+{
+    struct store_counts counts = {0};
+    struct error ignored;
+    assert(store->mode == STORE_WRITE && !store->batch);
+    if (run_sql(store, "PRAGMA foreign_keys = OFF", err))
+        return -1;
+    int status = transaction_begin(store, err);
+    if (status == 0) {
+        status = prune(store, rule, &counts, err);
+        bool keep = status == 0 && !rule->dry_run;
+        int ended = transaction_end(store, keep ? 0 : -1, keep ? err : &ignored);
+        status = keep ? ended : status;
+    }
+    sqlite3_exec(store->db, "DROP TABLE IF EXISTS temp.doomed; PRAGMA foreign_keys = ON", NULL,
+                 NULL, NULL);
+    if (status == 0 && !rule->dry_run)
+        status = give_back(store, err);
+    if (status == 0)
+        *removed = counts;
+    return status;
 }

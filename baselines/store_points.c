@@ -3,7 +3,7 @@
 // The past: which series and devices there are, how the pairs of past gates scattered, and the
 // points of a series.
 
-#include "baselines/content.h"
+#include "baselines/rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,12 +6,10 @@
 // saved before a kill is there afterwards. What a row says is checked when it is read, for it may
 // come from another machine's file.
 
-#include "baselines/content.h"
 #include "baselines/fields.h"
 #include "baselines/pack.h"
 #include "baselines/rows.h"
 #include "baselines/statement.h"
-#include "baselines/store_open.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,6 @@
 // are there already.
 #include "baselines/exchange/import.h"
 
-#include "baselines/content.h"
 #include "baselines/fields.h"
 #include "baselines/rows.h"
 #include "model/base.h"

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the readers of files share, for the room's own use, and what a reader is. All run inside one
-// batch.
+// What the readers and writers of files share, for the room's own use, and what a reader is. All
+// readers run inside one batch.
 #ifndef PLUMB_IMPORT_H
 #define PLUMB_IMPORT_H
 
 #include "baselines/json_read.h"
 #include "baselines/link.h"
+#include "baselines/pack.h"
 #include "baselines/statement.h"
 #include "model/csv.h"
+#include "model/json.h"
 
 struct import_file;
 
@@ -113,5 +115,27 @@ const char *import_cell(const struct csv *csv, size_t row, int column);
 
 // Our own forms.
 extern const struct importer importer_json, importer_csv, importer_links;
+
+// ==== writing ====
+
+// The fields of a sample as they stand in exported files, with the range a reader may accept.
+#define SAMPLE_COLUMNS(X)                                                                          \
+    X(time_ns, 0, SAMPLE_TIME_NS)                                                                  \
+    X(clock_hz, 0, SAMPLE_CLOCK_HZ)                                                                \
+    SAMPLE_INTEGERS(X)
+
+// Calls `put` for each run the filter wants, oldest first.
+typedef void export_run(FILE *file, const struct export_filter *filter, const struct run *run,
+                        const char *uid);
+int export_runs(struct store *store, const struct export_filter *filter, FILE *file,
+                export_run *put, struct error *err);
+struct link_owner { // whose link it is
+    const char *kernel, *problem;
+    struct device device;
+};
+// Calls `put` for each link the filter wants, series by series.
+typedef void export_link(FILE *file, const struct link_owner *owner, const struct link *link);
+int export_each_link(struct store *store, const struct export_filter *filter, FILE *file,
+                     export_link *put, struct error *err);
 
 #endif

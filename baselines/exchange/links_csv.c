@@ -2,7 +2,6 @@
 //
 // Links as a table, one row each, written and read: what a spreadsheet or a script can take, and
 // what one that compares codes by itself can hand in.
-#include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
 #include "model/base.h"

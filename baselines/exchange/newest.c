@@ -7,7 +7,7 @@
 // Of one run when the filter names it, else of all finished runs but the heads of gates. Raw
 // samples are not read. Formats: bencher.dev/docs/reference/bencher-metric-format and OpenMetrics
 // 1.0 (prometheus.io/docs/specs/om/open_metrics_spec).
-#include "baselines/exchange/export.h"
+#include "baselines/exchange/import.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 //
 // Runs while plumb is built: make_schema FILE writes what the migrations make of an empty store,
 // with which store_open.c compares each store.
-#include "baselines/store_open.h"
+#include "baselines/statement.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // plumb doctor: what of this machine disturbs measurements, what that means for verdicts, and what
 // to do about it; and which GPUs are sick by their controls.
 
-#include "baselines/store_device.h"
+#include "baselines/store.h"
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/history/sick.h"

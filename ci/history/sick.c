@@ -5,7 +5,7 @@
 // events name, and no sickness.
 #include "ci/history/sick.h"
 
-#include "baselines/store_device.h"
+#include "baselines/store.h"
 #include "model/history/device.h"
 
 #include <math.h>

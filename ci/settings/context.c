@@ -4,7 +4,6 @@
 #include "ci/settings/context.h"
 
 #include "baselines/store.h"
-#include "baselines/store_device.h"
 #include "ci/settings/policy.h"
 #include "ci/settings/progress.h"
 #include "model/buffer.h"

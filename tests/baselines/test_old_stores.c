@@ -4,7 +4,7 @@
 // `plumb` of a commit stored and exported while it followed the tutorial on the host device: the
 // store as SQL text, with its version, and the export as it was written. A migration that fails, by
 // a full disk, a kill or a lock, leaves a store that opens later.
-#include "baselines/store_open.h"
+#include "baselines/statement.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GPUs that are sick by their controls: found in made stores, taken out, named and brought back.
-#include "baselines/store_device.h"
+#include "baselines/store.h"
 #include "ci/history/sick.h"
 #include "ci/site/site_data.h"
 #include "tests/helpers/helper_history.h"

@@ -3,7 +3,7 @@
 // The store stands in a file. It is emptied table by table: to write an empty one over it would
 // change its schema, and SQLite would parse every statement again for the next input.
 #include "tests/fuzz/one_store.h"
-#include "baselines/store_open.h"
+#include "baselines/statement.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/pool.h"
