@@ -5,7 +5,7 @@
 #include "ci/command.h"
 
 #include "ci/settings/context.h"
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 #include "model/result.h"
 
 #include <argp.h>

@@ -57,11 +57,10 @@ set(walls
   "ci/settings:          others"
   "ci/gate:              ci/settings others"
   "ci/history:           ci/settings others"
-  "ci/study:             ci/settings ci/gate others"
   "ci/site:              ci/settings ci/history others"
   "ci/init:              ci/settings others"
   "ci/manual:            ci others"
-  "ci/commands:          ci ci/init ci/settings ci/gate ci/history ci/study ci/site others"
+  "ci/commands:          ci ci/init ci/settings ci/gate ci/history ci/site others"
   "ci:                   ci/settings others")
 # What `others` stands for in ci/: every other room but kernels/.
 set(others "model model/* runner/* baselines reports reports/*")

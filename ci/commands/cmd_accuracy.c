@@ -6,7 +6,6 @@
 #include "baselines/store.h"
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/settings/bias_file.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"

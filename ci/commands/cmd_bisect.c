@@ -13,7 +13,7 @@
 #include "ci/history/events.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 #include "model/gate/bisect.h"
 #include "model/gate/gate.h"
 #include "model/robust.h"

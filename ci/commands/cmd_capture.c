@@ -5,7 +5,7 @@
 // table goes to standard output, all that the program prints to standard error. Needs no
 // repository.
 #include "ci/command.h"
-#include "ci/commands/launch_print.h"
+#include "ci/commands/output.h"
 #include "runner/bench/capture.h"
 #include "runner/child/files.h"
 #include "runner/git/repository.h"

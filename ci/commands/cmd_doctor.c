@@ -9,7 +9,7 @@
 #include "ci/history/sick.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 #include "runner/bench/health.h"
 #include "runner/child/sandbox.h"
 

@@ -10,7 +10,7 @@
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
 #include "ci/settings/metric.h"
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 #include "reports/text/clean.h"
 
 #include <math.h>

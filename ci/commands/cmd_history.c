@@ -11,7 +11,7 @@
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"
 #include "ci/settings/metric.h"
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 #include "ci/settings/text_file.h"
 #include "model/base.h"
 #include "model/history/changepoint.h"

@@ -3,7 +3,7 @@
 // plumb plan: a text beside a cubin that says how it is launched. `check` says what would be
 // launched for a problem. Needs no repository and no GPU.
 #include "ci/command.h"
-#include "ci/commands/launch_print.h"
+#include "ci/commands/output.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"
 

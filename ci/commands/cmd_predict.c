@@ -3,8 +3,6 @@
 // plumb predict: what a model says of problems, given as words or as CSV. No GPU is needed.
 
 #include "ci/command.h"
-#include "ci/commands/problem_rows.h"
-#include "ci/settings/bias_file.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"

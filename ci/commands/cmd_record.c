@@ -3,7 +3,7 @@
 // plumb record: one kernel on one problem as data. `make` writes a record from a library, `show`
 // says what one holds. Needs no repository.
 #include "ci/command.h"
-#include "ci/commands/launch_print.h"
+#include "ci/commands/output.h"
 #include "ci/settings/context.h"
 #include "ci/settings/text_file.h"
 #include "model/record/record.h"

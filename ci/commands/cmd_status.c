@@ -7,7 +7,7 @@
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/known.h"
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,23 +2,1028 @@
 //
 // plumb study: what the gate is worth on this device: its false alarms on libraries compared with
 // themselves, with an exact bound, and what it finds of slowdowns that were put in.
-
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
+#include "ci/gate/duets.h"
+#include "ci/gate/part.h"
+#include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
 #include "ci/settings/progress.h"
-#include "ci/study/study.h"
+#include "model/base.h"
+#include "model/csv.h"
+#include "model/gate/gate.h"
 #include "model/gate/study.h"
+#include "model/predict/parts/least.h"
+#include "runner/bench/measure.h"
+#include "runner/bench/record.h"
 #include "runner/child/files.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+// ==== a study ====
+//
+// Runs the gates of a study round by round and counts their verdicts. What is compared comes from
+// two directories or two commits; what follows from the counts is model/gate/study.c.
+
+struct study_series {
+    const char *base, *head; // libraries: absolute paths
+    // Kernel, problem, device and kind are given; the rest is the sum over all rounds, not the
+    // mean.
+    struct study_result sum;
+    bool unsupported; // the kernel does not do this problem: left out
+    bool record;      // is timed from records, not from libraries
+    double size_ns;   // gate_size_ns() of its gates
+    double squares;   // of the log ratios
+    double largest;   // of them, either way
+    double *pairs;    // of each gate that came to a verdict
+    size_t timed, room;
+};
+
+// The series of one device.
+struct study {
+    const char *kind; // "host" or "cuda"
+    struct gpu gpu;   // its profile
+    size_t units;     // equal devices that share each round; 0: 1
+    // A fresh child on one of them.
+    int (*start)(struct bench **out, void *context, size_t unit, struct error *err);
+    void *context;
+    // Told after each round; NULL: nobody is.
+    int (*round_over)(void *state, struct error *err);
+    void *state;
+    struct study_series *series;
+    size_t count, room;
+    uint32_t rounds;    // at most
+    uint32_t gates;     // of each series in a round; 0: 1
+    double deadline_s;  // monotonic: no new round after it, and of many gates none; 0: none
+    double margin;      // 0: the default for the device and size
+    uint32_t open_most; // series at once; 0: as a gate
+    uint32_t max_pairs; // of the first process; 0: the default
+    uint32_t pairs;     // exactly so many in one process, decided or not: a recording; 0: gates
+    FILE *csv;          // a row per gate; NULL: none
+    FILE *samples;      // a row per gate and process with its times; NULL: none
+    uint32_t rounds_done, gates_done, processes; // gates: of each series
+    double wall_s;                               // with the starts of processes
+};
+
+// What a study compares: the libraries of two directories, or the builds of two commits.
+struct study_request {
+    const char *base, *head;     // two directories, or two revisions; head NULL: only A/A
+    const char *device;          // directories: "host" or "cuda"; commits: one of the policy's
+    const char *kernel;          // GLOB: only these; NULL: all
+    const char *const *problems; // commits: may be none, then the policy's
+    size_t problem_count;
+    uint32_t units;      // of directories: so many equal devices share each round; 0: 1
+    bool faster;         // also the other way round
+    const char *records; // of directories: a folder to record every kernel in; NULL: libraries
+};
+
+// A study per device, and the run that they are.
+struct studied {
+    struct run run;
+    struct study *studies; // [run.device_count]
+    // How their children are started:
+    struct bench_plan plan;     // directories
+    struct context *context;    // commits; borrowed
+    const char *directories[3]; // of libraries and captures
+    size_t directory_count;
+    struct study_start *starts; // one per study
+};
+
+// The policy of a series whose base has this size (gate_size_ns()).
+static struct gate_policy study_policy(const struct study *study, const struct study_series *s,
+                                       double size_ns)
+{
+    struct gate_policy policy = gate_policy_default(study->kind, size_ns);
+    if (s->record)
+        gate_policy_records(&policy);
+    if (study->margin > 0) {
+        policy.floor *= study->margin / policy.margin;
+        policy.margin = study->margin;
+    }
+    if (study->max_pairs) {
+        policy.max_pairs = study->max_pairs;
+        if (policy.min_pairs > policy.max_pairs)
+            policy.min_pairs = policy.max_pairs;
+    }
+    if (study->pairs) {
+        policy.min_pairs = policy.max_pairs = study->pairs;
+        policy.processes = 1;
+        policy.stretch = 1;
+    }
+    return policy;
+}
+
+// ---- what a round found ----
+
+static double device_s(const struct sample_list *list)
+{
+    double sum_ns = 0;
+    for (size_t i = 0; i < list->count; i++)
+        sum_ns += list->items[i].time_ns * list->items[i].launches;
+    return 1e-9 * sum_ns;
+}
+
+static double size_ns(const struct study *study, const struct duet *d)
+{
+    return gate_size_ns(d->base_samples.items, d->base_samples.count, d->problem, &study->gpu);
+}
+
+static double pair_sd(const struct duet *d)
+{
+    size_t count = d->base_samples.count;
+    double *y = xcalloc(count + 1, sizeof(*y));
+    for (size_t i = 0; i < count; i++)
+        y[i] = log(d->head_samples.items[i].time_ns / d->base_samples.items[i].time_ns);
+    double sd = count > 1 ? robust_sd(y, count) : 0;
+    free(y);
+    return sd;
+}
+
+static bool is_broken(const struct duet *d)
+{
+    return d->outcome.state != MEASURED_OK && d->outcome.state != MEASURED_NOT_TAKEN;
+}
+
+// Counts a verdict. A duet that there was no time for is as undecided as one that there was too
+// little time for.
+static void count_verdict(struct study_result *s, const struct duet *d)
+{
+    const bool broken = is_broken(d);
+    const enum verdict_kind kind = d->judged ? d->decision.kind : VERDICT_UNDECIDED;
+    s->gates++;
+    s->first_alarms += d->alarmed;
+    s->broken += broken;
+    s->slower += !broken && kind == VERDICT_SLOWER;
+    s->faster += !broken && kind == VERDICT_FASTER;
+    s->same += !broken && kind == VERDICT_SAME;
+    s->undecided += !broken && kind == VERDICT_UNDECIDED;
+}
+
+// Times as whole hundred-thousandths of `unit_ns`, the median of the base: what a duet needs, in a
+// tenth of the room. Then the SM clock of each, 0 where it is not known.
+static void put_times(struct csv_line *line, const struct duet *d, size_t from, size_t to)
+{
+    const struct measurement base = {.samples = d->base_samples.items + from, .count = to - from};
+    const double unit_ns = measurement_time_ns(&base);
+    struct buffer times = {0}, clocks = {0};
+    for (size_t i = from; i < to; i++) {
+        const struct sample *b = &d->base_samples.items[i], *h = &d->head_samples.items[i];
+        const char *blank = i > from ? " " : "";
+        buffer_printf(&times, "%s%.0f %.0f", blank, 1e5 * (b->time_ns / unit_ns - 1),
+                      1e5 * (h->time_ns / unit_ns - 1));
+        buffer_printf(&clocks, "%s%.0f %.0f", blank, 1e-6 * b->clock_hz, 1e-6 * h->clock_hz);
+    }
+    csv_int(line, d->base_samples.items[from].launches);
+    csv_rounded(line, unit_ns);
+    csv_raw(line, times.bytes); // no formula, though it may begin with a minus
+    csv_raw(line, clocks.bytes);
+    buffer_free(&times);
+    buffer_free(&clocks);
+}
+
+// The cells that each row of either table begins with.
+static void put_series(struct csv_line *line, const struct study_series *s, uint32_t gate,
+                       const char *problem)
+{
+    csv_text(line, study_kind_name(s->sum.kind));
+    csv_text(line, s->sum.kernel);
+    csv_text(line, problem);
+    csv_int(line, gate);
+}
+
+static void end_row(struct csv_line *line, FILE *file)
+{
+    csv_end(line, "\n");
+    buffer_print(line->out, file);
+}
+
+static void write_samples(const struct study *study, const struct duet *d, uint32_t gate,
+                          const char *problem)
+{
+    const struct study_series *s = d->owner;
+    for (size_t from = 0, to; from < d->base_samples.count; from = to) {
+        const uint16_t process = d->base_samples.items[from].process;
+        struct buffer out = {0};
+        struct csv_line row = {.out = &out};
+        for (to = from; to < d->base_samples.count && d->base_samples.items[to].process == process;)
+            to++;
+        put_series(&row, s, gate, problem);
+        csv_int(&row, process);
+        put_times(&row, d, from, to);
+        end_row(&row, study->samples);
+    }
+}
+
+static void write_gate(const struct study *study, const struct duet *d, uint32_t gate,
+                       const char *problem, double gpu_s, double sd)
+{
+    const struct study_series *s = d->owner;
+    const bool broken = is_broken(d);
+    const struct measurement base = {.samples = d->base_samples.items,
+                                     .count = d->base_samples.count};
+    struct interval interval = interval_unknown;
+    struct buffer out = {0};
+    struct csv_line row = {.out = &out};
+    if (d->judged && !broken)
+        interval = gate_series_interval(&d->gate);
+    put_series(&row, s, gate, problem);
+    csv_text(&row, broken ? "broken" : verdict_kind_name(d->decision.kind));
+    csv_int(&row, d->alarmed);
+    csv_int(&row, d->decision.pairs);
+    csv_int(&row, d->decision.processes);
+    const double figures[] = {measurement_time_ns(&base) / 1e3,
+                              100 * d->decision.log_ratio,
+                              100 * interval.low,
+                              100 * interval.high,
+                              100 * sd,
+                              d->decision.log_evidence,
+                              gpu_s,
+                              d->wall_s};
+    for (size_t i = 0; i < ARRAY_COUNT(figures); i++)
+        csv_rounded(&row, figures[i]);
+    end_row(&row, study->csv);
+}
+
+// `gate` is its number among those of its series.
+static void take_verdict(struct study *study, const struct duet *d, uint32_t gate)
+{
+    struct study_series *s = d->owner;
+    const struct measurement base = {.samples = d->base_samples.items,
+                                     .count = d->base_samples.count};
+    const double gpu_s = device_s(&d->base_samples) + device_s(&d->head_samples), sd = pair_sd(d);
+    char problem[PROBLEM_TEXT];
+    if (d->outcome.state == MEASURED_UNSUPPORTED) {
+        s->unsupported = true;
+        return;
+    }
+    count_verdict(&s->sum, d);
+    s->sum.wall_s += d->wall_s;
+    s->sum.gpu_s += gpu_s;
+    problem_format(problem, &s->sum.problem);
+    if (is_broken(d))
+        fprintf(stderr, "%s %s %s: %s\n", study_kind_name(s->sum.kind), s->sum.kernel, problem,
+                d->outcome.detail);
+    if (study->csv)
+        write_gate(study, d, gate, problem, gpu_s, sd);
+    if (!d->judged || d->outcome.state != MEASURED_OK)
+        return;
+    s->sum.log_ratio += d->decision.log_ratio;
+    s->squares += d->decision.log_ratio * d->decision.log_ratio;
+    s->largest = fmax(s->largest, fabs(d->decision.log_ratio));
+    s->sum.pairs += d->decision.pairs;
+    s->pairs = xgrow(s->pairs, s->timed, &s->room, sizeof(*s->pairs));
+    s->pairs[s->timed++] = d->decision.pairs;
+    s->sum.time_ns += measurement_time_ns(&base);
+    s->size_ns += size_ns(study, d);
+    s->sum.pair_sd += sd;
+    if (study->samples)
+        write_samples(study, d, gate, problem);
+}
+
+// The result of a series, with means instead of sums.
+static struct study_result study_found(const struct study *study, const struct study_series *series)
+{
+    struct study_result found = series->sum;
+    const double timed = found.gates - found.broken;
+    if (!(timed > 0)) {
+        found.pairs = found.time_ns = found.log_ratio = found.pair_sd = found.detectable = NAN;
+        return found;
+    }
+    found.pairs /= timed;
+    found.time_ns /= timed;
+    found.log_ratio /= timed;
+    found.pair_sd /= timed;
+    const struct gate_policy policy = study_policy(study, series, series->size_ns / timed);
+    found.detectable = study_detectable(&policy, found.pair_sd,
+                                        gate_budget(&policy, found.pair_sd, policy.max_pairs), 0.9);
+    return found;
+}
+
+static void print_processes(const struct study *study, FILE *out)
+{
+    static const struct column_head columns[] = {
+        {"kind", -7},  {"kernel", -22}, {"problem", -30}, {"processes", 9},
+        {"mean %", 9}, {"SD %", 9},     {"by pairs", 9},  {"largest %", 9}};
+    struct buffer text = {0};
+    const struct text_table table = {&text, columns, ARRAY_COUNT(columns)};
+    table_heads(&table);
+    for (size_t i = 0; i < study->count; i++) {
+        const struct study_series *s = &study->series[i];
+        const struct study_result found = study_found(study, s);
+        const double n = found.gates - found.broken, mean = found.log_ratio;
+        char problem[PROBLEM_TEXT];
+        if (s->unsupported || n < 2)
+            continue;
+        problem_format(problem, &found.problem);
+        // A mean trimmed by 10 % of normal pairs has 1.03 times the plain mean's error.
+        table_row(&table, "%s\t%s\t%s\t%.0f\t%+.3f\t%.3f\t%.3f\t%.3f", study_kind_name(found.kind),
+                  found.kernel, problem, n, 100 * mean,
+                  100 * sqrt(fmax(0, s->squares - n * mean * mean) / (n - 1)),
+                  103 * found.pair_sd / sqrt(found.pairs), 100 * s->largest);
+    }
+    buffer_print(&text, out);
+}
+
+// Sums over the series of one kind in one regime.
+struct of_regime {
+    struct study_result sum;
+    double *pairs;
+    size_t timed;
+};
+
+static void add_series(struct of_regime *to, const struct study_series *s)
+{
+    to->sum.gates += s->sum.gates;
+    to->sum.slower += s->sum.slower;
+    to->sum.faster += s->sum.faster;
+    to->sum.undecided += s->sum.undecided;
+    to->sum.broken += s->sum.broken;
+    to->sum.gpu_s += s->sum.gpu_s;
+    to->sum.wall_s += s->sum.wall_s;
+    memcpy(to->pairs + to->timed, s->pairs, s->timed * sizeof(*s->pairs));
+    to->timed += s->timed;
+}
+
+static void print_regime(FILE *out, struct of_regime *r, enum study_kind kind, enum regime regime)
+{
+    const uint32_t alarms = r->sum.slower + r->sum.faster;
+    const double gates = r->sum.gates,
+                 median_pairs = r->timed ? robust_median(r->pairs, r->timed) : NAN;
+    fprintf(out, "%-7s %-12s %7u %7u %10u %7u %13.0f %8.4f %8.3f", study_kind_name(kind),
+            regime_name(regime), r->sum.gates, alarms, r->sum.undecided, r->sum.broken,
+            median_pairs, r->sum.gpu_s / gates, r->sum.wall_s / gates);
+    if (kind == STUDY_AA)
+        fprintf(out, "  false alarms: at most %.2g %%\n",
+                100 * study_rate_upper(alarms, r->sum.gates, CONFIDENCE));
+    else
+        fprintf(out, "  found: %.1f %%\n",
+                100 * (kind == STUDY_SLOWER ? r->sum.slower : r->sum.faster) / gates);
+}
+
+static void print_regimes(const struct study *study, FILE *out)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < study->count; i++)
+        all += study->series[i].timed;
+    double *pairs = xcalloc(all + 1, sizeof(*pairs));
+    fprintf(out, "%-7s %-12s %7s %7s %10s %7s %13s %8s %8s\n", "kind", "regime", "gates", "alarms",
+            "undecided", "broken", "median pairs", "GPU s", "s a gate");
+    for (enum study_kind kind = 0; kind < STUDY_KINDS; kind++) {
+        for (enum regime regime = 0; regime < REGIMES; regime++) {
+            struct of_regime r = {.pairs = pairs};
+            for (size_t i = 0; i < study->count; i++) {
+                const struct study_series *s = &study->series[i];
+                if (!s->unsupported && s->sum.kind == kind && s->sum.problem.regime == regime)
+                    add_series(&r, s);
+            }
+            if (r.sum.gates)
+                print_regime(out, &r, kind, regime);
+        }
+    }
+    free(pairs);
+}
+
+// A line for each regime and kind of series: what its gates found, and what they cost. Of a
+// recording, where each gate is one process, a line per series: how far the means of the processes
+// lie apart, and how far their own pairs would scatter them.
+static void study_print_summary(const struct study *study, FILE *out)
+{
+    (study->pairs ? print_processes : print_regimes)(study, out);
+}
+
+// ---- one round ----
+
+static int ask_policy(struct gate_policy *out, void *context, const struct duet *d,
+                      struct error *err)
+{
+    (void)err;
+    const struct study *study = context;
+    *out = study_policy(study, d->owner, size_ns(study, d));
+    return 0;
+}
+
+static int start(struct bench **out, void *context, size_t unit, struct error *err)
+{
+    const struct study *study = context;
+    return study->start(out, study->context, unit, err);
+}
+
+static void lost(void *context, size_t unit, const char *why)
+{
+    (void)context;
+    fprintf(stderr, "unit %zu is lost, its series go to the others: %s\n", unit, why);
+}
+
+// One gate of each series. What a library must say of known inputs, in seconds, is the same in all
+// gates of a round.
+static size_t fill_duets(struct duet *out, const struct study *study, uint64_t known)
+{
+    const uint64_t seed = bench_draw_seed();
+    size_t count = 0;
+    for (size_t i = 0; i < study->count; i++) {
+        struct study_series *s = &study->series[i];
+        if (!s->unsupported)
+            out[count++] = (struct duet){.kernel = s->sum.kernel,
+                                         .problem = &s->sum.problem,
+                                         .base = s->base,
+                                         .head = s->head,
+                                         .seed = seed,
+                                         .known = known,
+                                         .least_ns = least_time_ns(&study->gpu, &s->sum.problem),
+                                         .owner = s};
+    }
+    return count;
+}
+
+static int run_round(struct study *study, uint32_t gates, struct error *err)
+{
+    const uint64_t known = bench_draw_seed();
+    struct arena arena = {0};
+    size_t each = 0;
+    struct duets duets = {.items = xcalloc(gates * study->count, sizeof(*duets.items)),
+                          .units = study->units,
+                          .open_most = study->open_most,
+                          .closing_s = gates > 1 ? study->deadline_s : 0,
+                          .arena = &arena,
+                          .context = study,
+                          .start = start,
+                          .policy = ask_policy,
+                          .lost = lost};
+    for (uint32_t i = 0; i < gates; i++) {
+        each = fill_duets(duets.items + duets.count, study, known);
+        duets.count += each;
+    }
+    int status = duets_play(&duets, err);
+    study->processes += duets.processes;
+    for (size_t i = 0; i < duets.count; i++) {
+        if (status == 0 && duets.items[i].visit_count)
+            take_verdict(study, &duets.items[i], study->gates_done + (uint32_t)(i / each));
+        sample_list_free(&duets.items[i].base_samples);
+        sample_list_free(&duets.items[i].head_samples);
+    }
+    free(duets.items);
+    arena_free(&arena);
+    return status;
+}
+
+static bool nothing_supported(const struct study *study)
+{
+    for (size_t i = 0; i < study->count; i++) {
+        if (!study->series[i].unsupported)
+            return false;
+    }
+    return true;
+}
+
+// Whoever closes the files reports what could not be written.
+static void flush(const struct study *study)
+{
+    if (study->csv)
+        fflush(study->csv);
+    if (study->samples)
+        fflush(study->samples);
+}
+
+// -1: the device is gone or no bench can be started, or nothing is supported. A series that is
+// wrong or dies counts as broken, and its process is replaced.
+static int study_run(struct study *study, struct error *err)
+{
+    const uint32_t gates = study->gates ? study->gates : 1;
+    const double begun_s = monotonic_s();
+    int status = 0;
+    while (status == 0 && study->rounds_done < study->rounds) {
+        if (study->deadline_s > 0 && monotonic_s() > study->deadline_s)
+            break;
+        status = run_round(study, gates, err);
+        study->rounds_done += status == 0;
+        study->gates_done += status == 0 ? gates : 0;
+        flush(study);
+        if (status == 0 && nothing_supported(study))
+            return error_set(err, "no library has a kernel for these problems");
+        if (status == 0 && study->round_over)
+            status = study->round_over(study->state, err);
+    }
+    study->wall_s = monotonic_s() - begun_s;
+    return status;
+}
+
+// The heads of the two tables.
+static void study_csv_header(FILE *csv)
+{
+    fputs("kind,kernel,problem,gate,verdict,alarmed,pairs,processes,base_us,log_ratio_pct,"
+          "lower_pct,upper_pct,pair_sd_pct,log_evidence,gpu_s,wall_s\n",
+          csv);
+}
+
+static void study_samples_header(FILE *samples)
+{
+    fputs("kind,kernel,problem,gate,process,launches,unit_ns,base_head_1e5,base_head_mhz\n",
+          samples);
+}
+
+// `kernel` shorter than KERNEL_NAME_TEXT.
+static void study_add(struct study *study, enum study_kind kind, const char *kernel,
+                      const char *base, const char *head, const struct problem *problem,
+                      size_t device)
+{
+    study->series = xgrow(study->series, study->count, &study->room, sizeof(*study->series));
+    struct study_series *s = &study->series[study->count++];
+    *s = (struct study_series){.base = base, .head = head};
+    s->sum = (struct study_result){.kind = kind, .problem = *problem, .device = device};
+    text_copy(s->sum.kernel, sizeof(s->sum.kernel), kernel);
+}
+
+// ---- records ----
+//
+// Puts records in the place of the libraries that a study compares.
+
+struct recorder {
+    struct studied *studied;
+    const char *folder;
+    struct bench *bench; // runs the libraries' host code; NULL: none at work
+};
+
+// One library has one record for each of its kernels and problems.
+static const char *file_of(const struct recorder *r, const char *library,
+                           const struct study_series *s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->sum.problem);
+    const uint64_t hash =
+        hash_text(hash_text(hash_text(HASH_START, library), s->sum.kernel), problem);
+    return arena_printf(&r->studied->run.arena, "%s/%s-%016llx.record", r->folder, s->sum.kernel,
+                        (unsigned long long)hash);
+}
+
+static int record_one(struct recorder *r, const char **path, struct study_series *s,
+                      struct error *err)
+{
+    struct bench_outcome outcome;
+    const struct bench_series series = {
+        .kernel = s->sum.kernel, .problem = &s->sum.problem, .head = *path};
+    const char *file = file_of(r, *path, s);
+    if (s->unsupported)
+        return 0;
+    if (access(file, R_OK) == 0) {
+        *path = file;
+        return 0;
+    }
+    if (!r->bench && bench_start(&r->bench, &r->studied->plan, err))
+        return -1;
+    if (record_write(&outcome, file, r->bench, &series, err))
+        return -1;
+    if (outcome.state != MEASURED_OK) { // it may leave a stream or a context that others cannot use
+        bench_stop(r->bench);
+        r->bench = NULL;
+    }
+    s->unsupported = outcome.state != MEASURED_OK;
+    if (s->unsupported)
+        printf("%s cannot be recorded: %s\n", s->sum.kernel, outcome.detail);
+    else
+        *path = file;
+    return 0;
+}
+
+// Records the series of a study of directories in `folder`, and studies the records. What is there
+// already is not recorded again; what cannot be recorded is said and left out.
+static int study_record(struct studied *studied, const char *folder, struct error *err)
+{
+    struct recorder r = {.studied = studied, .folder = folder};
+    struct study *study = &studied->studies[0];
+    int status = 0;
+    for (size_t i = 0; i < study->count && status == 0; i++) {
+        struct study_series *s = &study->series[i];
+        s->record = true;
+        status = record_one(&r, &s->base, s, err) || record_one(&r, &s->head, s, err) ? -1 : 0;
+    }
+    bench_stop(r.bench);
+    return status;
+}
+
+// ---- sources ----
+//
+// Finds what a study compares, in two directories or two commits, and copies or builds it. It
+// measures nothing.
+
+struct study_start {
+    struct studied *studied;
+    const struct context_device *device; // NULL: by the plan
+};
+
+static int start_bench(struct bench **out, void *context, size_t unit, struct error *err)
+{
+    const struct study_start *start = context;
+    const struct studied *s = start->studied;
+    if (start->device)
+        return context_bench(out, s->context, start->device + unit, s->directories,
+                             s->directory_count, err);
+    struct bench_plan plan = s->plan;
+    struct bench *bench = NULL;
+    plan.index = (int32_t)unit;
+    if (bench_start(&bench, &plan, err))
+        return -1;
+    if (strcmp(bench_device(bench)->name, s->run.devices[0].name) != 0) {
+        const int status =
+            error_set(err, "%s device %zu is a %.100s, the first is a %.100s", plan.kind, unit,
+                      bench_device(bench)->name, s->run.devices[0].name);
+        bench_stop(bench);
+        return status;
+    }
+    *out = bench;
+    return 0;
+}
+
+static void begin(struct studied *s, size_t devices)
+{
+    s->run = (struct run){.kind = RUN_STUDY,
+                          .started_s = (int64_t)time(NULL),
+                          .tool_version = PLUMB_VERSION,
+                          .repository = "",
+                          .policy = "",
+                          .device_count = devices};
+    s->run.devices = arena_alloc(&s->run.arena, devices * sizeof(*s->run.devices));
+    s->studies = xcalloc(devices + 1, sizeof(*s->studies));
+    s->starts = xcalloc(devices + 1, sizeof(*s->starts));
+    for (size_t i = 0; i < devices; i++) {
+        s->starts[i] = (struct study_start){.studied = s};
+        s->studies[i] = (struct study){.start = start_bench, .context = &s->starts[i]};
+    }
+}
+
+static void studied_free(struct studied *s)
+{
+    for (size_t d = 0; s->studies && d < s->run.device_count; d++) {
+        for (size_t i = 0; i < s->studies[d].count; i++)
+            free(s->studies[d].series[i].pairs);
+        free(s->studies[d].series);
+    }
+    free(s->studies);
+    free(s->starts);
+    run_free(&s->run);
+}
+
+static void add_pair(struct study *study, const struct study_request *request, const char *kernel,
+                     const char *base, const char *head, const struct problem *problem,
+                     size_t device)
+{
+    study_add(study, STUDY_AA, kernel, base, base, problem, device);
+    if (head)
+        study_add(study, STUDY_SLOWER, kernel, base, head, problem, device);
+    if (head && request->faster)
+        study_add(study, STUDY_FASTER, kernel, head, base, problem, device);
+}
+
+// ---- directories ----
+
+static int add_library(struct studied *s, const struct study_request *request, const char *name,
+                       struct bench *bench, struct error *err)
+{
+    struct bench_outcome outcome;
+    struct bench_kernel_list kernels = {0};
+    struct arena *arena = &s->run.arena;
+    const char *base = arena_printf(arena, "%s/%s", request->base, name);
+    const char *head = request->head ? arena_printf(arena, "%s/%s", request->head, name) : NULL;
+    if (head && access(head, R_OK))
+        head = NULL;
+    if (bench_list(&outcome, &kernels, bench, base, arena, err))
+        return -1;
+    if (outcome.state != MEASURED_OK)
+        return error_set(err, "%s: %.300s", base, outcome.detail);
+    for (size_t k = 0; k < kernels.count; k++) {
+        if (strcmp(kernels.items[k].device, s->plan.kind) ||
+            (request->kernel && fnmatch(request->kernel, kernels.items[k].name, 0)))
+            continue;
+        for (size_t i = 0; i < request->problem_count; i++) {
+            struct problem problem;
+            if (problem_parse(&problem, request->problems[i], err))
+                return -1;
+            if (!problem.regime_named)
+                problem.regime = regime_usual(s->plan.kind);
+            add_pair(&s->studies[0], request, kernels.items[k].name, base, head, &problem, 0);
+        }
+    }
+    return 0;
+}
+
+static int is_library(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 3 && strcmp(entry->d_name + length - 3, ".so") == 0;
+}
+
+static int add_libraries(struct studied *s, const struct study_request *request,
+                         struct bench *bench, struct error *err)
+{
+    struct dirent **names = NULL;
+    int count = scandir(request->base, &names, is_library, alphasort), status = 0;
+    if (count < 0)
+        return error_set(err, "%s: %s", request->base, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        if (status == 0)
+            status = add_library(s, request, names[i]->d_name, bench, err);
+        free(names[i]);
+    }
+    free(names);
+    if (status == 0 && s->studies[0].count == 0)
+        return error_set(err, "%s: no library there has a kernel for %s", request->base,
+                         s->plan.kind);
+    return status;
+}
+
+// The store tells series apart by kernel and problem.
+static int check_names(const struct study *study, const char *directory, struct error *err)
+{
+    for (size_t i = 0; i < study->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const struct study_series *a = &study->series[i], *b = &study->series[j];
+            if (a->sum.kind == b->sum.kind && strcmp(a->sum.kernel, b->sum.kernel) == 0 &&
+                problem_equal(&a->sum.problem, &b->sum.problem))
+                return error_set(err,
+                                 "%s: two libraries have a kernel %s, or a problem is "
+                                 "given twice; each may be there once",
+                                 directory, a->sum.kernel);
+        }
+    }
+    return 0;
+}
+
+static struct device copy_device(const struct device *d, struct arena *arena)
+{
+    return (struct device){arena_strdup(arena, d->kind),    arena_strdup(arena, d->uuid),
+                           arena_strdup(arena, d->name),    arena_strdup(arena, d->driver),
+                           arena_strdup(arena, d->runtime), arena_strdup(arena, d->profile)};
+}
+
+// The library of each name in both, absolute paths; every kernel of the device's kind.
+static int study_of_directories(struct studied *out, const struct study_request *request,
+                                const char *bench, struct error *err)
+{
+    struct bench *child;
+    *out = (struct studied){
+        .plan = {.program = bench, .kind = request->device ? request->device : "host"}};
+    begin(out, 1);
+    const char **builds = arena_alloc(&out->run.arena, 2 * sizeof(*builds));
+    builds[0] = request->base;
+    builds[1] = request->head;
+    out->plan.read_only = builds;
+    out->plan.read_only_count = out->plan.build_count = request->head ? 2 : 1;
+    if (!request->problem_count)
+        return error_set(err, "a study of directories needs --problem; try plumb study --help");
+    if (bench_start(&child, &out->plan, err))
+        return -1;
+    out->run.devices[0] = copy_device(bench_device(child), &out->run.arena);
+    out->studies[0].kind = out->plan.kind;
+    out->studies[0].units = request->units;
+    profile_shipped(&out->studies[0].gpu, child, &out->run.arena);
+    int status = add_libraries(out, request, child, err);
+    bench_stop(child);
+    if (status == 0 && request->records)
+        status = study_record(out, request->records, err);
+    return status ? -1 : check_names(&out->studies[0], request->base, err);
+}
+
+// ---- commits ----
+
+static int parse_problems(struct problem **out, const struct study_request *request,
+                          struct arena *arena, struct error *err)
+{
+    struct problem *problems = arena_alloc(arena, request->problem_count * sizeof(*problems));
+    for (size_t i = 0; i < request->problem_count; i++) {
+        if (problem_parse(&problems[i], request->problems[i], err))
+            return -1;
+    }
+    *out = problems;
+    return 0;
+}
+
+// A problem whose text names no regime is meant in each that the policy has it in.
+static bool wanted(const struct study_request *request, const struct problem *problems,
+                   const struct problem *problem)
+{
+    for (size_t i = 0; i < request->problem_count; i++) {
+        const struct problem there =
+            problems[i].regime_named ? *problem : problem_in(problem, REGIME_COLD);
+        if (problem_equal(&problems[i], &there))
+            return true;
+    }
+    return request->problem_count == 0;
+}
+
+// Code that is the same on both sides is only compared with itself.
+static int add_tasks(struct studied *s, const struct study_request *request,
+                     const struct task_list *tasks, struct error *err)
+{
+    struct problem *problems;
+    size_t added = 0;
+    if (parse_problems(&problems, request, &s->run.arena, err))
+        return -1;
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct task *task = &tasks->items[i];
+        const struct result *r = task->result;
+        if (!task->base || task->device->is_static || !wanted(request, problems, &r->problem))
+            continue;
+        if (task->base->plan || (task->head && task->head->plan)) {
+            progress_note(&s->context->progress, "%s: a plan's kernel is not studied", r->kernel);
+            continue;
+        }
+        const bool differs = task->head && strcmp(r->base_code, r->head_code) != 0;
+        const size_t first = s->studies[r->device].count;
+        add_pair(&s->studies[r->device], request, r->kernel, task->base->library,
+                 differs ? task->head->library : NULL, &r->problem, r->device);
+        for (size_t k = first; k < s->studies[r->device].count; k++)
+            s->studies[r->device].series[k].record = task->base->captured != NULL;
+        added++;
+    }
+    return added ? 0 : error_set(err, "no series of the policy is left to study");
+}
+
+static int build(struct studied *s, struct built *base, struct built *head,
+                 const struct study_request *request, struct error *err)
+{
+    struct context *context = s->context;
+    struct arena *arena = &s->run.arena;
+    if (built_make(base, context, &(struct to_build){.commit = &s->run.base}, arena, err))
+        return -1;
+    *head = *base;
+    const struct to_build other = {.commit = &s->run.head, .base = &s->run.base};
+    if (request->head && built_make(head, context, &other, arena, err))
+        return -1;
+    if (base->state != MEASURED_OK || head->state != MEASURED_OK)
+        return error_set(err, "%s does not build: %.300s",
+                         base->state != MEASURED_OK ? request->base : request->head,
+                         base->state != MEASURED_OK ? base->detail : head->detail);
+    s->directories[s->directory_count++] = base->directories[0];
+    if (base->directories[1])
+        s->directories[s->directory_count++] = base->directories[1];
+    if (request->head && head->directories[1])
+        s->directories[s->directory_count++] = head->directories[1];
+    return 0;
+}
+
+// Builds both (context_open() has been called) as a gate does, under the base's policy.
+static int study_of_commits(struct studied *out, const struct study_request *request,
+                            struct context *context, struct error *err)
+{
+    struct commit base, head;
+    struct built base_built, head_built;
+    struct task_list tasks;
+    *out = (struct studied){.context = context};
+    const char *other = request->head ? request->head : request->base;
+    if (repository_commit(&base, context->repository, request->base, &context->arena, err) ||
+        repository_commit(&head, context->repository, other, &context->arena, err) ||
+        context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
+        return -1;
+    if (context_builder(context, err) || context_devices(context, err))
+        return -1;
+    begin(out, context->device_count);
+    out->run.base = base;
+    out->run.head = head;
+    out->run.repository = arena_strdup(&out->run.arena, repository_name(context->repository));
+    out->run.policy = arena_strdup(&out->run.arena, context->policy.text);
+    for (size_t i = 0; i < context->device_count; i++) {
+        out->run.devices[i] = context->devices[i].unit;
+        out->starts[i].device = &context->devices[i];
+        out->studies[i].kind = context->devices[i].policy->kind;
+        out->studies[i].gpu = context->devices[i].gpu;
+        out->studies[i].units = context->devices[i].units;
+    }
+    if (build(out, &base_built, &head_built, request, err) ||
+        task_list_make(&tasks, &out->run, context, &base_built, &head_built, err))
+        return -1;
+    const int status = add_tasks(out, request, &tasks, err);
+    out->run.count = 0; // a study has no results of its own
+    return status;
+}
+
+// ---- parts ----
+//
+// Shares out the series of a study, and puts the rows of its parts into one run.
+
+static uint64_t stamp_of(const struct studied *studied)
+{
+    uint64_t stamp = HASH_START;
+    for (size_t d = 0; d < studied->run.device_count; d++) {
+        const struct study *study = &studied->studies[d];
+        if (!study->count)
+            continue; // another unit: how many there are is the machine's business
+        stamp = hash_text(stamp, study->kind);
+        for (size_t i = 0; i < study->count; i++) {
+            char problem[PROBLEM_TEXT];
+            problem_format(problem, &study->series[i].sum.problem);
+            stamp = hash_text(stamp, study_kind_name(study->series[i].sum.kind));
+            stamp = hash_text(stamp, study->series[i].sum.kernel);
+            stamp = hash_text(stamp, problem);
+        }
+    }
+    return stamp;
+}
+
+// Leaves this part's series in the study, and notes it in its run; a whole is left as it is.
+static void study_take_part(struct studied *studied, const struct work_part *part)
+{
+    const struct part_note note = {*part, stamp_of(studied)};
+    size_t at = 0;
+    if (!part->count)
+        return;
+    for (size_t d = 0; d < studied->run.device_count; d++) {
+        struct study *study = &studied->studies[d];
+        size_t kept = 0;
+        for (size_t i = 0; i < study->count; i++) {
+            if (part_has(part, at++))
+                study->series[kept++] = study->series[i];
+        }
+        study->count = kept;
+    }
+    part_note_write(&studied->run, &note);
+}
+
+static size_t place_device(struct run *run, const struct device *unit)
+{
+    size_t at = 0;
+    while (at < run->device_count && strcmp(run->devices[at].uuid, unit->uuid) != 0)
+        at++;
+    if (at == run->device_count)
+        run->devices[run->device_count++] = *unit;
+    return at;
+}
+
+static void join_piece(struct run *run, struct run *piece)
+{
+    if (!run->device_count || piece->started_s < run->started_s)
+        run->started_s = piece->started_s;
+    run->tool_version = piece->tool_version;
+    run->repository = piece->repository;
+    run->base = piece->base;
+    run->head = piece->head;
+    for (size_t i = 0; i < piece->device_count; i++)
+        place_device(run, &piece->devices[i]);
+    for (size_t i = 0; i < piece->study_count; i++) {
+        struct study_result *s = &run->studies[run->study_count++];
+        *s = piece->studies[i];
+        s->device = place_device(run, &piece->devices[s->device]);
+    }
+    arena_adopt(&run->arena, &piece->arena);
+}
+
+// The run of a study whose parts are in the store at `path`. *missing: the numbers of those that
+// are not, "" when all are; in the run's arena. -1 as pieces_read(). The caller run_free()s it.
+static int study_join(struct run *out, const char **missing, uint32_t *parts, const char *path,
+                      struct error *err)
+{
+    const struct pieces_wanted wanted = {.kind = RUN_STUDY};
+    struct run run = {.kind = RUN_STUDY};
+    struct pieces pieces;
+    size_t devices = 1, studies = 1;
+    const int status = pieces_read(&pieces, path, &wanted, err);
+    for (uint32_t i = 0; status == 0 && i < pieces.count; i++) {
+        devices += pieces.items[i].run.device_count;
+        studies += pieces.items[i].run.study_count;
+    }
+    if (status == 0) {
+        run.devices = arena_alloc(&run.arena, devices * sizeof(*run.devices));
+        run.studies = arena_alloc(&run.arena, studies * sizeof(*run.studies));
+        run.policy = pieces_policy(&pieces, &run.arena);
+        *missing = pieces_missing(&pieces, &run.arena);
+        *parts = pieces.count;
+        for (uint32_t i = 0; i < pieces.count; i++) {
+            if (pieces.items[i].uid[0])
+                join_piece(&run, &pieces.items[i].run);
+        }
+        *out = run;
+    }
+    pieces_free(&pieces);
+    return status;
+}
+
+// Saves a joined study, unless the store has it already.
+static int study_save_joined(struct store *store, struct run *run, struct error *err)
+{
+    int64_t known;
+    if (pieces_stored(&known, store, run, err))
+        return -1;
+    if (known)
+        return 0;
+    if (store_begin_batch(store, err))
+        return -1;
+    if (store_begin_run(store, run, err) || store_save_study(store, run, err) ||
+        store_finish_run(store, run, err)) {
+        store_cancel_batch(store);
+        return -1;
+    }
+    return store_commit_batch(store, err);
+}
+
+// ==== the command ====
 
 // Over all series. Of parts that were joined the rounds, processes and the wall clock are not
 // known: 0.

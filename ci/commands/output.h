@@ -2,12 +2,12 @@
 //
 // What a command says and leaves behind: its answer as JSON, report files, annotations for GitHub
 // when it runs there, and the last line on stdout, which always says which and why.
-
 #ifndef PLUMB_OUTPUT_H
 #define PLUMB_OUTPUT_H
 
 #include "ci/gate/known.h"
 #include "ci/settings/context.h"
+#include "model/record/record.h"
 #include "reports/report.h"
 #include "reports/text/clean.h"
 
@@ -68,7 +68,7 @@ int output_reports(const struct run *run, const struct context *context, const c
 // The last line alone: which and why.
 void output_headline(const struct run *run);
 
-// One line of untrusted text (ci/settings/plain.h).
+// One line of untrusted text.
 void output_line(const char *text);
 
 // The same for a run just made: `measured` is what its pipeline returned, and is returned. A
@@ -85,5 +85,14 @@ void output_plan(struct answer *answer, const struct run *run, const bool *compa
 #define OUTPUT_JSON                                                                                \
     "runs (each as `plumb report --format json` has it); of a dry run series (commit, kernel, "    \
     "problem, device, action: identical, known, compare or measure)"
+
+// ==== a record's launches, for people ====
+
+// Lines on standard output: problem, workspace, and each launch with what it is given.
+// Text that a program or a file of a stranger brought: on one line, and nothing in it that a
+// terminal obeys. Caller frees.
+char *launch_clean(const char *text) __attribute__((returns_nonnull));
+
+void launch_print_all(const struct record *record);
 
 #endif

@@ -10,7 +10,7 @@
 #include "ci/gate/linking.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/task_list.h"
-#include "ci/settings/bias_file.h"
+#include "ci/settings/gpu_file.h"
 #include "model/base.h"
 #include "model/gate/beside.h"
 #include "model/gate/gate.h"

@@ -5,7 +5,7 @@
 // rows are model/predict/parts/accuracy.c.
 #include "ci/history/accuracy_history.h"
 
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 #include "model/predict/parts/accuracy.h"
 #include "reports/text/clean.h"
 

@@ -2,12 +2,16 @@
 //
 // What HEAD's sources hold that `plumb init` needs: functions and types that may be a matrix
 // product, the folders that a build reads, the libraries that they name, and CUTLASS itself.
-
 #ifndef PLUMB_INIT_SOURCES_H
 #define PLUMB_INIT_SOURCES_H
 
 #include "model/base.h"
 #include "runner/git/repository.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 // ---- functions and types that a source names ----
 
@@ -131,5 +135,53 @@ const char *sources_defining(const struct sources *sources, const char *symbol, 
 // Strings live in the arena. A repository without a commit has no sources.
 int sources_read(struct sources *out, const struct repository *repository, struct arena *arena,
                  struct error *err);
+
+enum { REACH_MOST = 1 << 18 }; // how far a bracket may reach
+
+// A text between two places, not ended by NUL.
+struct span {
+    const char *at, *end;
+};
+
+static inline bool in_word(int c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static inline const char *skip_blanks(const char *at)
+{
+    while (isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+static inline struct span word_at(const char *at)
+{
+    struct span word = {at, at};
+    while (in_word(*word.end))
+        word.end++;
+    return word;
+}
+
+// The matching bracket of the one at `at`, or NULL: none, or too far away.
+static inline const char *match(const char *at, char open, char close)
+{
+    const char *begin = at;
+    for (int depth = 0; *at && at - begin < REACH_MOST; at++) {
+        depth += (*at == open) - (*at == close);
+        if (depth == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static inline struct span trimmed(struct span text)
+{
+    while (text.at < text.end && isspace((unsigned char)*text.at))
+        text.at++;
+    while (text.end > text.at && isspace((unsigned char)text.end[-1]))
+        text.end--;
+    return text;
+}
 
 #endif

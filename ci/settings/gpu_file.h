@@ -15,13 +15,14 @@
 // MHz, GHz (_hz); B/s, GB/s, TB/s (_bytes_s); B/clk (_bytes_clk); B, KiB, MiB, GiB (_bytes); s, us,
 // ns (_s); clk (_clk); W (_w); without one it is in the first of these. Every figure names its
 // source.
-
 #ifndef PLUMB_GPU_FILE_H
 #define PLUMB_GPU_FILE_H
 
 #include "ci/settings/context.h"
 #include "model/buffer.h"
 #include "model/gpu.h"
+#include "model/predict.h"
+#include "model/predict/parts/bias.h"
 
 struct gpu_profile {
     struct gpu gpu;
@@ -49,7 +50,6 @@ struct gpu_option {
 
 // One --set more of a struct gpu_option. -1: there are GPU_SETS_MOST.
 int gpu_option_set(void *out, const char *text);
-
 // Both for a command's table (ci/command.h): `of` is a struct gpu_option of its arguments.
 #define GPU_OPTIONS(of)                                                                            \
     OPTION_TEXT("gpu", 'g', "NAME|FILE", "Profile, shipped or from a file; `plumb list gpus`",     \
@@ -70,5 +70,13 @@ int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option,
 // the context is closed by the caller.
 int measured_profile(struct gpu_profile *out, const struct gpu_option *option,
                      struct context *context, const struct options *options, struct error *err);
+
+// ==== biases ====
+
+int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,
+                    const char *inputs, struct error *err);
+// Refuses a file that was fitted to another model or version. Free with bias_table_free().
+int bias_file_read(struct bias_table *out, const char *path, const struct model *model,
+                   struct error *err);
 
 #endif

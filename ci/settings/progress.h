@@ -37,4 +37,11 @@ size_t progress_line(char *out, size_t size, const struct progress *progress, si
 
 double monotonic_s(void);
 
+// ==== text that may be a stranger's ====
+
+// One line without terminal escapes and control bytes (reports/text/clean.h), and without what the
+// log readers of GitHub and Azure take for a command: "::" where a line begins, "##" anywhere. They
+// could hide words, or end the commands that we give ourselves. The caller frees.
+char *plain_line(const char *text) __attribute__((returns_nonnull));
+
 #endif

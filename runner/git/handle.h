@@ -19,17 +19,11 @@ struct repository {
 const char *git_words(void);
 extern const char git_fetch_more[]; // what to do in a shallow clone that lacks something
 bool git_is_shallow(const struct repository *repository);
+// The commit of what has this whole name, and of nothing that git would take for it. 0 or what
+// libgit2 says.
+int git_named_commit(git_oid *out, const struct repository *repository, const char *name);
 // The commit of a revision as people write it. Caller frees.
 int git_resolve(git_commit **out, const struct repository *repository, const char *revision,
                 struct error *err);
-
-// Where the objects of a commit's submodules are on this machine.
-//
-// What a commit says of its submodules is hostile: .gitmodules, their names, their paths. Nothing
-// is fetched, and of .gitmodules only the name that belongs to a path is believed. Objects are
-// taken from folders of the repository's own alone, which no commit can make: its
-// .git/modules/NAME, the same of the worktree that one is in, and .git of the submodule's checkout.
-// A name or a link that leads out of these leads nowhere. Their configuration is not read: only
-// objects are, each checked against the id that the commit above it pins.
 
 #endif

@@ -27,6 +27,15 @@ struct git_root {
 // As export goes no deeper and through no more files, nothing else does.
 enum { GIT_DEPTH_MAX = 128, GIT_ENTRIES_MAX = 1000000 };
 
+// Where the objects of a commit's submodules are on this machine.
+//
+// What a commit says of its submodules is hostile: .gitmodules, their names, their paths. Nothing
+// is fetched, and of .gitmodules only the name that belongs to a path is believed. Objects are
+// taken from folders of the repository's own alone, which no commit can make: its
+// .git/modules/NAME, the same of the worktree that one is in, and .git of the submodule's checkout.
+// A name or a link that leads out of these leads nowhere. Their configuration is not read: only
+// objects are, each checked against the id that the commit above it pins.
+
 // A repository, or the submodule of one, while its tree is gone through.
 struct submodule_level {
     git_repository *git; // where its objects are found

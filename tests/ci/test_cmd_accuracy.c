@@ -2,7 +2,7 @@
 //
 // `plumb accuracy` and `plumb predict` on recorded rows: baselines beside them, biases fitted and
 // read, bad rows refused.
-#include "ci/settings/bias_file.h"
+#include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "tests/helpers/helper_command.h"
 #include "tests/helpers/helper_files.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The commands predict and select as scripts use them: arguments in, text and exit code out.
-#include "ci/commands/problem_rows.h"
 #include "ci/settings/rows.h"
 #include "model/result.h"
 #include "tests/helpers/helper_command.h"

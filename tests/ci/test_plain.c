@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Text of strangers on a terminal or in a CI service's log is text: no escape, no command.
-#include "ci/settings/plain.h"
+#include "ci/settings/progress.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Between prediction and measurement, by kernel and regime: fitted, looked up and applied. The file
-// that keeps them is ci/settings/bias_file.c.
+// that keeps them is ci/settings/gpu_file.c.
 #include "model/predict/parts/bias.h"
 
 #include "model/robust.h"
