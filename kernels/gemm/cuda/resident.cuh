@@ -30,14 +30,14 @@ struct cluster_launch {
         config.numAttrs = cluster > 1;
     }
     cluster_launch(const cluster_launch &) = delete; // config points into it
-
-    // Its blocks may begin before the launch before it has ended. The kernel has to wait for that
-    // itself, in wait_for_launch_before() of ptx.cuh.
-    void begin_early()
+#ifndef MAY_BEGIN_EARLY
+#define MAY_BEGIN_EARLY 1 // a selector says so for each launch
+#endif
+    void begin_early() // before the launch before has ended, for which the kernel waits (ptx.cuh)
     {
         cudaLaunchAttribute &early = attributes[config.numAttrs++];
         early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        early.val.programmaticStreamSerializationAllowed = 1;
+        early.val.programmaticStreamSerializationAllowed = MAY_BEGIN_EARLY;
     }
 };
 

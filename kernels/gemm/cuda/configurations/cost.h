@@ -91,14 +91,14 @@ static inline struct plumb_stream_shares plumb_share_slabs(int tiles, int slabs,
 }
 
 // The parts that K of each tile is spread into (split/device.cuh): as many as find an SM, of two
-// slabs at least, and no more than 16, since every part's sums are waited for; 0: there are more
-// tiles than SMs.
+// slabs at least, and of more than 16, since every part's sums are waited for, six; no more than
+// 32; 0: there are more tiles than SMs.
 static inline int plumb_spread_parts(int tiles, int slabs, int sms)
 {
-    int parts = sms / tiles;
-    parts = parts < 16 ? parts : 16;
-    const int most = slabs < 4 ? 1 : slabs / 2;
-    return parts < most ? parts : most;
+    const int found = sms / tiles, long_ones = slabs / 6 < 32 ? slabs / 6 : 32;
+    const int short_ones = slabs < 4 ? 1 : slabs < 32 ? slabs / 2 : 16;
+    const int most = long_ones > short_ones ? long_ones : short_ones;
+    return found < most ? found : most;
 }
 
 static inline int plumb_ceil_div(int64_t x, int64_t y)
@@ -106,8 +106,9 @@ static inline int plumb_ceil_div(int64_t x, int64_t y)
     return (int)((x + y - 1) / y);
 }
 
-// What the busiest block does: turns at tiles, slabs over all of them. Stream-K is for less than a
-// wave of tiles here: with more it has always lost to a tile that fits.
+// What the busiest block does: turns at tiles, slabs over all of them. Stream-K in clusters is for
+// less than a wave of tiles: with more it has always lost to a tile that fits. By single blocks it
+// may share the second wave, where that is less than three quarters of one.
 struct plumb_turns {
     double waves, slabs;
 };
@@ -142,11 +143,13 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     }
     if (t->split_k < 0) {
         const int resident = d->sms / cluster * t->blocks_per_sm;
-        if (tiles > resident)
-            return (struct plumb_turns){INFINITY, INFINITY};
         const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, resident);
-        turns.slabs = (double)tiles * slabs / s.sharers;
-        turns.waves = s.sharers > tiles ? (double)s.sharers / tiles : 1;
+        const int whole = tiles > resident; // waves before what is shared
+        if (s.streamed == 0 || tiles > (cluster > 1 ? 1 : 2) * resident)
+            return (struct plumb_turns){INFINITY, INFINITY};
+        turns.slabs = (double)(tiles - s.streamed) / resident * slabs +
+                      (double)s.streamed * slabs / s.sharers;
+        turns.waves = whole + (s.sharers > s.streamed ? (double)s.sharers / s.streamed : 1);
         return turns;
     }
     const int members = cluster * t->split_k; // of a cluster
