@@ -13,7 +13,7 @@
 //                                  model's ranking comes to brute force, by TABLE's costs
 //   fit picks KIND FILE.csv...     what a selector with that table chooses:
 //                                  KIND,m,n,k,configuration
-//   KIND: bf16, tf32, e4m3, e4m3-promoted, e4m3-scaled, bf16-dual, e4m3-dual
+//   KIND: bf16, tf32, e4m3, e4m3-promoted, e4m3-scaled, bf16-dual
 //
 // A file is what `sweep time` printed: one list of
 // problems (times.h). Each configuration's four costs minimise the weighted squares of log(model /

@@ -9,8 +9,7 @@
 
 enum { ROWS = 128, WORDS = 32 };
 
-// As loose_rows has it: warp w of four copies rows w, w + 4, ..., of which every second has the
-// same place among eight.
+// Warp w of four copies rows w, w + 4, ..., of which every second has the same place among eight.
 TEST(test_every_word_has_its_place)
 {
     static int times[ROWS * WORDS];
@@ -29,70 +28,6 @@ TEST(test_every_word_has_its_place)
         }
     for (int i = 0; i < ROWS * WORDS; i++)
         assert_int_equal(times[i], 1);
-}
-
-// Ways that there are: of 16, 64 and 128 rows, and of the first two with K in two.
-TEST(test_only_a_short_k_is_copied_word_by_word)
-{
-    for (int m = 1; m < 2000; m += 1 + m / 9)
-        for (int n = 1; n < 20000; n += 1 + n / 7)
-            for (int k = 1; k < 10000; k += 1 + k / 5) {
-                const struct loose_choice c = loose_choose(m, n, k);
-                if (c.tile_m == 0)
-                    continue;
-                assert_true(c.tile_m == 16 || c.tile_m == 64 || c.tile_m == 128);
-                assert_true(c.split == 1 || (c.split == 2 && c.tile_m <= 64 && m <= c.tile_m));
-                assert_true(c.split == 1 ? k <= 160 : k > 160 && k <= 384 && n >= 4096);
-            }
-    // What was measured, and what lost.
-    assert_int_equal(loose_choose(1009, 1013, 131).tile_m, 128);
-    assert_int_equal(loose_choose(17, 5000, 131).tile_m, 64);
-    assert_int_equal(loose_choose(16, 4096, 3).tile_m, 16);
-    assert_int_equal(loose_choose(16, 4096, 257).split, 2);
-    assert_int_equal(loose_choose(24, 4096, 513).tile_m, 0);
-    assert_int_equal(loose_choose(1009, 1013, 1021).tile_m, 0);
-    assert_int_equal(loose_choose(4096, 7168, 33).tile_m, 0);
-}
-
-// Ways that there are.
-TEST(test_few_rows_and_a_long_k_are_copied_in_chunks)
-{
-    for (int m = 1; m < 300; m++)
-        for (int n = 1; n < 20000; n += 1 + n / 7)
-            for (int k = 1; k < 10000; k += 1 + k / 5) {
-                const struct shifted_choice c = shifted_choose(m, n, k);
-                if (c.tile_m == 0)
-                    continue;
-                assert_true(m <= c.tile_m && k > 160 && n >= 3000);
-                assert_true(c.tile_n == 64 || (c.tile_n == 128 && c.tile_m >= 64 && n >= 7168));
-                assert_true(c.split == 2 || (c.split == 4 && c.tile_m == 64 && c.tile_n == 64));
-                assert_true(!c.wide || (c.split == 2 && c.tile_m <= 64 && c.tile_n == 64));
-            }
-    // What was measured, and what lost.
-    assert_int_equal(shifted_choose(16, 4096, 4097).tile_m, 16);
-    assert_int_equal(shifted_choose(17, 4096, 7169).wide, 1);
-    assert_int_equal(shifted_choose(32, 7168, 2049).wide, 0);
-    assert_int_equal(shifted_choose(64, 16384, 4099).tile_n, 128);
-    assert_int_equal(shifted_choose(48, 3001, 3001).split, 4);
-    assert_int_equal(shifted_choose(128, 7168, 2049).tile_m, 128);
-    assert_int_equal(shifted_choose(100, 2113, 7183).tile_m, 0);
-    assert_int_equal(shifted_choose(24, 512, 9001).tile_m, 0);
-    assert_int_equal(shifted_choose(1000, 1000, 1001).tile_m, 0);
-}
-
-// Rows copied as chunks of 16 bytes: the words of a slab are found in order, whatever the row's
-// place in its first chunk, and those of the slab after in the first chunk alone.
-TEST(test_shifted_words_follow_each_other)
-{
-    for (uint32_t row = 0; row < ROWS; row++)
-        for (uint32_t shift = 0; shift < 4; shift++)
-            for (uint32_t word = 0; word < WORDS; word++) {
-                int32_t after = -1;
-                const uint32_t at = shifted_place(row, word, shift, &after);
-                assert_true(at % 4 == 0 && at / 128 == row);
-                assert_int_equal(after * WORDS + at % 128 / 4, shift + word);
-                assert_true(!after || at % 128 < 16);
-            }
 }
 
 // At most three slabs of K, in so many tiles as were measured.

@@ -16,9 +16,8 @@
 // short launches begin early, long ones in order, and of those between both is tried.
 //
 // A K that no configuration takes is padded first (odd_k/padding.cuh), or read as it is: at m = 1
-// (odd_k/gemv.cuh), where K is short (odd_k/short_k.cuh; odd_k/tiny_k.cuh, whatever K's multiple),
-// and in TF32 where rows are few (odd_k/copy_words.cuh, odd_k/copy_chunks.cuh). About 100 tiles of
-// BF16 with rows in the middle of sectors have a way of their own
+// (odd_k/gemv.cuh) and where K is short (odd_k/short_k.cuh; odd_k/tiny_k.cuh, whatever K's
+// multiple). About 100 tiles of BF16 with rows in the middle of sectors have a way of their own
 // (small/tile_per_block_clusters.cuh). Such a way is the first choice, and padding is tried too.
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +26,6 @@
 static bool launches_in_order;
 #define MAY_BEGIN_EARLY !launches_in_order
 
-#include "../odd_k/copy_chunks.cuh"
-#include "../odd_k/copy_words.cuh"
 #include "../odd_k/gemv.cuh"
 #include "../odd_k/short_k.cuh"
 #include "../odd_k/tiny_k.cuh"
@@ -254,12 +251,6 @@ template <class type> static const ragged_way *find_way(const plumb_problem &pro
         if (is_ragged<type>(problem) || loads_words(problem.m, problem.n, problem.k, type::bytes))
             if (const ragged_way *way = find_short<type>(problem))
                 return way;
-    }
-    if (!is_ragged<type>(problem))
-        return nullptr;
-    if constexpr (type::dtype == PLUMB_TF32) {
-        const ragged_way *way = find_loose<type>(problem);
-        return way ? way : find_shifted<type>(problem);
     }
     return nullptr;
 }

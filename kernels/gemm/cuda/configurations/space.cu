@@ -17,7 +17,6 @@
 // module: space_e4m3_scaled_few -DTYPE=e4m3 -DTABLE=e4m3_scaled -DSECTIONS=few
 // module: space_bf16_dual -DTYPE=bf16 -DTABLE=bf16_dual -DSECTIONS=large+small
 // module: space_bf16_dual_few -DTYPE=bf16 -DTABLE=bf16_dual -DSECTIONS=few+swapped
-// module: space_e4m3_dual -DTYPE=e4m3 -DTABLE=e4m3_dual -DSECTIONS=large+small+few+swapped
 //
 // The configuration space, a table's rows or a section of them. These modules of many kernels are
 // for sweeps, not for gates: code that is not run still moves a kernel's time by up to 0.4 %.

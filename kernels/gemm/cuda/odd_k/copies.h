@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which products of a K that is no multiple of 16 bytes are copied as they are
-// (odd_k/copy_words.cuh, odd_k/short_k.cuh, odd_k/tiny_k.cuh, odd_k/copy_chunks.cuh), where the
-// words of a slab go, and in what words ragged rows of C are stored (odd_k/short_k.cuh). In C, so
-// that tests hold it where there is no GPU.
+// Which products of a K that is no multiple of 16 bytes are read as they are (odd_k/short_k.cuh,
+// odd_k/tiny_k.cuh), where the words of a slab go, and in what words ragged rows of C are stored
+// (odd_k/short_k.cuh). In C, so that tests hold it where there is no GPU.
 #ifndef PLUMB_GEMM_ODD_K_COPIES_H
 #define PLUMB_GEMM_ODD_K_COPIES_H
 
@@ -20,67 +19,6 @@
 LOOSE_INLINE uint32_t loose_place(uint32_t row, uint32_t word)
 {
     return row * 128 + ((word / 4) ^ row % 8) * 16 + word % 4 * 4;
-}
-
-// Tiles of tile_m rows by 64 columns, K among `split` blocks of a cluster. tile_m 0: the problem is
-// better done in another way.
-struct loose_choice {
-    int32_t tile_m, split;
-};
-
-// Where words are copied one by one (odd_k/copy_words.cuh). As measured on an H200
-// (kernels/NOTES.md): a K of at most five slabs if the output is no more than two waves of tiles,
-// and of at most twelve, in two, with up to 64 rows if there are tiles for half the SMs.
-LOOSE_INLINE struct loose_choice loose_choose(int64_t m, int64_t n, int64_t k)
-{
-    const int32_t most_short_k = 160, most_short_tiles = 264;
-    const int32_t most_k = 384, few_rows = 64, least_columns = 4096;
-    const int32_t tile_m = m <= 16 ? 16 : m <= few_rows ? 64 : 128;
-    const int64_t tiles = (m + tile_m - 1) / tile_m * ((n + 63) / 64);
-    struct loose_choice c = {0, 1};
-    if (k <= most_short_k && tiles <= most_short_tiles) {
-        c.tile_m = tile_m;
-    } else if (k > most_short_k && k <= most_k && m <= few_rows && n >= least_columns) {
-        c.tile_m = tile_m;
-        c.split = 2;
-    }
-    return c;
-}
-
-// Tiles of tile_m x tile_n, K among `split` blocks of a cluster; wide: a stage has 256 bytes of
-// each row, not 128. tile_m 0: the problem is better done in another way.
-struct shifted_choice {
-    int32_t tile_m, tile_n, split, wide;
-};
-
-// Where few rows and a longer K are copied in chunks of 16 bytes (odd_k/copy_chunks.cuh). As
-// measured: wide where each block has an SM of its own, except that up to 16 rows leave room for
-// two.
-LOOSE_INLINE struct shifted_choice shifted_choose(int64_t m, int64_t n, int64_t k)
-{
-    const int32_t least_k = 161, sms = 132;
-    const int32_t alone = 2 * ((n + 63) / 64) <= sms;
-    const struct shifted_choice none = {0, 0, 0, 0}, rows16 = {16, 64, 2, 1},
-                                rows32 = {32, 64, 2, alone}, rows64 = {64, 64, 2, alone},
-                                rows64_few = {64, 64, 4, 0}, rows64_many = {64, 128, 2, 0},
-                                rows128 = {128, 128, 2, 0};
-    if (k < least_k || m > 128 || n < (m > 64 ? 7168 : m > 32 ? 3000 : 4096))
-        return none;
-    if (m <= 32)
-        return m <= 16 ? rows16 : rows32;
-    if (m > 64)
-        return rows128;
-    return n < 4096 ? rows64_few : n < 7168 ? rows64 : rows64_many;
-}
-
-// Word `word` of a slab of a row whose first word lies `shift` words into a chunk of 16 bytes,
-// where whole chunks were copied, eight of a row to a slab: bytes from the slab's begin. after: of
-// the slab after.
-LOOSE_INLINE uint32_t shifted_place(uint32_t row, uint32_t word, uint32_t shift, int32_t *after)
-{
-    const uint32_t at = word + shift;
-    *after = at >= 32;
-    return row * 128 + at % 32 * 4;
 }
 
 // Columns of a tile of 64 rows where a K of at most three slabs is loaded word by word at once

@@ -8,8 +8,8 @@
 #define PLUMB_GEMM_ODD_K_SHORT_K_CUH
 
 #include "../epilogue.cuh"
+#include "../persistent/persistent.cuh"
 #include "copies.h"
-#include "copy_words.cuh"
 #include "word_rows.cuh"
 
 // ---- Rows of C that are no multiple of 16 bytes, which the copy engine does not store, in words

@@ -12,7 +12,6 @@
 
 #include <utility>
 
-#include "copy_words.cuh"
 #include "word_rows.cuh"
 
 constexpr int outer_threads = 128, most_outer_rows = 64;

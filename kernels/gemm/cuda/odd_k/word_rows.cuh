@@ -11,6 +11,12 @@
 #include "../element.cuh"
 #include "copies.h"
 
+// A way to do a problem as it is.
+struct ragged_way {
+    const char *name;
+    int (*launch)(const plumb_args *args, void *stream);
+};
+
 // The value that lies there, or zeros where !valid. It is loaded without a branch: behind one, each
 // load would wait for the one before.
 DEVICE uint32_t load_valid(const float *from, bool valid)
