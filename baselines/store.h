@@ -427,6 +427,9 @@ int store_import(struct store *store, FILE *file, const struct import_source *so
                  struct store_counts *added, struct import_report *report, struct error *err);
 
 // ==== devices that were taken out ====
+//
+// Devices that were taken out, and who brought them back: entries that are added and never changed,
+// of which the newest counts.
 
 struct device_entry_state {
     bool out; // nothing is measured on it

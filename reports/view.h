@@ -116,6 +116,9 @@ void open_events_title(struct buffer *out, const struct report_events *events);
 void open_event_cause(struct buffer *out, const struct report_event *event);
 
 // ==== changes, for people in a hurry ====
+//
+// What changed in a run, as Markdown for people in a hurry: one line a kernel, with its worst
+// problem, and the commands that repeat, find or accept it.
 
 // One kernel and verdict: its worst series, and how many say the same.
 struct kernel_verdict {

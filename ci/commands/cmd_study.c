@@ -32,6 +32,12 @@
 
 // ==== a study ====
 //
+// Whole gates, repeated: of libraries with themselves (A/A, every alarm is false) and of libraries
+// that differ by work put in on purpose. One round = so many gates of every series, each with
+// contents, an order of its pairs and an end of its own, in one set of fresh processes; the alarms
+// of a round are confirmed together, in as few further processes as the policy wants. What a
+// process adds by its places is drawn anew with each round, and, of records, with each gate.
+//
 // Runs the gates of a study round by round and counts their verdicts. What is compared comes from
 // two directories or two commits; what follows from the counts is model/gate/study.c.
 

@@ -72,6 +72,9 @@ int measured_profile(struct gpu_profile *out, const struct gpu_option *option,
                      struct context *context, const struct options *options, struct error *err);
 
 // ==== biases ====
+//
+// Calibrated biases as a file: CSV with the columns kernel, log_factor, band, rows, model, version,
+// under comments that say what they were fitted to.
 
 int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,
                     const char *inputs, struct error *err);

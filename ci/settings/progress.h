@@ -38,6 +38,8 @@ size_t progress_line(char *out, size_t size, const struct progress *progress, si
 double monotonic_s(void);
 
 // ==== text that may be a stranger's ====
+//
+// Lines for people, on a terminal or in the log of a CI service, of text that may be a stranger's.
 
 // One line without terminal escapes and control bytes (reports/text/clean.h), and without what the
 // log readers of GitHub and Azure take for a command: "::" where a line begins, "##" anywhere. They

@@ -74,6 +74,9 @@ int row_measured(double *out, const struct csv *csv, size_t index, const char *p
                  struct error *err);
 
 // ==== problems given as words ====
+//
+// Problems given as words, over lists of tiles and clusters, as a CSV like any other, so that there
+// is one way from there on.
 
 enum { SIDES_MOST = 64 };
 

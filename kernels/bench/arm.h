@@ -5,11 +5,12 @@
 #ifndef PLUMB_ARM_H
 #define PLUMB_ARM_H
 
-#include "kernels/bench/arm_process.h"
+#include "kernels/bench/arm_page.h"
 #include "kernels/bench/buffers.h"
 #include "kernels/bench/instances.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/series.h"
+#include "kernels/device/host.h"
 
 enum { ARM_NOTE = 256 };
 
@@ -27,9 +28,13 @@ struct arm {
     struct plumb_buffers stated;     // what it states then
     bool copied;                     // the other side is the same file
     const struct buffers *buffers;   // where launches go, since arm_prepare()
-    const struct captured *captured; // of a captured record: where they go instead
-    const char *path;                // of its file; borrowed while it is opened
-    char note[ARM_NOTE];             // what prepare() wrote, "" if it wrote nothing
+    struct arm_elsewhere {
+        const void *of; // NULL: to the buffers
+        uint32_t (*sets)(const void *of);
+        struct record_places (*places)(const void *of, uint32_t set);
+    } elsewhere;         // of a captured record: where they go instead
+    const char *path;    // of its file; borrowed while it is opened
+    char note[ARM_NOTE]; // what prepare() wrote, "" if it wrote nothing
 };
 #define ARM_NONE ((struct arm){.module = MODULE_NONE})
 
@@ -37,7 +42,6 @@ struct arm {
 int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state why,
                   const char *format, ...) PRINTF_LIKE(4, 5);
 
-struct captured;
 // The contents of the record that the arm is.
 const struct record *arm_record(const struct arm *arm);
 
@@ -76,5 +80,36 @@ struct arm_rest arm_rest(const struct arm *arm);
 // struct batch's run(), for an arm with a process; NULL for others.
 int (*arm_run(const struct arm *arm))(void *self, uint32_t first, uint32_t sets, uint32_t launches,
                                       double *time_ns);
+
+// ==== a library in a process of its own ====
+//
+// A host library in a process of its own, which has its own user and process namespace where the
+// system lets it, can make no other process and touch none (arm_worker.c), and runs only while
+// it has the baton: between its turns it is stopped. It sees inputs read-only and outputs
+// (kernels/device/host.h), and of the builds that are compared its own; clock, order, seeds and
+// references are bench's alone. A stop can be ended by signals, so it is frozen besides, where
+// bench has a control group for that, and bench looks whether it worked meanwhile.
+//
+// When the process dies, bench dies the same way, so that its parent sees what happened to the
+// kernel and not a message about it.
+
+// The references that libraries give for known inputs (exact.c) are kept in the folder that this
+// variable of the environment names, for other processes of one gate; none: it is not. No library
+// sees that folder.
+#define REFERENCES_FOLDER "PLUMB_REFERENCES"
+
+struct arm_process;
+
+// What the process did between its turns, when it should stand still.
+struct arm_rest {
+    uint32_t turns, strays; // turns so far, and before how many of them, or since, it worked
+    double longest_ns;      // that it worked then
+};
+
+// The most memory that it had of its own, without what it shares with bench; 0: not known.
+double arm_process_memory_bytes(const struct arm_process *process);
+
+// The other end: `bench keep`, started by arm_process_start(). Returns an exit code.
+int arm_worker_main(int page, int inputs, int outputs);
 
 #endif

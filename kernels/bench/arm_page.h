@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page that bench and the process of a library share (kernels/bench/arm_process.h). The baton
+// The page that bench and the process of a library share (kernels/bench/arm.h). The baton
 // is a pair of counters: bench raises `turn` and waits until `done` says the same. What the process
 // writes here is hostile: bench reads each field once and checks it.
 #ifndef PLUMB_ARM_PAGE_H
@@ -8,7 +8,13 @@
 
 #include "kernels/kernel.h"
 
+#include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 enum arm_request { ARM_LOAD, ARM_PREPARE, ARM_LAUNCH, ARM_REFERENCE, ARM_NOTHING };
 enum { ARM_PATH = 4096, ARM_NAME = 256, ARM_TEXT = 1024, ARM_SETS = 1024 };
@@ -45,5 +51,22 @@ struct arm_page {
     struct plumb_buffers stated; // of a kernel that is no GEMM
     char text[ARM_TEXT];         // why not, or the kernel's note
 };
+
+// ==== waiting for a word that another process writes ====
+//
+// Waiting for a word that another process writes (futex(2)), with which the baton is passed.
+
+// Waits while *word is `seen`, at most so long; 0: for ever. True when the time ran out.
+static inline bool futex_wait(_Atomic uint32_t *word, uint32_t seen, int most_ms)
+{
+    const struct timespec most = {.tv_sec = most_ms / 1000, .tv_nsec = most_ms % 1000 * 1000000L};
+    const long code = syscall(SYS_futex, word, FUTEX_WAIT, seen, most_ms ? &most : NULL, NULL, 0);
+    return code != 0 && atomic_load(word) == seen;
+}
+
+static inline void futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The process of a host library (kernels/bench/arm_process.h): it loads the library, prepares it
+// The process of a host library (kernels/bench/arm.h): it loads the library, prepares it
 // and launches it when it is its turn, and answers on the shared page. Nothing that it says is
 // trusted.
 
-#include "kernels/bench/arm_process.h"
-#include "kernels/bench/futex.h"
+#include "kernels/bench/arm.h"
+#include "kernels/bench/arm_page.h"
 #include "kernels/bench/module.h"
 #include "kernels/device/call.h"
 #include "model/base.h"
@@ -46,7 +46,7 @@
 // have the system do anything later, when it stands still: a timer interrupts whoever runs then,
 // and a signal wakes it. SIGCONT ends every stop, and much sends it: a file that is read, a lease
 // that is broken, a queue that is written to, a parent that ends. What is not thought of here bench
-// sees: a process that ran while it should stand still has worked (arm_process.c).
+// sees: a process that ran while it should stand still has worked (arm.c).
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64

@@ -5,7 +5,7 @@
 // (model/wire.h), or by hand.
 #include "kernels/bench/bench.h"
 
-#include "kernels/bench/arm_process.h"
+#include "kernels/bench/arm.h"
 #include "kernels/bench/instances.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/own_processors.h"
@@ -1141,7 +1141,7 @@ int main(int argc, char **argv)
     }
     char **words = argv + optind;
     const int count = argc - optind;
-    if (count == 4 && strcmp(words[0], "keep") == 0) // started by arm_process.c
+    if (count == 4 && strcmp(words[0], "keep") == 0) // started by arm.c
         return arm_worker_main(atoi(words[1]), atoi(words[2]), atoi(words[3]));
     struct bench bench = {.out = take_output()};
     if (count && strcmp(words[0], "list") == 0)

@@ -72,8 +72,14 @@ void captured_errors(double *seen, double *allowed, const struct captured *c)
     *allowed = c->tolerance;
 }
 
-struct record_places captured_places(const struct captured *c, uint32_t set)
+static uint32_t sets_of(const void *of)
 {
+    return captured_sets(of);
+}
+
+static struct record_places places_of(const void *of, uint32_t set)
+{
+    const struct captured *c = of;
     struct record_places places = {0};
     for (size_t i = 0; i < c->count; i++) {
         places.address[RECORD_CAPTURED + i] =
@@ -720,7 +726,7 @@ static int bind(struct captured *c, struct series_state *state, struct error *er
 {
     for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
         struct arm *arm = &c->arms[role];
-        arm->captured = c;
+        arm->elsewhere = (struct arm_elsewhere){c, sets_of, places_of};
         const int stop =
             arm->used ? arm_prepare(arm, (enum sample_role)role, NULL, NULL, state, err) : 0;
         if (stop)

@@ -28,4 +28,5 @@ bool calibrate_studied(const char *only, const char *key);
 #ifdef __cplusplus
 }
 #endif
+
 #endif

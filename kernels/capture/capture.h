@@ -22,7 +22,7 @@
 
 enum { PARAMETERS_BYTES_MAX = 32764 };
 
-// ---- driver.c: the CUDA driver that the program has loaded ----
+// ---- the CUDA driver that the program has loaded ----
 //
 // Its functions are looked up by name: the library that is injected links nothing of CUDA.
 
@@ -60,11 +60,6 @@ struct driver {
     DRIVER_FUNCTIONS(X)
 #undef X
 };
-
-// NULL where the process has no driver of CUDA 12.4 or newer; `missing` names what it lacks.
-const struct driver *driver_find(const char **missing);
-// "CUDA_ERROR_INVALID_VALUE", or its number where the driver has no name for it.
-const char *driver_error(const struct driver *of, CUresult code);
 
 // ---- the wish ----
 
@@ -148,6 +143,8 @@ void taking_order(enum order what, uint64_t event, uint64_t stream);
 enum { STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
 #define STREAM_OF_GRAPH ((uint64_t)1 << 63)
 void taking_refuse(const char *format, ...) PRINTF_LIKE(1, 2);
+// "CUDA_ERROR_INVALID_VALUE", or its number where the driver has no name for it.
+const char *driver_error(const struct driver *of, CUresult code);
 // After the last of them was queued: waits, compares and writes.
 void taking_end(void);
 // The outcome of the take: a file's name, or "" and a reason; NULL where none was begun.
@@ -183,11 +180,5 @@ uint64_t survey_count(const struct seen *seen, uint32_t correlation);
 void survey_time(uint32_t correlation, double time_ns);
 void survey_note(const char *format, ...) PRINTF_LIKE(1, 2);
 void survey_write(void);
-
-// ---- inject.c ----
-
-// NVTX ranges come from ranges.c.
-void range_pushed(const char *name);
-void range_popped(void);
 
 #endif

@@ -8,11 +8,47 @@
 #include <cupti.h>
 #include <dlfcn.h>
 #include <fnmatch.h>
+#include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+// ==== the driver's functions ====
+//
+// Looks the driver's functions up in the library that the process has loaded already.
+
+#define TEXT_OF(name) #name
+#define NAME_OF(name) TEXT_OF(name) // cuda.h gives functions their versions by macros
+
+// NULL where the process has no driver of CUDA 12.4 or newer; `missing` names what it lacks.
+static const struct driver *driver_find(const char **missing)
+{
+    static struct driver found;
+    static const struct {
+        const char *name;
+        size_t at;
+    } functions[] = {
+#define X(name) {NAME_OF(name), offsetof(struct driver, name)},
+        DRIVER_FUNCTIONS(X)
+#undef X
+    };
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *missing = "libcuda.so.1";
+    for (size_t i = 0; library && i < sizeof(functions) / sizeof(*functions); i++) {
+        void *function = dlsym(library, functions[i].name);
+        if (!function) {
+            *missing = functions[i].name;
+            return NULL;
+        }
+        memcpy((char *)&found + functions[i].at, &function, sizeof(function));
+    }
+    return library ? &found : NULL;
+}
+
+// ==== what the driver tells ====
 
 struct wish wish;
 const struct driver *driver;
@@ -171,7 +207,7 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-void range_pushed(const char *name)
+static void range_pushed(const char *name)
 {
     struct error none;
     pthread_mutex_lock(&lock);
@@ -184,7 +220,7 @@ void range_pushed(const char *name)
     pthread_mutex_unlock(&lock);
 }
 
-void range_popped(void)
+static void range_popped(void)
 {
     pthread_mutex_lock(&lock);
     if (taken_depth && depth == taken_depth) {
@@ -810,5 +846,84 @@ int InitializeInjection(void)
     else if (find_cupti())
         watch();
     atexit(at_end);
+    return 1;
+}
+
+// ==== NVTX ranges ====
+//
+// NVTX ranges, of the default domain and of others: NVTX loads the library that
+// NVTX_INJECTION64_PATH names and gives it tables of what a program's calls do.
+
+static int pushed(const char *message)
+{
+    range_pushed(message ? message : "");
+    return 0;
+}
+
+static int popped(void)
+{
+    range_popped();
+    return 0;
+}
+
+// A registered string is the copy that string_registered() made of it.
+static const char *message_of(const nvtxEventAttributes_t *event)
+{
+    if (event && event->messageType == NVTX_MESSAGE_TYPE_ASCII)
+        return event->message.ascii;
+    return event && event->messageType == NVTX_MESSAGE_TYPE_REGISTERED && event->message.registered
+               ? (const char *)event->message.registered
+               : "";
+}
+
+static nvtxStringHandle_t string_registered(nvtxDomainHandle_t domain, const char *text)
+{
+    (void)domain;
+    return (nvtxStringHandle_t)xstrdup(text ? text : "");
+}
+
+static int event_pushed(const nvtxEventAttributes_t *event)
+{
+    return pushed(message_of(event));
+}
+
+static int domain_pushed(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *event)
+{
+    (void)domain;
+    return pushed(message_of(event));
+}
+
+static int domain_popped(nvtxDomainHandle_t domain)
+{
+    (void)domain;
+    return popped();
+}
+
+static void set(NvtxFunctionTable table, unsigned count, unsigned which, NvtxFunctionPointer to)
+{
+    if (which < count && table[which])
+        *table[which] = to;
+}
+
+__attribute__((visibility("default"))) int
+InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+    const NvtxExportTableCallbacks *callbacks = get_table(NVTX_ETID_CALLBACKS);
+    NvtxFunctionTable table;
+    unsigned count;
+    if (!callbacks || callbacks->struct_size < sizeof(*callbacks))
+        return 0;
+    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &count)) {
+        set(table, count, NVTX_CBID_CORE_RangePushEx, (NvtxFunctionPointer)event_pushed);
+        set(table, count, NVTX_CBID_CORE_RangePushA, (NvtxFunctionPointer)pushed);
+        set(table, count, NVTX_CBID_CORE_RangePop, (NvtxFunctionPointer)popped);
+    }
+    if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &count)) {
+        set(table, count, NVTX_CBID_CORE2_DomainRangePushEx, (NvtxFunctionPointer)domain_pushed);
+        set(table, count, NVTX_CBID_CORE2_DomainRangePop, (NvtxFunctionPointer)domain_popped);
+        set(table, count, NVTX_CBID_CORE2_DomainRegisterStringA,
+            (NvtxFunctionPointer)string_registered);
+    }
     return 1;
 }

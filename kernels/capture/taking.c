@@ -16,6 +16,16 @@
 enum { WORD = 8, MAP_ALIGN = 64, MAPS_KEPT = 4096 };
 static const size_t chunk_bytes = (size_t)64 << 20;
 
+const char *driver_error(const struct driver *of, CUresult code)
+{
+    static _Thread_local char number[32];
+    const char *name;
+    if (of->cuGetErrorName(code, &name) == CUDA_SUCCESS)
+        return name;
+    snprintf(number, sizeof(number), "error %d", (int)code);
+    return number;
+}
+
 // ---- one launch's parameters ----
 
 static void unpack(struct seen *seen, void **extra)

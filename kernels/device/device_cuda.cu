@@ -1,56 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device: memory, samples, identity. Timing is in stretch.cu, the reference in
-// reference_cuda.cu, micro-benchmarks in calibrate_*.cu. Settings of the GPU are never changed.
+// The cuda device: memory, samples, identity. Timing and errors are in stretch.cu, the
+// reference in reference_cuda.cu, micro-benchmarks in calibrate_*.cu. Settings of the GPU are never
+// changed.
 #include "kernels/device/device_cuda.h"
+
+#include "kernels/device/inputs.h"
 #include "kernels/device/library_version.h"
+
+#include <cstdint>
+#include <cstring>
 
 extern "C" {
 #include "kernels/device/record.h"
 }
 
+// ==== inputs ====
+//
+// The cuda device's inputs: numbers by a recipe, computed or, with other signs, copied.
+
+enum { FILL_THREADS = 256 };
+
+static __global__ void fill_all(void *to, struct inputs_recipe recipe, uint64_t count)
+{
+    const uint64_t first = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    const uint64_t step = (uint64_t)gridDim.x * blockDim.x, each = inputs_each(recipe.type);
+    const uint64_t words = recipe.bare ? count / each : 0;
+    for (uint64_t i = first; i < words; i += step)
+        ((uint64_t *)to)[i] = ((const uint64_t *)recipe.bare)[i] ^ inputs_flips(&recipe, i);
+    for (uint64_t i = words * each + first; i < count; i += step)
+        inputs_store(to, i, &recipe);
+}
+
+static int cuda_load_inputs(struct cuda *cuda, struct error *err)
+{
+    return cuda_load(cuda, fill_all, err);
+}
+
+static int cuda_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
+                     uint64_t count, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    fill_all<<<cuda_at_once(cuda), FILL_THREADS, 0, cuda->stream>>>(to, *recipe, count);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    return 0;
+}
+
+// ==== the device ====
+
+enum { HOLD_LIMIT_MS = 500 };
+
 enum { STATE_EVERY_MS = 10, ATTEMPTS = 3 };
 static const size_t flush_least = (size_t)256 << 20; // of each launch alone, as other tools have it
-
-static enum device_loss loss_of(cudaError_t code)
-{
-    switch (code) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-    case cudaErrorAssert:
-    case cudaErrorTensorMemoryLeak:
-        return DEVICE_POISONED;
-    case cudaErrorDevicesUnavailable:
-    case cudaErrorNoDevice:
-    case cudaErrorInvalidDevice:
-    case cudaErrorECCUncorrectable:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorSystemNotReady:
-    case cudaErrorContextIsDestroyed:
-    case cudaErrorUnknown:
-    case cudaErrorContained:
-        return DEVICE_GONE;
-    default:
-        return DEVICE_OK;
-    }
-}
-
-int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct error *err)
-{
-    if (code == cudaSuccess)
-        return 0;
-    if (cuda && cuda->base.loss == DEVICE_OK)
-        cuda->base.loss = loss_of(code);
-    if (cuda && code == cudaErrorMemoryAllocation)
-        cuda->base.lacks = true;
-    return error_set(err, "cuda: %.200s: %s (%d)", what, cudaGetErrorString(code), (int)code);
-}
 
 // Makes the device of this index (among those that the user shows us) the only one: every runtime
 // in the process, the libraries' own included, then agrees what device 0 is.

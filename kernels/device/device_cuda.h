@@ -5,6 +5,8 @@
 #ifndef PLUMB_DEVICE_CUDA_H
 #define PLUMB_DEVICE_CUDA_H
 
+#include "kernels/device/inputs.h"
+
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -82,9 +84,7 @@ static inline unsigned cuda_at_once(const struct cuda *cuda)
 {
     return CUDA_BLOCKS * (unsigned)cuda->sm_count;
 }
-
-int cuda_load_inputs(struct cuda *cuda, struct error *err); // the kernels of inputs_cuda.cu
-int cuda_load_noise(struct cuda *cuda, struct error *err);  // those of noise_cuda.cu
+int cuda_load_noise(struct cuda *cuda, struct error *err); // those of noise_cuda.cu
 int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *err);
 // The findings of a look lie behind the stamps and come to the host with them.
 static __host__ __device__ inline struct findings *cuda_findings(struct stamp *stamps)
@@ -97,8 +97,6 @@ static __host__ __device__ inline struct stamp *cuda_held(struct stamp *stamps)
     return &stamps[STAMPS_MAX - 1];
 }
 enum { STAMPS_BYTES = 2 * STAMPS_MAX * sizeof(struct stamp) + sizeof(struct findings) };
-
-enum { HOLD_LIMIT_MS = 500 };
 int cuda_load_stretch(struct cuda *cuda, struct error *err); // those of begin and end
 
 // One timed stretch of the stream: begin, queue work, end. The stream is held until end releases
@@ -148,8 +146,6 @@ int cuda_form_compare(struct comparison *out, struct device_base *device,
                       struct error *err);
 void cuda_form_reference_free(struct device_base *device, struct form_reference *reference);
 int cuda_calm(struct device_base *device, struct error *err);
-int cuda_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
-              uint64_t count, struct error *err);
 int cuda_copy(struct device_base *device, void *to, const void *from, size_t bytes,
               struct error *err);
 int cuda_differ(struct differences *out, struct device_base *device, int type, size_t element_bytes,
@@ -160,6 +156,22 @@ int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t c
                struct error *err);
 int cuda_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
                    void *state, struct error *err);
+}
+
+// ==== what kernels must not read lies under a key ====
+//
+// Kernels can read all device memory. So what they should compute lies there under a key.
+
+enum { MASK_STREAM = 12 }; // of inputs_word(): where keys come from
+
+// `value`, element `at`, with its bits changed by the key; of a masked one the value itself.
+static __host__ __device__ inline double masked(double value, uint64_t key, uint64_t at)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    bits ^= inputs_mix(key + at * 0x9e3779b97f4a7c15u);
+    memcpy(&value, &bits, sizeof(bits));
+    return value;
 }
 
 #endif

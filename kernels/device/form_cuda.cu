@@ -5,7 +5,6 @@
 // are computed. It is trusted because spots of it are computed a second time on the host, by the
 // same words from copies of what they read.
 #include "kernels/device/device_cuda.h"
-#include "kernels/device/mask.cuh"
 
 extern "C" {
 #include "kernels/device/form.h"

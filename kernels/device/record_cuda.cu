@@ -6,12 +6,107 @@
 //
 // What cannot be recorded is refused by name: anything but kernels and memsets one after the other,
 // a parameter that points to memory of the library's own, an L2 window.
-#include "kernels/device/driver_cuda.h"
+#include "kernels/device/device_cuda.h"
+
+#include <cuda.h>
 
 extern "C" {
 #include "kernels/device/call.h"
 #include "kernels/device/record.h"
+#include "model/record/record.h"
 }
+
+// ==== the driver's functions ====
+//
+// The driver's functions that recording and replaying need. They are asked of the runtime and not
+// linked, so that bench starts where no driver is installed.
+
+#define DRIVER_FUNCTIONS(X)                                                                        \
+    X(cuEventCreate)                                                                               \
+    X(cuEventDestroy)                                                                              \
+    X(cuEventRecord)                                                                               \
+    X(cuGetErrorString)                                                                            \
+    X(cuFuncGetAttribute)                                                                          \
+    X(cuFuncGetName)                                                                               \
+    X(cuFuncGetParamInfo)                                                                          \
+    X(cuFuncSetAttribute)                                                                          \
+    X(cuGraphKernelNodeGetAttribute)                                                               \
+    X(cuGraphKernelNodeGetParams)                                                                  \
+    X(cuKernelGetFunction)                                                                         \
+    X(cuLaunchKernelEx)                                                                            \
+    X(cuLibraryGetKernel)                                                                          \
+    X(cuLibraryLoadData)                                                                           \
+    X(cuLibraryUnload)                                                                             \
+    X(cuMemcpyDtoDAsync)                                                                           \
+    X(cuMemsetD2D8Async)                                                                           \
+    X(cuMemsetD2D16Async)                                                                          \
+    X(cuMemsetD2D32Async)                                                                          \
+    X(cuPointerGetAttribute)                                                                       \
+    X(cuStreamCreate)                                                                              \
+    X(cuStreamDestroy)                                                                             \
+    X(cuStreamWaitEvent)                                                                           \
+    X(cuTensorMapEncodeTiled)
+
+struct driver {
+#define X(name) decltype(&::name) name;
+    DRIVER_FUNCTIONS(X)
+#undef X
+};
+
+static int driver_failed(const struct driver *driver, CUresult code, const char *what,
+                         struct error *err);
+
+#define DRIVER_TRY(driver, call, err)                                                              \
+    do {                                                                                           \
+        if (driver_failed((driver), (driver)->call, #call, (err)))                                 \
+            return -1;                                                                             \
+    } while (0)
+
+// The newest driver API whose functions are asked for: that of cuFuncGetParamInfo.
+enum { DRIVER_API = 12040 };
+
+static int find(void **out, struct cuda *cuda, const char *name, struct error *err)
+{
+    cudaDriverEntryPointQueryResult found;
+    CUDA_TRY(cuda,
+             cudaGetDriverEntryPointByVersion(name, out, DRIVER_API, cudaEnableDefault, &found),
+             err);
+    if (found != cudaDriverEntryPointSuccess || !*out)
+        return error_set(
+            err, "cuda: the driver has no %s; recording needs one for CUDA 12.4 or newer", name);
+    return 0;
+}
+
+// Borrowed, the process's own; NULL with a text when the driver lacks one (it is older than
+// CUDA 12.4).
+static const struct driver *cuda_driver(struct cuda *cuda, struct error *err)
+{
+    static struct driver driver;
+    static bool known;
+    if (known)
+        return &driver;
+#define X(name)                                                                                    \
+    if (find((void **)&driver.name, cuda, #name, err))                                             \
+        return NULL;
+    DRIVER_FUNCTIONS(X)
+#undef X
+    known = true;
+    return &driver;
+}
+
+// 0, or -1 with the driver's words.
+static int driver_failed(const struct driver *driver, CUresult code, const char *what,
+                         struct error *err)
+{
+    const char *text = NULL;
+    if (code == CUDA_SUCCESS)
+        return 0;
+    if (driver->cuGetErrorString(code, &text) != CUDA_SUCCESS || !text)
+        text = "an error the driver has no words for";
+    return error_set(err, "cuda: %.200s: %s (%d)", what, text, (int)code);
+}
+
+// ==== recording ====
 
 struct recorder {
     struct cuda *cuda;
@@ -296,4 +391,378 @@ extern "C" int cuda_record(struct record *out, struct device_base *device,
     }
     struct capturing capturing = {&r, what};
     return record_captured(out, capture, &capturing, places, arena, err);
+}
+
+// ==== replaying ====
+//
+// Replaying a record: its device code is loaded by the driver, which runs no host code of the
+// commit, and its launches are queued with the addresses of the stopwatch's buffers.
+
+enum { PORTABLE_CLUSTER = 8, REPLAY_IMAGES_MAX = 64 };
+
+// One launch of one set, ready to be queued.
+struct ready {
+    unsigned char *bytes;
+    void **parameters; // into bytes
+};
+
+struct replay {
+    struct cuda *cuda;
+    const struct driver *driver;
+    const struct record *record;
+    CUlibrary libraries[REPLAY_IMAGES_MAX]; // of each image; NULL: of another architecture
+    CUfunction *functions;                  // one per launch; NULL for a memset
+    struct ready *bound;                    // set * launch_count + launch
+    // Of a record on several streams: 0 is the stopwatch's own, and the others begin behind what
+    // that has, and end before what follows.
+    uint32_t streams;
+    CUstream stream[RECORD_STREAMS_MAX];
+    CUevent begun, *ended; // one per launch; NULL: nothing waits for it
+    struct arena arena;
+};
+
+static int find_function(CUfunction *out, const struct replay *r,
+                         const struct record_launch *launch, struct error *err)
+{
+    CUkernel kernel;
+    for (size_t i = 0; i < r->record->image_count; i++) {
+        if (!r->libraries[i] || (launch->image && launch->image != i + 1) ||
+            r->driver->cuLibraryGetKernel(&kernel, r->libraries[i], launch->function) !=
+                CUDA_SUCCESS)
+            continue;
+        DRIVER_TRY(r->driver, cuKernelGetFunction(out, kernel), err);
+        return 0;
+    }
+    return error_set(err, "the record's device code has no entry point %.200s for this device",
+                     launch->function);
+}
+
+// The device code says how long each parameter is; a record that says otherwise is not of this
+// code.
+static int same_parameters(const struct replay *r, CUfunction function,
+                           const struct record_launch *launch, struct error *err)
+{
+    size_t offset, bytes;
+    uint32_t p = 0;
+    for (; p < launch->parameter_count; p++) {
+        if (r->driver->cuFuncGetParamInfo(function, p, &offset, &bytes) != CUDA_SUCCESS ||
+            offset != launch->parameters[p].offset || bytes != launch->parameters[p].bytes)
+            return error_set(err, "%.200s: parameter %u is not the one that the record has",
+                             launch->function, p);
+    }
+    if (r->driver->cuFuncGetParamInfo(function, p, &offset, &bytes) == CUDA_SUCCESS)
+        return error_set(err, "%.200s has more parameters than the record", launch->function);
+    return 0;
+}
+
+static int make_ready(const struct replay *r, CUfunction function,
+                      const struct record_launch *launch, struct error *err)
+{
+    const uint32_t blocks = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    if (launch->shared_bytes)
+        DRIVER_TRY(r->driver,
+                   cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      (int)launch->shared_bytes),
+                   err);
+    if (blocks > PORTABLE_CLUSTER)
+        DRIVER_TRY(
+            r->driver,
+            cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+            err);
+    if (launch->carveout >= 0)
+        DRIVER_TRY(r->driver,
+                   cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                      launch->carveout),
+                   err);
+    return 0;
+}
+
+static int load(struct replay *r, struct error *err)
+{
+    const struct record *record = r->record;
+    if (record->image_count > REPLAY_IMAGES_MAX)
+        return error_set(err, "a record of more than %d images", REPLAY_IMAGES_MAX);
+    // A library may hold the same code for several architectures: those of others do not load.
+    for (size_t i = 0; i < record->image_count; i++) {
+        CUlibrary loaded;
+        const CUresult code = r->driver->cuLibraryLoadData(&loaded, record->images[i].bytes, NULL,
+                                                           NULL, 0, NULL, NULL, 0);
+        if (code == CUDA_ERROR_NO_BINARY_FOR_GPU)
+            continue;
+        if (driver_failed(r->driver, code, "loading the record's device code", err))
+            return -1;
+        r->libraries[i] = loaded;
+    }
+    r->functions =
+        (CUfunction *)arena_alloc(&r->arena, record->launch_count * sizeof(*r->functions));
+    for (size_t i = 0; i < record->launch_count; i++) {
+        const struct record_launch *launch = &record->launches[i];
+        if (launch->kind != RECORD_KERNEL)
+            continue;
+        if (find_function(&r->functions[i], r, launch, err) ||
+            same_parameters(r, r->functions[i], launch, err) ||
+            make_ready(r, r->functions[i], launch, err))
+            return -1;
+    }
+    return 0;
+}
+
+// The driver counts none, the smallest number of bytes there is, its double, ...
+static int step_of(uint32_t bytes, uint32_t smallest)
+{
+    int step = 0;
+    for (; bytes >= smallest; bytes /= 2)
+        step++;
+    return step;
+}
+
+static int make_map(CUtensorMap *out, const struct replay *r, const struct record_map *m,
+                    const struct record_places *places, struct error *err)
+{
+    cuuint64_t strides[RECORD_MAP_DIMS] = {};
+    void *at = (void *)(places->address[m->buffer] + m->offset);
+    for (uint32_t d = 1; d < m->rank; d++)
+        strides[d - 1] = m->strides[d];
+    const CUtensorMapFloatOOBfill fill = m->fill_nan
+                                             ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                                             : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    return driver_failed(r->driver,
+                         r->driver->cuTensorMapEncodeTiled(
+                             out, (CUtensorMapDataType)m->type, m->rank, at, m->dims, strides,
+                             m->box, m->elements, (CUtensorMapInterleave)step_of(m->interleave, 16),
+                             (CUtensorMapSwizzle)step_of(m->swizzle, 32),
+                             (CUtensorMapL2promotion)step_of(m->promote, 64), fill),
+                         "making a TMA descriptor", err);
+}
+
+// Puts the TMA descriptors where the launch's parameters want them.
+static int make_maps(unsigned char *bytes, const struct replay *r,
+                     const struct record_launch *launch, const struct record_places *places,
+                     struct error *err)
+{
+    CUtensorMap map;
+    static_assert(sizeof(map) == RECORD_MAP_BYTES, "a descriptor's bytes");
+    for (uint32_t i = 0; i < launch->map_count; i++) {
+        if (make_map(&map, r, &launch->maps[i], places, err))
+            return -1;
+        memcpy(bytes + launch->maps[i].at, &map, sizeof(map));
+    }
+    return 0;
+}
+
+static int bind(struct replay *r, const struct record_places *places, uint32_t sets,
+                struct error *err)
+{
+    const size_t count = r->record->launch_count;
+    r->bound = (struct ready *)arena_alloc(&r->arena, sets * count * sizeof(*r->bound));
+    for (uint32_t set = 0; set < sets; set++) {
+        for (size_t i = 0; i < count; i++) {
+            const struct record_launch *launch = &r->record->launches[i];
+            struct ready *bound = &r->bound[set * count + i];
+            bound->bytes = (unsigned char *)arena_alloc(&r->arena, launch->size + 64);
+            bound->parameters = (void **)arena_alloc(&r->arena, (launch->parameter_count + 1) *
+                                                                    sizeof(*bound->parameters));
+            if (record_bind(bound->bytes, launch, &places[set], err) ||
+                make_maps(bound->bytes, r, launch, &places[set], err))
+                return -1;
+            for (uint32_t p = 0; p < launch->parameter_count; p++)
+                bound->parameters[p] = bound->bytes + launch->parameters[p].offset;
+        }
+    }
+    return 0;
+}
+
+static int want_event(const struct replay *r, size_t launch, struct error *err)
+{
+    if (!r->ended[launch])
+        DRIVER_TRY(r->driver, cuEventCreate(&r->ended[launch], CU_EVENT_DISABLE_TIMING), err);
+    return 0;
+}
+
+// Streams, and events for launches that others wait for and for the last of each stream.
+static int open_streams(struct replay *r, struct error *err)
+{
+    const struct record *record = r->record;
+    size_t last[RECORD_STREAMS_MAX] = {};
+    r->streams = 1;
+    r->stream[0] = r->cuda->stream;
+    r->ended = (CUevent *)arena_alloc(&r->arena, record->launch_count * sizeof(*r->ended));
+    memset(r->ended, 0, record->launch_count * sizeof(*r->ended));
+    for (size_t i = 0; i < record->launch_count; i++) {
+        const struct record_launch *launch = &record->launches[i];
+        r->streams = launch->stream >= r->streams ? launch->stream + 1 : r->streams;
+        last[launch->stream] = i + 1;
+        for (uint32_t k = 0; k < launch->after_count; k++) {
+            if (want_event(r, launch->after[k], err))
+                return -1;
+        }
+    }
+    for (uint32_t s = 1; s < r->streams; s++) {
+        DRIVER_TRY(r->driver, cuStreamCreate(&r->stream[s], CU_STREAM_NON_BLOCKING), err);
+        if (last[s] && want_event(r, last[s] - 1, err))
+            return -1;
+    }
+    if (r->streams > 1)
+        DRIVER_TRY(r->driver, cuEventCreate(&r->begun, CU_EVENT_DISABLE_TIMING), err);
+    return 0;
+}
+
+static void close_streams(struct replay *r)
+{
+    if (r->begun)
+        r->driver->cuEventDestroy(r->begun);
+    for (size_t i = 0; r->ended && i < r->record->launch_count; i++) {
+        if (r->ended[i])
+            r->driver->cuEventDestroy(r->ended[i]);
+    }
+    for (uint32_t s = 1; s < r->streams; s++) {
+        if (r->stream[s])
+            r->driver->cuStreamDestroy(r->stream[s]);
+    }
+}
+
+extern "C" int cuda_replay_open(struct replay **out, struct device_base *device,
+                                const struct record *record, const struct record_places *places,
+                                uint32_t sets, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    struct replay *r = (struct replay *)xcalloc(1, sizeof(*r));
+    r->cuda = cuda;
+    r->record = record;
+    r->driver = cuda_driver(cuda, err);
+    if (!r->driver || load(r, err) || bind(r, places, sets, err) || open_streams(r, err)) {
+        cuda_replay_free(r);
+        return -1;
+    }
+    *out = r;
+    return 0;
+}
+
+extern "C" void cuda_replay_free(struct replay *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < REPLAY_IMAGES_MAX && r->cuda->base.loss == DEVICE_OK; i++) {
+        if (r->libraries[i])
+            r->driver->cuLibraryUnload(r->libraries[i]);
+    }
+    if (r->cuda->base.loss == DEVICE_OK)
+        close_streams(r);
+    arena_free(&r->arena);
+    free(r);
+}
+
+static CUresult queue_memset(const struct replay *r, const struct record_launch *launch,
+                             const struct ready *bound)
+{
+    CUdeviceptr to;
+    memcpy(&to, bound->bytes, sizeof(to));
+    // One row has no pitch worth the name; the driver wants it to cover the row.
+    const size_t row = launch->width * launch->element_bytes;
+    const size_t pitch = launch->height > 1 ? launch->pitch_bytes : row;
+    CUstream stream = r->stream[launch->stream];
+    switch (launch->element_bytes) {
+    case 1:
+        return r->driver->cuMemsetD2D8Async(to, pitch, (unsigned char)launch->value, launch->width,
+                                            launch->height, stream);
+    case 2:
+        return r->driver->cuMemsetD2D16Async(to, pitch, (unsigned short)launch->value,
+                                             launch->width, launch->height, stream);
+    default:
+        return r->driver->cuMemsetD2D32Async(to, pitch, launch->value, launch->width,
+                                             launch->height, stream);
+    }
+}
+
+static CUresult queue_copy(const struct replay *r, const struct record_launch *launch,
+                           const struct ready *bound)
+{
+    CUdeviceptr places[2]; // to, from
+    memcpy(places, bound->bytes, sizeof(places));
+    return r->driver->cuMemcpyDtoDAsync(places[0], places[1], launch->width,
+                                        r->stream[launch->stream]);
+}
+
+// first: of the record. What was queued before it is the stopwatch's or another launch's: to start
+// before that has ended would hide a part of its own time.
+static CUresult queue_kernel(const struct replay *r, const struct record_launch *launch, bool first,
+                             CUfunction function, const struct ready *bound)
+{
+    CUlaunchAttribute attributes[3];
+    CUlaunchConfig config = {};
+    unsigned count = 0;
+    config.gridDimX = launch->grid[0];
+    config.gridDimY = launch->grid[1];
+    config.gridDimZ = launch->grid[2];
+    config.blockDimX = launch->block[0];
+    config.blockDimY = launch->block[1];
+    config.blockDimZ = launch->block[2];
+    config.sharedMemBytes = launch->shared_bytes;
+    config.hStream = r->stream[launch->stream];
+    if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim.x = launch->cluster[0];
+        attributes[count].value.clusterDim.y = launch->cluster[1];
+        attributes[count++].value.clusterDim.z = launch->cluster[2];
+    }
+    if (launch->cooperative) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attributes[count++].value.cooperative = 1;
+    }
+    if (launch->programmatic && !first) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+    }
+    config.attrs = attributes;
+    config.numAttrs = count;
+    return r->driver->cuLaunchKernelEx(&config, function, bound->parameters, NULL);
+}
+
+static CUresult fork_streams(const struct replay *r)
+{
+    CUresult code =
+        r->streams > 1 ? r->driver->cuEventRecord(r->begun, r->stream[0]) : CUDA_SUCCESS;
+    for (uint32_t s = 1; s < r->streams && code == CUDA_SUCCESS; s++)
+        code = r->driver->cuStreamWaitEvent(r->stream[s], r->begun, 0);
+    return code;
+}
+
+// Joins the streams: work that comes after waits for the last launch of each.
+static CUresult join_streams(const struct replay *r)
+{
+    bool joined[RECORD_STREAMS_MAX] = {true};
+    CUresult code = CUDA_SUCCESS;
+    for (size_t i = r->record->launch_count; r->streams > 1 && i-- > 0 && code == CUDA_SUCCESS;) {
+        const uint32_t s = r->record->launches[i].stream;
+        if (!joined[s])
+            code = r->driver->cuStreamWaitEvent(r->stream[0], r->ended[i], 0);
+        joined[s] = true;
+    }
+    return code;
+}
+
+static CUresult queue(const struct replay *r, uint32_t set, size_t i)
+{
+    const struct record_launch *launch = &r->record->launches[i];
+    const struct ready *bound = &r->bound[set * r->record->launch_count + i];
+    CUresult code = CUDA_SUCCESS;
+    for (uint32_t k = 0; k < launch->after_count && code == CUDA_SUCCESS; k++)
+        code =
+            r->driver->cuStreamWaitEvent(r->stream[launch->stream], r->ended[launch->after[k]], 0);
+    if (code == CUDA_SUCCESS)
+        code = launch->kind == RECORD_MEMSET ? queue_memset(r, launch, bound)
+               : launch->kind == RECORD_COPY
+                   ? queue_copy(r, launch, bound)
+                   : queue_kernel(r, launch, i == 0, r->functions[i], bound);
+    return code == CUDA_SUCCESS && r->ended[i]
+               ? r->driver->cuEventRecord(r->ended[i], r->stream[launch->stream])
+               : code;
+}
+
+extern "C" int cuda_replay_launch(struct replay *r, uint32_t set)
+{
+    CUresult code = fork_streams(r);
+    for (size_t i = 0; i < r->record->launch_count && code == CUDA_SUCCESS; i++)
+        code = queue(r, set, i);
+    return (int)(code == CUDA_SUCCESS ? join_streams(r) : code);
 }

@@ -5,11 +5,10 @@
 // second time on the host, from the generator and not from the device's memory: a fault in filling,
 // in the layout or in this kernel shows there.
 #include "kernels/device/device_cuda.h"
-#include "kernels/device/mask.cuh"
 
 enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 24, THREADS = 256 };
 
-// Under a key, see mask.cuh.
+// Under a key: masked().
 struct reference {
     struct problem problem;
     double *exact; // device: [batch * m][n], each with its bits changed by masked()

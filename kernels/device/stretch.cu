@@ -23,6 +23,50 @@
 #include "kernels/device/device_cuda.h"
 #include "kernels/device/phases.h"
 
+// ---- what an error of the runtime means for the device ----
+
+static enum device_loss loss_of(cudaError_t code)
+{
+    switch (code) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorAssert:
+    case cudaErrorTensorMemoryLeak:
+        return DEVICE_POISONED;
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorNoDevice:
+    case cudaErrorInvalidDevice:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorSystemNotReady:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorUnknown:
+    case cudaErrorContained:
+        return DEVICE_GONE;
+    default:
+        return DEVICE_OK;
+    }
+}
+
+int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct error *err)
+{
+    if (code == cudaSuccess)
+        return 0;
+    if (cuda && cuda->base.loss == DEVICE_OK)
+        cuda->base.loss = loss_of(code);
+    if (cuda && code == cudaErrorMemoryAllocation)
+        cuda->base.lacks = true;
+    return error_set(err, "cuda: %.200s: %s (%d)", what, cudaGetErrorString(code), (int)code);
+}
+
+// ---- what is queued around launches ----
+
 enum { FLUSH_THREADS = 512, REST_NS = 100000, QUIET_NS = 15000 };
 
 // Says how long it held: whether the host was ready before the flush was over.

@@ -36,6 +36,14 @@ void markup_elementf(struct markup *markup, const char *name, const char *class,
 void markup_open(struct markup *markup, const char *name, const char *class);
 
 // ==== the frame of every HTML page ====
+//
+// The frame of every HTML page: one self-contained file that opens offline and asks for nothing.
+//
+// The page's style and scripts are inline, and its content security policy admits exactly these by
+// their SHA-256, so text from outside cannot run even if an escape were missed, and no request can
+// leave. No style attribute and no inline handler is ever written: the policy forbids them. One
+// page of the site trusts its script to run others ('strict-dynamic'; 'self' means nothing to
+// file:).
 
 struct page_link {
     const char *href, *text;

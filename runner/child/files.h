@@ -27,6 +27,10 @@ int files_copy(const char *from, const char *to, struct error *err);
 bool files_own(char *out, const char *name);
 
 // ==== a log of bounded size ====
+//
+// A log file of bounded size: the beginning goes to the file as it comes, the end is kept in memory
+// and written at close, what lies between is dropped and counted. Compilers say what is wrong first
+// and build tools last.
 
 struct log {
     int fd;           // -1: everything is dropped

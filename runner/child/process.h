@@ -101,6 +101,13 @@ void process_hang_up(struct process *process);
 void process_stop(struct process_result *out, struct process *process, double grace_s);
 
 // ==== processors for those that measure ====
+//
+// Processors for those that measure: each has a core to itself, whichever plumb of this machine
+// started it, and what only computes keeps away from those cores.
+//
+// Who has which core is told by a name in the kernel: a socket that is bound to it and to no file.
+// It ends with the program that holds it, however that ends, and nothing is left behind. Programs
+// in another network namespace (another container) do not see each other.
 
 enum { PROCESSORS_TEXT = 64 };
 

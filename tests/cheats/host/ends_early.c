@@ -7,7 +7,6 @@
 // source: plumbline's own gate, 2026-11-23
 // expect: slower, or broken
 #include "kernels/bench/arm_page.h"
-#include "kernels/bench/futex.h"
 #include "tests/cheats/host/cheat.h"
 
 #include <stdio.h>

@@ -1,18 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// What the parts of the host device stand on: this machine's time, clock and caches, and memory
+// that other processes see too.
+#include "kernels/device/host.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <time.h>
+#include <unistd.h>
+
+// ==== time, clock and caches ====
+
+double host_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+size_t host_cache_bytes(int level)
+{
+    static const int names[] = {0, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
+    long bytes = sysconf(names[level]);
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+// One step of the chain: eight dependent additions, one clock each.
+#if defined(__x86_64__)
+#define CHAIN(x)                                                                                   \
+    __asm__ volatile("add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"                    \
+                     "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0"                        \
+                     : "+r"(x)                                                                     \
+                     : "r"(step))
+#elif defined(__aarch64__)
+#define CHAIN(x)                                                                                   \
+    __asm__ volatile("add %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\t"    \
+                     "add %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1"        \
+                     : "+r"(x)                                                                     \
+                     : "r"(step))
+#endif
+
+double host_clock_hz(void)
+{
+#ifdef CHAIN
+    // The fastest of several short pieces: an interrupt lengthens one of them, never shortens it.
+    enum { PIECES = 5, STEPS = 1500 };
+    uint64_t x = 0, step = 3;
+    double least_ns = INFINITY;
+    for (int piece = 0; piece < PIECES; piece++) {
+        double start = host_now_ns();
+        for (int i = 0; i < STEPS; i++)
+            CHAIN(x);
+        least_ns = fmin(least_ns, host_now_ns() - start);
+    }
+    return 8.0 * STEPS / least_ns * 1e9;
+#else
+    return 0;
+#endif
+}
+
+// ==== memory that the processes of libraries see too ====
+//
 // Two ranges of fixed addresses, far from where systems put programs, libraries and stacks, and
 // from where AddressSanitizer keeps its shadow. What is taken is a piece of a range, found by first
 // fit; what is given back leaves memory. System V segments, because no limit of file sizes concerns
 // them, and because who has no right to attach (kernels/bench/arm_worker.c) has no other way to
 // one.
-#include "kernels/device/host_memory.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/shm.h>
-#include <unistd.h>
 
 static const uintptr_t range_at[HOST_RANGES] = {0x200000000000, 0x280000000000};
 static const size_t range_bytes = (size_t)1 << 40;
