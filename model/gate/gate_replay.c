@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char gate_version[] = "6";
+const char gate_version[] = "7";
 
 // One pair in so many may be void; beyond, the others do not count either.
 enum { VOID_PART = 10 };

@@ -92,8 +92,8 @@ static double gate_score(const struct gate_policy *policy, const struct draw *dr
 // ---- the table ----
 
 struct tally {
-    size_t alarms, undecided, same, trials;
-    double pairs;
+    size_t alarms, undecided, same, covered, trials;
+    double pairs, processes; // means
 };
 
 static struct tally tally_gate(const struct duet_series *s, double change,
@@ -242,52 +242,123 @@ static int write_roc(const struct duets *data, const struct options *options)
 
 // ---- simulated noise ----
 
-static struct gate_decision simulate(enum noise noise, double sd, double change, uint64_t seed)
+// A gate of a kernel above 100 us, with the default's budget and margin.
+struct simulated {
+    enum noise noise;
+    double sd;                 // of a pair, if the launches were normal
+    double change;             // log ratio
+    double place;              // SD of what each process adds
+    double slow_rate, slow_by; // so many of the head's launches take so much longer
+    struct interval interval;  // that the gate said
+};
+
+static struct gate_decision simulate(struct simulated *gate, uint64_t seed)
 {
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     struct gate_series series;
     gate_series_init(&series, &policy, &arena);
-    struct duet duet = duet_start(noise, sd * M_SQRT1_2, change, seed);
+    struct duet duet = duet_start(gate->noise, gate->sd * M_SQRT1_2, gate->change, seed);
+    struct random random = {seed * 31 + 7};
+    double shift = gate->place * random_normal(&random);
     struct gate_decision d = gate_series_decide(&series);
     for (; d.next != GATE_DONE; d = gate_series_decide(&series)) {
-        if (d.next == GATE_CONFIRM)
+        if (d.next == GATE_CONFIRM) {
             gate_series_fresh_process(&series);
-        for (uint32_t i = 0; i < policy.block_pairs; i++)
-            gate_series_add(&series, (double[]){duet_log_ratio(&duet)}, 1);
+            shift = gate->place * random_normal(&random);
+        }
+        for (uint32_t i = 0; i < policy.block_pairs; i++) {
+            const bool slow = random_uniform(&random) < gate->slow_rate;
+            const double y = duet_log_ratio(&duet) + shift + (slow ? log1p(gate->slow_by) : 0);
+            gate_series_add(&series, (double[]){y}, 1);
+        }
     }
+    gate->interval = gate_series_interval(&series);
     arena_free(&arena);
     return d;
 }
 
-// A kernel above 100 us, pairs of SD 0.4 % if the launches were normal, budget and margin as by
-// default: what becomes of a change of each size.
+static struct tally simulate_all(struct simulated gate, size_t trials, uint64_t seed)
+{
+    struct tally tally = {.trials = trials};
+    const double n = (double)trials;
+    for (size_t t = 0; t < trials; t++) {
+        const struct gate_decision d = simulate(&gate, seed + t);
+        tally.alarms += d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
+        tally.same += d.kind == VERDICT_SAME;
+        tally.undecided += d.kind == VERDICT_UNDECIDED;
+        tally.covered += gate.interval.low <= gate.change && gate.change <= gate.interval.high;
+        tally.pairs += d.pairs / n;
+        tally.processes += d.processes / n;
+    }
+    return tally;
+}
+
+static void print_tally(const struct tally *tally)
+{
+    const double n = (double)tally->trials;
+    printf("%9.4f%9.4f%10.4f%9.1f%10.2f%9.4f\n", (double)tally->alarms / n, (double)tally->same / n,
+           (double)tally->undecided / n, tally->pairs, tally->processes,
+           (double)tally->covered / n);
+}
+
+static const char simulated_columns[] =
+    "    alarm     same undecided    pairs processes  covered\n";
+
+// What places add, by pairs that scatter little and much, about the margin.
+static void print_places(size_t trials)
+{
+    static const double places[] = {0, 0.0005, 0.001, 0.002}, sds[] = {0.001, 0.004, 0.007};
+    static const double changes[] = {0, 0.002, 0.003, 0.004};
+    printf("\n%-9s%9s%9s%s", "place %", "pair %", "change %", simulated_columns);
+    for (size_t p = 0; p < ARRAY_COUNT(places); p++) {
+        for (size_t i = 0; i < ARRAY_COUNT(sds) * ARRAY_COUNT(changes); i++) {
+            const struct simulated gate = {.sd = sds[i / ARRAY_COUNT(changes)],
+                                           .change = changes[i % ARRAY_COUNT(changes)],
+                                           .place = places[p]};
+            const struct tally tally = simulate_all(gate, trials, 1);
+            printf("%-9.2f%9.2f%9.2f", 100 * gate.place, 100 * gate.sd, 100 * gate.change);
+            print_tally(&tally);
+        }
+    }
+}
+
+static void print_slow(size_t trials)
+{
+    static const double cases[][2] = {{0.1, 0.2}, {0.05, 0.3}, {0.08, 0.1}},
+                        sds[] = {0.004, 0.0095};
+    printf("\n%-9s%9s%9s%s", "slow %", "by %", "pair %", simulated_columns);
+    for (size_t i = 0; i < ARRAY_COUNT(cases) * ARRAY_COUNT(sds); i++) {
+        const struct simulated gate = {.sd = sds[i % ARRAY_COUNT(sds)],
+                                       .slow_rate = cases[i / ARRAY_COUNT(sds)][0],
+                                       .slow_by = cases[i / ARRAY_COUNT(sds)][1]};
+        const struct tally tally = simulate_all(gate, trials, 1);
+        printf("%-9.0f%9.0f%9.2f", 100 * gate.slow_rate, 100 * gate.slow_by, 100 * gate.sd);
+        print_tally(&tally);
+    }
+}
+
+// Pairs of SD 0.4 %: what becomes of a change of each size.
 static void print_simulation(size_t trials)
 {
     static const double sizes[] = {0, 0.001, 0.0015, 0.002, 0.003, 0.004, 0.005, 0.01};
     size_t null_alarms = 0, nulls = 0;
-    printf("%-9s%9s%9s%9s%9s%9s\n", "noise", "change %", "alarm", "same", "undecided", "pairs");
+    printf("%-9s%9s%s", "noise", "change %", simulated_columns);
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
         for (size_t c = 0; c < ARRAY_COUNT(sizes); c++) {
-            struct tally tally = {0};
-            for (size_t t = 0; t < trials; t++) {
-                struct gate_decision d =
-                    simulate((enum noise)noise, 0.004, sizes[c], 1 + t + 1000003 * c);
-                tally.alarms += d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
-                tally.same += d.kind == VERDICT_SAME;
-                tally.undecided += d.kind == VERDICT_UNDECIDED;
-                tally.pairs += d.pairs;
-            }
-            double n = (double)trials;
-            printf("%-9s%9.2f%9.4f%9.4f%9.4f%9.1f\n", noise_names[noise], 100 * sizes[c],
-                   (double)tally.alarms / n, (double)tally.same / n, (double)tally.undecided / n,
-                   tally.pairs / n);
+            const struct simulated gate = {
+                .noise = (enum noise)noise, .sd = 0.004, .change = sizes[c]};
+            const struct tally tally = simulate_all(gate, trials, 1 + 1000003 * c);
+            printf("%-9s%9.2f", noise_names[noise], 100 * sizes[c]);
+            print_tally(&tally);
             if (c == 0) {
                 null_alarms += tally.alarms;
                 nulls += trials;
             }
         }
     }
+    print_places(trials);
+    print_slow(trials);
     printf("no change: %zu alarms in %zu gates, at most %.2g with 95 %% confidence\n", null_alarms,
            nulls, study_rate_upper(null_alarms, nulls, 0.95));
 }

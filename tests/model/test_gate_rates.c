@@ -271,7 +271,7 @@ TEST(no_change_is_called_same_within_the_budget)
 // The typical launch is as it was; the mean is 1.5 to 2 % more.
 TEST(launches_that_are_slow_now_and_then_are_found)
 {
-    static const double cases[][3] = {{0.1, 0.2, 95}, {0.05, 0.3, 92}, {0.08, 0.1, 95}};
+    static const double cases[][3] = {{0.1, 0.2, 95}, {0.05, 0.3, 96}, {0.08, 0.1, 95}};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct trial trial = large_kernel(0);
         trial.slow_rate = cases[i][0];
@@ -293,24 +293,27 @@ TEST(launches_that_are_slow_on_both_sides_are_the_same)
     assert_true(tally.kinds[VERDICT_SAME] >= 198);
 }
 
-// What one process says of a change as large as the margin, another need not.
-TEST(a_change_of_the_margin_is_not_the_same_because_of_one_place)
+// What one process says of a change as large as the margin, another need not. With 2.2 SDs of
+// places kept from it, and none of the pairs' own error, it was 13 % where pairs scatter by 0.7 %.
+TEST(a_change_of_the_margin_is_seldom_the_same_whatever_the_places)
 {
-    struct trial trial = large_kernel(0.003);
-    trial.sd = 0.002 * M_SQRT1_2;
-    trial.place = 0.001;
-    struct tally tally = run_trials(&trial, 200);
-    if (draws(10) == 10 &&
-        tally.kinds[VERDICT_SAME] > 0.05 * 200 + 4) // 54 % before places were known
-        fail_msg("%d of 200 are the same", tally.kinds[VERDICT_SAME]);
-    int covered = 0;
-    trial.log_ratio = 0;
-    for (int i = 0; i < 200; i++) {
-        double interval[2];
-        run_trial(&trial, (uint64_t)i * 613 + 1, interval);
-        covered += interval[0] <= 0 && 0 <= interval[1];
+    static const double sds[] = {0.001, 0.004, 0.007};
+    for (size_t i = 0; i < ARRAY_COUNT(sds); i++) {
+        struct trial trial = large_kernel(0.003);
+        trial.sd = sds[i] * M_SQRT1_2;
+        trial.place = 0.001;
+        const size_t count = draws(200);
+        size_t same = 0, covered = 0;
+        for (size_t t = 0; t < count; t++) {
+            double interval[2];
+            same += run_trial(&trial, t * 613 + 1, interval).kind == VERDICT_SAME;
+            covered += interval[0] <= 0.003 && 0.003 <= interval[1];
+        }
+        if ((double)same > allowed(0.03, (double)count))
+            fail_msg("at %g: %zu of %zu are the same", sds[i], same, count);
+        if ((double)(count - covered) > allowed(0.03, (double)count))
+            fail_msg("at %g: %zu of %zu intervals hold it", sds[i], covered, count);
     }
-    assert_true(covered >= 190);
 }
 
 TEST(shared_host_stays_quiet_and_finds_ten_percent)

@@ -130,7 +130,7 @@ TEST(undecided_sentence_says_why)
     double below = 0;
     assert_true(noise && sscanf(noise, "noise hides changes below %lf %%", &below) == 1);
     assert_true(fabs(below / (100 * expm1(hidden.detectable)) - 1) < 0.06); // two digits
-    store_duet(near_margin, 0.0028, 250, 1);
+    store_duet(near_margin, 0.0028, 64, 4);
     assert_int_equal(stored_judge(near_margin, &policy).kind, VERDICT_UNDECIDED);
     assert_non_null(
         strstr(stored_judge(near_margin, &policy).sentence, "near the margin of 0.30 %"));
