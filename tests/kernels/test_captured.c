@@ -409,6 +409,23 @@ TEST(a_stream_begins_on_a_device_that_has_been_at_work)
     end_clock(before);
 }
 
+// So does what is timed alone: a run's times are of the same state as a gate's.
+TEST(a_build_alone_is_timed_on_a_device_that_has_been_at_work)
+{
+    const struct device_ops before = begin_clock();
+    const struct wish head = {.function = "twice"};
+    ops.settle_ns = 5e6;
+    clock_ns += 160000000;
+    takes_ns = 400e3;
+    regime = REGIME_STREAM;
+    measure(NULL, &head);
+    assert_true(untold > 0);
+    measure(NULL, &head);
+    assert_int_equal(untold, 0);
+    regime = REGIME_COLD;
+    end_clock(before);
+}
+
 // The clock is what another kernel, or another regime of this one, has left.
 TEST(a_stream_begins_anew_behind_another_series)
 {
