@@ -4,7 +4,7 @@
 // parameters of its model.
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "model/predict/parts/pipeline_optimise.h"
+#include "model/predict/parts/pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
 #include "model/config.h"
-#include "model/predict/parts/pipeline_optimise.h"
+#include "model/predict/parts/pipeline.h"
 #include "runner/child/files.h"
 
 #include <dlfcn.h>

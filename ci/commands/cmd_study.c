@@ -14,7 +14,7 @@
 #include "model/csv.h"
 #include "model/gate/gate.h"
 #include "model/gate/study.h"
-#include "model/predict/parts/least.h"
+#include "model/predict/parts/limits.h"
 #include "runner/bench/measure.h"
 #include "runner/bench/record.h"
 #include "runner/child/files.h"

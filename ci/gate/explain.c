@@ -10,7 +10,7 @@
 #include "model/gate/clock.h"
 #include "model/gate/gate.h"
 #include "model/predict.h"
-#include "model/predict/parts/occupancy.h"
+#include "model/predict/parts/limits.h"
 #include "runner/bench/capture.h"
 #include "runner/code/code_id.h"
 #include "runner/code/plan_file.h"

@@ -8,7 +8,7 @@
 #include "ci/gate/built.h"
 #include "ci/gate/task_list.h"
 #include "model/predict.h"
-#include "model/predict/parts/occupancy.h"
+#include "model/predict/parts/limits.h"
 #include "runner/code/code_id.h"
 
 // ---- facts ----

@@ -10,7 +10,7 @@
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
 #include "model/gate/verdict.h"
-#include "model/predict/parts/least.h"
+#include "model/predict/parts/limits.h"
 #include "model/robust.h"
 #include "runner/bench/record.h"
 

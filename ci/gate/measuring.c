@@ -10,7 +10,7 @@
 #include "model/base.h"
 #include "model/gate/gate.h"
 #include "model/history/levels.h"
-#include "model/predict/parts/least.h"
+#include "model/predict/parts/limits.h"
 #include "runner/bench/record.h"
 #include "runner/child/files.h"
 #include "runner/code/machine_code.h"

@@ -4,7 +4,7 @@
 // program launches is captured. It says what a host program would do: which entry point is
 // launched, on how many blocks, with which parameters, as formulas of the problem. kernels/PLANS.md
 // shows how one is written; the syntax is git's (model/config.h), formulas are those of
-// model/plan/expression.h.
+// below.
 //
 //     [kernel]             name = NAME   summary = TEXT   in = TYPE   out = TYPE   acc = TYPE
 //                          layout = tn|nn|nt|tt   batched = BOOL
@@ -28,13 +28,8 @@
 #ifndef PLUMB_LAUNCH_PLAN_H
 #define PLUMB_LAUNCH_PLAN_H
 
-#include "model/plan/expression.h"
+#include "model/base.h"
 #include "model/record/record.h"
-
-enum { PLAN_THREE = 3 };
-
-// Names that every formula may use; those of [let] follow.
-enum { PLAN_M, PLAN_N, PLAN_K, PLAN_BATCH, PLAN_SMS, PLAN_INPUTS };
 
 // A formula, or formulas separated by commas, and where they stand.
 struct plan_formula {
@@ -128,5 +123,27 @@ int plan_supports(bool *yes, const struct launch_plan *plan, const struct proble
 int plan_record(struct record *out, const struct launch_plan *plan, const struct problem *problem,
                 int64_t sms, const struct plan_entry *entries, struct arena *arena,
                 struct error *err);
+
+// ==== formulas ====
+//
+// Formulas of whole numbers, as a plan writes them: ceil_div(m, 128) * ceil_div(n, 256).
+//
+//     &&     ==  !=  <  <=  >  >=     +  -  *  /  %     ( )     ceil_div(a, b)  min(a, b)
+//
+// Operators bind as in C. Numbers are of 64 bits with a sign, true is 1 and false 0. Names are of
+// letters, digits and _, in any case. A formula is hostile text: what overflows, divides by zero
+// (for ceil_div: by less than 1) or nests deeper than 64 levels is an error, never a number.
+
+// The values that a formula may name: name i is names[i].
+struct expression_names {
+    const char *const *names;
+    const int64_t *values; // NULL: a formula is read and not worked out, and is 0
+    size_t count;
+};
+
+// Formulas separated by commas, 1 to `most` of them. constants, unless NULL: whether each names
+// nothing, so that it is the same whatever the values are.
+int expression_values(int64_t *out, bool *constants, size_t *count, size_t most, const char *text,
+                      const struct expression_names *names, struct error *err);
 
 #endif

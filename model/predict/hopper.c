@@ -6,8 +6,8 @@
 
 #include "model/predict.h"
 #include "model/predict/parts/arithmetic.h"
-#include "model/predict/parts/candidates.h"
 #include "model/predict/parts/claims.h"
+#include "model/predict/parts/select.h"
 #include "model/predict/parts/simt.h"
 #include "model/traits.h"
 

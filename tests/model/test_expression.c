@@ -2,7 +2,7 @@
 //
 // Formulas: how operators bind, what is worked out, and what is refused. Random formulas are held
 // against a second way of working them out, in 128 bits.
-#include "model/plan/expression.h"
+#include "model/plan/plan.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // No honest kernel is below the bound that voids a pair, and what is far below is.
-#include "model/predict/parts/least.h"
+#include "model/predict/parts/limits.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 

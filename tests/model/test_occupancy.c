@@ -2,7 +2,7 @@
 //
 // Numbers worked out by hand from the rules of the CUDA C++ Programming Guide for an H200: 65536
 // registers, 228 KiB of shared memory, 64 warps and 32 blocks per SM.
-#include "model/predict/parts/occupancy.h"
+#include "model/predict/parts/limits.h"
 #include "tests/helpers/test.h"
 
 TEST(occupancy_follows_the_scarcest_resource)

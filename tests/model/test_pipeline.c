@@ -2,7 +2,6 @@
 //
 // The model `ws-pipeline` equals seed 1, simulated and in closed form.
 #include "model/predict/parts/pipeline.h"
-#include "model/predict/parts/pipeline_optimise.h"
 #include "model/predict/ws_pipeline.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"

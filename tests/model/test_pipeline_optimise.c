@@ -2,7 +2,6 @@
 //
 // The exact search finds what simulation of all tilings finds, and what Z3 finds.
 #include "model/predict/parts/pipeline.h"
-#include "model/predict/parts/pipeline_optimise.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How `hopper` times kernels without wgmma: recorded times are met, and its laws hold on any input.
-#include "model/predict/parts/candidates.h"
+#include "model/predict/parts/select.h"
 #include "model/predict/parts/simt.h"
 
 #include "model/predict/parts/accuracy.h"

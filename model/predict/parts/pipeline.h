@@ -21,7 +21,6 @@
 // is M_S - (S - 1) T_M. The tests hold it against the recurrences.
 //
 // Time units are the caller's, the same for all.
-
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
@@ -73,5 +72,91 @@ struct pipeline_kernel {
 
 struct pipeline_kernel pipeline_kernel(const struct pipeline *pipeline, int64_t tiles, int64_t sms,
                                        double launch);
+
+// ==== the best pipeline ====
+//
+// What seed 1's document does with the model of pipeline.h: parameters from measured transfers, and
+// the best tiling, found exactly, for either of the document's two goals, least time or least total
+// waiting of all MATH warps.
+//
+// Of the search:
+// Everything is a whole number, as in the document, so that two solvers can agree to the last unit.
+// Sizes are in squares of 32 x 32 elements ("blocks"), times in ticks of any length:
+//     T_A = load_startup + load_block (tm tk), T_B = load_startup + load_block (tk tn),
+//     T_M = math_startup + math_block (tm tn tk), T_E = epilogue_startup + epilogue_block (tm tn)
+// with tm, tn, tk in units of 32. Tiles are multiples of 32 up to 1024 that divide the problem, and
+// depth (tm tk + tk tn) blocks fit in shared memory. One loading warp takes A, then B; two take one
+// each; more share the blocks of A and of B, as many on each as makes the longer shortest.
+// Computing warps share the blocks of a stage, rounded up. (The document has one or two of the
+// former, one of the latter.)
+
+// Startup latency and throughput from measured transfers (equations 4-5; 6-7 for MATH):
+//     throughput = (bytes_2 - bytes_1) / (t_2 - t_1), startup = t_1 - bytes_1 / throughput,
+// and of more than two points the line of least squares. Refuses points of one size, and those that
+// say that more takes less time; a startup below zero is measurement noise and is returned as it
+// is.
+struct pipeline_rate {
+    double startup, throughput;
+};
+struct pipeline_point {
+    double bytes, time;
+};
+int pipeline_estimate(struct pipeline_rate *out, const struct pipeline_point *points, size_t count,
+                      struct error *err);
+
+struct pipeline_machine {
+    int64_t launch; // ticks, as are all but the last four
+    int64_t load_startup, load_block;
+    int64_t math_startup, math_block;
+    int64_t epilogue_startup, epilogue_block;
+    int64_t smem_blocks; // 32 x 32 input blocks that shared memory holds
+    int32_t sms;
+    int32_t depth_max;  // deepest buffer, 1 to 8
+    int32_t dma_warps;  // that load, 1 to 64
+    int32_t math_warps; // that compute, 1 to 64
+};
+
+enum { PIPELINE_UNIT = 32, PIPELINE_TILE_MAX = 1024, PIPELINE_SIZE_MAX = 65536 };
+
+enum pipeline_goal { PIPELINE_LEAST_TIME, PIPELINE_LEAST_WAIT };
+
+struct pipeline_choice {
+    int32_t tile_m, tile_n, tile_k, depth;
+    int64_t time; // launch + waves (wave time)
+    int64_t wait; // tiles (waiting time of one)
+};
+
+// Tries every tiling by the closed form. m, n, k: multiples of 32, up to 65536. Fails, saying why,
+// on sizes or costs out of range or when no tile fits in shared memory.
+int pipeline_optimise(struct pipeline_choice *out, const struct pipeline_machine *machine,
+                      const int64_t mnk[3], enum pipeline_goal goal, struct error *err);
+
+// The same by Z3, independent of the closed form, where built with it. The optimum is equal; the
+// tiling may be another of equal value, at the deepest buffer that fits. K is bounded besides.
+// Fails when Z3 gives up within `timeout_ms`.
+enum { PIPELINE_Z3_K_MAX = 1024 };
+int pipeline_optimise_z3(struct pipeline_choice *out, const struct pipeline_machine *machine,
+                         const int64_t mnk[3], enum pipeline_goal goal, unsigned timeout_ms,
+                         struct error *err);
+
+// The tilings that both optimisers search: those that divide the problem and fit, each at its
+// deepest buffer. The caller frees them.
+struct pipeline_tilings {
+    struct pipeline_choice *items;
+    size_t count;
+};
+void pipeline_tilings(struct pipeline_tilings *out, const struct pipeline_machine *machine,
+                      const int64_t mnk[3]);
+void pipeline_tilings_free(struct pipeline_tilings *tilings);
+
+// The pipeline of one tiling: its T_A, T_B, T_M and T_E in ticks.
+void pipeline_of_choice(struct pipeline *out, const struct pipeline_machine *machine,
+                        const struct pipeline_choice *choice, const int64_t mnk[3]);
+
+// The checks both solvers begin with, and the values of one tiling.
+int pipeline_machine_check(const struct pipeline_machine *machine, const int64_t mnk[3],
+                           struct error *err);
+void pipeline_evaluate(struct pipeline_choice *choice, const struct pipeline_machine *machine,
+                       const int64_t mnk[3]);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The question of pipeline_optimise.h put to Z3, independent of the closed form: the recurrences of
+// The question of pipeline.h put to Z3, independent of the closed form: the recurrences of
 // pipeline.h over the stages, tiling and depth as unknowns. The one file that needs Z3.
 //
 // Least times need no maximum: a start that is at least each of the terms of its recurrence is at
@@ -9,7 +9,7 @@
 // linear; a deeper buffer drops conditions and adds none, so each tiling takes the deepest that
 // fits. The optimum is reached from above: what a tiling takes is simulated, and Z3 is asked for
 // less until it proves that there is none.
-#include "model/predict/parts/pipeline_optimise.h"
+#include "model/predict/parts/pipeline.h"
 
 #include <assert.h>
 #include <stdio.h>

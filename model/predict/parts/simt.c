@@ -47,7 +47,7 @@
 #include "model/predict/parts/simt.h"
 
 #include "model/predict/parts/arithmetic.h"
-#include "model/predict/parts/occupancy.h"
+#include "model/predict/parts/limits.h"
 
 #include <math.h>
 

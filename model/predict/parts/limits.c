@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// What a device sets to a kernel: how many of its thread blocks an SM holds, and the least time
+// that physics leave it.
+#include "model/predict/parts/limits.h"
+
+#include "model/gpu.h"
+
+#include <math.h>
+
+// ==== thread blocks of an SM ====
+//
 // Compute capability 8.0 to 10.0 (CUDA C++ Programming Guide, "Compute Capabilities", and the
 // occupancy calculator that comes with the toolkit): registers are given to a warp in units of 256,
 // so 8 a thread; shared memory to a block in units of 128 bytes after 1 KiB that the system takes.
 // An SM holds 64 warps and 32 blocks (48 warps and 24 blocks on 8.9 and 12.0, which the profile
 // does not tell apart: there the answer may be too high where threads limit).
-#include "model/predict/parts/occupancy.h"
 
 enum {
     WARP = 32,
@@ -52,4 +61,32 @@ struct occupancy occupancy_of(const struct gpu *gpu, int32_t threads, int32_t re
              OCCUPANCY_SHARED);
     o.warps = o.blocks * warps;
     return o;
+}
+
+// ==== the least time ====
+//
+// The roofline as a bound, with what a profile may be off.
+
+static const double slack = 0.9;
+static const double fewest_tf32_products = 3;
+
+static double flops_clk(const struct gpu *gpu, enum dtype in)
+{
+    const double own = gpu_flops_clk(gpu, in);
+    if (in == DTYPE_E2M1) // its products alone are exact in FP8
+        return fmax(own, gpu->flops_clk_fp8.value);
+    if (in != DTYPE_FP32 && in != DTYPE_FP64)
+        return own;
+    return fmax(own, gpu->flops_clk_tf32.value / fewest_tf32_products);
+}
+
+double least_time_ns(const struct gpu *gpu, const struct problem *p)
+{
+    const double weights = problem_weights(p);
+    const double read =
+        ((double)p->m + weights * (double)p->n) * (double)p->k * p->batch * dtype_bytes(p->in);
+    const double rate = flops_clk(gpu, p->in) * gpu->clock_max_hz.value * gpu->sm_count.value;
+    const double math_s = rate > 0 ? problem_flops(p) / rate : 0;
+    const double dram_s = gpu->dram_bytes_s.value > 0 ? read / gpu->dram_bytes_s.value : 0;
+    return slack * fmax(math_s, dram_s) * 1e9;
 }
