@@ -944,6 +944,11 @@ int arm_grow(struct arm *arm, struct error *err)
     return arm->record ? open_instances(arm, err) : 0;
 }
 
+int arm_launch_one(struct arm *arm, uint32_t set, size_t launch)
+{
+    return instances_launch_one(&arm->record->instances, set, launch);
+}
+
 int arm_launch(void *self, uint32_t set, void *stream)
 {
     const struct arm *arm = self;

@@ -71,6 +71,8 @@ struct instances *arm_instances(struct arm *arm);
 // Queues one launch on a buffer set; `arm` is a struct arm. Returns 0, or the code of launch() or
 // of the driver. The signature is struct batch's.
 int arm_launch(void *arm, uint32_t set, void *stream);
+// Queues one of a record's launches alone, and waits for none.
+int arm_launch_one(struct arm *arm, uint32_t set, size_t launch);
 // Kernels and memsets that a launch queues: a record says it; a library is taken for one.
 uint32_t arm_kernels(const struct arm *arm);
 // The time of an empty turn, ns; 0 without a process.

@@ -23,9 +23,11 @@ int captured_grow(struct captured *captured, uint32_t launches, struct error *er
 uint32_t captured_sets(const struct captured *captured);
 // Whether launches may follow each other on one set: a second one computes the same.
 bool captured_repeats(const struct captured *captured);
-// Writes what launches have changed in the first `sets` sets. *beside: kernels that this queues,
-// and that captured_hold() will, more than the noise and the look of another series (struct batch).
-int captured_restore(int32_t *beside, struct captured *captured, uint32_t sets, struct error *err);
+// Writes what the role's launches have changed in the first `sets` sets. *beside: kernels that this
+// queues, and that captured_hold() will, more than the noise and the look of another series (struct
+// batch).
+int captured_restore(int32_t *beside, struct captured *captured, enum sample_role role,
+                     uint32_t sets, struct error *err);
 // Holds what a set has now to what the base computes. Returns 0, 1 or -1; `when` comes before what
 // is wrong.
 int captured_hold(struct captured *captured, enum sample_role role, uint32_t set, const char *when,

@@ -62,6 +62,11 @@ int instances_launch(struct instances *side, uint32_t set)
     return side->ops->replay_launch(side->loaded[side->now], set);
 }
 
+int instances_launch_one(struct instances *side, uint32_t set, size_t launch)
+{
+    return side->ops->replay_launch_one(side->loaded[side->now], set, launch);
+}
+
 static int leave_gaps(struct gaps *gaps, const struct instances *side, uint64_t key,
                       struct error *err)
 {

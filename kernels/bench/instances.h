@@ -40,5 +40,7 @@ int instances_draw(struct instances *const *sides, uint32_t count, uint32_t each
 void instances_choose(struct instances *side, uint64_t key);
 // Queues one launch. Returns 0 or the driver's code.
 int instances_launch(struct instances *side, uint32_t set);
+// The same of one of the record's launches alone.
+int instances_launch_one(struct instances *side, uint32_t set, size_t launch);
 
 #endif

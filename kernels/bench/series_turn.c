@@ -355,7 +355,7 @@ static int take_captured(struct sample *out, struct series *s, enum sample_role 
     const uint64_t drawn = inputs_word(s->turn.key, SET, role);
     int code = 0;
     *out = (struct sample){.role = (uint8_t)role, .launches = launches};
-    if (captured_restore(&batch.beside, s->captured, sets, err) ||
+    if (captured_restore(&batch.beside, s->captured, role, sets, err) ||
         s->ops->sample(out, &s->turn.findings, s->device, &batch, &code, err))
         return -1;
     if (code)

@@ -292,6 +292,7 @@ struct device_ops {
     int (*replay_open)(struct replay **out, struct device_base *device, const struct record *record,
                        const struct record_places *places, uint32_t sets, struct error *err);
     int (*replay_launch)(struct replay *replay, uint32_t set);
+    int (*replay_launch_one)(struct replay *replay, uint32_t set, size_t launch);
     void (*replay_free)(struct replay *replay); // NULL does nothing
 
     // Micro-benchmarks; `only` is a key or NULL for all.

@@ -428,6 +428,7 @@ extern "C" const struct device_ops device_cuda = {
     .record = cuda_record,
     .replay_open = cuda_replay_open,
     .replay_launch = cuda_replay_launch,
+    .replay_launch_one = cuda_replay_launch_one,
     .replay_free = cuda_replay_free,
     .calibrate = cuda_calibrate,
 };

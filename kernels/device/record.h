@@ -49,6 +49,8 @@ int cuda_replay_open(struct replay **out, struct device_base *device, const stru
                      const struct record_places *places, uint32_t sets, struct error *err);
 // Queues the record's launches for one set on the device's stream. Returns 0 or the driver's code.
 int cuda_replay_launch(struct replay *replay, uint32_t set);
+// One of the launches alone, on its own stream: the caller waits for the device.
+int cuda_replay_launch_one(struct replay *replay, uint32_t set, size_t launch);
 void cuda_replay_free(struct replay *replay); // NULL does nothing
 
 #endif

@@ -766,3 +766,8 @@ extern "C" int cuda_replay_launch(struct replay *r, uint32_t set)
         code = queue(r, set, i);
     return (int)(code == CUDA_SUCCESS ? join_streams(r) : code);
 }
+
+extern "C" int cuda_replay_launch_one(struct replay *r, uint32_t set, size_t launch)
+{
+    return (int)queue(r, set, launch);
+}

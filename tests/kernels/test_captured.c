@@ -31,27 +31,29 @@ static const struct device_ops *host;
 // ---- the driver's stand-in ----
 
 struct replay {
-    const char *function;
+    const struct record *record;
     struct record_places *places;
-    bool later; // than the first launch
 };
 
 static int stand_in_open(struct replay **out, struct device_base *base, const struct record *record,
                          const struct record_places *places, uint32_t sets, struct error *err)
 {
     *out = xcalloc(1, sizeof(**out));
-    (*out)->function = record->launches[0].function;
+    (*out)->record = record;
     (*out)->places = xcalloc(sets, sizeof(*places));
     memcpy((*out)->places, places, sets * sizeof(*places));
     return 0;
 }
 
-static int stand_in_launch(struct replay *replay, uint32_t set)
+// What a launch does to the tensors that it is given; the last is its output.
+static void compute(const char *function, float *const *given, uint32_t count)
 {
-    float *in = (float *)(uintptr_t)replay->places[set].address[RECORD_CAPTURED];
-    float *out = (float *)(uintptr_t)replay->places[set].address[RECORD_CAPTURED + 1];
-    const char *function = replay->function;
-    for (int i = 0; i < COUNT && strcmp(function, "nothing") != 0; i++)
+    float *in = given[0], *out = given[count - 1];
+    const bool sums = strcmp(function, "sum") == 0, half = strcmp(function, "half") == 0;
+    const bool none = strcmp(function, "nothing") == 0, copies = strcmp(function, "copy") == 0;
+    for (int i = 0; i < COUNT && (sums || half || copies); i++)
+        out[i] = sums ? in[i] + given[1][i] : half ? in[i] / 2 : in[i];
+    for (int i = 0; i < COUNT && !sums && !half && !copies && !none; i++)
         out[i] = 2 * in[i] + (strcmp(function, "adds") == 0 ? out[i] : 0);
     for (int i = 0; i < 3 && strcmp(function, "off") == 0; i++)
         out[100 * i] += 0.5f;
@@ -65,6 +67,23 @@ static int stand_in_launch(struct replay *replay, uint32_t set)
         static float more;
         out[5] += more += 1;
     }
+}
+
+static int stand_in_launch_one(struct replay *replay, uint32_t set, size_t which)
+{
+    const struct record_launch *launch = &replay->record->launches[which];
+    float *given[3];
+    for (uint32_t i = 0; i < launch->address_count; i++)
+        given[i] = (float *)(uintptr_t)(replay->places[set].address[launch->addresses[i].buffer] +
+                                        launch->addresses[i].offset);
+    compute(launch->function, given, launch->address_count);
+    return 0;
+}
+
+static int stand_in_launch(struct replay *replay, uint32_t set)
+{
+    for (size_t i = 0; i < replay->record->launch_count; i++)
+        stand_in_launch_one(replay, set, i);
     return 0;
 }
 
@@ -124,18 +143,119 @@ static float twice(int i)
     return 2 * in_value(i);
 }
 
+// A launch of a range: tensors of a pool by their number. 0 and 1 are inputs.
+struct step {
+    const char *function;
+    int given[3]; // the last one is its output
+};
+enum { TENSORS = 8, TENSOR_BYTES = COUNT * sizeof(float) };
+
 struct wish {
+    const struct step *steps; // NULL: one launch
+    size_t step_count;
+    bool own;                     // each tensor is an allocation of its own
+    int pool;                     // tensors that the pool has room for; 0: TENSORS
+    bool stale;                   // an earlier run of the range has left what this one leaves
     const char *function, *after; // of the second buffer; NULL: what twice() leaves
     uint64_t bytes;               // of the second buffer; 0: as it is
     double tolerance;
     bool again; // an earlier launch has left in the second buffer what this one writes
     bool other; // the program had other numbers in the first buffer
     bool table; // it holds addresses
-    bool more;  // it is launched twice
 };
+
+static char *save_record(const char *name, struct record *record)
+{
+    struct error err;
+    struct buffer text = {0};
+    assert_int_equal(problem_parse(&record->problem, "count=4096:fp32", &err), 0);
+    record->kernel[0] = 'x';
+    record_print(&text, record);
+    char *path = xprintf("%s/%s.record", folder, name);
+    helper_write(path, text.bytes, text.length);
+    buffer_free(&text);
+    return path;
+}
+
+// The memory of a range, of which an earlier one has left something or nothing, and what it leaves.
+static void run_steps(float *tensors, const struct wish *wish)
+{
+    for (size_t s = 0; s < wish->step_count; s++) {
+        float *given[3];
+        for (int i = 0; i < 3; i++)
+            given[i] = tensors + (size_t)wish->steps[s].given[i] * COUNT;
+        compute(wish->steps[s].function, given, 3);
+    }
+}
+
+static void fill_range(float *before, float *after, const struct wish *wish)
+{
+    memset(before, 0, TENSORS * TENSOR_BYTES);
+    for (int i = 0; i < 2 * COUNT; i++)
+        before[i] = i < COUNT ? in_value(i) + (float)wish->other : (float)(i % 7) - 3;
+    if (wish->stale)
+        run_steps(before, wish);
+    memcpy(after, before, TENSORS * TENSOR_BYTES);
+    run_steps(after, wish);
+}
+
+static char *write_range(const char *name, const struct wish *wish)
+{
+    static float before[TENSORS * COUNT], after[TENSORS * COUNT];
+    static char names[TENSORS][2][32];
+    struct record_content contents[TENSORS];
+    struct record_launch launches[TENSORS];
+    struct record_parameter parameters[] = {{0, 8}, {8, 8}, {16, 8}};
+    struct record_address addresses[TENSORS][3];
+    unsigned char bytes[24] = {0};
+    struct record record = {.launches = launches,
+                            .launch_count = wish->step_count,
+                            .contents = contents,
+                            .tolerance = wish->tolerance};
+    int content_of[TENSORS];
+    memset(content_of, -1, sizeof(content_of));
+    fill_range(before, after, wish);
+    for (size_t s = 0; s < wish->step_count; s++) {
+        for (int i = 0; i < 3; i++) {
+            const int tensor = wish->steps[s].given[i], first = wish->own ? tensor : 0;
+            const uint64_t room = wish->own ? 1 : wish->pool ? wish->pool : TENSORS;
+            if (content_of[first] < 0) {
+                const int c = content_of[first] = (int)record.content_count++;
+                const float *was = before + first * COUNT, *is = after + first * COUNT;
+                const bool changed = memcmp(was, is, room * TENSOR_BYTES) != 0;
+                for (int when = 0; when < 2; when++) {
+                    snprintf(names[c][when], sizeof(names[c][when]), "%s.%d.%d", name, c, when);
+                    char *path = xprintf("%s/%s", folder, names[c][when]);
+                    helper_write(path, when ? is : was, room * TENSOR_BYTES);
+                    free(path);
+                }
+                contents[c] = (struct record_content){room * TENSOR_BYTES, names[c][0],
+                                                      changed ? names[c][1] : NULL};
+            }
+            addresses[s][i] = (struct record_address){
+                (uint32_t)i * 8, (enum record_buffer)(RECORD_CAPTURED + content_of[first]),
+                wish->own ? 0 : (uint64_t)tensor * TENSOR_BYTES};
+        }
+        launches[s] = (struct record_launch){.kind = RECORD_KERNEL,
+                                             .function = wish->steps[s].function,
+                                             .grid = {1, 1, 1},
+                                             .block = {32, 1, 1},
+                                             .cluster = {1, 1, 1},
+                                             .carveout = -1,
+                                             .parameters = parameters,
+                                             .parameter_count = 3,
+                                             .bytes = bytes,
+                                             .size = 24,
+                                             .addresses = addresses[s],
+                                             .address_count = 3};
+    }
+    return save_record(name, &record);
+}
 
 static char *write_record(const char *name, const struct wish *wish)
 {
+    if (wish->steps)
+        return write_range(name, wish);
     struct record_content contents[] = {{COUNT * sizeof(float), "1.0.before", NULL},
                                         {wish->bytes ? wish->bytes : COUNT * sizeof(float),
                                          "1.1.before", wish->after ? wish->after : "1.1.after"}};
@@ -161,21 +281,12 @@ static char *write_record(const char *name, const struct wish *wish)
                                    .size = 16,
                                    .addresses = addresses,
                                    .address_count = 2};
-    struct record_launch launches[] = {launch, launch};
-    struct record record = {.kernel = "x",
-                            .launches = launches,
-                            .launch_count = wish->more ? 2 : 1,
+    struct record record = {.launches = &launch,
+                            .launch_count = 1,
                             .contents = contents,
                             .content_count = 2,
                             .tolerance = wish->tolerance};
-    struct error err;
-    struct buffer text = {0};
-    assert_int_equal(problem_parse(&record.problem, "count=4096:fp32", &err), 0);
-    record_print(&text, &record);
-    char *path = xprintf("%s/%s.record", folder, name);
-    helper_write(path, text.bytes, text.length);
-    buffer_free(&text);
-    return path;
+    return save_record(name, &record);
 }
 
 static int set_up(void **state)
@@ -188,6 +299,7 @@ static int set_up(void **state)
     ops = *host;
     ops.replay_open = stand_in_open;
     ops.replay_launch = stand_in_launch;
+    ops.replay_launch_one = stand_in_launch_one;
     ops.replay_free = stand_in_free;
     ops.memory = NULL;
     ops.read = counted_read;
@@ -216,6 +328,7 @@ static void count(void *context, const struct sample *sample)
 
 static int untold;      // samples of the block beside those that were told
 static double opened_s; // that opening took
+static int results = 1; // of what is measured
 
 static double now_s(void)
 {
@@ -247,9 +360,9 @@ static void measure(const struct wish *base, const struct wish *head)
             fail_msg("%s", err.text);
         assert_int_equal(samples, base ? 16 : 8);
         assert_int_equal(bytes_read, 0); // all that is looked at stays on the device,
-        untold = looks - samples;        // by one comparison of the one buffer that is written
+        untold = looks - samples;        // by one comparison of each result
         if (ops.settle_ns == 0)
-            assert_int_equal(untold, 0);
+            assert_int_equal(untold, (results - 1) * samples);
         if (series_close(&state_found, series, &err))
             fail_msg("%s", err.text);
         series_free(series);
@@ -536,9 +649,6 @@ TEST(a_difference_is_told_with_its_size)
     measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off"});
     found(MEASURED_WRONG, ROLE_HEAD,
           "results differ: 3 of 4,096 elements of fp32, at most 0.5 (buffer 1)");
-    assert_null(strstr(state_found.note, "launches"));
-    measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "off", .more = true});
-    found(MEASURED_WRONG, ROLE_HEAD, "; it launches 2 and the base 1, and what they leave");
 }
 
 // The largest result is 100.
@@ -594,12 +704,6 @@ TEST(launches_that_change_nothing_are_refused)
     const struct wish nothing = {.function = "nothing"};
     measure(&nothing, &nothing);
     found(MEASURED_UNSUPPORTED, ROLE_BASE, "change nothing of what they are given");
-}
-
-TEST(buffers_of_other_sizes_do_not_correspond)
-{
-    measure(&(struct wish){.function = "twice"}, &(struct wish){.function = "twice", .bytes = 64});
-    found(MEASURED_UNSUPPORTED, ROLE_HEAD, "buffer 1 has 64 bytes and the base's 16384");
 }
 
 // Something that the launches read was not among their buffers.
@@ -741,4 +845,157 @@ TEST(a_device_that_fails_is_told_wherever_it_fails)
     ops = working;
     free(paths[0]);
     free(paths[1]);
+}
+
+// ---- ranges ----
+
+#define RANGE(...)                                                                                 \
+    .steps = (const struct step[]){__VA_ARGS__},                                                   \
+    .step_count = sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step)
+#define WISH(...) (&(struct wish){__VA_ARGS__})
+#define EACH(base, head, ...)                                                                      \
+    measure(WISH(RANGE base), WISH(RANGE head));                                                   \
+    found(__VA_ARGS__)
+#define ONLY(...) __VA_ARGS__
+
+static const char apart[] = "its buffers lie otherwise than the base's, so each ran on those of";
+
+// Tensors 0 and 1 are inputs. The layer: y (3) = 2 * x + w, by a temporary (2).
+#define LAYER                                                                                      \
+    {"twice", {0, 0, 2}},                                                                          \
+    {                                                                                              \
+        "sum",                                                                                     \
+        {                                                                                          \
+            2, 1, 3                                                                                \
+        }                                                                                          \
+    }
+#define ONE_MORE                                                                                   \
+    {"twice", {0, 0, 2}}, {"copy", {2, 2, 3}},                                                     \
+    {                                                                                              \
+        "sum",                                                                                     \
+        {                                                                                          \
+            3, 1, 4                                                                                \
+        }                                                                                          \
+    }
+#define TWO_RESULTS                                                                                \
+    {"twice", {0, 0, 2}},                                                                          \
+    {                                                                                              \
+        "sum",                                                                                     \
+        {                                                                                          \
+            0, 1, 3                                                                                \
+        }                                                                                          \
+    }
+
+TEST(a_range_is_what_its_last_writers_leave)
+{
+    EACH((LAYER), (LAYER), MEASURED_OK, ROLE_HEAD, "");
+    assert_string_equal(state_found.note, "");
+    EACH((LAYER), ({"twice", {0, 0, 2}}, {"off", {2, 1, 3}}), MEASURED_WRONG, ROLE_HEAD,
+         "results differ");
+}
+
+// One more, one less, or elsewhere: results are found wherever they lie.
+TEST(a_range_may_have_other_temporaries)
+{
+    EACH((LAYER), (ONE_MORE), MEASURED_OK, ROLE_HEAD, apart);
+    assert_null(strstr(state_found.note, "otherwise;"));
+    EACH((ONE_MORE), (LAYER), MEASURED_OK, ROLE_HEAD, apart);
+    EACH((LAYER), ({"twice", {0, 0, 3}}, {"sum", {3, 1, 2}}), MEASURED_OK, ROLE_HEAD, "");
+    EACH((LAYER), ({"twice", {0, 0, 2}}, {"half", {2, 2, 3}}, {"sum", {3, 1, 4}}), MEASURED_WRONG,
+         ROLE_HEAD, apart);
+    EACH(({"twice", {0, 0, 2}}, {"half", {2, 2, 3}}, {"sum", {3, 1, 4}}), ({"sum", {0, 1, 2}}),
+         MEASURED_OK, ROLE_HEAD,
+         "of 2 places that the base's launches leave for each other, 2 are otherwise");
+}
+
+// Two parts and their sum, then three.
+TEST(a_range_may_split_its_sum_otherwise)
+{
+    EACH(({"half", {0, 0, 2}}, {"half", {0, 0, 3}}, {"sum", {2, 3, 4}}),
+         ({"half", {0, 0, 2}}, {"half", {0, 0, 3}}, {"half", {3, 3, 5}}, {"sum", {5, 5, 6}},
+          {"sum", {2, 6, 7}}),
+         MEASURED_OK, ROLE_HEAD, apart);
+}
+
+TEST(what_launches_leave_for_each_other_may_differ_and_is_told)
+{
+    EACH((LAYER), ({"half", {0, 0, 2}}, {"sum", {0, 0, 3}}, {"sum", {3, 1, 3}}), MEASURED_OK,
+         ROLE_HEAD, "of 1 place that the base's launches leave for each other, 1 is otherwise");
+    assert_null(strstr(state_found.note, apart));
+}
+
+// In place, by the last launch and by one before.
+TEST(what_a_range_changes_in_place_is_its_result)
+{
+    EACH(({"twice", {0, 0, 2}}, {"sum", {1, 2, 1}}), ({"twice", {0, 0, 3}}, {"sum", {1, 3, 1}}),
+         MEASURED_OK, ROLE_HEAD, "");
+    EACH(({"twice", {0, 0, 2}}, {"sum", {1, 2, 1}}), ({"twice", {0, 0, 2}}, {"off", {2, 2, 1}}),
+         MEASURED_WRONG, ROLE_HEAD, "results differ");
+    EACH(({"twice", {0, 0, 2}}, {"nothing", {2, 2, 2}}),
+         ({"twice", {0, 0, 2}}, {"nothing", {2, 2, 2}}), MEASURED_OK, ROLE_HEAD, "");
+    EACH(({"twice", {0, 0, 2}}, {"nothing", {2, 2, 2}}),
+         ({"off", {0, 0, 2}}, {"nothing", {2, 2, 2}}), MEASURED_WRONG, ROLE_HEAD, "results differ");
+}
+
+// The first is written by a launch that is not the last; both are as large.
+TEST(each_result_of_a_range_is_held_to_the_bases)
+{
+    EACH((TWO_RESULTS), ({"sum", {0, 1, 4}}, {"half", {4, 4, 5}}, {"twice", {0, 0, 6}}),
+         MEASURED_WRONG, ROLE_HEAD, "");
+    EACH((TWO_RESULTS), ({"off", {0, 0, 2}}, {"sum", {0, 1, 3}}), MEASURED_WRONG, ROLE_HEAD,
+         "results differ");
+    results = 2;
+    EACH((TWO_RESULTS), (TWO_RESULTS), MEASURED_OK, ROLE_HEAD, "");
+    EACH((TWO_RESULTS), ({"sum", {0, 1, 4}}, {"twice", {0, 0, 2}}), MEASURED_OK, ROLE_HEAD, apart);
+    results = 1;
+    EACH((TWO_RESULTS), ({"sum", {0, 1, 4}}, {"sum", {0, 1, 2}}), MEASURED_WRONG, ROLE_HEAD,
+         "results differ");
+    EACH((TWO_RESULTS), ({"sum", {0, 1, 4}}), MEASURED_WRONG, ROLE_HEAD,
+         "is nowhere among what its launches write last");
+    EACH(({"sum", {0, 1, 4}}), (TWO_RESULTS), MEASURED_OK, ROLE_HEAD,
+         "it leaves 1 result more than the base");
+}
+
+// What is left of an earlier run is not taken for what the head leaves.
+TEST(a_range_that_writes_nothing_is_wrong_where_results_are_there_already)
+{
+    for (int own = 0; own < 2; own++) {
+        measure(
+            WISH(RANGE(LAYER), .stale = true, .own = own),
+            WISH(RANGE({"twice", {0, 0, 2}}, {"nothing", {2, 1, 3}}), .stale = true, .own = own));
+        found(MEASURED_WRONG, ROLE_HEAD, "results differ");
+        measure(WISH(RANGE(LAYER), .stale = true, .own = own),
+                WISH(RANGE(LAYER), .stale = true, .own = own));
+        found(MEASURED_OK, ROLE_HEAD, "");
+    }
+}
+
+TEST(a_range_that_writes_its_inputs_is_wrong)
+{
+    static const char elsewhere[] = "outside of what the base writes there";
+    EACH((LAYER), ({"twice", {0, 0, 2}}, {"sum", {2, 1, 3}}, {"half", {3, 3, 0}}), MEASURED_WRONG,
+         ROLE_HEAD, elsewhere);
+    EACH((LAYER),
+         ({"twice", {0, 0, 2}}, {"twice", {0, 0, 4}}, {"sum", {4, 1, 3}}, {"half", {3, 3, 0}}),
+         MEASURED_WRONG, ROLE_HEAD, "writes to an input that the base only reads (buffer 0)");
+}
+
+// Of others nobody knows whether its results would be right.
+TEST(a_range_elsewhere_needs_the_same_inputs)
+{
+    measure(WISH(RANGE(LAYER)), WISH(RANGE(ONE_MORE), .other = true));
+    found(MEASURED_UNSUPPORTED, ROLE_HEAD, "its program filled 1 of 2 inputs otherwise");
+    measure(WISH(RANGE(LAYER)), WISH(RANGE(LAYER), .other = true));
+    found(MEASURED_OK, ROLE_HEAD, "both run on the base's");
+}
+
+// All allocations are of one size: that the fourth fits the fourth says nothing.
+TEST(a_range_with_an_allocation_more_has_its_inputs)
+{
+    measure(WISH(RANGE(LAYER), .own = true), WISH(RANGE(ONE_MORE), .own = true));
+    found(MEASURED_OK, ROLE_HEAD, apart);
+    measure(WISH(RANGE(ONE_MORE), .own = true), WISH(RANGE(LAYER), .own = true));
+    found(MEASURED_OK, ROLE_HEAD, apart);
+    measure(WISH(RANGE(LAYER), .pool = 4), WISH(RANGE(LAYER), .pool = 6));
+    found(MEASURED_OK, ROLE_HEAD, apart);
 }
