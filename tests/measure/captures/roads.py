@@ -70,16 +70,17 @@ def joined(parts):
 
 
 def play(bench, base, head, road, size, regime, problem, blocks):
-    """One road in one process: (mean, error) of its log ratios, and the base's time in us."""
+    """One road in one process: (mean, error) of its log ratios, the base's time in us, and its clock in MHz."""
     name, file = base[road, size]
     bench.open(name, problem, file, head[road, size][1], regime)
-    ratios, times = [], []
+    ratios, times, clocks = [], [], []
     for number in range(blocks):
         more = bench.block(number)
         ratios.extend(more[0])
         times.extend(more[1])
+        clocks.extend(bench.clocks)
     bench.close()
-    return trimmed(ratios), trimmed(times)[0]
+    return trimmed(ratios), trimmed(times)[0], statistics.median(clocks) / 1e6
 
 
 def at_one_time(found, us):
@@ -98,15 +99,16 @@ def at_one_time(found, us):
 
 def row(benches, base, head, kernel, size, regime, blocks, own_us):
     problem = f"{size}x{size}x{size}:{TYPES[kernel]}"
-    found, us = {road: [] for road in ROADS}, {road: [] for road in ROADS}
+    found, us, mhz = ({road: [] for road in ROADS} for _ in range(3))
     for bench in benches:
         for road in random.sample(ROADS, len(ROADS)):
-            ratio, time_us = play(bench, base, head, road, size, regime, problem, blocks)
+            ratio, time_us, clock = play(bench, base, head, road, size, regime, problem, blocks)
             found[road].append(ratio)
             us[road].append(time_us)
+            mhz[road].append(clock)
     for road in ROADS:
-        print(f"# {road}: " + ", ".join(f"{100 * m:+.3f} of {t:.1f} us"
-                                        for (m, _), t in zip(found[road], us[road])))
+        print(f"# {road}: " + ", ".join(f"{100 * m:+.3f} of {t:.1f} us at {c:.0f} MHz"
+                                        for (m, _), t, c in zip(found[road], us[road], mhz[road])))
     print(at_one_time(found, us))
     text = [f"{statistics.mean(us[road]):.2f}" for road in ROADS]
     text += [f"{100 * x:+.3f}" for road in ROADS for x in joined(found[road])]

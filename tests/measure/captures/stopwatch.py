@@ -50,11 +50,12 @@ class Bench:
         self.launches = opened["launches"]
 
     def block(self, number):
-        """Log ratios of a block's pairs, and the base's times in us."""
-        times = {}
+        """Log ratios of a block's pairs, and the base's times in us. self.clocks: of the base, Hz."""
+        times, self.clocks = {}, []
         for name, r in self.ask(f"pairs\tid={self.last}\tcount={BLOCK}\tblock={number}"):
             if name == "sample":
                 times[r["pair"], r["role"]] = float(r["time_ns"])
+                self.clocks += [float(r["clock_hz"])] if r["role"] == "base" else []
         pairs = sorted({p for p, _ in times}, key=int)
         return ([math.log(times[p, "head"] / times[p, "base"]) for p in pairs],
                 [times[p, "base"] / 1e3 for p in pairs])

@@ -3,8 +3,8 @@
 #
 # walk.sh OUT FOLDER [USER...]: from a clone to the first gate, by the commands of kernels/CAPTURE.md, as five users go
 # that way: triton, torch, cuda, cute, whose repositories stand here, and stranger, a public one as it is. Then each
-# makes a kernel slower, changes a comment, and makes it wrong. tuned is Triton's user again, with a kernel that tunes
-# itself; bisect is CUDA's, over ten commits. FOLDER is what baselines/recorded/h100/captures/prepare.sh makes; needs a
+# makes a kernel slower, changes a comment, and makes it wrong; torch's block gets one temporary more, and loses it
+# again. tuned is Triton's user again, with a kernel that tunes itself; bisect is CUDA's, over ten commits. FOLDER is what baselines/recorded/h100/captures/prepare.sh makes; needs a
 # GPU, CUDA, PyTorch, Triton, git and make. The clones go one after the other, but for CuTe's, which compiles meanwhile.
 # The changed commits are built and captured all at once, and gated one by one.
 # OUT gets walks.csv (user, command, exit code, what it should be, seconds, last line), log.txt and machine.txt.
@@ -100,7 +100,8 @@ changes() {
 		torch)
 			change torch slower 's/is_causal=True)$/&.mul_(1.0)/' block.py
 			change torch comment '3s/$/ Nothing else./' block.py
-			change torch wrong 's/is_causal=True/is_causal=False/' block.py ;;
+			change torch wrong 's/is_causal=True/is_causal=False/' block.py
+			change torch more 's/is_causal=True)$/& * 1.0/' block.py ;;
 		cuda)
 			change cuda slower "$transposed" gemm.cuh
 			change cuda comment '3s/$/ Nothing else./' gemm.cuh
@@ -118,16 +119,17 @@ changes() {
 }
 prepare() { # all at once
 	for user in $users; do
-		for name in slower comment wrong; do
+		for name in slower comment wrong more; do
 			git -C "$work/$user" rev-parse -q --verify "$name" >/dev/null 2>&1 && echo "-C $work/$user $name"
 		done
 	done | xargs -P 14 -L 1 plumb list -q kernels >>"$out/log.txt" 2>&1
 }
 gates() {
 	for user in $users; do
-		for name in slower:1 comment:0 wrong:3; do
+		for name in slower:1 comment:0 wrong:3 more:1; do
 			cd "$work/$user" 2>/dev/null && git checkout -q "${name%:*}" 2>/dev/null || continue
 			take "$user" "${name#*:}" "plumb gate -q --base HEAD~1 --head HEAD # ${name%:*}" || bad=1
+			[ "${name%:*}" != more ] || take "$user" 0 'plumb gate -q --base HEAD --head HEAD~1 # one less' || bad=1
 		done
 	done
 }
