@@ -73,7 +73,8 @@ uint32_t captured_sets(const struct captured *captured)
     return 0;
 }
 
-int captured_restore(int32_t *beside, struct captured *captured, uint32_t sets, struct error *err)
+int captured_restore(int32_t *beside, struct captured *captured, enum sample_role role,
+                     uint32_t sets, struct error *err)
 {
     fail();
     return -1;
