@@ -70,17 +70,41 @@ static void put_setting(struct buffer *out, const char *name, const char *value)
     put_quoted(out, value);
 }
 
-// Writes the rest of what a series is as a comment, because the text is part of the build's key.
-static void put_capture(struct buffer *out, const struct policy_capture *capture,
-                        const char *library, const struct context_device *device)
+// The settings of one section, which is the nth that its program runs for, from 1.
+static void put_wish(struct buffer *out, const struct policy_capture *capture, uint32_t nth)
 {
-    const bool range = capture->range != NULL;
-    buffer_printf(out, "mkdir \"$PLUMB_OUT/capture-%s\"\n", capture->name);
-    buffer_printf(out, "env PLUMB_CAPTURE=\"$PLUMB_OUT/capture-%s\"", capture->name);
-    put_setting(out, range ? "PLUMB_CAPTURE_RANGE" : "PLUMB_CAPTURE_KERNEL",
-                range ? capture->range : capture->kernel);
-    buffer_printf(out, " PLUMB_CAPTURE_LAUNCH=%u PLUMB_CAPTURE_LIMIT=%llu", capture->launch,
+    const char *range = capture->range;
+    char number[16] = "";
+    if (nth > 1)
+        snprintf(number, sizeof(number), "_%u", nth);
+    buffer_printf(out, " PLUMB_CAPTURE%s=\"$PLUMB_OUT/capture-%s\"", number, capture->name);
+    buffer_printf(out, " PLUMB_CAPTURE_%s%s=", range ? "RANGE" : "KERNEL", number);
+    put_quoted(out, range ? range : capture->kernel);
+    buffer_printf(out, " PLUMB_CAPTURE_LAUNCH%s=%u PLUMB_CAPTURE_LIMIT%s=%llu", number,
+                  capture->launch, number,
                   (unsigned long long)(capture->limit_bytes ? capture->limit_bytes : usual_limit));
+}
+
+// Runs the program of the policy's section `first` once for all sections that name it. Writes the
+// rest of what a series is as a comment, because the text is part of the build's key.
+static void put_run(struct buffer *out, const struct policy *policy, size_t first, bool *done,
+                    const char *library, const struct context_device *device)
+{
+    enum { WISHES_MOST = 16 }; // kernels/capture/capture.h
+    const struct policy_capture *capture = &policy->captures[first];
+    struct buffer wishes = {0};
+    uint32_t count = 0;
+    for (size_t i = first; i < policy->capture_count; i++) {
+        const struct policy_capture *other = &policy->captures[i];
+        if (done[i] || count == WISHES_MOST || strcmp(other->command, capture->command) != 0)
+            continue;
+        done[i] = true;
+        buffer_printf(out, "mkdir \"$PLUMB_OUT/capture-%s\"\n", other->name);
+        put_wish(&wishes, other, ++count);
+    }
+    buffer_puts(out, "env");
+    buffer_add(out, wishes.bytes, wishes.length);
+    buffer_free(&wishes);
     put_setting(out, "CUDA_INJECTION64_PATH", library);
     put_setting(out, "NVTX_INJECTION64_PATH", library);
     if (device->index)
@@ -114,8 +138,11 @@ static void capturing_recipe(struct recipe *recipe, const struct context *contex
         buffer_printf(&text, "(%s\n)\n", recipe->command);
     if (capturing_possible(context)) {
         files_own(library, "plumb_capture.so");
-        for (size_t i = 0; i < policy->capture_count; i++)
-            put_capture(&text, &policy->captures[i], library, gpu_of(context));
+        bool *done = arena_alloc(arena, policy->capture_count * sizeof(*done));
+        for (size_t i = 0; i < policy->capture_count; i++) {
+            if (!done[i])
+                put_run(&text, policy, i, done, library, gpu_of(context));
+        }
         recipe->gpu = true;
         add_text(&recipe->folders, &recipe->folder_count, arena_strdup(arena, library), arena);
     }

@@ -11,6 +11,9 @@
 //     where
 //                     they changed it
 //
+// Each section of a policy that names this program is a wish of its own, with a folder of its own:
+// PLUMB_CAPTURE and the settings below are the first's, PLUMB_CAPTURE_2 and so on the second's.
+//
 // It never ends the program and changes nothing that the program computes. All functions are called
 // with the library's one lock held, and with its own driver calls not watched.
 #ifndef PLUMB_CAPTURE_H
@@ -64,15 +67,17 @@ struct driver {
 // ---- the wish ----
 
 // The wishes of plumb, read from the environment.
+enum { WISHES_MOST = 16 }; // ci/gate/built.c asks for no more of one run
 struct wish {
     const char *folder; // PLUMB_CAPTURE
     const char *kernel; // PLUMB_CAPTURE_KERNEL: a glob of device functions; NULL: none is taken
     const char *range;  // PLUMB_CAPTURE_RANGE: a glob of NVTX ranges, instead
     uint64_t launch;    // PLUMB_CAPTURE_LAUNCH: which of them, from 1; 0: one of each shape
     uint64_t limit;     // PLUMB_CAPTURE_LIMIT: bytes of all allocations together
-    bool times;         // PLUMB_CAPTURE_TIMES: what each launch took, which CUPTI measures
 };
-extern struct wish wish;
+extern struct wish wishes[WISHES_MOST];
+extern size_t wish_count;
+extern bool wish_times; // PLUMB_CAPTURE_TIMES: what each launch took, which CUPTI measures
 extern const struct driver *driver;
 
 // ---- functions.c: device functions, and the images that they were loaded from ----
@@ -127,9 +132,10 @@ void foreign_made(uint64_t word, const char *what);
 // shape: of the launch, or of the range's name; each becomes a record of its own: its first, and
 // its second where that changes something, for the first warms up; the first in a range that is
 // named as a problem is better than those outside. False: it has these. 0: the one that was asked
-// for.
-bool taking_begin(uint64_t shape, const struct problem *problem);
-bool taking_now(void);
+// for. Wishes are counted from 0; what is told below goes to all for which launches are taken.
+bool taking_begin(size_t wish, uint64_t shape, const struct problem *problem);
+bool taking_now(size_t wish);
+bool taking_any(void);
 void taking_launch(const struct seen *seen, uint64_t stream); // before it runs
 // A memset or a copy: where it writes, and of a copy where it reads.
 void taking_transfer(const struct record_launch *transfer, const uint64_t *addresses,
@@ -146,10 +152,10 @@ void taking_refuse(const char *format, ...) PRINTF_LIKE(1, 2);
 // "CUDA_ERROR_INVALID_VALUE", or its number where the driver has no name for it.
 const char *driver_error(const struct driver *of, CUresult code);
 // After the last of them was queued: waits, compares and writes.
-void taking_end(void);
+void taking_end(size_t wish);
 // The outcome of the take: a file's name, or "" and a reason; NULL where none was begun.
-const char *taken_file(void);
-const char *taken_refused(void);
+const char *taken_file(size_t wish);
+const char *taken_refused(size_t wish);
 
 // ---- graphs.c: the launches of CUDA graphs, as they were when a graph was made executable ----
 

@@ -50,7 +50,9 @@ static const struct driver *driver_find(const char **missing)
 
 // ==== what the driver tells ====
 
-struct wish wish;
+struct wish wishes[WISHES_MOST];
+size_t wish_count;
+bool wish_times;
 const struct driver *driver;
 
 #define CUPTI_FUNCTIONS(X)                                                                         \
@@ -68,13 +70,15 @@ static struct {
 } cupti;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool inside;       // this library's own calls of the driver
-static _Thread_local bool ends_at_exit; // what is taken is the call that this thread is in
-static _Thread_local unsigned depth, taken_depth; // of ranges; of the one that is taken
-static _Thread_local size_t loaded_before;        // images, when this thread's call began
+static _Thread_local bool inside; // this library's own calls of the driver
+// By wish: what is taken is the call that this thread is in; the depth of the range that is taken.
+static _Thread_local bool ends_at_exit[WISHES_MOST];
+static _Thread_local unsigned taken_depth[WISHES_MOST];
+static _Thread_local unsigned depth;       // of ranges
+static _Thread_local size_t loaded_before; // images, when this thread's call began
 enum { RANGES_MOST = 32 };
 static _Thread_local struct problem named[RANGES_MOST]; // by the open ranges; batch 0: no problem
-static uint64_t matched;
+static uint64_t matched[WISHES_MOST];
 static bool per_thread; // the call's default stream is its thread's own
 static pid_t process;
 
@@ -98,23 +102,26 @@ static const struct problem *problem_named(void)
 }
 
 // The launch or range that was named, or those of each shape.
-static bool begin(uint64_t shape)
+static bool begin(size_t wish, uint64_t shape)
 {
-    return wish.launch ? ++matched == wish.launch && taking_begin(0, problem_named())
-                       : taking_begin(shape | 1, problem_named());
+    const uint64_t launch = wishes[wish].launch;
+    return launch ? ++matched[wish] == launch && taking_begin(wish, 0, problem_named())
+                  : taking_begin(wish, shape | 1, problem_named());
 }
 
 static void begin_if_wished(const struct seen *seen, uint64_t shape)
 {
-    ends_at_exit |= !taking_now() && wish.kernel && !wish.range &&
-                    fnmatch(wish.kernel, seen->function->name, 0) == 0 && begin(shape);
+    for (size_t i = 0; i < wish_count; i++) {
+        const char *kernel = wishes[i].kernel;
+        ends_at_exit[i] |= !taking_now(i) && kernel && !wishes[i].range &&
+                           fnmatch(kernel, seen->function->name, 0) == 0 && begin(i, shape);
+    }
 }
 
 static void launched(const struct seen *seen, uint64_t stream, uint32_t correlation)
 {
     begin_if_wished(seen, survey_count(seen, correlation));
-    if (taking_now())
-        taking_launch(seen, stream);
+    taking_launch(seen, stream);
 }
 
 static uint64_t number_of(CUstream stream)
@@ -191,9 +198,9 @@ static void graph_launched(CUgraphExec exec, CUstream stream, uint32_t correlati
             continue;
         begin_if_wished(step->seen, survey_count(step->seen, correlation));
     }
-    if (graph->refused[0] && taking_now())
+    if (graph->refused[0])
         taking_refuse("%s", graph->refused);
-    if (taking_now())
+    if (taking_any())
         take_graph(graph, number_of(stream));
 }
 
@@ -214,19 +221,23 @@ static void range_pushed(const char *name)
     if (depth < RANGES_MOST && problem_parse_named(&named[depth], name, &none))
         named[depth] = (struct problem){0};
     depth++;
-    if (wish.range && driver && !taking_now() && fnmatch(wish.range, name, 0) == 0 &&
-        begin(hash_of(name)))
-        taken_depth = depth;
+    for (size_t i = 0; i < wish_count && driver; i++) {
+        const char *range = wishes[i].range;
+        if (range && !taking_now(i) && fnmatch(range, name, 0) == 0 && begin(i, hash_of(name)))
+            taken_depth[i] = depth;
+    }
     pthread_mutex_unlock(&lock);
 }
 
 static void range_popped(void)
 {
     pthread_mutex_lock(&lock);
-    if (taken_depth && depth == taken_depth) {
-        taken_depth = 0;
+    for (size_t i = 0; i < wish_count; i++) {
+        if (!taken_depth[i] || depth != taken_depth[i])
+            continue;
+        taken_depth[i] = 0;
         inside = true;
-        taking_end();
+        taking_end(i);
         inside = false;
     }
     if (depth)
@@ -274,7 +285,7 @@ static void memset_queued(CUdeviceptr to, uint32_t value, uint32_t element_bytes
                                          .height = height,
                                          .pitch_bytes = pitch};
     const uint64_t address = to;
-    if (taking_now() && width && height)
+    if (width && height)
         taking_transfer(&memset, &address, number_of(stream));
 }
 
@@ -355,7 +366,7 @@ static bool copy_queued(uint64_t to, uint64_t from, size_t bytes, CUstream strea
     size_t size;
     if (!allocation_of(to, &base, &size) || !allocation_of(from, &base, &size))
         return false;
-    if (taking_now() && bytes && !is_captured(stream))
+    if (bytes && !is_captured(stream))
         taking_transfer(&copy, addresses, number_of(stream));
     return true;
 }
@@ -450,7 +461,7 @@ static void begins(CUpti_CallbackId id, const CUpti_CallbackData *data)
             : survey_note("a launch over several devices was not counted");
         __attribute__((fallthrough));
         AMONG(CASE_BOTH)
-        if (taking_now() && !copy_begins(id, data->functionParams))
+        if (taking_any() && !copy_begins(id, data->functionParams))
             taking_refuse("%s was called among its launches", data->functionName);
         break;
     default:
@@ -573,6 +584,15 @@ static bool foreign_ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
     return true;
 }
 
+static void end_at_exit(void)
+{
+    for (size_t i = 0; i < wish_count; i++) {
+        if (ends_at_exit[i])
+            taking_end(i);
+        ends_at_exit[i] = false;
+    }
+}
+
 static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     const CUresult *code = data->functionReturnValue;
@@ -582,11 +602,8 @@ static void ends(CUpti_CallbackId id, const CUpti_CallbackData *data)
             : BOTH(cuLaunchKernelEx, ptsz)
             : BOTH(cuLaunchCooperativeKernel, ptsz)
             : BOTH(cuGraphLaunch, ptsz)
-            : if (!done && taking_now())
-                  taking_refuse("its launch failed: %s", driver_error(driver, *code));
-        if (ends_at_exit)
-            taking_end();
-        ends_at_exit = false;
+            : if (!done) taking_refuse("its launch failed: %s", driver_error(driver, *code));
+        end_at_exit();
         break;
     LOADS:
         if (done) // all of them begin with where the handle goes
@@ -801,10 +818,13 @@ static bool watch(void)
                                             CUPTI_CBID_RESOURCE_MODULE_LOADED),
                   "watching modules"))
         return false;
+    bool ranges = false;
+    for (size_t i = 0; i < wish_count; i++)
+        ranges |= wishes[i].range != NULL;
     if (!watch_calls(subscriber, calls, ARRAY_COUNT(calls)) ||
-        (wish.range && !watch_calls(subscriber, orders, ARRAY_COUNT(orders))))
+        (ranges && !watch_calls(subscriber, orders, ARRAY_COUNT(orders))))
         return false;
-    return !wish.times ||
+    return !wish_times ||
            (cupti_ok(cupti.cuptiActivityRegisterCallbacks(want_buffer, full_buffer),
                      "taking times") &&
             cupti_ok(cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL),
@@ -815,14 +835,21 @@ static void at_end(void)
 {
     if (getpid() != process)
         return; // a child that was forked
-    if (cupti.cuptiActivityFlushAll && wish.times)
+    if (cupti.cuptiActivityFlushAll && wish_times)
         cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     survey_write();
 }
 
-static uint64_t number(const char *name, uint64_t otherwise)
+// A setting of a wish, counted from 0: NAME, and of the second NAME_2.
+static const char *setting(const char *name, size_t wish)
 {
-    const char *text = getenv(name);
+    char numbered[64];
+    snprintf(numbered, sizeof(numbered), "%s_%zu", name, wish + 1);
+    return getenv(wish ? numbered : name);
+}
+
+static uint64_t number(const char *text, uint64_t otherwise)
+{
     int64_t value;
     return text && parse_int64(&value, text) == 0 && value > 0 ? (uint64_t)value : otherwise;
 }
@@ -831,15 +858,17 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
     const char *missing;
-    wish.folder = getenv("PLUMB_CAPTURE");
-    if (!wish.folder || process)
+    if (!getenv("PLUMB_CAPTURE") || process)
         return 1;
     process = getpid();
-    wish.kernel = getenv("PLUMB_CAPTURE_KERNEL");
-    wish.range = getenv("PLUMB_CAPTURE_RANGE");
-    wish.launch = number("PLUMB_CAPTURE_LAUNCH", 0);
-    wish.limit = number("PLUMB_CAPTURE_LIMIT", (uint64_t)2 << 30);
-    wish.times = number("PLUMB_CAPTURE_TIMES", 0);
+    wish_times = number(getenv("PLUMB_CAPTURE_TIMES"), 0);
+    for (size_t i = 0; i < WISHES_MOST && setting("PLUMB_CAPTURE", i); i++)
+        wishes[wish_count++] =
+            (struct wish){.folder = setting("PLUMB_CAPTURE", i),
+                          .kernel = setting("PLUMB_CAPTURE_KERNEL", i),
+                          .range = setting("PLUMB_CAPTURE_RANGE", i),
+                          .launch = number(setting("PLUMB_CAPTURE_LAUNCH", i), 0),
+                          .limit = number(setting("PLUMB_CAPTURE_LIMIT", i), (uint64_t)2 << 30)};
     driver = driver_find(&missing);
     if (!driver)
         survey_note("the CUDA driver has no %s: CUDA 12.4 or newer is needed", missing);

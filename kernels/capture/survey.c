@@ -211,12 +211,12 @@ uint64_t survey_count(const struct seen *seen, uint32_t correlation)
     struct entry *e = entry_of(seen, name, key, touched);
     if (e)
         e->launches++;
-    if (e && wish.times) {
+    if (e && wish_times) {
         if (!calls)
             calls = xcalloc(CALLS, sizeof(*calls));
         calls[correlation % CALLS] = (struct call){correlation, (uint32_t)(e - entries) + 1};
     }
-    if (wish.times)
+    if (wish_times)
         write_while_it_runs();
     return key;
 }
@@ -258,15 +258,15 @@ static void print_entry(FILE *file, const struct entry *e)
     fputs(wire_end(&line), file);
 }
 
-static void write_lines(FILE *file)
+static void write_lines(FILE *file, size_t wish)
 {
     struct wire_line line;
     wire_begin(&line, "survey");
     wire_add_int(&line, "version", 1);
     wire_add_int(&line, "process", getpid());
     wire_add_text(&line, "note", note);
-    wire_add_text(&line, "taken", taken_file() ? taken_file() : "");
-    wire_add_text(&line, "refused", taken_refused());
+    wire_add_text(&line, "taken", taken_file(wish) ? taken_file(wish) : "");
+    wire_add_text(&line, "refused", taken_refused(wish));
     fputs(wire_end(&line), file);
     for (size_t i = 0; i < entry_count; i++)
         print_entry(file, &entries[i]);
@@ -274,16 +274,22 @@ static void write_lines(FILE *file)
     fputs(wire_end(&line), file);
 }
 
-void survey_write(void)
+static void write_one(size_t wish)
 {
-    char *path = xprintf("%s/survey.%d", wish.folder, (int)getpid());
+    char *path = xprintf("%s/survey.%d", wishes[wish].folder, (int)getpid());
     char *begun_as = xprintf("%s.new", path);
     FILE *file = fopen(begun_as, "w");
     if (file) {
-        write_lines(file);
+        write_lines(file, wish);
         if (fclose(file) == 0)
             rename(begun_as, path);
     }
     free(begun_as);
     free(path);
+}
+
+void survey_write(void)
+{
+    for (size_t wish = 0; wish < wish_count; wish++)
+        write_one(wish);
 }

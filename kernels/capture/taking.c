@@ -159,16 +159,14 @@ struct held {
 
 enum { SHAPES_MOST = 16 };
 // Launches that are alike but for what they are given; each becomes a record.
-static struct shape {
+struct shape {
     uint64_t key, seen;
     bool named;     // a range has said which problem it is of
     bool kept;      // there is a record of it,
     uint32_t take;  // which is of this one
     size_t files;   // and has contents of so many allocations,
     uint64_t bytes; // that hold so many bytes
-} shapes[SHAPES_MOST];
-static size_t shape_count;
-static uint32_t takes;
+};
 
 // Places of launches in the record, on one stream or at one event; one for each stream is enough.
 struct marks {
@@ -187,7 +185,7 @@ struct event {
     struct marks marks;
 };
 
-static struct taking {
+struct taking {
     bool now, named, better; // better: counts whatever it changes
     struct shape *shape;
     struct arena arena;
@@ -201,70 +199,108 @@ static struct taking {
     uint32_t event_count;
     struct marks host; // what the host has waited for, and so all that it queues since
     char refused[512];
-} taking;
-static char taken[64], refused[512];
-static bool begun;
+};
 
-const char *taken_file(void)
+// What came of each wish so far. Several may take the same launches, each from its own first on.
+static struct wished {
+    const struct wish *wish;
+    struct taking taking;
+    struct shape shapes[SHAPES_MOST];
+    size_t shape_count;
+    uint32_t takes;
+    char taken[64], refused[512];
+    bool begun;
+} all[WISHES_MOST], *of = all; // of: the one that is looked at
+
+const char *taken_file(size_t wish)
 {
-    return begun ? taken : NULL;
+    return all[wish].begun ? all[wish].taken : NULL;
 }
 
-const char *taken_refused(void)
+const char *taken_refused(size_t wish)
 {
-    return refused;
+    return all[wish].refused;
 }
 
-bool taking_now(void)
+bool taking_now(size_t wish)
 {
-    return taking.now;
+    return all[wish].taking.now;
+}
+
+// The next wish for which launches are taken, behind `wish`, which becomes the one that is looked
+// at. False: there is none.
+static bool next_taking(size_t *wish)
+{
+    while (*wish < wish_count && !all[*wish].taking.now)
+        ++*wish;
+    of = &all[*wish < wish_count ? *wish : 0];
+    return *wish < wish_count;
+}
+
+bool taking_any(void)
+{
+    size_t wish = 0;
+    return next_taking(&wish);
+}
+
+static void PRINTF_LIKE(1, 2) refuse(const char *format, ...)
+{
+    va_list args;
+    if (of->taking.refused[0])
+        return;
+    va_start(args, format);
+    vsnprintf(of->taking.refused, sizeof(of->taking.refused), format, args);
+    va_end(args);
 }
 
 void taking_refuse(const char *format, ...)
 {
+    char why[sizeof(of->taking.refused)];
     va_list args;
-    if (taking.refused[0])
-        return;
     va_start(args, format);
-    vsnprintf(taking.refused, sizeof(taking.refused), format, args);
+    vsnprintf(why, sizeof(why), format, args);
     va_end(args);
+    for (size_t wish = 0; next_taking(&wish); wish++)
+        refuse("%s", why);
 }
 
 static struct shape *shape_of(uint64_t key)
 {
     size_t i = 0;
-    while (i < shape_count && shapes[i].key != key)
+    while (i < of->shape_count && of->shapes[i].key != key)
         i++;
     if (i == SHAPES_MOST)
         return NULL;
-    if (i == shape_count)
-        shapes[shape_count++] = (struct shape){.key = key};
-    return &shapes[i];
+    if (i == of->shape_count)
+        of->shapes[of->shape_count++] = (struct shape){.key = key};
+    return &of->shapes[i];
 }
 
-bool taking_begin(uint64_t key, const struct problem *problem)
+bool taking_begin(size_t wish, uint64_t key, const struct problem *problem)
 {
+    of = &all[wish];
+    of->wish = &wishes[wish];
     struct shape *shape = shape_of(key);
-    if (!shape && !refused[0])
-        snprintf(refused, sizeof(refused), "of more shapes than %d, those behind the first",
+    if (!shape && !of->refused[0])
+        snprintf(of->refused, sizeof(of->refused), "of more shapes than %d, those behind the first",
                  SHAPES_MOST);
     if (!shape || (key && ++shape->seen > 2 && (shape->named || !problem)))
         return false;
-    taking.named = problem;
-    taking.better = !shape->kept || (problem && !shape->named);
-    begun = taking.now = true;
-    taking.shape = shape;
-    takes++;
+    of->taking.named = problem;
+    of->taking.better = !shape->kept || (problem && !shape->named);
+    of->begun = of->taking.now = true;
+    of->taking.shape = shape;
+    of->takes++;
     if (problem)
-        taking.record.problem = *problem;
+        of->taking.record.problem = *problem;
     else
-        problem_parse(&taking.record.problem, "capture=1", &(struct error){{0}});
-    taking.record.launches =
-        arena_alloc(&taking.arena, RECORD_LAUNCHES_MAX * sizeof(*taking.record.launches));
-    taking.record.images =
-        arena_alloc(&taking.arena, RECORD_LAUNCHES_MAX * sizeof(*taking.record.images));
-    taking.record.contents =
-        arena_alloc(&taking.arena, RECORD_CAPTURED_MAX * sizeof(*taking.record.contents));
+        problem_parse(&of->taking.record.problem, "capture=1", &(struct error){{0}});
+    of->taking.record.launches =
+        arena_alloc(&of->taking.arena, RECORD_LAUNCHES_MAX * sizeof(*of->taking.record.launches));
+    of->taking.record.images =
+        arena_alloc(&of->taking.arena, RECORD_LAUNCHES_MAX * sizeof(*of->taking.record.images));
+    of->taking.record.contents =
+        arena_alloc(&of->taking.arena, RECORD_CAPTURED_MAX * sizeof(*of->taking.record.contents));
     return true;
 }
 
@@ -272,7 +308,7 @@ bool taking_begin(uint64_t key, const struct problem *problem)
 
 static uint32_t stream_at(uint32_t launch)
 {
-    return taking.record.launches[launch].stream;
+    return of->taking.record.launches[launch].stream;
 }
 
 // Of launches on one stream the later one is enough.
@@ -297,12 +333,12 @@ static struct stream *stream_of(uint64_t key)
 {
     uint32_t i = 0;
     unsigned flags = 0;
-    while (i < taking.stream_count && taking.streams[i].key != key)
+    while (i < of->taking.stream_count && of->taking.streams[i].key != key)
         i++;
-    struct stream *s = &taking.streams[i < RECORD_STREAMS_MAX ? i : 0];
+    struct stream *s = &of->taking.streams[i < RECORD_STREAMS_MAX ? i : 0];
     if (i == RECORD_STREAMS_MAX)
-        taking_refuse("its launches are on more than %d streams", RECORD_STREAMS_MAX);
-    else if (i == taking.stream_count) {
+        refuse("its launches are on more than %d streams", RECORD_STREAMS_MAX);
+    else if (i == of->taking.stream_count) {
         const bool own = key == STREAM_LEGACY || key == STREAM_PER_THREAD || key & STREAM_OF_GRAPH;
         if (!own && driver->cuStreamGetFlags((CUstream)(uintptr_t)key, &flags) != CUDA_SUCCESS)
             flags = 0;
@@ -311,7 +347,7 @@ static struct stream *stream_of(uint64_t key)
                                  !(key & STREAM_OF_GRAPH) && !(flags & CU_STREAM_NON_BLOCKING),
                              .last = -1};
         memset(s->behind, -1, sizeof(s->behind));
-        taking.stream_count++;
+        of->taking.stream_count++;
     }
     return s;
 }
@@ -327,20 +363,20 @@ static void mark_stream(struct marks *marks, const struct stream *s)
 static struct event *event_of(uint64_t key)
 {
     uint32_t i = 0;
-    while (i < taking.event_count && taking.events[i].key != key)
+    while (i < of->taking.event_count && of->taking.events[i].key != key)
         i++;
     if (i == EVENTS_MOST) {
-        taking_refuse("more than %d events are among its launches", EVENTS_MOST);
-        return &taking.events[0];
+        refuse("more than %d events are among its launches", EVENTS_MOST);
+        return &of->taking.events[0];
     }
-    if (i == taking.event_count)
-        taking.events[taking.event_count++] = (struct event){.key = key};
-    return &taking.events[i];
+    if (i == of->taking.event_count)
+        of->taking.events[of->taking.event_count++] = (struct event){.key = key};
+    return &of->taking.events[i];
 }
 
-void taking_order(enum order what, uint64_t event, uint64_t stream)
+static void note_order(enum order what, uint64_t event, uint64_t stream)
 {
-    if (!taking.now || taking.refused[0])
+    if (of->taking.refused[0])
         return;
     if (what == ORDER_EVENT) {
         struct marks marks = {0};
@@ -349,13 +385,19 @@ void taking_order(enum order what, uint64_t event, uint64_t stream)
     } else if (what == ORDER_WAIT) {
         mark_all(&stream_of(stream)->due, &event_of(event)->marks);
     } else if (event) {
-        mark_all(&taking.host, &event_of(event)->marks);
+        mark_all(&of->taking.host, &event_of(event)->marks);
     } else {
-        for (uint32_t i = 0; i < taking.stream_count; i++) {
-            if (!stream || taking.streams[i].key == stream)
-                mark_stream(&taking.host, &taking.streams[i]);
+        for (uint32_t i = 0; i < of->taking.stream_count; i++) {
+            if (!stream || of->taking.streams[i].key == stream)
+                mark_stream(&of->taking.host, &of->taking.streams[i]);
         }
     }
+}
+
+void taking_order(enum order what, uint64_t event, uint64_t stream)
+{
+    for (size_t wish = 0; next_taking(&wish); wish++)
+        note_order(what, event, stream);
 }
 
 // The launch that was added last: its stream, and what it waits for that its stream has not waited
@@ -363,16 +405,16 @@ void taking_order(enum order what, uint64_t event, uint64_t stream)
 static void settle_order(struct record_launch *launch, uint64_t key)
 {
     struct stream *s = stream_of(key);
-    const uint32_t own = (uint32_t)(s - taking.streams);
+    const uint32_t own = (uint32_t)(s - of->taking.streams);
     launch->stream = own;
-    for (uint32_t i = 0; i < taking.stream_count; i++) {
-        const struct stream *other = &taking.streams[i];
+    for (uint32_t i = 0; i < of->taking.stream_count; i++) {
+        const struct stream *other = &of->taking.streams[i];
         const bool legacy = key == STREAM_LEGACY || other->key == STREAM_LEGACY;
         if (i != own && legacy && s->blocking && other->blocking && other->last >= 0)
             mark(&s->due, (uint32_t)other->last);
     }
-    mark_all(&s->due, &taking.host);
-    launch->after = arena_alloc(&taking.arena, RECORD_STREAMS_MAX * sizeof(*launch->after));
+    mark_all(&s->due, &of->taking.host);
+    launch->after = arena_alloc(&of->taking.arena, RECORD_STREAMS_MAX * sizeof(*launch->after));
     for (uint32_t i = 0; i < s->due.count; i++) {
         const uint32_t at = s->due.at[i], on = stream_at(at);
         if (on == own || s->behind[on] >= (int32_t)at)
@@ -381,7 +423,7 @@ static void settle_order(struct record_launch *launch, uint64_t key)
         launch->after[launch->after_count++] = at;
     }
     s->due.count = 0;
-    s->last = (int32_t)(launch - taking.record.launches);
+    s->last = (int32_t)(launch - of->taking.record.launches);
 }
 
 // The name of the file with the content of allocation `which` before or after the launches of a
@@ -395,8 +437,8 @@ static void remove_contents(uint32_t take, size_t count)
 {
     static const char *const times[] = {"before", "after"};
     for (size_t i = 0; i < 2 * count; i++) {
-        char *path =
-            xprintf("%s/%s", wish.folder, content_name(take, i / 2, times[i % 2], &taking.arena));
+        char *path = xprintf("%s/%s", of->wish->folder,
+                             content_name(take, i / 2, times[i % 2], &of->taking.arena));
         unlink(path);
         free(path);
     }
@@ -405,12 +447,12 @@ static void remove_contents(uint32_t take, size_t count)
 // A new file in the folder of PLUMB_CAPTURE, mapped.
 static unsigned char *new_file(const char *name, size_t bytes)
 {
-    char *path = xprintf("%s/%s", wish.folder, name);
+    char *path = xprintf("%s/%s", of->wish->folder, name);
     void *at = MAP_FAILED;
     const int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0 || posix_fallocate(file, 0, (off_t)bytes) ||
         (at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)) == MAP_FAILED)
-        taking_refuse("%s: %s", path, strerror(errno ? errno : ENOSPC));
+        refuse("%s: %s", path, strerror(errno ? errno : ENOSPC));
     if (file >= 0)
         close(file);
     free(path);
@@ -421,7 +463,7 @@ static bool wait_for_device(void)
 {
     const CUresult code = driver->cuCtxSynchronize();
     if (code != CUDA_SUCCESS)
-        taking_refuse("waiting for the device: %s", driver_error(driver, code));
+        refuse("waiting for the device: %s", driver_error(driver, code));
     return code == CUDA_SUCCESS;
 }
 
@@ -432,7 +474,7 @@ static void copy_out(void *to, CUdeviceptr from, size_t bytes)
     const CUresult code = driver->cuMemcpy((CUdeviceptr)(uintptr_t)to, from, bytes);
     driver->cuThreadExchangeStreamCaptureMode(&mode);
     if (code != CUDA_SUCCESS)
-        taking_refuse("copying %zu bytes from the device: %s", bytes, driver_error(driver, code));
+        refuse("copying %zu bytes from the device: %s", bytes, driver_error(driver, code));
 }
 
 // Why an allocation's bytes cannot stand in a record; NULL: they can.
@@ -459,8 +501,8 @@ static const char *why_not(CUdeviceptr base, size_t bytes)
 static uint64_t kept_bytes(void)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < shape_count; i++)
-        sum += &shapes[i] == taking.shape ? 0 : shapes[i].bytes;
+    for (size_t i = 0; i < of->shape_count; i++)
+        sum += &of->shapes[i] == of->taking.shape ? 0 : of->shapes[i].bytes;
     return sum;
 }
 
@@ -473,30 +515,30 @@ static uint64_t least(uint64_t a, uint64_t b)
 // held.
 static int hold(CUdeviceptr base, size_t bytes)
 {
-    const size_t count = taking.record.content_count;
+    const size_t count = of->taking.record.content_count;
     for (size_t i = 0; i < count; i++) {
-        if (taking.held[i].base == base)
+        if (of->taking.held[i].base == base)
             return (int)i;
     }
     const char *why = why_not(base, bytes);
     if (why)
-        taking_refuse("a parameter points into %s", why);
+        refuse("a parameter points into %s", why);
     else if (count == RECORD_CAPTURED_MAX)
-        taking_refuse("it is given more than %d allocations", RECORD_CAPTURED_MAX);
-    else if (bytes > wish.limit - least(wish.limit, taking.bytes + kept_bytes()))
-        taking_refuse("its allocations hold more than %llu bytes, the limit",
-                      (unsigned long long)wish.limit);
-    if (taking.refused[0] || !wait_for_device())
+        refuse("it is given more than %d allocations", RECORD_CAPTURED_MAX);
+    else if (bytes > of->wish->limit - least(of->wish->limit, of->taking.bytes + kept_bytes()))
+        refuse("its allocations hold more than %llu bytes, the limit",
+               (unsigned long long)of->wish->limit);
+    if (of->taking.refused[0] || !wait_for_device())
         return -1;
-    struct record_content *content = &taking.record.contents[count];
+    struct record_content *content = &of->taking.record.contents[count];
     content->bytes = bytes;
-    content->before = content_name(takes, count, "before", &taking.arena);
-    taking.held[count] = (struct held){base, bytes, new_file(content->before, bytes)};
-    if (!taking.held[count].before)
+    content->before = content_name(of->takes, count, "before", &of->taking.arena);
+    of->taking.held[count] = (struct held){base, bytes, new_file(content->before, bytes)};
+    if (!of->taking.held[count].before)
         return -1;
-    taking.record.content_count++;
-    taking.bytes += bytes;
-    copy_out(taking.held[count].before, base, bytes);
+    of->taking.record.content_count++;
+    of->taking.bytes += bytes;
+    copy_out(of->taking.held[count].before, base, bytes);
     return (int)count;
 }
 
@@ -517,7 +559,7 @@ static void find_map(struct record_launch *launch, uint32_t at, const struct mad
 {
     struct record_address address;
     if (!address_at(&address, at, made->address)) {
-        taking_refuse("a TMA descriptor is of memory that is no allocation");
+        refuse("a TMA descriptor is of memory that is no allocation");
         return;
     }
     struct record_map map = made->map;
@@ -531,9 +573,9 @@ static void find_map(struct record_launch *launch, uint32_t at, const struct mad
 static void find_addresses(struct record_launch *launch)
 {
     const uint32_t words = launch->size / WORD + 1;
-    launch->addresses = arena_alloc(&taking.arena, words * sizeof(*launch->addresses));
-    launch->maps =
-        arena_alloc(&taking.arena, (launch->size / RECORD_MAP_BYTES + 1) * sizeof(*launch->maps));
+    launch->addresses = arena_alloc(&of->taking.arena, words * sizeof(*launch->addresses));
+    launch->maps = arena_alloc(&of->taking.arena,
+                               (launch->size / RECORD_MAP_BYTES + 1) * sizeof(*launch->maps));
     for (uint32_t p = 0; p < launch->parameter_count; p++) {
         const uint32_t first = launch->parameters[p].offset;
         const uint32_t end = first + launch->parameters[p].bytes;
@@ -548,7 +590,7 @@ static void find_addresses(struct record_launch *launch)
             else if (address_at(&launch->addresses[launch->address_count], at, word))
                 launch->address_count++;
             else if (word && foreign_of(word))
-                taking_refuse("a parameter is %s", foreign_of(word));
+                refuse("a parameter is %s", foreign_of(word));
             at += made ? RECORD_MAP_BYTES : WORD;
         }
     }
@@ -557,45 +599,46 @@ static void find_addresses(struct record_launch *launch)
 // Where the launch's image stands in the record, counted from 1.
 static uint32_t image_of(int32_t image)
 {
-    struct record *record = &taking.record;
+    struct record *record = &of->taking.record;
     for (size_t i = 0; i < record->image_count; i++) {
-        if (taking.images[i] == image)
+        if (of->taking.images[i] == image)
             return (uint32_t)i + 1;
     }
-    taking.images[record->image_count] = image;
+    of->taking.images[record->image_count] = image;
     record->images[record->image_count++] = *image_at(image);
     return (uint32_t)record->image_count;
 }
 
 static struct record_launch *new_launch(void)
 {
-    struct record *record = &taking.record;
+    struct record *record = &of->taking.record;
     if (record->launch_count == RECORD_LAUNCHES_MAX) {
-        taking_refuse("it has more than %d launches", RECORD_LAUNCHES_MAX);
+        refuse("it has more than %d launches", RECORD_LAUNCHES_MAX);
         return NULL;
     }
     return &record->launches[record->launch_count++];
 }
 
-void taking_launch(const struct seen *seen, uint64_t stream)
+static void take_launch(const struct seen *seen, uint64_t stream)
 {
     const struct function *f = seen->function;
     if (seen->refused)
-        taking_refuse("%s: %s", f->name, seen->refused);
-    struct record_launch *launch = taking.refused[0] ? NULL : new_launch();
+        refuse("%s: %s", f->name, seen->refused);
+    struct record_launch *launch = of->taking.refused[0] ? NULL : new_launch();
     if (!launch)
         return;
-    *launch = (struct record_launch){.kind = RECORD_KERNEL,
-                                     .function = arena_strdup(&taking.arena, f->name),
-                                     .shared_bytes = seen->shared_bytes,
-                                     .image = image_of(f->image),
-                                     .cooperative = seen->cooperative,
-                                     .programmatic = seen->programmatic,
-                                     .carveout = seen->carveout,
-                                     .parameters = f->parameters,
-                                     .parameter_count = f->parameter_count,
-                                     .bytes = arena_copy(&taking.arena, seen->bytes, seen->size),
-                                     .size = seen->size};
+    *launch =
+        (struct record_launch){.kind = RECORD_KERNEL,
+                               .function = arena_strdup(&of->taking.arena, f->name),
+                               .shared_bytes = seen->shared_bytes,
+                               .image = image_of(f->image),
+                               .cooperative = seen->cooperative,
+                               .programmatic = seen->programmatic,
+                               .carveout = seen->carveout,
+                               .parameters = f->parameters,
+                               .parameter_count = f->parameter_count,
+                               .bytes = arena_copy(&of->taking.arena, seen->bytes, seen->size),
+                               .size = seen->size};
     memcpy(launch->grid, seen->grid, sizeof(launch->grid));
     memcpy(launch->block, seen->block, sizeof(launch->block));
     memcpy(launch->cluster, seen->cluster, sizeof(launch->cluster));
@@ -603,19 +646,25 @@ void taking_launch(const struct seen *seen, uint64_t stream)
     settle_order(launch, stream);
 }
 
-void taking_transfer(const struct record_launch *transfer, const uint64_t *addresses,
-                     uint64_t stream)
+void taking_launch(const struct seen *seen, uint64_t stream)
+{
+    for (size_t wish = 0; next_taking(&wish); wish++)
+        take_launch(seen, stream);
+}
+
+static void take_transfer(const struct record_launch *transfer, const uint64_t *addresses,
+                          uint64_t stream)
 {
     static struct record_parameter words[] = {{0, WORD}, {WORD, WORD}};
-    struct record_launch *launch = taking.refused[0] ? NULL : new_launch();
+    struct record_launch *launch = of->taking.refused[0] ? NULL : new_launch();
     const uint32_t count = transfer->kind == RECORD_MEMSET ? 1 : 2;
     struct record_address places[2];
     if (!launch)
         return;
     for (uint32_t i = 0; i < count; i++) {
         if (!address_at(&places[i], i * WORD, addresses[i])) {
-            taking_refuse("a %s is of memory that is no allocation",
-                          transfer->kind == RECORD_MEMSET ? "memset" : "copy");
+            refuse("a %s is of memory that is no allocation",
+                   transfer->kind == RECORD_MEMSET ? "memset" : "copy");
             return;
         }
     }
@@ -623,9 +672,16 @@ void taking_transfer(const struct record_launch *transfer, const uint64_t *addre
     launch->parameters = words;
     launch->parameter_count = launch->address_count = count;
     launch->size = count * WORD;
-    launch->bytes = arena_copy(&taking.arena, addresses, launch->size);
-    launch->addresses = arena_copy(&taking.arena, places, count * sizeof(*places));
+    launch->bytes = arena_copy(&of->taking.arena, addresses, launch->size);
+    launch->addresses = arena_copy(&of->taking.arena, places, count * sizeof(*places));
     settle_order(launch, stream);
+}
+
+void taking_transfer(const struct record_launch *transfer, const uint64_t *addresses,
+                     uint64_t stream)
+{
+    for (size_t wish = 0; next_taking(&wish); wish++)
+        take_transfer(transfer, addresses, stream);
 }
 
 // ---- the end ----
@@ -633,15 +689,15 @@ void taking_transfer(const struct record_launch *transfer, const uint64_t *addre
 // Writes what the allocation holds now where it is not what it held before.
 static void compare(size_t which)
 {
-    struct held *held = &taking.held[which];
-    struct record_content *content = &taking.record.contents[which];
+    struct held *held = &of->taking.held[which];
+    struct record_content *content = &of->taking.record.contents[which];
     unsigned char *now = xcalloc(held->bytes < chunk_bytes ? held->bytes : chunk_bytes, 1);
     unsigned char *after = NULL;
-    for (size_t at = 0; at < held->bytes && !taking.refused[0]; at += chunk_bytes) {
+    for (size_t at = 0; at < held->bytes && !of->taking.refused[0]; at += chunk_bytes) {
         const size_t size = held->bytes - at < chunk_bytes ? held->bytes - at : chunk_bytes;
         copy_out(now, held->base + at, size);
         if (!after && memcmp(now, held->before + at, size) != 0) {
-            content->after = content_name(takes, which, "after", &taking.arena);
+            content->after = content_name(of->takes, which, "after", &of->taking.arena);
             after = new_file(content->after, held->bytes);
             if (after)
                 memcpy(after, held->before, at);
@@ -657,7 +713,7 @@ static void compare(size_t which)
 // "record.PID", and of the second shape "record.PID.2".
 static void name_record(char *out, size_t size)
 {
-    const size_t nth = (size_t)(taking.shape - shapes) + 1;
+    const size_t nth = (size_t)(of->taking.shape - of->shapes) + 1;
     if (nth == 1)
         snprintf(out, size, "record.%d", (int)getpid());
     else
@@ -668,25 +724,25 @@ static void name_record(char *out, size_t size)
 static void write_record(void)
 {
     struct buffer text = {0};
-    struct shape *shape = taking.shape;
+    struct shape *shape = of->taking.shape;
     char name[64];
     name_record(name, sizeof(name));
-    char *path = xprintf("%s/%s", wish.folder, name);
+    char *path = xprintf("%s/%s", of->wish->folder, name);
     char *begun_as = xprintf("%s.new", path);
-    record_print(&text, &taking.record);
+    record_print(&text, &of->taking.record);
     FILE *file = fopen(begun_as, "wb");
     const bool written = file && fwrite(text.bytes, 1, text.length, file) == text.length;
     if ((file && fclose(file)) || !written || rename(begun_as, path)) {
-        taking_refuse("%s: %s", path, strerror(errno));
+        refuse("%s: %s", path, strerror(errno));
     } else {
         if (shape->kept)
             remove_contents(shape->take, shape->files);
         shape->kept = true;
-        shape->named = taking.named;
-        shape->take = takes;
-        shape->files = taking.record.content_count;
-        shape->bytes = taking.bytes;
-        text_copy(taken, sizeof(taken), name);
+        shape->named = of->taking.named;
+        shape->take = of->takes;
+        shape->files = of->taking.record.content_count;
+        shape->bytes = of->taking.bytes;
+        text_copy(of->taken, sizeof(of->taken), name);
     }
     free(begun_as);
     free(path);
@@ -696,31 +752,32 @@ static void write_record(void)
 static bool has_changed(void)
 {
     bool changed = false;
-    for (size_t i = 0; i < taking.record.content_count; i++)
-        changed |= taking.record.contents[i].after != NULL;
+    for (size_t i = 0; i < of->taking.record.content_count; i++)
+        changed |= of->taking.record.contents[i].after != NULL;
     return changed;
 }
 
 // One that changes nothing is worth less than the one before it: what it writes was there already.
-void taking_end(void)
+void taking_end(size_t wish)
 {
-    taking.now = false;
-    text_copy(taking.record.kernel, sizeof(taking.record.kernel), "capture");
-    if (!taking.record.launch_count)
-        taking_refuse("no kernel was launched in it");
-    for (size_t i = 0; i < taking.record.content_count && !taking.refused[0]; i++) {
+    of = &all[wish];
+    of->taking.now = false;
+    text_copy(of->taking.record.kernel, sizeof(of->taking.record.kernel), "capture");
+    if (!of->taking.record.launch_count)
+        refuse("no kernel was launched in it");
+    for (size_t i = 0; i < of->taking.record.content_count && !of->taking.refused[0]; i++) {
         if (wait_for_device())
             compare(i);
     }
-    for (size_t i = 0; i < taking.record.content_count; i++)
-        munmap(taking.held[i].before, taking.held[i].bytes);
-    if (!taking.refused[0] &&
-        (taking.better || (has_changed() && taking.named == taking.shape->named)))
+    for (size_t i = 0; i < of->taking.record.content_count; i++)
+        munmap(of->taking.held[i].before, of->taking.held[i].bytes);
+    if (!of->taking.refused[0] &&
+        (of->taking.better || (has_changed() && of->taking.named == of->taking.shape->named)))
         write_record();
-    if (taking.shape->take != takes)
-        remove_contents(takes, taking.record.content_count);
-    if (!taking.shape->kept && !refused[0])
-        text_copy(refused, sizeof(refused), taking.refused);
-    arena_free(&taking.arena);
-    taking = (struct taking){0};
+    if (of->taking.shape->take != of->takes)
+        remove_contents(of->takes, of->taking.record.content_count);
+    if (!of->taking.shape->kept && !of->refused[0])
+        text_copy(of->refused, sizeof(of->refused), of->taking.refused);
+    arena_free(&of->taking.arena);
+    of->taking = (struct taking){0};
 }

@@ -517,7 +517,9 @@ TEST(a_type_that_is_declared_or_described_gives_a_tolerance)
                               "\ttolerance = type\n");
     assert_int_equal(library_shell(copy), 0);
     make_repository();
-    commit(id, NULL, 1, described);
+    char *both = xprintf("%scp $PLUMB_CAPTURE/*7* $PLUMB_CAPTURE_2/\n", described);
+    commit(id, NULL, 1, both);
+    free(both);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "seen                         capture=1:bf16",
                  "list", "series", id, "--policy", policy, "--bench", bench);
     assert_int_equal(
@@ -525,6 +527,35 @@ TEST(a_type_that_is_declared_or_described_gives_a_tolerance)
     assert_int_equal(library_shell("grep -aq tolerance=0.0009765625 "
                                    ".plumb/cache/*/out/*told/series.1"),
                      0);
+    free(policy);
+    free(bench);
+    free(copy);
+}
+
+// Each has its own folder, kernel and limit; what another command runs is run by itself.
+TEST(a_program_of_several_sections_runs_once)
+{
+    char id[OBJECT_ID_TEXT];
+    char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
+    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
+    char *run = xprintf("sh %s/program.sh 128 >/dev/null\necho $1 $PLUMB_CAPTURE_KERNEL "
+                        "$PLUMB_CAPTURE_RANGE_2 $PLUMB_CAPTURE_LIMIT_2 $PLUMB_CAPTURE_3 >>%s/ran\n"
+                        "test -z \"$PLUMB_CAPTURE_2\" || cp $PLUMB_CAPTURE/*7* $PLUMB_CAPTURE_2/\n",
+                        folder, folder);
+    helper_write_text(policy, "[build]\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
+                              "[capture \"one\"]\n\tcommand = sh run.sh a\n\tkernel = soft*\n"
+                              "[capture \"apart\"]\n\tcommand = sh run.sh b\n\tkernel = soft*\n"
+                              "[capture \"two\"]\n\tcommand = sh run.sh a\n\trange = layer\n"
+                              "\tlimit = 65536\n");
+    assert_int_equal(library_shell(copy), 0);
+    make_repository();
+    commit(id, NULL, 1, run);
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "two                          capture=1:fp32",
+                 "list", "series", id, "--policy", policy, "--bench", bench);
+    plumb_said(&outcome, CONCLUDE_OK, "one                          capture=1:fp32");
+    plumb_said(&outcome, CONCLUDE_OK, "apart                        capture=1:fp32");
+    assert_int_equal(library_shell("test \"$(cat ran)\" = 'a soft* layer 65536\nb soft*'"), 0);
+    free(run);
     free(policy);
     free(bench);
     free(copy);

@@ -14,7 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-struct wish wish;
+struct wish wishes[WISHES_MOST];
+size_t wish_count = 1;
+bool wish_times;
 static char *folder;
 
 bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes)
@@ -23,13 +25,15 @@ bool allocation_of(uint64_t word, CUdeviceptr *base, size_t *bytes)
     return false;
 }
 
-const char *taken_file(void)
+const char *taken_file(size_t wish)
 {
+    (void)wish;
     return NULL;
 }
 
-const char *taken_refused(void)
+const char *taken_refused(size_t wish)
 {
+    (void)wish;
     return "";
 }
 
@@ -153,7 +157,8 @@ TEST(a_running_program_is_told_of)
 static int set_up(void **state)
 {
     folder = helper_directory();
-    wish = (struct wish){.folder = folder, .times = true};
+    wishes[0] = (struct wish){.folder = folder};
+    wish_times = true;
     return 0;
 }
 
