@@ -10,11 +10,14 @@
 #include "tests/helpers/helper_files.h"
 
 #include <cupti.h>
+#include <nvtx3/nvToolsExt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 int InitializeInjection(void);
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 
 enum { BYTES = 4096, LIMIT = 3 * BYTES };
 static unsigned char memory[5][BYTES]; // of the device
@@ -164,34 +167,24 @@ static CUresult error_name(CUresult code, const char **name)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-const struct driver *driver_find(const char **missing)
-{
-    static const struct driver stand_in = {.cuMemGetAddressRange = get_range,
-                                           .cuMemcpy = copy,
-                                           .cuPointerGetAttribute = get_attribute,
-                                           .cuCtxGetDevice = get_device,
-                                           .cuCtxSynchronize = synchronize,
-                                           .cuThreadExchangeStreamCaptureMode = exchange,
-                                           .cuStreamIsCapturing = is_capturing,
-                                           .cuFuncGetName = name_of,
-                                           .cuFuncGetParamInfo = parameter_of,
-                                           .cuFuncGetAttribute = function_attribute,
-                                           .cuFuncGetModule = function_module,
-                                           .cuFuncIsLoaded = is_loaded,
-                                           .cuGraphGetNodes = graph_nodes,
-                                           .cuGraphGetEdges = graph_edges,
-                                           .cuGraphNodeGetType = node_type,
-                                           .cuGraphKernelNodeGetParams = node_kernel,
-                                           .cuGraphKernelNodeGetAttribute = node_attribute,
-                                           .cuGetErrorName = error_name};
-    *missing = NULL;
-    return &stand_in;
-}
-
-const char *driver_error(const struct driver *of, CUresult code)
-{
-    return "an error";
-}
+static const struct driver stand_in = {.cuMemGetAddressRange = get_range,
+                                       .cuMemcpy = copy,
+                                       .cuPointerGetAttribute = get_attribute,
+                                       .cuCtxGetDevice = get_device,
+                                       .cuCtxSynchronize = synchronize,
+                                       .cuThreadExchangeStreamCaptureMode = exchange,
+                                       .cuStreamIsCapturing = is_capturing,
+                                       .cuFuncGetName = name_of,
+                                       .cuFuncGetParamInfo = parameter_of,
+                                       .cuFuncGetAttribute = function_attribute,
+                                       .cuFuncGetModule = function_module,
+                                       .cuFuncIsLoaded = is_loaded,
+                                       .cuGraphGetNodes = graph_nodes,
+                                       .cuGraphGetEdges = graph_edges,
+                                       .cuGraphNodeGetType = node_type,
+                                       .cuGraphKernelNodeGetParams = node_kernel,
+                                       .cuGraphKernelNodeGetAttribute = node_attribute,
+                                       .cuGetErrorName = error_name};
 
 // ---- CUPTI's ----
 
@@ -208,7 +201,8 @@ static CUptiResult succeed(void)
     return CUPTI_SUCCESS;
 }
 
-// What inject.c looks for CUPTI by (tests/CMakeLists.txt).
+// What the library looks for the driver and CUPTI by (tests/CMakeLists.txt). Functions that no case
+// needs succeed.
 void *stand_in_dlopen(const char *name, int flags);
 void *stand_in_dlsym(void *library, const char *name);
 
@@ -217,14 +211,60 @@ void *stand_in_dlopen(const char *name, int flags)
     return &told;
 }
 
+#define TEXT_OF(name) #name
+#define NAME_OF(name) TEXT_OF(name) // cuda.h gives functions their versions by macros
+
 void *stand_in_dlsym(void *library, const char *name)
 {
-    void *function;
+    static const struct {
+        const char *name;
+        size_t at;
+    } functions[] = {
+#define X(name) {NAME_OF(name), offsetof(struct driver, name)},
+        DRIVER_FUNCTIONS(X)
+#undef X
+    };
+    void *found = NULL;
     if (strcmp(name, "cuptiSubscribe") == 0)
-        memcpy(&function, &(__typeof__(&subscribe)){subscribe}, sizeof(function));
-    else
-        memcpy(&function, &(__typeof__(&succeed)){succeed}, sizeof(function));
-    return function;
+        memcpy(&found, &(__typeof__(&subscribe)){subscribe}, sizeof(found));
+    for (size_t i = 0; i < ARRAY_COUNT(functions); i++) {
+        if (strcmp(name, functions[i].name) == 0)
+            memcpy(&found, (const char *)&stand_in + functions[i].at, sizeof(found));
+    }
+    if (!found)
+        memcpy(&found, &(__typeof__(&succeed)){succeed}, sizeof(found));
+    return found;
+}
+
+// ---- NVTX's ----
+
+static NvtxFunctionPointer push, pop; // the library's
+
+static int NVTX_API function_table(NvtxCallbackModule module, NvtxFunctionTable *out,
+                                   unsigned *count)
+{
+    static NvtxFunctionPointer *table[NVTX_CBID_CORE_SIZE];
+    table[NVTX_CBID_CORE_RangePushA] = &push;
+    table[NVTX_CBID_CORE_RangePop] = &pop;
+    *out = table;
+    *count = module == NVTX_CB_MODULE_CORE ? ARRAY_COUNT(table) : 0;
+    return 1;
+}
+
+static const void *NVTX_API export_table(uint32_t which)
+{
+    static const NvtxExportTableCallbacks callbacks = {sizeof(callbacks), function_table};
+    return which == NVTX_ETID_CALLBACKS ? &callbacks : NULL;
+}
+
+static void range_pushed(const char *name)
+{
+    ((int (*)(const char *))push)(name);
+}
+
+static void range_popped(void)
+{
+    ((int (*)(void))pop)();
 }
 
 // A call of the driver, as CUPTI tells of its begin and of its end.
@@ -405,6 +445,7 @@ static int set_up(void **state)
         free(limit);
     }
     InitializeInjection();
+    InitializeInjectionNvtx2(export_table);
     for (size_t i = 0; i < ARRAY_COUNT(images); i++) {
         CUpti_ModuleResourceData module = {.cubinSize = sizeof(images[i]), .pCubin = images[i]};
         CUpti_ResourceData resource = {.resourceDescriptor = &module};

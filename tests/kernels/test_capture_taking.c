@@ -71,12 +71,6 @@ static const struct driver stand_in = {.cuMemGetAddressRange = get_range,
                                        .cuThreadExchangeStreamCaptureMode = exchange,
                                        .cuPointerGetAttribute = get_attribute};
 
-const char *driver_error(const struct driver *of, CUresult code)
-{
-    (void)of, (void)code;
-    return "an error";
-}
-
 const struct record_image *image_at(int32_t index)
 {
     static const struct record_image image = {(const unsigned char *)"x", 1};

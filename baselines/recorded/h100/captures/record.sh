@@ -341,7 +341,10 @@ if [ -n "${inner:-}" ]; then
 	exit
 fi
 machine >"$out/machine.txt" 2>&1
-{ triton_repository && torch_repository && shapes_repository && public_repositories; } >>"$out/log.txt" 2>&1 ||
+{
+	triton_repository && torch_repository && shapes_repository &&
+		case " $steps " in *' programs '* | *' own '*) public_repositories ;; esac
+} >>"$out/log.txt" 2>&1 ||
 	{ echo "record.sh: the repositories could not be made: $(tail -n 1 "$out/log.txt")"; exit 4; }
 for each in $steps; do
 	one "$each"
