@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who goes on in a trial of many ways (kernels/gemm/cuda/rounds.h).
+// Who goes on in a trial of many ways, and what is noted of it (kernels/gemm/cuda/rounds.h).
 #include "kernels/gemm/cuda/rounds.h"
 #include "tests/helpers/test.h"
 
@@ -116,4 +116,22 @@ TEST(as_many_ways_as_the_time_allows)
     assert_int_equal(ways_in_time(6, 16), 2);
     assert_int_equal(ways_in_time(5, 16), 1);
     assert_int_equal(ways_in_time(1000, 3), 3);
+}
+
+// What a later run of the same code takes is what the trial chose, not what it chose against.
+TEST(a_pin_is_the_choice_and_its_order)
+{
+    char note[128];
+    int in_order = -1;
+    note_choice(note, sizeof note, "wide", 1, "wide", 0);
+    assert_string_equal(note, "wide in order, the model alone wide");
+    assert_true(is_noted(note, "wide", &in_order) && in_order == 1);
+    note_choice(note, sizeof note, "wide", 0, "wider", 1);
+    assert_string_equal(note, "wide, the model alone wider in order");
+    assert_true(is_noted(note, "wide", &in_order) && in_order == 0);
+    assert_false(is_noted(note, "wider", &in_order) || is_noted(note, "wid", &in_order));
+    note_choice(note, sizeof note, "wider", 1, "wider", 1);
+    assert_string_equal(note, "wider in order");
+    assert_false(is_noted(note, "wide", &in_order));
+    assert_true(is_noted(note, "wider", &in_order) && in_order == 1);
 }

@@ -9,6 +9,8 @@
 #define PLUMB_GEMM_ROUNDS_H
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { looks_most = 16, looks_of_all = 3, finalists_most = 4 };
 
@@ -78,6 +80,37 @@ static inline int ways_in_time(int turns, int count)
     const int few = turns / 3, many = (turns - 2 * finalists_most) / looks_of_all;
     const int most = few <= finalists_most ? few : many > finalists_most ? many : finalists_most;
     return most < count ? most : count;
+}
+
+// ---- the note of a choice, which is the pin of later runs ----
+//
+// "NAME", "NAME in order" where its launches do not begin early, and then ", the model alone NAME"
+// where a trial chose something else.
+
+static inline void note_choice(char *note, size_t size, const char *name, int in_order,
+                               const char *model, int model_in_order)
+{
+    const char *const orders[] = {"", " in order"};
+    if (strcmp(name, model) == 0 && in_order == model_in_order)
+        snprintf(note, size, "%s%s", name, orders[in_order]);
+    else
+        snprintf(note, size, "%s%s, the model alone %s%s", name, orders[in_order], model,
+                 orders[model_in_order]);
+}
+
+// Whether the way is what the note chose, and sets *in_order if it is.
+static inline int is_noted(const char *note, const char *name, int *in_order)
+{
+    const size_t length = strlen(name);
+    if (strncmp(note, name, length) != 0)
+        return 0;
+    const char *behind = note + length;
+    const int ordered = strncmp(behind, " in order", 9) == 0;
+    behind += ordered ? 9 : 0;
+    if (*behind && *behind != ',')
+        return 0;
+    *in_order = ordered;
+    return 1;
 }
 
 #endif

@@ -126,9 +126,6 @@ constexpr int ranked_most = 16;
 constexpr double early_us = 10, in_order_us = 150;
 constexpr double trial_us = 20e3, order_trial_us = 4e3; // of the device's time; the latter of that
 
-// Behind a name in a note.
-static constexpr char in_order_note[] = " in order";
-
 struct ways {
     way_to all[ranked_most];
     int count;
@@ -178,18 +175,6 @@ static void rank(ways *out, const question &asked)
         out->all[at] = way;
     }
     put_trusted_first(out, from);
-}
-
-// Whether the choice stands in the note: a name, its order, and what the model alone would take.
-static bool is_noted(const char *note, const char *name, bool *in_order)
-{
-    const size_t length = strlen(name), more = sizeof in_order_note - 1;
-    if (strncmp(note, name, length) != 0)
-        return false;
-    note += length;
-    *in_order = strncmp(note, in_order_note, more) == 0;
-    note += *in_order ? more : 0;
-    return !*note || *note == ',';
 }
 
 // Its traits say only what all candidates share.
@@ -322,7 +307,7 @@ static const way_to *find_choice(const question &asked)
 // The pinned way, in `best`. Any candidate that can do the problem may be pinned.
 static int take_pin(way_to *best, const ways &known, const question &asked, const char *pin)
 {
-    bool in_order;
+    int in_order;
     for (int i = 0; i < known.count; ++i)
         if (is_noted(pin, known.all[i].name, &in_order)) {
             *best = known.all[i];
@@ -374,16 +359,6 @@ static int try_ways(way_to *best, const ways &known, const arguments *args, void
     return choose(best, orders, 2, order_trial_us, args, stream);
 }
 
-static void write_note(char *note, size_t size, const way_to &best, const way_to &model)
-{
-    const char *orders[] = {"", in_order_note};
-    if (best.name == model.name && best.in_order == model.in_order)
-        snprintf(note, size, "%s%s", best.name, orders[best.in_order]);
-    else
-        snprintf(note, size, "%s%s, the model alone %s%s", best.name, orders[best.in_order],
-                 model.name, orders[model.in_order]);
-}
-
 static int prepare(const arguments *args, void *stream, const char *pin, char *note, size_t size)
 {
     const question &asked = question_of(args);
@@ -405,7 +380,8 @@ static int prepare(const arguments *args, void *stream, const char *pin, char *n
         kept = &c.way;
     }
     *kept = best;
-    write_note(note, size, best, known.all[0]);
+    const way_to &model = known.all[0];
+    note_choice(note, size, best.name, best.in_order, model.name, model.in_order);
     return 0;
 }
 
