@@ -17,7 +17,7 @@
 
 // Raised whenever the same values give other changes than before, so that what
 // was kept of a series can be told to be out of date.
-#define CHANGEPOINT_VERSION 13
+#define CHANGEPOINT_VERSION 14
 
 struct changepoint_options {
     // Twice the log-likelihood gain that a change must bring, for independent normal noise and many

@@ -17,10 +17,9 @@
 #include "model/history/change_set.h"
 #include "model/history/changepoint_look.h"
 #include "model/history/local_level.h"
-#include "model/history/noise.h"
+#include "model/history/memory.h"
 #include "model/history/pattern.h"
 #include "model/history/shape.h"
-#include "model/history/steps.h"
 #include "model/robust.h"
 
 #include <math.h>
@@ -37,7 +36,7 @@ enum {
     PRIOR_VALUES = 4
 };
 enum { DIRECTLY = 12, LEAST_PAST = 5 };
-static const double newest_nats = 11, visit_chance = 7.5e-4, most_memory = 0.9, most_nats = 1;
+static const double newest_nats = 5.75, by_chance = 1.5, visit_chance = 7.5e-4, most_nats = 1;
 static const double look_growth = 1.2, sure = 20, sure_of_few = 40, least_errors = 4;
 
 static bool listed(const struct changepoints *c, const struct change *change)
@@ -165,10 +164,10 @@ static void drop_refuted(struct changepoints *kept, const struct changepoints *n
 // stand on either side of it, the rule is the same.
 
 // The finite values since the last change, from the first of them and by the furthest from it, so
-// that their unit cannot exceed what numbers hold; with the sums of the first i of them, of their
-// squares, and of their products with the one before.
+// that their unit cannot exceed what numbers hold; with the sums of the first i of them and of
+// their squares.
 struct latest {
-    double *y, *sum, *square, *cross, centre, scale;
+    double *y, *sum, *square, centre, scale;
     size_t *where, n;
 };
 
@@ -176,11 +175,10 @@ static struct latest latest_of(const double *values, size_t n, const struct chan
 {
     const size_t first = found->count ? found->changes[found->count - 1].index : 0;
     const size_t room = n - first + 1;
-    double *memory = xcalloc(4 * room, sizeof(*memory));
+    double *memory = xcalloc(3 * room, sizeof(*memory));
     struct latest l = {.y = memory,
                        .sum = memory + room,
                        .square = memory + 2 * room,
-                       .cross = memory + 3 * room,
                        .where = xcalloc(room, sizeof(*l.where))};
     for (size_t i = first; i < n; i++) {
         if (!isfinite(values[i]))
@@ -194,7 +192,6 @@ static struct latest latest_of(const double *values, size_t n, const struct chan
         l.y[i] /= l.scale > 0 ? l.scale : 1;
         l.sum[i + 1] = l.sum[i] + l.y[i];
         l.square[i + 1] = l.square[i] + l.y[i] * l.y[i];
-        l.cross[i + 1] = l.cross[i] + (i ? l.y[i] * l.y[i - 1] : 0);
     }
     return l;
 }
@@ -204,24 +201,6 @@ static struct change_side side_between(const struct latest *l, size_t first, siz
     const double count = (double)(end - first), sum = l->sum[end] - l->sum[first];
     return (struct change_side){
         sum / count, fmax(0, l->square[end] - l->square[first] - sum * sum / count), count};
-}
-
-// Products of neighbours within a side, about its mean.
-static double cross_between(const struct latest *l, size_t first, size_t end, double mean)
-{
-    const double later = l->sum[end] - l->sum[first + 1];
-    const double earlier = l->sum[end - 1] - l->sum[first];
-    return l->cross[end] - l->cross[first + 1] - mean * (later + earlier) +
-           mean * mean * (double)(end - first - 1);
-}
-
-// Variance of a mean by the memory of the residuals on both sides of a split, against none.
-static double memory_of(const struct latest *l, size_t at, struct change_side a,
-                        struct change_side b)
-{
-    const double cross = cross_between(l, 0, at, a.mean) + cross_between(l, at, l->n, b.mean);
-    const double squares = a.squares + b.squares, r = squares > 0 ? fmax(cross / squares, 0) : 0;
-    return noise_inflation(fmin(r + 2 * (1 + 4 * r) / (double)l->n, most_memory));
 }
 
 // A value's variance by the values directly before `at`, by their mean distance from their median,
@@ -238,16 +217,25 @@ static double scatter_before(const struct latest *l, size_t at)
     return away * away * M_PI / 2; // of normal values
 }
 
-// Nats for a step at `at`. What scatters more has not moved: where the newest values, or those just
-// before them, are louder than the past, they must stand out of that.
+// By how much more one side scatters than all values do, beyond what chance makes of one noise.
+// What scatters more has not moved: where the newest values, or those just before them, are louder
+// than the past, they must stand out of that.
+static double louder(const struct latest *l, size_t at, struct change_side a, struct change_side b)
+{
+    const double all = (a.squares + b.squares) / (double)l->n;
+    const double scatter = fmax(all, scatter_before(l, at));
+    const double own = own_variance(a, scatter) / a.count + own_variance(b, scatter) / b.count;
+    const double most = fmax(scatter, own / (1 / a.count + 1 / b.count));
+    return fmax(1, most / all / by_chance); // of equal values NaN, which is 1
+}
+
+// Nats for a step at `at` in noise without memory, to choose by.
 static double nats(const struct latest *l, size_t at, struct change_side a, struct change_side b)
 {
-    const double n = (double)l->n, gap = b.mean - a.mean;
-    const double scatter = fmax((a.squares + b.squares) / n, scatter_before(l, at));
-    const double pooled = scatter * (1 / a.count + 1 / b.count);
-    const double own = own_variance(a, scatter) / a.count + own_variance(b, scatter) / b.count;
-    const double error = fmax(pooled, own) * memory_of(l, at, a, b);
-    return error > 0 ? n / 2 * log1p(gap * gap / error / n) : gap != 0 ? INFINITY : 0;
+    const double n = (double)l->n, gap = b.mean - a.mean, count = a.count * b.count / n;
+    const double error = (a.squares + b.squares) * louder(l, at, a, b);
+    const double gain = error > 0 ? log1p(gap * gap * count / error) : gap != 0 ? INFINITY : 0;
+    return ((n - 1) * gain - log(count)) / 2;
 }
 
 // Whether the values before stray to where the newest are as often as would explain them: then
@@ -265,17 +253,13 @@ static bool strays_there(const struct latest *l, size_t at, struct change_side a
     return after * log((a.count + 1) / (before + 0.5)) < log(1 / visit_chance);
 }
 
-// A random walk in noise explains the values better than a step does.
-static bool walks(const struct latest *l, size_t at, double centre)
+// How much better a step explains the values than memory or a random walk in noise does.
+static double nats_of_step(const struct latest *l, size_t at)
 {
-    const struct potts_segment halves[] = {{0, at, 0}, {at, l->n, 0}};
-    double *y = xcalloc(l->n, sizeof(*y));
-    for (size_t i = 0; i < l->n; i++)
-        y[i] = l->y[i] - centre;
-    const bool yes = local_level_fit(y, NULL, l->n).log_likelihood + newest_nats >
-                     steps_fit(y, l->n, halves, 2).log_likelihood;
-    free(y);
-    return yes;
+    const struct change_side a = side_between(l, 0, at), b = side_between(l, at, l->n);
+    const double walk = local_level_fit(l->y, NULL, l->n).log_likelihood;
+    return memory_step(l->y, l->n, at, louder(l, at, a, b)) -
+           fmax(walk, memory_step(l->y, l->n, 0, 1));
 }
 
 // A step since the last change that nothing has reported.
@@ -288,14 +272,14 @@ static void add_newest(struct changepoints *now, const double *values, size_t n,
         if (l.n - at < LEAST_SIDE)
             continue;
         const struct change_side a = side_between(&l, 0, at), b = side_between(&l, at, l.n);
-        const double sure_by = nats(&l, at, a, b);
-        if (sure_by > most && !strays_there(&l, at, a, b))
-            most = sure_by, best = at;
+        const double gain = nats(&l, at, a, b);
+        if (gain > most && !strays_there(&l, at, a, b))
+            most = gain, best = at;
     }
-    const struct change_side a = side_between(&l, 0, best ? best : l.n);
-    if (best > 0 && !walks(&l, best, a.mean)) {
+    const double sure_by = best > 0 ? nats_of_step(&l, best) : 0;
+    if (sure_by > newest_nats) {
         const size_t index = l.where[best];
-        const double before = l.centre + l.scale * a.mean;
+        const double before = l.centre + l.scale * side_between(&l, 0, best).mean;
         const double after = l.centre + l.scale * side_between(&l, best, l.n).mean;
         struct change step = {.index = index,
                               .earliest = index,
@@ -303,7 +287,7 @@ static void add_newest(struct changepoints *now, const double *values, size_t n,
                               .before = before,
                               .after = after,
                               .size = {after - before, after - before, after - before},
-                              .evidence = fmin(most, (double)l.n * most_nats)};
+                              .evidence = fmin(sure_by, (double)l.n * most_nats)};
         change_set(&step, values, l.where[0], n, 1, confidence);
         insert(now, &step);
     }

@@ -13,6 +13,11 @@
 // concentrated out (model/history/local_level.h does the same for fade = 1). Its gains depend on
 // fade and share alone, so that a grid of both is filtered side by side. An AR(1) (share 1) is
 // fitted by least squares beside it.
+//
+// memory_step() runs three series through each filter: the values, a level, and a step. The level
+// has a flat prior, and the step a normal one of STEP standard deviations, so both are integrated
+// out by the products of their innovations (generalised least squares). So likelihoods with a step
+// and without one are of as many values, however few these are, and a step pays for its size.
 #include "model/history/memory.h"
 
 #include "model/base.h"
@@ -112,4 +117,61 @@ double memory_fit(const double *residual, size_t n)
     for (int k = 0; k < GRID; k++)
         best = fmax(best, likelihood(f.squares[k], log_variances(&f, k, n), (double)n - 1));
     return best;
+}
+
+enum { STEP = 10 }; // standard deviations that a step may well have
+
+// Sums over time of products of innovations, in units of their variances.
+struct products {
+    double yy, y1, yu, l1, lu, uu, logs; // of values, of a level of 1, of a step of 1
+};
+
+static struct products filter_three(const double *values, size_t n, size_t at, double fade,
+                                    double share)
+{
+    struct products p = {0};
+    double y = 0, level = 0, step = 0, variance = share; // expected of each
+    for (size_t i = 0; i < n; i++) {
+        const double total = variance + 1 - share, gain = variance / total;
+        const double vy = values[i] - y, v1 = 1 - level, vu = (at && i >= at ? 1 : 0) - step;
+        p.yy += vy * vy / total, p.y1 += vy * v1 / total, p.yu += vy * vu / total;
+        p.l1 += v1 * v1 / total, p.lu += v1 * vu / total, p.uu += vu * vu / total;
+        p.logs += log(total);
+        y = fade * (y + gain * vy);
+        level = fade * (level + gain * v1);
+        step = fade * (step + gain * vu);
+        variance = fade * fade * variance * (1 - gain) + share * (1 - fade * fade);
+    }
+    return p;
+}
+
+static double marginal(const double *values, size_t n, size_t at, double fade, double share,
+                       double louder)
+{
+    const struct products p = filter_three(values, n, at, fade, share);
+    const double degrees = (double)n - 1, squares = fmax(p.yy - p.y1 * p.y1 / p.l1, 0);
+    const double spread = 1 + STEP * STEP * (p.uu - p.lu * p.lu / p.l1);
+    const double shift = p.yu - p.lu * p.y1 / p.l1;
+    const double won = shift * shift * STEP * STEP / spread;
+    const double left = fmax(squares - won, 1e-12 * squares);
+    const double gain =
+        degrees * log1p((squares - left) / fmax(left, 1e-300) / louder) - log(spread);
+    return likelihood(squares, p.logs + log(p.l1), degrees) + (at ? gain / 2 : 0);
+}
+
+double memory_step(const double *values, size_t n, size_t at, double louder)
+{
+    const double alone = marginal(values, n, at, 0, 0, louder);
+    double each[FADES][SHARES + 1], most = alone, sum = 0;
+    for (int i = 0; i < FADES; i++) {
+        for (int j = 0; j <= SHARES; j++) {
+            each[i][j] = marginal(values, n, at, fades[i], j < SHARES ? shares[j] : 1, louder);
+            most = fmax(most, each[i][j]);
+        }
+    }
+    for (int i = 0; i < FADES; i++) {
+        for (int j = 0; j <= SHARES; j++)
+            sum += exp(each[i][j] - most) / (FADES * (SHARES + 1));
+    }
+    return at ? most + log((exp(alone - most) + sum) / 2) : most;
 }

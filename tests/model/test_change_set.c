@@ -83,8 +83,8 @@ TEST(more_past_hides_no_step_among_the_newest)
     static const struct {
         size_t before, after;
         double least;
-    } cases[] = {{8, 5, 0.8},   {20, 2, 0.85}, {30, 5, 0.9},  {40, 5, 0.9},
-                 {50, 2, 0.85}, {50, 3, 0.9},  {100, 2, 0.9}, {100, 3, 0.9}};
+    } cases[] = {{8, 5, 0.8},  {10, 3, 0.8}, {18, 2, 0.95}, {20, 2, 0.95},  {30, 5, 0.95},
+                 {40, 5, 0.9}, {50, 2, 0.9}, {50, 3, 0.95}, {100, 2, 0.95}, {100, 3, 0.95}};
     struct random random = {31};
     double values[MOST];
     for (size_t c = 0; c < ARRAY_COUNT(cases); c++) {

@@ -109,3 +109,59 @@ TEST(memory_ignores_the_unit)
     memset(values, 0, sizeof(values));
     assert_true(isfinite(memory_fit(values, VALUES)));
 }
+
+static double covariance(size_t i, size_t k, double fade, double share)
+{
+    return i == k ? 1 : share * pow(fade, fabs((double)i - (double)k));
+}
+
+// The likelihood of the differences of neighbours, of which a step is one: its variance is larger
+// by 100. They know nothing of the level.
+static double of_differences(const double *values, size_t n, size_t at, double fade, double share)
+{
+    static double factor[40][40];
+    double z[40], squares = 0, logs = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        double rest = values[i + 1] - values[i];
+        for (size_t k = 0; k <= i; k++) {
+            double sum = covariance(i + 1, k + 1, fade, share) - covariance(i + 1, k, fade, share) -
+                         covariance(i, k + 1, fade, share) + covariance(i, k, fade, share);
+            sum += i == k && i + 1 == at ? 100 : 0;
+            for (size_t j = 0; j < k; j++)
+                sum -= factor[i][j] * factor[k][j];
+            factor[i][k] = i == k ? sqrt(sum) : sum / factor[k][k];
+            rest -= k < i ? factor[i][k] * z[k] : 0;
+        }
+        z[i] = rest / factor[i][i];
+        squares += z[i] * z[i];
+        logs += 2 * log(factor[i][i]);
+    }
+    const double degrees = (double)n - 1;
+    return -0.5 * (degrees * (log(squares / degrees) + 1) + logs);
+}
+
+TEST(a_step_is_as_likely_as_its_differences)
+{
+    static const double fades[] = {0.5, 0.7, 0.8, 0.9};
+    static const double shares[] = {0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 1};
+    enum { GRID = ARRAY_COUNT(fades) * ARRAY_COUNT(shares) };
+    struct random random = {64};
+    for (size_t game = 0; game < 24; game++) {
+        const size_t n = 12 + game, at = game % 3 ? 2 + game % 9 : 0;
+        double values[VALUES], each[GRID], sum = 0;
+        seen_through(values, 0.8, 0.04 * (double)game, &random);
+        for (size_t i = at; at && i < n; i++)
+            values[i] += 6;
+        const double alone = of_differences(values, n, at, 0, 0);
+        double most = alone;
+        for (size_t k = 0; k < GRID; k++) {
+            each[k] = of_differences(values, n, at, fades[k % 4], shares[k / 4]);
+            most = fmax(most, each[k]);
+        }
+        for (size_t k = 0; k < GRID; k++)
+            sum += exp(each[k] - most) / GRID;
+        const double expected = at ? most + log((exp(alone - most) + sum) / 2) : most;
+        assert_true(fabs(memory_step(values, n, at, 1) - expected) < 1e-6);
+        assert_true(!at || memory_step(values, n, at, 2) < expected);
+    }
+}
