@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps of model/history/segmentation.h must each gain more than noise that remembers would
-// have cost (model/history/steps.h), and in short series hold more than values that others stray to
-// (model/history/revisit_test.h). Then they are held against a random walk in noise fitted to the
-// whole series, with the jumps that stand out of it (model/history/local_level.h). Where the walk
-// explains it better, or where the values follow each other so closely that segmentation cannot
-// tell, the series drifts, and only those jumps are reported. All likelihoods are conditional on
-// the first value and take their variance from the data; steps and jumps pay for each change.
+// have cost (model/history/memory.h), and in short series hold more than values that others stray
+// to (model/history/revisit_test.h). Then they are held against a random walk in noise fitted to
+// the whole series, with the jumps that stand out of it (model/history/local_level.h). Where the
+// walk explains it better, or where the values follow each other so closely that segmentation
+// cannot tell, the series drifts, and only those jumps are reported. All likelihoods are
+// conditional on the first value and take their variance from the data; steps and jumps pay for
+// each change.
 //
 // The credible set of a step is change_set.c's; that of a jump comes from the squared statistics of
 // a jump at each index.
@@ -17,10 +18,10 @@
 #include "model/history/changepoint_look.h"
 #include "model/history/clear_step.h"
 #include "model/history/local_level.h"
+#include "model/history/memory.h"
 #include "model/history/noise.h"
 #include "model/history/revisit_test.h"
 #include "model/history/segmentation.h"
-#include "model/history/steps.h"
 #include "model/robust.h"
 
 #include <math.h>
@@ -35,9 +36,9 @@ enum {
     NEAR = 5,       // values whose median is the level next to a jump
     MIN_CALM = 60,  // fewer values cannot show that there is no memory
     MIN_DRIFT = 16, // fewer values cannot be told to drift
+    BESIDE = 250,   // values on either side of a step that show its noise
     FEW = 60,       // values; with more, strays are among the residuals (model/history/loss.h)
     MANY = 500,     // values; a jump among more does not make a walk unlikely
-    NEWEST = 12,    // values that may be of a level that is not known yet
 };
 // What a step costs in nats when models are compared, as a share of the penalty: in noise that may
 // well wander, and in noise that shows no memory.
@@ -48,6 +49,113 @@ static const double doubtful_correlation = 0.15; // and fewer values than MIN_CA
 static const double wander_correlation = 0.7;    // with less there is nothing to ask
 static const double dickey_fuller = -14;
 static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
+
+// ---- how likely values are as steps in noise whose neighbours resemble each other ----
+
+struct steps_fit {
+    double log_likelihood; // given the first value, maximised, up to -(n/2) log 2 pi
+    double correlation;    // lag 1
+};
+
+static double mean(const double *values, const struct potts_segment *segment)
+{
+    double sum = 0;
+    for (size_t i = segment->first; i < segment->end; i++)
+        sum += values[i];
+    return sum / (double)(segment->end - segment->first);
+}
+
+// The noise's scale and memory are fitted together with the steps. Levels are the means of the
+// segments, which cover the n values in order; n >= 2.
+static struct steps_fit steps_fit(const double *values, size_t n,
+                                  const struct potts_segment *segments, size_t count)
+{
+    double *residual = xcalloc(n, sizeof(*residual));
+    for (size_t j = 0; j < count; j++) {
+        double level = mean(values, &segments[j]);
+        for (size_t i = segments[j].first; i < segments[j].end; i++)
+            residual[i] = values[i] - level;
+    }
+    double cross = 0, squares = 0;
+    for (size_t i = 1; i < n; i++) {
+        cross += residual[i] * residual[i - 1];
+        squares += residual[i - 1] * residual[i - 1];
+    }
+    double r = squares > 0 ? fmax(-0.999, fmin(0.999, cross / squares)) : 0;
+    struct steps_fit out = {memory_fit(residual, n), r};
+    free(residual);
+    return out;
+}
+
+struct pruning {
+    const double *values;
+    size_t n;
+    double bound;
+    struct potts_segment *segments;
+    double *gains; // of the step after each segment
+    size_t count;
+};
+
+// What the step between segments j and j + 1 gains among the values around it.
+static double gain_of(const struct pruning *p, size_t j)
+{
+    const struct potts_segment *a = &p->segments[j], *b = a + 1, both = {a->first, b->end, 0};
+    size_t at = b->first, first = at > BESIDE ? at - BESIDE : 0;
+    size_t end = p->n - at > BESIDE ? at + BESIDE : p->n, k = j;
+    double joined = mean(p->values, &both), with[2 * BESIDE], without[2 * BESIDE];
+    while (p->segments[k].first > first)
+        k--;
+    for (size_t i = first; i < end; i++) {
+        k += i >= p->segments[k].end;
+        double level = p->segments[k].level, residual = p->values[i] - level;
+        with[i - first] = fmax(-p->bound, fmin(p->bound, residual));
+        without[i - first] = with[i - first] + (k == j || k == j + 1 ? level - joined : 0);
+    }
+    return memory_fit(with, end - first) - memory_fit(without, end - first);
+}
+
+static size_t weakest(const struct pruning *p)
+{
+    size_t least = 0;
+    for (size_t j = 1; j + 1 < p->count; j++)
+        least = p->gains[j] < p->gains[least] ? j : least;
+    return least;
+}
+
+static void join(struct pruning *p, size_t j)
+{
+    struct potts_segment *segment = &p->segments[j];
+    size_t rest = p->count - j - 2;
+    segment->end = segment[1].end;
+    segment->level = mean(p->values, segment);
+    memmove(segment + 1, segment + 2, rest * sizeof(*segment));
+    memmove(p->gains + j, p->gains + j + 1, (rest + 1) * sizeof(*p->gains));
+    p->count--;
+    for (size_t k = 0; k + 1 < p->count; k++) {
+        size_t at = p->segments[k + 1].first;
+        if (at + BESIDE > segment->first && at < segment->end + BESIDE)
+            p->gains[k] = gain_of(p, k);
+    }
+}
+
+// Joins neighbours, least loss first, until every step gains more than `cost` nats among the BESIDE
+// values on either side of it, where none counts as further than `bound` from its own level. Sets
+// the levels to the means and returns how many segments are left.
+static size_t steps_prune(const double *values, size_t n, double bound,
+                          struct potts_segment *segments, size_t count, double cost)
+{
+    struct pruning p = {values, n, bound, segments, xcalloc(count, sizeof(double)), count};
+    for (size_t j = 0; j < count; j++)
+        segments[j].level = mean(values, &segments[j]);
+    for (size_t j = 0; j + 1 < count; j++)
+        p.gains[j] = gain_of(&p, j);
+    while (p.count > 1 && p.gains[weakest(&p)] <= cost)
+        join(&p, weakest(&p));
+    free(p.gains);
+    return p.count;
+}
+
+// ---- steps against a walk ----
 
 static double clip(double value, double bound)
 {
@@ -137,29 +245,10 @@ static bool wanders(const struct segmentation *s, const double *clean)
            local_level_fit(clean, NULL, s->n).log_likelihood > fixed.log_likelihood;
 }
 
-// The same without the newest values, among which a step may have begun that none is fitted to yet:
-// a walk follows it at once.
-static bool walk_beats_past(const struct segmentation *s, const double *clean)
-{
-    struct segmentation past = *s;
-    past.n = s->n - NEWEST;
-    past.count = 0;
-    while (past.count < s->count && s->segments[past.count].first + 1 < past.n)
-        past.count++;
-    past.segments = xcalloc(past.count, sizeof(*past.segments));
-    memcpy(past.segments, s->segments, past.count * sizeof(*past.segments));
-    past.segments[past.count - 1].end = past.n;
-    double steps = steps_fit(clean, past.n, past.segments, past.count).log_likelihood;
-    bool beaten = past.count < 2 || walk_beats(&past, clean, steps);
-    free(past.segments);
-    return beaten;
-}
-
 static bool drifts(const struct segmentation *s, const double *clean)
 {
     if (s->count > 1)
-        return walk_beats(s, clean, steps_fit(clean, s->n, s->segments, s->count).log_likelihood) &&
-               (s->n < 3 * NEWEST || walk_beats_past(s, clean));
+        return walk_beats(s, clean, steps_fit(clean, s->n, s->segments, s->count).log_likelihood);
     return s->n >= MIN_DRIFT && wanders(s, clean);
 }
 
@@ -213,32 +302,6 @@ static void report_steps(struct changepoints *out, const struct segmentation *s)
     }
 }
 
-// Takes away those of `count` jumps that the walk and the others explain, weakest first, and
-// returns how many are left: a jump was the strongest when it was found, and others came or went
-// since.
-static size_t prune_jumps(unsigned char *starts, const double *values, size_t n, double threshold,
-                          size_t count)
-{
-    double *scores = xcalloc(n, sizeof(*scores));
-    for (bool dropped = count > 0; dropped; count -= dropped) {
-        size_t weakest = 0;
-        double least = threshold * threshold;
-        for (size_t t = 1; t < n; t++) {
-            if (!starts[t])
-                continue;
-            starts[t] = 0;
-            local_level_scores(scores, values, starts, n);
-            starts[t] = 1;
-            if (scores[t] < least)
-                least = scores[t], weakest = t;
-        }
-        dropped = weakest > 0;
-        starts[weakest] = 0;
-    }
-    free(scores);
-    return count;
-}
-
 // Starts of a level that lasts: what stands out of the wandering but is no visit.
 static size_t find_jumps(unsigned char *starts, const struct segmentation *s, const double *clean)
 {
@@ -259,7 +322,7 @@ static size_t find_jumps(unsigned char *starts, const struct segmentation *s, co
     for (j = 1; j < count; j++)
         starts[segments[j].first] = 1;
     free(segments);
-    return prune_jumps(starts, clean, s->n, jump_reach(s->n), count - 1);
+    return count - 1;
 }
 
 static void report_jumps(struct changepoints *out, const struct segmentation *s,
