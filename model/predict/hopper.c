@@ -20,24 +20,32 @@ static const char *hopper_each_group(struct hopper_breakdown *out,
 static bool hopper_may_halve(const struct traits *traits, const struct problem *problem);
 static const char *hopper_halves(struct hopper_breakdown *out, const struct predict_input *input);
 
-// The soft maximum of two times: the power mean of exponent 4 or 8, whose roots are square roots.
+// x to the power of an exponent that is a power of two, and back.
+static inline double raised(double x, int exponent)
+{
+    for (; exponent > 1; exponent /= 2)
+        x *= x;
+    return x;
+}
+
+static inline double root(double x, int exponent)
+{
+    for (; exponent > 1; exponent /= 2)
+        x = sqrt(x);
+    return x;
+}
+
+// The soft maximum of two times: the power mean of exponent 4, 8 or 16.
 static inline double hopper_soft_max(double a, double b, int exponent)
 {
     double most = a > b ? a : b, least = a > b ? b : a;
-    if (!(least > 0))
-        return most;
-    double ratio = least / most, square = ratio * ratio, fourth = square * square;
-    if (exponent == 4)
-        return most * sqrt(sqrt(1 + fourth));
-    return most * sqrt(sqrt(sqrt(1 + fourth * fourth)));
+    return least > 0 ? most * root(1 + raised(least / most, exponent), exponent) : most;
 }
 
 // d log(soft maximum) / d log(a).
 static inline double hopper_soft_share(double a, double soft_max, int exponent)
 {
-    double ratio = soft_max > 0 ? a / soft_max : 0, square = ratio * ratio;
-    double fourth = square * square;
-    return exponent == 4 ? fourth : fourth * fourth;
+    return raised(soft_max > 0 ? a / soft_max : 0, exponent);
 }
 
 // ---- CUTLASS's tiles ----
@@ -227,14 +235,13 @@ static double asked_bytes(const struct hopper_breakdown *b, const struct hopper_
     const double drift = turns * t->k * t->bytes_read / t->fit->l2_drift;
     const double shared = (t->split > 1 || t->as_they_come ? t->fit->l2_near_split : 1) *
                           (b->blocks_per_sm > 1 ? t->fit->l2_near_twin : 1) / (1 + drift);
-    const double near = 1 - (1 - t->fit->l2_near) * shared;
-    double near_a = near, near_b = near;
-    if (t->in->traits->raster == RASTER_M)
-        near_a = 1; // neighbours share columns
-    else if (t->in->traits->raster == RASTER_N)
-        near_b = 1;
-    else
-        near_a = near_b = (1 + near) / 2;
+    const double near = 1 - (1 - t->fit->l2_near) * shared,
+                 next = 1 - (1 - t->fit->l2_next) * shared;
+    double near_a = next, near_b = near; // neighbours share columns
+    if (t->in->traits->raster == RASTER_N)
+        near_a = near, near_b = next;
+    else if (t->in->traits->raster == RASTER_HILBERT)
+        near_a = near_b = (near + next) / 2;
     if (streams)
         near_a = near_b = t->fit->l2_apart;
     double rows = near_a * whole_rows(b, t) * (double)t->grid_n / t->cluster_n;
@@ -278,7 +285,8 @@ static void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t
 
 enum { ROWS = 64, STEP_BYTES = 32 };
 
-enum { SOFT = 8, SOFT_L2 = 8, SOFT_DRAM = 4 }; // exponents of the soft maxima
+enum { SOFT = 8, SOFT_L2 = 16, SOFT_STREAM = 8, SOFT_DRAM = 8 }; // exponents of the soft maxima
+enum { BLACKWELL_SOFT_L2 = 8, BLACKWELL_SOFT_DRAM = 4 };
 
 // One block's slab of K, in clocks unless the name says otherwise.
 struct slab {
@@ -286,6 +294,7 @@ struct slab {
     double issue; // beside other warpgroups' instructions
     double alone; // without
     double port, latency_ns;
+    double stages; // slabs in flight
 };
 
 // Rows that the instruction's 64 lie along, and its width, both of the tile.
@@ -346,18 +355,58 @@ static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper
     s.port = loaded * b->tile_k * t->bytes_in * line_cost_at(t, t->fit->line_port) /
              t->fit->port_bytes_clk;
     s.latency_ns = t->fit->latency_s * 1e9 / b->stages;
+    s.stages = b->stages;
     return s;
 }
 
-// Nanoseconds of `blocks` on one SM at a time, and what of them goes with the clock.
-static double together_ns(double *clocked, const struct slab *s, const struct hopper_terms *t,
-                          double blocks)
+// A time, and what of it goes with the observed clock.
+struct clocked {
+    double ns, by_clock_ns;
+};
+
+static struct clocked soft_max_of(struct clocked a, struct clocked b, int exponent)
 {
-    double pipe = most(blocks * s->issue, s->alone);
-    double ns = hopper_soft_max(pipe, blocks * s->port, SOFT) / t->clock * 1e9;
-    double all = hopper_soft_max(ns, s->latency_ns, SOFT);
-    *clocked = all * hopper_soft_share(ns, all, SOFT) * t->slabs;
-    return all * t->slabs;
+    struct clocked out = {.ns = hopper_soft_max(a.ns, b.ns, exponent)};
+    if (a.ns > 0)
+        out.by_clock_ns += hopper_soft_share(a.ns, out.ns, exponent) * a.by_clock_ns / a.ns;
+    if (b.ns > 0)
+        out.by_clock_ns += hopper_soft_share(b.ns, out.ns, exponent) * b.by_clock_ns / b.ns;
+    out.by_clock_ns *= out.ns;
+    return out;
+}
+
+static struct clocked times(struct clocked a, double factor)
+{
+    return (struct clocked){a.ns * factor, a.by_clock_ns * factor};
+}
+
+static struct clocked plus(struct clocked a, struct clocked b)
+{
+    return (struct clocked){a.ns + b.ns, a.by_clock_ns + b.by_clock_ns};
+}
+
+// An SM that multiplies has a lower clock than one that does not, and where few blocks run the
+// observed clock may be such a one's.
+static struct clocked multiplied(double clk, const struct hopper_terms *t)
+{
+    const double high = t->gpu->clock_max_hz.value * t->fit->multiply_clock;
+    if (high > 0 && t->clock > high)
+        return (struct clocked){clk / high * 1e9, 0};
+    return (struct clocked){clk / t->clock * 1e9, clk / t->clock * 1e9};
+}
+
+// `blocks` on one SM at a time. Each one's first `ahead` slabs are asked for together, and are not
+// waited for one after the other.
+static struct clocked together(const struct slab *s, const struct hopper_terms *t, double blocks,
+                               double ahead)
+{
+    const double port_ns = blocks * s->port / t->clock * 1e9;
+    const struct clocked pipe = multiplied(most(blocks * s->issue, s->alone), t),
+                         slab = soft_max_of(pipe, (struct clocked){port_ns, port_ns}, SOFT),
+                         late = plus((struct clocked){s->latency_ns, 0},
+                                     times(pipe, t->fit->held_slabs / s->stages));
+    return soft_max_of(times(slab, t->slabs),
+                       plus(times(late, t->slabs - ahead), times(slab, ahead)), SOFT);
 }
 
 // What of a tile's end and the next one's start does not overlap, for one turn.
@@ -403,8 +452,8 @@ static double scattered_clk(double *chip_clk, const struct hopper_breakdown *b,
 
 // Stream-K: K's slabs of all tiles, or of those beyond whole waves, in equal shares. The turns and
 // the time of the busiest block, with the handing on of sums.
-static void share_out(double *turns, double *loop_ns, double tile_ns,
-                      const struct hopper_breakdown *b, const struct hopper_terms *t)
+static struct clocked share_out(double *turns, struct clocked tile,
+                                const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct hopper_constants *c = t->fit;
     double sums = (double)b->tile_m * b->tile_n / 1024 * t->weights;
@@ -413,22 +462,24 @@ static void share_out(double *turns, double *loop_ns, double tile_ns,
     double rest = tiles / fit_at_once - whole, further = c->stream_rest;
     *turns = ceil(tiles / fit_at_once);
     double resident = fit_at_once, most_sharers = tiles * t->slabs / least_slabs, hands = 0;
+    double tiles_each;
     if (whole < 1) {
         // Evenly, where that leaves less than a sixteenth of the SMs; three slabs each.
         double even = tiles * floor(resident / tiles);
         double sharers = 16 * (resident - even) <= resident ? even : resident;
         sharers = most(tiles, least(sharers, most_sharers)) / tiles;
-        *loop_ns = tile_ns / sharers;
+        tiles_each = 1 / sharers;
         further = sharers - 1;
         hands = sharers > 1;
     } else { // nearly a whole wave is run as one
-        *loop_ns = tile_ns * (whole + (rest > most_rest ? 1 : rest));
+        tiles_each = whole + (rest > most_rest ? 1 : rest);
         hands = rest > 0 && rest <= most_rest;
         further *= hands;
     }
     double hand_clk =
         hands * (c->stream_clk + c->stream_area_clk * sums) + c->stream_peer_clk * further;
-    *loop_ns += hand_clk / t->clock * 1e9;
+    const double hand_ns = hand_clk / t->clock * 1e9;
+    return plus(times(tile, tiles_each), (struct clocked){hand_ns, hand_ns});
 }
 
 // K spread over all SMs, in at most 16 parts a tile of two slabs at least (the rule of this
@@ -443,31 +494,22 @@ static void hopper_spread(struct hopper_breakdown *b, struct hopper_terms *t)
     t->k = slabs * b->tile_k;
 }
 
-// Blocks on one SM beside what L2 takes for those of all SMs; what of that goes with the clock.
-static double beside_l2_ns(double *clocked, double ns, double l2_ns)
-{
-    const double all = hopper_soft_max(ns, l2_ns, SOFT_L2);
-    *clocked *= all / ns * hopper_soft_share(ns, all, SOFT_L2);
-    return all;
-}
-
 // The busiest SM, turn by turn: all SMs ask L2 for their operands in each but the last, in which
 // some may have none left.
-static void take_turns(struct hopper_breakdown *b, const struct slab *s,
-                       const struct hopper_terms *t, double each)
+static struct clocked take_turns(const struct hopper_breakdown *b, const struct slab *s,
+                                 const struct hopper_terms *t, double each)
 {
     const double rest = fmod(each, b->blocks_per_sm), at_once = (double)b->resident;
     const double fill_ns = b->l2_fill_ns / b->turns,
                  asked_ns = b->limits_ns[HOPPER_L2] - b->l2_fill_ns;
     const double l2_ns = asked_ns * at_once / (double)b->blocks;
     const double last_l2_ns = l2_ns * ((double)b->blocks / at_once - (b->turns - 1));
-    double clocked, last_clocked;
-    const double ns = together_ns(&clocked, s, t, b->blocks_per_sm);
-    const double last_ns = together_ns(&last_clocked, s, t, rest > 0 ? rest : b->blocks_per_sm);
-    b->main_ns = beside_l2_ns(&last_clocked, last_ns, last_l2_ns + fill_ns);
-    if (b->turns > 1)
-        b->main_ns += (b->turns - 1) * beside_l2_ns(&clocked, ns, l2_ns + fill_ns);
-    b->clocked_ns = (b->turns - 1) * clocked + last_clocked;
+    const struct clocked last = together(s, t, rest > 0 ? rest : b->blocks_per_sm,
+                                         least(s->stages, t->slabs)),
+                         other = together(s, t, b->blocks_per_sm, 0);
+    const struct clocked of_last = {last_l2_ns + fill_ns, 0}, of_other = {l2_ns + fill_ns, 0};
+    return plus(soft_max_of(last, of_last, SOFT_L2),
+                times(soft_max_of(other, of_other, SOFT_L2), b->turns - 1));
 }
 
 // Tensor cores: fills turns, limits_ns, main_ns (what the busiest SM takes beside L2), overhead_ns
@@ -477,21 +519,21 @@ static void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms 
     struct slab s = slab_of(b, t);
     double each = ceil((double)b->blocks / (double)t->sms); // blocks of the busiest SM
     double ns = 1e9 / t->clock;
+    struct clocked main;
+    const struct clocked l2 = {b->limits_ns[HOPPER_L2], 0};
     b->turns = ceil(each / b->blocks_per_sm);
+    s.latency_ns += t->fit->latency_dram * b->limits_ns[HOPPER_DRAM] / (t->slabs * b->turns);
     if (t->in->traits->split_k == SPLIT_STREAM) {
-        double tile_ns = together_ns(&b->clocked_ns, &s, t, 1), share = b->clocked_ns / tile_ns;
-        share_out(&b->turns, &b->main_ns, tile_ns, b, t);
+        main = soft_max_of(share_out(&b->turns, together(&s, t, 1, 0), b, t), l2, SOFT_STREAM);
         each = b->turns;
-        b->clocked_ns = b->main_ns * share;
-        b->main_ns = beside_l2_ns(&b->clocked_ns, b->main_ns, b->limits_ns[HOPPER_L2]);
     } else if (t->as_they_come) {
         each = b->turns = most(1, (double)b->blocks / (double)t->sms + 0.5);
-        b->main_ns = each * together_ns(&b->clocked_ns, &s, t, 1);
-        b->clocked_ns *= each;
-        b->main_ns = beside_l2_ns(&b->clocked_ns, b->main_ns, b->limits_ns[HOPPER_L2]);
+        main = soft_max_of(times(together(&s, t, 1, 0), each), l2, SOFT_L2);
     } else {
-        take_turns(b, &s, t, each);
+        main = take_turns(b, &s, t, each);
     }
+    b->main_ns = main.ns;
+    b->clocked_ns = main.by_clock_ns;
     double busy = b->main_ns > 0 ? t->slabs * each : 0;
     b->limits_ns[HOPPER_MATH] = busy * s.math * ns;
     b->limits_ns[HOPPER_ISSUE] = busy * s.issue * ns;
@@ -731,6 +773,8 @@ static bool operands_swapped(const struct hopper_breakdown *b, const struct hopp
         return false;
     if (t->in->problem->groups.kind)
         return partial_sums_fit(b, t);
+    if (b->tile_m == ROWS && b->tile_n == ROWS) // of these, swapped ones walk along N
+        return t->in->traits->raster == RASTER_N;
     return b->tile_m % ROWS != 0 ||
            (t->warpgroups == 1 && b->tile_m > ROWS && b->tile_m > b->tile_n);
 }
@@ -838,8 +882,8 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
 // and q95 of seed 0's 800 times that gave the constants, a little wider, since others are to lie
 // within.
 static const double regime_band[REGIMES] = {
-    [REGIME_COLD] = 1,    [REGIME_STREAM] = 1, [REGIME_ISOLATED] = 0.9,
-    [REGIME_DIRTY] = 1.3, [REGIME_WARM] = 1,   [REGIME_ACTIVATIONS] = 1};
+    [REGIME_COLD] = 1,     [REGIME_STREAM] = 1,  [REGIME_ISOLATED] = 0.78,
+    [REGIME_DIRTY] = 1.15, [REGIME_WARM] = 0.83, [REGIME_ACTIVATIONS] = 0.93};
 
 // Not as the times were taken that the constants are fitted to.
 static bool timed_otherwise(const struct predict_input *in)
@@ -854,9 +898,9 @@ static double library_band(const struct predict_input *in, bool whole)
     if (!whole)
         return 0.23;
     if (timed_otherwise(in))
-        return (in->problem->in == DTYPE_TF32 ? 0.142 : 0.106) *
-               (regime_of(in) == REGIME_DIRTY ? 1.15 : 1);
-    return in->problem->in == DTYPE_TF32 ? 0.13 : 0.11;
+        return (in->problem->in == DTYPE_TF32 ? 0.130 : 0.098) *
+               (regime_of(in) == REGIME_DIRTY ? 1.3 : 1);
+    return in->problem->in == DTYPE_TF32 ? 0.12 : 0.10;
 }
 
 struct spread {
@@ -887,10 +931,10 @@ static struct spread spread_otherwise(const struct hopper_terms *t, bool alone)
 static struct spread spread_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     // Each first of two: rows that begin where L2 and bulk stores like them.
-    static const struct spread wide[] = {{0.043, 0.100}, {0.053, 0.120}},
-                               narrow[] = {{0.099, 0.186}, {0.096, 0.192}},
-                               split[] = {{0.066, 0.138}, {0.061, 0.128}},
-                               stream[] = {{0.094, 0.214}, {0.098, 0.230}};
+    static const struct spread wide[] = {{0.035, 0.092}, {0.041, 0.110}},
+                               narrow[] = {{0.090, 0.170}, {0.078, 0.162}},
+                               split[] = {{0.060, 0.136}, {0.057, 0.128}},
+                               stream[] = {{0.103, 0.226}, {0.105, 0.242}};
     const struct traits *traits = t->in->traits;
     if (t->simt || !t->tensor)
         return twice(traits->multiply == MULTIPLY_MMA ? 0.12 : 0.068);
@@ -918,12 +962,13 @@ static void add_main(struct hopper_breakdown *b, const struct hopper_terms *t)
         blackwell_blocks(b, t);
     else
         hopper_blocks(b, t);
+    struct clocked main = {b->main_ns, b->clocked_ns};
     if (t->blackwell)
-        b->main_ns = beside_l2_ns(&b->clocked_ns, b->main_ns, b->limits_ns[HOPPER_L2]);
-    double all_ns = hopper_soft_max(b->main_ns, b->limits_ns[HOPPER_DRAM], SOFT_DRAM);
-    b->clocked_ns *= all_ns / b->main_ns * hopper_soft_share(b->main_ns, all_ns, SOFT_DRAM);
-    b->main_ns = all_ns;
-    b->clocked_ns += b->overhead_ns;
+        main = soft_max_of(main, (struct clocked){b->limits_ns[HOPPER_L2], 0}, BLACKWELL_SOFT_L2);
+    main = soft_max_of(main, (struct clocked){b->limits_ns[HOPPER_DRAM], 0},
+                       t->blackwell ? BLACKWELL_SOFT_DRAM : SOFT_DRAM);
+    b->main_ns = main.ns;
+    b->clocked_ns = main.by_clock_ns + b->overhead_ns;
 }
 
 // Operands that wgmma reads along K only are turned first, by a kernel of their own.
@@ -1025,8 +1070,9 @@ static double at_least_ns(const struct hopper_breakdown *b, const struct hopper_
     double chip_clk, ends_clk = most(0, first_clk) + turns * turn_end_clk(b, t);
     if (t->scatters)
         ends_clk += scattered_clk(&chip_clk, b, t, each);
+    const double late_slabs = turns * t->slabs - least(b->stages, t->slabs);
     return launch_ns(t->in) + ends_clk * ns +
-           factor * t->slabs * most(clk * ns, turns * s.latency_ns);
+           factor * most(t->slabs * clk * ns, late_slabs * s.latency_ns);
 }
 
 static void slow_main(struct hopper_breakdown *b, double factor)
@@ -1040,6 +1086,7 @@ static void slow_main(struct hopper_breakdown *b, double factor)
 struct hopper_case {
     bool library;    // see hopper_halves()
     double factor;   // of its main loop
+    double split_ns; // more, where K is split
     double limit_ns; // what cannot be faster is refused before more is asked of it
 };
 
@@ -1068,6 +1115,10 @@ static const char *hopper_one(struct hopper_breakdown *out, const struct predict
     b.band_95 = spread.band_95;
     if (c->factor != 1)
         slow_main(&b, c->factor);
+    if (t.split > 1) {
+        b.split_ns += c->split_ns;
+        b.time_ns += c->split_ns;
+    }
     *out = b;
     return NULL;
 }
@@ -1197,6 +1248,10 @@ static double library_factor(const struct predict_input *in)
     return in_bytes < 2 ? 3.4 : 2.9;
 }
 
+// cuBLASLt adds up the parts of a split K through memory. Fitted to its times in ladder/fit.*,
+// drawn.*, and accuracy/aligned.*.
+static const double library_split_ns = 1200;
+
 // Keeps the faster of *out and what a kernel of these traits takes, its main loop `factor` times as
 // long; *found: *out is one.
 static const char *consider(struct hopper_breakdown *out, bool *found,
@@ -1206,7 +1261,8 @@ static const char *consider(struct hopper_breakdown *out, bool *found,
     struct hopper_breakdown one;
     struct predict_input with = *in;
     with.traits = traits;
-    const struct hopper_case c = {library, factor, *found ? out->time_ns : INFINITY};
+    const double split_ns = in->traits->blocks_per_sm > 0 || library ? 0 : library_split_ns;
+    const struct hopper_case c = {library, factor, split_ns, *found ? out->time_ns : INFINITY};
     const char *why = hopper_one(&one, &with, &c);
     if (!why && (!*found || one.time_ns <= out->time_ns))
         *out = one, *found = true;
@@ -1316,7 +1372,7 @@ static enum bound bound_of(const struct hopper_breakdown *b)
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "hopper", .version = "14"};
+    struct prediction out = {.model = "hopper", .version = "15"};
     struct hopper_breakdown b;
     out.why = claims_refuse(in, CLAIM_SCALES | CLAIM_LAYOUTS | CLAIM_EPILOGUES | CLAIM_WARM |
                                     CLAIM_GROUPS);
@@ -1346,7 +1402,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_hopper = {
     .name = "hopper",
-    .version = "14",
+    .version = "15",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
     .knows_regimes = true,

@@ -11,18 +11,24 @@
 //              between; of two products whose instructions are apart, neither waits alone
 //     decode   of E2M1, which is multiplied in FP16: 837 clocks per 128 of K, 177 more for each
 //              warpgroup beyond two, and 0.76 of math; in place of issue
-//     port     the bytes that come into the SM, at 94 a clock
-//     latency  1.1 us of a load from memory, over the slabs in flight
+//     port     the bytes that come into the SM, at 100 a clock
+//     latency  0.95 us of a load from memory and 0.3 of the time that DRAM takes, over the slabs in
+//              flight, each of which keeps its place for 0.7 slabs' multiplication more; the slabs
+//              that a block asks for at its start are not waited for one by one
+// An SM that multiplies runs at 0.91 of the highest clock at most. Where few blocks run, the
+// observed clock is that of an SM that does not: 1.96 GHz on an H200, whose math takes as long as
+// 1.82 GHz would.
 // The busiest SM takes its blocks in turns, `blocks_per_sm` at a time; blocks at one time share
 // math, issue and port. A turn is the soft maximum of that and of what L2 takes for the blocks of
 // all SMs that have one in it: of those alone that are left, in the last. L2 takes
 //     asked    the bytes that all blocks ask for, each operand divided over the cluster. What
-//              neighbours in the raster ask for together counts 0.31; less so where they work at
-//              parts of K, where two share an SM, and as blocks drift apart, by half once they took
-//              350 KB of K each beyond the first turn. Rows that do not begin with a line cost
-//              1.25, 1.37 or 2.21 times as much (64, 32 or fewer bytes), two fifths of that more
-//              where neighbours take the rest of the line; operands beyond L2's nearer half 8 %
-//     filled   0.56 of the bytes that come from DRAM, in equal parts a turn
+//              neighbours in the raster ask for together counts 0.41, and what blocks of other
+//              columns do 0.79; less so where they work at parts of K, where two share an SM, and
+//              as blocks drift apart, by half once they took 500 KB of K each beyond the first
+//              turn. Rows that do not begin with a line cost 1.26, 1.39 or 2.21 times as much (64,
+//              32 or fewer bytes), two fifths of that more where neighbours take the rest of the
+//              line; operands beyond L2's nearer half 6 %
+//     filled   0.68 of the bytes that come from DRAM, in equal parts a turn
 // L2 has a clock of its own. Beside all turns the whole chip takes
 //     dram     operands once, C, and what is read again, once per band of the raster and turn, and
 //              L2 did not keep
@@ -65,58 +71,62 @@
 
 // name, value. One X per number; clk: SM clocks; "area": per 1024 outputs of a tile.
 #define HOPPER_CONSTANTS(X)                                                                        \
-    X(fill_clk, 5287)            /* before the first slab, beside the launch */                    \
-    X(cluster_s, 7.509e-07)      /* more, when blocks come in clusters */                          \
-    X(store_clk, 271.2)          /* from the last multiplication to the end */                     \
-    X(dram_rate, 0.9593)         /* of the profile's, what kernels reach */                        \
-    X(store_rate, 1.037)         /* of the DRAM rate: the last tiles' store */                     \
-    X(alone_clk, 55.18)          /* least of an instruction of a warpgroup by itself */            \
-    X(port_bytes_clk, 101.9)     /* into one SM */                                                 \
-    X(l2_rate, 1.427)            /* of the profile's L2 rate at the highest clock */               \
-    X(l2_near, 0.3107)           /* weight of what neighbours in the raster ask for together */    \
-    X(l2_drift, 3.544e+05)       /* bytes of K, over which half of them have drifted apart */      \
-    X(l2_near_split, 0.3158)     /* part of that, where neighbours work at parts of K */           \
-    X(l2_near_twin, 0.5461)      /* and where two blocks share an SM */                            \
-    X(l2_apart, 1.019)           /* weight where blocks ask for other slabs at one time */         \
-    X(l2_fill, 0.5557)           /* what comes from DRAM, beside what is asked for */              \
-    X(l2_far, 0.07633)           /* more, as operands outgrow the near half */                     \
-    X(l2_near_share, 0.2617)     /* of L2, which that half keeps */                                \
-    X(line_64, 1.247)            /* cost of rows that are multiples of 64 bytes only */            \
-    X(line_32, 1.372)            /* of 32 bytes */                                                 \
-    X(line_16, 2.212)            /* of less */                                                     \
-    X(line_split, 0.4386)        /* that part of it, where neighbours work at parts of K */        \
-    X(line_port, 0.9852)         /* that part of it at an SM's port */                             \
-    X(line_dram, 0.07734)        /* and at DRAM */                                                 \
-    X(latency_s, 1.125e-06)      /* of a load, from memory under load */                           \
-    X(tile_area_clk, 103.1)      /* a tile's end, of one warpgroup: nothing overlaps it */         \
-    X(tile_next_area_clk, 94.85) /* stored between the next tile's slabs */                        \
-    X(tile_ping_area_clk, 45.13) /* another warpgroup multiplies meanwhile */                      \
-    X(tile_wide_output, 0.8142)  /* more, per 2 further bytes of an output */                      \
-    X(tile_swapped, 1.08)        /* times, where operands are swapped */                           \
-    X(tile_silu, 4.156)  /* times, where one of two products is taken by the other's silu */       \
-    X(restart_clk, 4422) /* until the multiplications of a block that takes a place */             \
-    X(scattered_area_clk, 499.4) /* rows of C that are no multiple of 16 bytes */                  \
-    X(scattered_swapped, 0.1867) /* times, where operands are swapped */                           \
-    X(scattered_split, 0.4389)   /* times, where parts of K are added up */                        \
-    X(scattered_tile_clk, 102.3) /* and of the whole tile, whose outputs are asked about */        \
-    X(scattered_chip_clk, 993.2) /* of one SM's outputs, where all SMs store so */                 \
-    X(promote_clk, 13.73)        /* FP8 sums promoted: each time */                                \
-    X(promote_area_clk, 6.26)    /* and of a warpgroup */                                          \
-    X(scale_clk, 86.59)          /* with block scales instead: each time */                        \
-    X(scale_area_clk, 9.363)     /* and of a warpgroup */                                          \
-    X(library_scale, 0.4796)     /* times, of a library's kernel with block scales */              \
-    X(library_end, 2.208)        /* and of such a kernel's tile ends */                            \
-    X(shared_sm, 0.4434)         /* of tile ends, where blocks share an SM */                      \
-    X(reduce_area_clk, 174)      /* adding up a split of K: for every other block's share */       \
-    X(stream_clk, 2718)          /* stream-K: handing sums on */                                   \
-    X(stream_area_clk, 267.4)    /* and per output */                                              \
-    X(stream_peer_clk, 1142)     /* and for each further block that works on a tile */             \
-    X(stream_rest, 2.117)        /* of that, when a partial wave is shared out */                  \
-    X(decode_clk, 831.1)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
-    X(decode_group_clk, 177.2)   /* and each further warpgroup */                                  \
-    X(decode_math, 0.762)        /* this part of the multiplication */                             \
-    X(decode_split_s, 1.892e-06) /* where blocks share K */                                        \
-    X(l2_kept, 0.05752)          /* of L2: operands that are never read again from DRAM */         \
+    X(fill_clk, 5077)            /* before the first slab, beside the launch */                    \
+    X(cluster_s, 8.459e-07)      /* more, when blocks come in clusters */                          \
+    X(store_clk, 143.3)          /* from the last multiplication to the end */                     \
+    X(dram_rate, 0.9208)         /* of the profile's, what kernels reach */                        \
+    X(store_rate, 0.9195)        /* of the DRAM rate: the last tiles' store */                     \
+    X(multiply_clock, 0.9128)    /* of the highest clock: an SM's that multiplies */               \
+    X(alone_clk, 51.32)          /* least of an instruction of a warpgroup by itself */            \
+    X(port_bytes_clk, 104.5)     /* into one SM */                                                 \
+    X(l2_rate, 1.289)            /* of the profile's L2 rate at the highest clock */               \
+    X(l2_near, 0.415)            /* weight of what neighbours in the raster ask for together */    \
+    X(l2_next, 0.7683)           /* and of what other columns' blocks do */                        \
+    X(l2_drift, 6.347e+05)       /* bytes of K, over which half of them have drifted apart */      \
+    X(l2_near_split, 0.4986)     /* part of that, where neighbours work at parts of K */           \
+    X(l2_near_twin, 0.7818)      /* and where two blocks share an SM */                            \
+    X(l2_apart, 0.9053)          /* weight where blocks ask for other slabs at one time */         \
+    X(l2_fill, 0.6873)           /* what comes from DRAM, beside what is asked for */              \
+    X(l2_far, 0.06798)           /* more, as operands outgrow the near half */                     \
+    X(l2_near_share, 0.1908)     /* of L2, which that half keeps */                                \
+    X(line_64, 1.26)             /* cost of rows that are multiples of 64 bytes only */            \
+    X(line_32, 1.389)            /* of 32 bytes */                                                 \
+    X(line_16, 2.195)            /* of less */                                                     \
+    X(line_split, 0.4176)        /* that part of it, where neighbours work at parts of K */        \
+    X(line_port, 1.043)          /* that part of it at an SM's port */                             \
+    X(line_dram, 0.09754)        /* and at DRAM */                                                 \
+    X(latency_s, 9.457e-07)      /* of a load, from memory under load */                           \
+    X(held_slabs, 0.6924)        /* slabs that are being multiplied, before their place is free */ \
+    X(latency_dram, 0.3018)      /* of the time at DRAM: loads wait longer, the more of them */    \
+    X(tile_area_clk, 101.9)      /* a tile's end, of one warpgroup: nothing overlaps it */         \
+    X(tile_next_area_clk, 100.5) /* stored between the next tile's slabs */                        \
+    X(tile_ping_area_clk, 53.72) /* another warpgroup multiplies meanwhile */                      \
+    X(tile_wide_output, 0.788)   /* more, per 2 further bytes of an output */                      \
+    X(tile_swapped, 1.14)        /* times, where operands are swapped */                           \
+    X(tile_silu, 4.215)  /* times, where one of two products is taken by the other's silu */       \
+    X(restart_clk, 4261) /* until the multiplications of a block that takes a place */             \
+    X(scattered_area_clk, 499.5) /* rows of C that are no multiple of 16 bytes */                  \
+    X(scattered_swapped, 0.1892) /* times, where operands are swapped */                           \
+    X(scattered_split, 0.4611)   /* times, where parts of K are added up */                        \
+    X(scattered_tile_clk, 90.53) /* and of the whole tile, whose outputs are asked about */        \
+    X(scattered_chip_clk, 1001)  /* of one SM's outputs, where all SMs store so */                 \
+    X(promote_clk, 1.012)        /* FP8 sums promoted: each time */                                \
+    X(promote_area_clk, 6.633)   /* and of a warpgroup */                                          \
+    X(scale_clk, 103.2)          /* with block scales instead: each time */                        \
+    X(scale_area_clk, 7.593)     /* and of a warpgroup */                                          \
+    X(library_scale, 0.4751)     /* times, of a library's kernel with block scales */              \
+    X(library_end, 2.374)        /* and of such a kernel's tile ends */                            \
+    X(shared_sm, 0.6732)         /* of tile ends, where blocks share an SM */                      \
+    X(reduce_area_clk, 203.8)    /* adding up a split of K: for every other block's share */       \
+    X(stream_clk, 2974)          /* stream-K: handing sums on */                                   \
+    X(stream_area_clk, 243.2)    /* and per output */                                              \
+    X(stream_peer_clk, 1148)     /* and for each further block that works on a tile */             \
+    X(stream_rest, 1.995)        /* of that, when a partial wave is shared out */                  \
+    X(decode_clk, 826.2)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
+    X(decode_group_clk, 176)     /* and each further warpgroup */                                  \
+    X(decode_math, 0.7472)       /* this part of the multiplication */                             \
+    X(decode_split_s, 1.871e-06) /* where blocks share K */                                        \
+    X(l2_kept, 0.07566)          /* of L2: operands that are never read again from DRAM */         \
     X(l2_holds, 0.8)             /* of L2, which a launch finds again */                           \
     X(l2_dirty, 0.8)             /* of L2, which was written and not yet stored */                 \
     X(transpose_rate, 0.73)      /* of the DRAM rate: operands turned before the product */

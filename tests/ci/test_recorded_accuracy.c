@@ -128,7 +128,7 @@ TEST(an_h100_is_met_by_its_profile)
 {
     struct figures plain = on_gpu("h100-sxm", "h100_measured.csv");
     assert_true(plain.rows == 11 && plain.refused == 0);
-    assert_true(plain.mape < 4.4 && plain.median < 3.8 && plain.in_10 > 80);
+    assert_true(plain.mape < 4.9 && plain.median < 3.8 && plain.in_10 > 80);
 }
 
 // E2M1 on Hopper, decoded in registers. The four constants of that are fitted to these rows; with

@@ -79,12 +79,12 @@ static void assert_met(const char *name, const struct traits *traits, double med
 
 TEST(recorded_times_are_met)
 {
-    assert_met("h200_grouped.csv", &grouped, 0.04, 0.18);
+    assert_met("h200_grouped.csv", &grouped, 0.06, 0.18);
 }
 
 TEST(recorded_times_of_promoted_sums_are_met)
 {
-    assert_met("h200_grouped_e4m3.csv", &promoted, 0.05, 0.09);
+    assert_met("h200_grouped_e4m3.csv", &promoted, 0.05, 0.11);
 }
 
 // Rows that are cut into as many tiles, of groups as many, take the longer the more they are.

@@ -60,11 +60,15 @@ struct candidate_set candidates_mma(void)
     return (struct candidate_set){threads_load, ARRAY_COUNT(threads_load), true, MULTIPLY_MMA};
 }
 
-// As many stages as shared memory holds beside the output tile.
+// As many stages as shared memory holds beside what is stored of the output tile at one time: the
+// kernels of this project and CUTLASS's store larger tiles in parts.
+static const double stored_bytes = 32768;
+
 static int32_t stages_for(const struct gpu *gpu, const struct problem *p, const struct traits *t)
 {
     double slab = ((double)t->tile_m + t->tile_n) * SLAB_BYTES;
-    double room = gpu->smem_bytes.value - (double)t->tile_m * t->tile_n * dtype_bytes(p->out);
+    double stored = (double)t->tile_m * t->tile_n * dtype_bytes(p->out);
+    double room = gpu->smem_bytes.value - (stored < stored_bytes ? stored : stored_bytes);
     if (gpu->smem_bytes.value <= 0)
         return 4;
     if (room < 2 * slab) // the output tile then takes the drained stages' place
