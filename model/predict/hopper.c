@@ -1261,7 +1261,9 @@ static const char *consider(struct hopper_breakdown *out, bool *found,
     struct hopper_breakdown one;
     struct predict_input with = *in;
     with.traits = traits;
-    const double split_ns = in->traits->blocks_per_sm > 0 || library ? 0 : library_split_ns;
+    const bool in_place =
+        in->traits->blocks_per_sm > 0 || simt_applies(in) || traits->multiply == MULTIPLY_MMA;
+    const double split_ns = in_place || library ? 0 : library_split_ns;
     const struct hopper_case c = {library, factor, split_ns, *found ? out->time_ns : INFINITY};
     const char *why = hopper_one(&one, &with, &c);
     if (!why && (!*found || one.time_ns <= out->time_ns))

@@ -486,7 +486,7 @@ TEST(the_roofline_is_the_limit)
     in.problem = &memory;
     struct prediction slow = predict_on(&gpu, &memory, &t, 1.9e9);
     ratio = slow.time_ns / model_find("sol")->predict(&in).time_ns;
-    assert_true(ratio >= 1 && ratio < 1.05);
+    assert_true(ratio >= 1 && ratio < 1.1); // of DRAM's rate kernels reach 0.92
     assert_int_equal(slow.bound, BOUND_MEMORY);
     in.problem = &stores; // the last of 16 waves is paid for again at the end
     ratio = predict_on(&gpu, &stores, &t, 1.9e9).time_ns / model_find("sol")->predict(&in).time_ns;
