@@ -4,6 +4,8 @@
 
     drawn.py time SWEEP FOLDER SEED COUNT REGIME...  sizes drawn by a seed: CSV on stdout
     drawn.py read FILE...                            what follows from such CSV
+    drawn.py sizes SEED COUNT TYPE                   the sizes alone, for `sweep time`
+    drawn.py near FILE...                            of its CSV of selectors and all rows: CSV
 
 SWEEP is `sweep`, FOLDER holds libselect_bf16.so and its like.
 """
@@ -44,6 +46,11 @@ def draw(rng, step):
             return m, n, k
 
 
+def drawn(seed, count, kind):
+    rng = random.Random(seed + kind)
+    return [draw(rng, STEPS[kind]) for _ in range(int(count))]
+
+
 def sweep(program, folder, kind, regime, problems, out):
     with tempfile.NamedTemporaryFile("w", suffix=".problems") as file:
         file.write("".join("%d %d %d\n" % p for p in problems))
@@ -72,34 +79,64 @@ def sweep(program, folder, kind, regime, problems, out):
 def time(program, folder, seed, count, regimes):
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow("regime kernel m n k selector_us cublaslt_us choice model".split())
-    problems = {}
-    for kind, step in STEPS.items():
-        rng = random.Random(seed + kind)
-        problems[kind] = [draw(rng, step) for _ in range(int(count))]
+    problems = {kind: drawn(seed, count, kind) for kind in STEPS}
     for regime in regimes:
         for kind, sizes in problems.items():
             for i in range(0, len(sizes), CHUNK):
                 sweep(program, folder, kind, regime, sizes[i:i + CHUNK], out)
 
 
+def near(paths):
+    """The selector beside the fastest row and cuBLASLt, in one sweep of them all."""
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow("regime kernel m n k selector_us cublaslt_us fastest_us fastest".split())
+    times = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                size = (row.get("regime", "cold"), row["m"], row["n"], row["k"])
+                times.setdefault((*size, row["in_type"]), {})[row["kernel"]] = float(row["us"])
+    for (regime, m, n, k, _), all_ in times.items():
+        for selector in (name for name in all_ if name.startswith("select")):
+            promoted = "promoted" in selector
+            rows = {name: us for name, us in all_.items() if not name.startswith(("sel", "cublas"))
+                    and ("promote" in name) == promoted}
+            library = min(us for name, us in all_.items() if name.startswith("cublaslt")
+                          and ("exact" in name) == promoted)
+            fastest = min(rows, key=rows.get)
+            out.writerow([regime, selector, m, n, k, all_[selector], library, rows[fastest],
+                          fastest])
+
+
 def read(paths):
-    speeds = {}
+    speeds, nearness = {}, {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 speed = float(row["cublaslt_us"]) / float(row["selector_us"])
                 size = "{m} x {n} x {k}".format(**row)
                 speeds.setdefault((row["regime"], row["kernel"]), []).append((speed, size))
+                if "fastest_us" in row:
+                    near_ = float(row["fastest_us"]) / float(row["selector_us"])
+                    nearness.setdefault((row["regime"], row["kernel"]), []).append(near_)
     for (regime, kernel), all_ in speeds.items():
         mean = math.exp(sum(math.log(s) for s, _ in all_) / len(all_))
         slow = ", ".join("%.3f at %s" % x for x in sorted(all_) if x[0] < 0.95)
         print("%s %s: %d problems, mean %.3f, least %.3f, below .95: %s"
               % (regime, kernel, len(all_), mean, min(all_)[0], slow or "none"))
+    for (regime, kernel), all_ in nearness.items():
+        mean = math.exp(sum(map(math.log, all_)) / len(all_))
+        print("%s %s over the fastest row: %d problems, median %.3f, mean %.3f, least %.3f"
+              % (regime, kernel, len(all_), sorted(all_)[len(all_) // 2], mean, min(all_)))
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 2 and sys.argv[1] == "read":
         read(sys.argv[2:])
+    elif len(sys.argv) > 2 and sys.argv[1] == "near":
+        near(sys.argv[2:])
+    elif len(sys.argv) == 5 and sys.argv[1] == "sizes":
+        print("".join("%d %d %d\n" % size for size in drawn(*sys.argv[2:])), end="")
     elif len(sys.argv) > 6 and sys.argv[1] == "time":
         time(*sys.argv[2:6], sys.argv[6:])
     else:
