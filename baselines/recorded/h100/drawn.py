@@ -5,7 +5,7 @@
     drawn.py time SWEEP FOLDER SEED COUNT REGIME...  sizes drawn by a seed: CSV on stdout
     drawn.py read FILE...                            what follows from such CSV
     drawn.py sizes SEED COUNT TYPE                   the sizes alone, for `sweep time`
-    drawn.py near FILE...                            of its CSV of selectors and all rows: CSV
+    drawn.py near FILE...                            of its CSV of selectors and all rows: such rows
 
 SWEEP is `sweep`, FOLDER holds libselect_bf16.so and its like.
 """
@@ -78,7 +78,8 @@ def sweep(program, folder, kind, regime, problems, out):
 
 def time(program, folder, seed, count, regimes):
     out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow("regime kernel m n k selector_us cublaslt_us choice model".split())
+    out.writerow("regime kernel m n k selector_us cublaslt_us choice model fastest_us fastest"
+                 .split())
     problems = {kind: drawn(seed, count, kind) for kind in STEPS}
     for regime in regimes:
         for kind, sizes in problems.items():
@@ -89,7 +90,6 @@ def time(program, folder, seed, count, regimes):
 def near(paths):
     """The selector beside the fastest row and cuBLASLt, in one sweep of them all."""
     out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow("regime kernel m n k selector_us cublaslt_us fastest_us fastest".split())
     times = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -104,8 +104,8 @@ def near(paths):
             library = min(us for name, us in all_.items() if name.startswith("cublaslt")
                           and ("exact" in name) == promoted)
             fastest = min(rows, key=rows.get)
-            out.writerow([regime, selector, m, n, k, all_[selector], library, rows[fastest],
-                          fastest])
+            out.writerow([regime + " beside all rows", selector, m, n, k, all_[selector], library,
+                          "", "", rows[fastest], fastest])
 
 
 def read(paths):
@@ -116,7 +116,7 @@ def read(paths):
                 speed = float(row["cublaslt_us"]) / float(row["selector_us"])
                 size = "{m} x {n} x {k}".format(**row)
                 speeds.setdefault((row["regime"], row["kernel"]), []).append((speed, size))
-                if "fastest_us" in row:
+                if row["fastest_us"]:
                     near_ = float(row["fastest_us"]) / float(row["selector_us"])
                     nearness.setdefault((row["regime"], row["kernel"]), []).append(near_)
     for (regime, kernel), all_ in speeds.items():

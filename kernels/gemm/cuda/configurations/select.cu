@@ -122,7 +122,7 @@ constexpr int ranked_most = 16;
 
 // By the model, of a launch in a stream. Below, to begin early gains 3 to 39 %; between, it gains
 // up to 9 % and loses up to 12 %; beyond, it loses up to 8 % of a multiplication that power bounds
-// and gains nothing (baselines/recorded/h100/drawn.csv).
+// and gains nothing (c235861e:baselines/recorded/h100/drawn.csv).
 constexpr double early_us = 10, in_order_us = 150;
 constexpr double trial_us = 20e3, order_trial_us = 4e3; // of the device's time; the latter of that
 
