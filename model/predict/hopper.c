@@ -364,7 +364,7 @@ struct clocked {
     double ns, by_clock_ns;
 };
 
-static struct clocked soft_max_of(struct clocked a, struct clocked b, int exponent)
+static inline struct clocked soft_max_of(struct clocked a, struct clocked b, int exponent)
 {
     struct clocked out = {.ns = hopper_soft_max(a.ns, b.ns, exponent)};
     if (a.ns > 0)
@@ -375,12 +375,12 @@ static struct clocked soft_max_of(struct clocked a, struct clocked b, int expone
     return out;
 }
 
-static struct clocked times(struct clocked a, double factor)
+static inline struct clocked times(struct clocked a, double factor)
 {
     return (struct clocked){a.ns * factor, a.by_clock_ns * factor};
 }
 
-static struct clocked plus(struct clocked a, struct clocked b)
+static inline struct clocked plus(struct clocked a, struct clocked b)
 {
     return (struct clocked){a.ns + b.ns, a.by_clock_ns + b.by_clock_ns};
 }
@@ -1065,14 +1065,15 @@ static double at_least_ns(const struct hopper_breakdown *b, const struct hopper_
     const struct slab s = slab_of(b, t);
     const double each = ceil((double)b->blocks / (double)t->sms);
     const double turns = ceil(each / b->blocks_per_sm), ns = 1e9 / t->clock;
-    const double clk = most(turns * s.alone, each * most(s.issue, s.port));
+    const double pipe_ns = multiplied(most(turns * s.alone, each * s.issue), t).ns;
+    const double slab_ns = most(pipe_ns, each * s.port * ns);
     const double first_clk = t->fit->fill_clk + t->fit->store_clk - t->gpu->dram_latency_clk.value;
     double chip_clk, ends_clk = most(0, first_clk) + turns * turn_end_clk(b, t);
     if (t->scatters)
         ends_clk += scattered_clk(&chip_clk, b, t, each);
     const double late_slabs = turns * t->slabs - least(b->stages, t->slabs);
     return launch_ns(t->in) + ends_clk * ns +
-           factor * most(t->slabs * clk * ns, late_slabs * s.latency_ns);
+           factor * most(t->slabs * slab_ns, late_slabs * s.latency_ns);
 }
 
 static void slow_main(struct hopper_breakdown *b, double factor)
@@ -1105,7 +1106,8 @@ static const char *hopper_one(struct hopper_breakdown *out, const struct predict
     t.clock = b.clock_hz = clock;
     if (!(in->clock_hz > 0))
         t.clock = b.clock_hz = hopper_clock_hz(gpu, in->problem->in, multiplying_ns(&b, &t));
-    if (at_least_ns(&b, &t, c->factor) > c->limit_ns)
+    const double split_ns = t.split > 1 ? c->split_ns : 0;
+    if (at_least_ns(&b, &t, c->factor) + split_ns > c->limit_ns)
         return "slower than another";
     add_main(&b, &t);
     add_ends(&b, &t);
@@ -1115,10 +1117,8 @@ static const char *hopper_one(struct hopper_breakdown *out, const struct predict
     b.band_95 = spread.band_95;
     if (c->factor != 1)
         slow_main(&b, c->factor);
-    if (t.split > 1) {
-        b.split_ns += c->split_ns;
-        b.time_ns += c->split_ns;
-    }
+    b.split_ns += split_ns;
+    b.time_ns += split_ns;
     *out = b;
     return NULL;
 }
