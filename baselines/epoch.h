@@ -16,7 +16,7 @@
 // The series is kernel, problem and device UUID, in which '*' and '?' match; the commit is the one
 // from which on it holds (ci/settings/epochs.h says where it is off the line); the level is
 // the accepted log ratio, new / old, or the word "removed": the kernel may go. When is a day, UTC.
-// A gate accepts what an epoch that came with the change covers (ci/gate/accepting.h).
+// A gate accepts what an epoch that came with the change covers (ci/gate/linking.h).
 //
 // What a person decided of an event (model/history/event.h) is a block that starts with its name:
 //

@@ -9,7 +9,7 @@
 #include "ci/commands/output.h"
 #include "ci/gate/built.h"
 #include "ci/gate/pipeline.h"
-#include "ci/history/drivers.h"
+#include "ci/history/devices.h"
 #include "ci/history/events.h"
 #include "ci/settings/context.h"
 #include "ci/settings/epochs.h"

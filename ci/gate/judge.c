@@ -4,9 +4,7 @@
 // Whether a time changed is decided elsewhere (model/gate).
 #include "ci/gate/judge.h"
 
-#include "ci/gate/accepting.h"
 #include "ci/gate/explain.h"
-#include "ci/gate/line.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/task_list.h"

@@ -6,8 +6,11 @@
 #ifndef PLUMB_LINKING_H
 #define PLUMB_LINKING_H
 
+#include "baselines/epoch.h"
 #include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/gate/task_list.h"
+#include "ci/settings/context.h"
 
 // Series to be compared with one earlier commit; the head's code came compared.back codes after the
 // one there.
@@ -43,5 +46,54 @@ int linking_plan(struct linking *out, struct run *run, bool within, struct conte
 // built, whose codes are no steps of the history.
 int linking_save(struct context *context, const struct run *run,
                  const struct commit_comparison *what, struct error *err);
+
+// ==== what a line of first parents has ====
+//
+// What came before a commit is decided by its first parents and by codes, never by dates or by when
+// something was measured. The line of a commit is its first parents. A code was measured where it
+// was measured; on the line it is at the commits whose build has it. So what a branch measured
+// counts for the commit that brings its code by a merge, a squash or a rebase, and what no commit
+// of the line has is of another history.
+
+struct line_past {
+    struct stored_points points; // of the line before the head, oldest first; newest_code is the
+                                 // code before: of the nearest commit that has one with a time
+    bool returned;               // the head's code was on the line before, and another is since
+};
+
+// The past of a result of the run, at most `limit` points of it. Points carry the commit of the
+// line that they count for. In the run's arena. A series of which the repository knows no commit is
+// an import's: its order is that of dates. Beyond the edge of a shallow clone dates count, too.
+int line_past(struct line_past *out, struct run *run, const struct result *r,
+              const struct series *series, size_t limit, struct context *context,
+              struct error *err);
+
+// Whether a commit is on the line before the run's head.
+bool line_has(const struct run *run, const char *commit, struct context *context);
+
+// ==== accepted changes ====
+//
+// Changes that are meant: an epoch (baselines/epoch.h) that comes with a change says for a kernel,
+// a problem and a device how much slower the change may make it, or that the kernel may go. Whoever
+// reviews the change reviews the epoch. Wrong results are never accepted.
+
+// The epochs that came with the change, in the arena. By the policy's gate.accept: those of the
+// head's file that the base's does not have (head), or those of the base's file that name by its
+// whole id a commit which the head has and the base has not (base: somebody has accepted it
+// beforehand). A file that is not there has none; -1 where it cannot be read or understood, which
+// is said before anything is measured.
+int accepting_read(struct epoch_list *out, const struct context *context, const struct commit *base,
+                   const struct commit *head, struct arena *arena, struct error *err);
+
+// Turns verdicts of the run into "accepted": slower, where the interval does not lie above the
+// epoch's size by more than the floor, half the margin; undecided, where even its upper end does
+// not; and a kernel that is gone, by an epoch or by gate.removed = allow.
+void accepting_apply(struct run *run, const struct epoch_list *epochs,
+                     const struct policy_gate *gate);
+
+// The same of one series of a plain run, which is slower than `base` by their link: by the epochs
+// that came since. None did where the repository has that commit no more.
+void accepting_link(struct run *run, struct result *r, const struct commit *base,
+                    const struct context *context);
 
 #endif

@@ -3,7 +3,7 @@
 // Gathers the figures of both sides, holds them against each other, and says so in a sentence.
 #include "ci/gate/metrics.h"
 
-#include "ci/gate/accepting.h"
+#include "ci/gate/linking.h"
 #include "ci/settings/metric.h"
 #include "model/robust.h"
 #include "runner/bench/capture.h"
@@ -445,7 +445,7 @@ const char *metric_short(const struct metric_result *m, struct arena *arena)
     return end ? arena_strndup(arena, m->sentence, (size_t)(end - m->sentence)) : m->sentence;
 }
 
-// As a series is accepted (accepting.h): no further above the epoch's size than half the margin.
+// As a series is accepted (linking.h): no further above the epoch's size than half the margin.
 static bool covers(const struct epoch *e, const struct metric_result *m)
 {
     return e->level > 0 && !e->removed &&

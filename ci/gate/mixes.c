@@ -153,7 +153,7 @@ static bool read_note(struct accepted *out, const char *line, struct arena *aren
     return parse_double(&out->epoch.level, level + strlen(between)) == 0;
 }
 
-// As a series is accepted (accepting.h): no further above the epoch's size than half the margin.
+// As a series is accepted (linking.h): no further above the epoch's size than half the margin.
 static bool covers(const struct epoch *epoch, const struct mix_result *mix)
 {
     const double most = epoch->level + log1p(mix->margin) / 2;

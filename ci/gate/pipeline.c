@@ -11,7 +11,7 @@
 //   measurement       gate_measure.c, many series side by side (duets.c plays them); measuring.c,
 //                     the series of a plain run
 //   prediction        judge.c, as all that follows; why is explain.c's; what the change itself
-//                     accepts accepting.c, what it costs a mix of problems mixes.c, what the policy
+//                     accepts linking.c, what it costs a mix of problems mixes.c, what the policy
 //                     asks for beside time metrics.c, the last line conclude.c
 //   store             conclude.c, how a run begins and ends; results go there as they are measured
 //   reports           the command, from the same struct run that the store gives back
@@ -23,7 +23,6 @@
 // History is read without this run, so a run never judges itself. Each result is stored as soon as
 // it is measured: a run that is killed goes on where it was, and measures nothing twice.
 #include "ci/gate/pipeline.h"
-#include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/explain.h"

@@ -5,7 +5,6 @@
 #include "ci/gate/task_list.h"
 
 #include "ci/gate/built.h"
-#include "ci/gate/line.h"
 #include "ci/gate/linking.h"
 #include "model/gate/gate.h"
 #include "runner/code/plan_file.h"

@@ -11,11 +11,11 @@
 // An event that was reported is kept in the store and keeps its name. When it is found no more it
 // is withdrawn, with the day and the reason. People accept and dismiss events in the epochs file,
 // and an accepted change of baseline accepts the events that led to it.
-
 #ifndef PLUMB_CI_EVENTS_H
 #define PLUMB_CI_EVENTS_H
 
 #include "baselines/event.h"
+#include "baselines/kept_links.h"
 #include "ci/history/load.h"
 #include "runner/git/repository.h"
 
@@ -65,5 +65,23 @@ const struct event *events_named(const struct events *events, const char *name, 
 // The newest state of events by commit, in words for people: "1 new, 2 confirmed".
 const char *event_sentence(const struct event *event, const struct history_set *set,
                            struct arena *arena);
+
+// ==== links judged a second time ====
+//
+// Links judged a second time, over the whole history of a store: among thousands of them some are
+// alarms by chance (model/history/discovery.h).
+
+struct link_tests {
+    struct kept_test *items; // by link; a link that is none of them is as it says
+    size_t count;
+    uint64_t tests, discovered; // of all
+};
+// All links of neighbouring codes; in the arena. `keeps`: what is found is kept in the store, and
+// only links that came since are gone through. One that belongs before what was gone through, as
+// from another machine's store, makes it begin anew.
+int link_tests_read(struct link_tests *out, struct store *store, bool keeps, struct arena *arena,
+                    struct error *err);
+// NULL: it says no more than its link, and was not discovered.
+const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t link);
 
 #endif

@@ -3,11 +3,11 @@
 // The one way from a store to the history of its series: which series, each read, judged
 // (history_kept_judge()) and dropped again, then all of them looked at together. `history`, `site`
 // and the report of a run say the same of a series because they all ask here.
-
 #ifndef PLUMB_HISTORY_LOAD_H
 #define PLUMB_HISTORY_LOAD_H
 
 #include "ci/history/history.h"
+#include "model/base.h"
 #include "reports/report.h"
 #include "runner/git/repository.h"
 
@@ -56,5 +56,19 @@ int history_levels(struct linked_levels *out, const struct history_set *set, siz
 int history_marks(struct report_change **out, size_t *count, struct store *store,
                   const struct series *series, const struct history *shown, struct arena *arena,
                   struct error *err);
+
+// ==== the same work on several threads ====
+//
+// The same work on several threads: each takes the next job from a list that its contexts share.
+
+enum { TOGETHER_MOST = 8 }; // threads
+
+// How many threads so many jobs are worth: as many as there are processors for this program, each
+// with `least` jobs or more; 1 to TOGETHER_MOST.
+size_t together_threads(size_t jobs, size_t least);
+// Calls work() once with each context, and returns when all calls have come back. The caller's
+// thread works on the first context; where the system gives no further thread, it works on the
+// others one after the other.
+void together(void (*work)(void *context), void *const *contexts, size_t count);
 
 #endif

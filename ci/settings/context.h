@@ -105,7 +105,7 @@ struct context {
     struct bench *leaving[UNITS_MOST]; // nothing is open in them; context_end_leaving()
     size_t leaving_count;
     const struct report_events *events; // that reports tell beside a run; NULL: none
-    struct line *line;  // of the commit that was judged last (ci/gate/line.c); NULL: none was
+    struct line *line;  // of the commit that was judged last (ci/gate/linking.c); NULL: none was
     struct arena arena; // strings of all of these
 };
 

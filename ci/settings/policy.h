@@ -169,8 +169,8 @@ struct policy_gate {
     uint32_t beside;       // what else changed series are looked at in: as regimes; 0: all but cold
     bool undecided_passes; // default false
     bool removed_allowed;  // default false
-    bool accept_base;  // default false: epochs of the head's file count; see ci/gate/accepting.h
-    bool static_off;   // default false: see ci/gate/explain.h
+    bool accept_base;      // default false: epochs of the head's file count; see ci/gate/linking.h
+    bool static_off;       // default false: see ci/gate/explain.h
     bool static_fails; // default false: what was judged by its code alone passes unless condemned
 };
 

@@ -5,11 +5,10 @@
 #include "ci/site/site_data.h"
 
 #include "ci/history/accuracy_history.h"
+#include "ci/history/devices.h"
 #include "ci/history/events.h"
 #include "ci/history/history.h"
 #include "ci/history/load.h"
-#include "ci/history/sick.h"
-#include "ci/settings/together.h"
 #include "model/base.h"
 #include "model/predict/ws_pipeline.h"
 #include "reports/charts/series_chart.h"

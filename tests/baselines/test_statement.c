@@ -9,7 +9,7 @@
 #include "baselines/link.h"
 #include "baselines/statement.h"
 #include "baselines/store.h"
-#include "ci/history/link_tests.h"
+#include "ci/history/events.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

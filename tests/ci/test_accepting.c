@@ -5,7 +5,7 @@
 // Label: measured
 // Label: alone
 // Label: unsanitized
-#include "ci/gate/accepting.h"
+#include "ci/gate/linking.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

@@ -2,7 +2,7 @@
 //
 // The line of a commit is its first parents: a branch that was merged is on none, nor is what came
 // later; and the line of one commit is no part of another's, whichever was asked for before.
-#include "ci/gate/line.h"
+#include "ci/gate/linking.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // The stream of all links is gone through once: what is kept and what came since give what all of
 // them give at once, and a link that belongs earlier makes it begin anew.
-#include "ci/history/link_tests.h"
+#include "ci/history/events.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"

@@ -2,7 +2,6 @@
 //
 // The past of a series has one answer: whether it is kept or not, and in the report of a run.
 #include "ci/history/load.h"
-#include "ci/settings/together.h"
 #include "tests/helpers/helper_grown.h"
 #include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_store.h"
