@@ -7,7 +7,6 @@
 #include "baselines/event.h"
 #include "baselines/fields.h"
 #include "baselines/judgement.h"
-#include "baselines/kept_links.h"
 #include "baselines/link.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
 #include "ci/history/events.h"
 
 #include "baselines/event.h"
-#include "baselines/kept_links.h"
+#include "baselines/judgement.h"
 #include "baselines/link.h"
 #include "ci/history/devices.h"
 #include "ci/history/load.h"

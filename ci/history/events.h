@@ -15,7 +15,7 @@
 #define PLUMB_CI_EVENTS_H
 
 #include "baselines/event.h"
-#include "baselines/kept_links.h"
+#include "baselines/judgement.h"
 #include "ci/history/load.h"
 #include "runner/git/repository.h"
 

@@ -3,7 +3,7 @@
 // A series levelled from the links in the store.
 #include "ci/history/history_links.h"
 
-#include "baselines/kept_links.h"
+#include "baselines/judgement.h"
 #include "baselines/link.h"
 #include "model/base.h"
 #include "model/history/levels.h"

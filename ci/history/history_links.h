@@ -8,7 +8,6 @@
 #define PLUMB_HISTORY_LINKS_H
 
 #include "baselines/judgement.h"
-#include "baselines/kept_links.h"
 #include "baselines/link.h"
 
 struct linked_level { // of a code, where it came first

@@ -9,7 +9,7 @@
 #include "model/history/changepoint.h"
 
 // Whether `y` (finite, in order) is two levels, and which. Of the change, the
-// index is of y; where else it may be, and between what its size lies, is not said (change_set.h).
+// index is of y; where else it may be, and between what its size lies, is not said (changepoint.c).
 // Either all values of one side lie beyond those of the other, by many times what both scatter; or
 // the means of both sides, each with its own noise and memory, differ by six standard errors; or
 // the ranks of both sides do not mix, and their medians lie far apart. `separate`: by the first of

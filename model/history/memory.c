@@ -10,7 +10,7 @@
 // then the cheaper explanation of what only wandered for a while.
 //
 // The Kalman filter gives innovations v_t of variance F_t in units of var(y), which is thereby
-// concentrated out (model/history/local_level.h does the same for fade = 1). Its gains depend on
+// concentrated out (changepoint.c's local level does the same for fade = 1). Its gains depend on
 // fade and share alone, so that a grid of both is filtered side by side. An AR(1) (share 1) is
 // fitted by least squares beside it.
 //

@@ -20,14 +20,14 @@ struct segmentation {
     size_t *where; // their indices in the series as given
     size_t n;
     double centre, scale;
-    double penalty, bound; // as in struct changepoint_options
-    double step_variance;  // half that of a difference: all that is known beforehand
-    double reach;          // where the bounded cost stops counting
-    double variance;       // of one value: half a unit of cost per nat (model/history/loss.h)
-    double mean_amount;    // absolute residual of one value
-    double correlation;    // lag 1
-    double long_run;       // variance of a mean of many values, times their number
-    bool suspect;          // differences look like those of a random walk
+    double penalty, bound;          // as in struct changepoint_options
+    double step_variance;           // half that of a difference: all that is known beforehand
+    double reach;                   // where the bounded cost stops counting
+    double variance;                // of one value: half a unit of cost per nat (struct loss)
+    double mean_amount;             // absolute residual of one value
+    double correlation;             // lag 1
+    double long_run;                // variance of a mean of many values, times their number
+    bool suspect;                   // differences look like those of a random walk
     struct potts_segment *segments; // levels are those of least cost
     size_t count;                   // 0 for a constant series
 };
@@ -45,5 +45,39 @@ bool segmentation_wanders(const struct segmentation *s);
 void segmentation_level(struct segmentation *s, size_t j);
 // Squared t statistic of the step between segments j and j + 1, by the scatter of these two.
 double segmentation_score(const struct segmentation *s, size_t j);
+
+// ==== the loss ====
+//
+// The bounded cost min(x^2, bound^2) fitted to a series' own noise: where to stop counting, and
+// what a gained unit of cost is worth. Both follow from residuals alone, whatever their
+// distribution: normal, spiky, skewed, or of several modes.
+
+struct loss {
+    double scale; // of one value, trimmed: what differences of independent such values would show
+    double bound;
+    // Nats per unit of cost: chance alone gains a cost of x somewhere about as often as
+    // exp(-rate x). 1 / (2 sigma^2) for normal noise.
+    double rate;
+};
+
+// `sorted`: residuals about their level, ascending, n >= 1. The bound is at most `widest` scales:
+// that under which a shift earns most nats per value, in steps of a quarter; one tighter than
+// `widest` must earn a tenth more. For residuals without scatter all is 0.
+struct loss loss_fit(const double *sorted, size_t n, double widest);
+
+// ==== levels of their own, or outliers ====
+//
+// Whether a few values in a row are a level of their own, or outliers of the kind that the series
+// has elsewhere too and that came in a row by chance. The noise may have any distribution; only its
+// order is taken to be random.
+
+// Joins a short segment to a neighbour when chance alone would put that many values, that far out,
+// in a row in more than one of 200 series. (A very short series has too few orders for such odds;
+// then its rarest order is the limit.) Returns how many segments are left; the level of those that
+// were joined is their median. The segments cover the n values in order.
+size_t revisit_drop(const double *values, size_t n, struct potts_segment *segments, size_t count);
+
+// Median of its values.
+double revisit_level(const double *values, const struct potts_segment *segment);
 
 #endif

@@ -5,7 +5,7 @@
 // program's own, and fails the step whose turn it is.
 #include "baselines/event.h"
 #include "baselines/fields.h"
-#include "baselines/kept_links.h"
+#include "baselines/judgement.h"
 #include "baselines/link.h"
 #include "baselines/statement.h"
 #include "baselines/store.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bounded loss of noise of many kinds, and what it asks of a gain.
-#include "model/history/loss.h"
+#include "model/history/segmentation.h"
 #include "tests/helpers/helper_changepoint.h"
 #include "tests/helpers/test.h"
 

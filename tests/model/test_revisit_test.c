@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stretch that a history comes back to is a visit and no level of its own.
-#include "model/history/revisit_test.h"
+#include "model/history/segmentation.h"
 
 #include "model/base.h"
 #include "tests/helpers/test.h"
