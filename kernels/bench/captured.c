@@ -654,6 +654,12 @@ static int clear(struct captured *c, enum sample_role role, struct tensor *tenso
         begin_anew(c, err))
         return -1;
     const int stop = launch(c, role, state, err);
+    if (stop < 0) {
+        const size_t used = strlen(err->text);
+        snprintf(err->text + used, sizeof(err->text) - used,
+                 "; it was launched over zeros in buffer %zu, to see whether it writes there",
+                 tensor->content);
+    }
     if (stop || (!changed && widen(c, tensor, err)))
         return stop ? stop : -1;
     if ((tensor->to && same_left(&tensor->cleared, c, role, tensor, err)) ||
