@@ -860,6 +860,19 @@ static void add_withdrawn(struct remembering *r)
 
 // ---- what became of it ----
 
+// Whether `other` is of what followed a change: of the line both are; of a branch that the line
+// does not have, what its own commits did later.
+static bool follows(const struct remembering *r, const struct event_change *other,
+                    const struct event_change *c)
+{
+    const struct commit *commits = r->events->timeline.commits;
+    if (other->first <= c->last || other->aside != c->aside)
+        return false;
+    const struct repository *repository = r->asked->sources.repository;
+    return !c->aside || (repository && repository_descends(repository, commits[other->last].id,
+                                                           commits[c->last].id));
+}
+
 // What is left of a change after the later ones of its series, up to those that began by `until`.
 static double left_by(const struct remembering *r, const struct event *e,
                       const struct event_change *c, size_t until)
@@ -868,8 +881,7 @@ static double left_by(const struct remembering *r, const struct event *e,
     for (size_t t = r->index.begin[c->series]; t < r->index.begin[c->series + 1]; t++) {
         const struct event *other = &r->events->list.events[r->index.touches[t].event];
         const struct event_change *o = r->index.touches[t].change;
-        if (other != e && other->state != EVENT_WITHDRAWN && !o->aside && o->first > c->last &&
-            o->first <= until)
+        if (other != e && other->state != EVENT_WITHDRAWN && o->first <= until && follows(r, o, c))
             left += o->size.value;
     }
     return left;
@@ -880,9 +892,7 @@ static double left_by(const struct remembering *r, const struct event *e,
 static bool is_undone(const struct remembering *r, const struct event *e,
                       const struct event_change *c)
 {
-    if (c->aside)
-        return false;
-    bool back = c->levelled && c->left <= c->size.value / 4;
+    bool back = !c->aside && c->levelled && c->left <= c->size.value / 4;
     for (size_t t = r->index.begin[c->series]; !back && t < r->index.begin[c->series + 1]; t++) {
         const size_t until = r->index.touches[t].change->first;
         back = until > c->last && left_by(r, e, c, until) <= c->size.value / 4;

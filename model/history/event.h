@@ -104,7 +104,7 @@ struct event_change {
     bool levelled;   // links say how much of it is left
     double left;     // so much; log ratio
     const char *was; // id of the commit that it was told at before, or NULL; borrowed
-    bool aside;      // of a branch that the line does not have: nothing newer undoes it
+    bool aside;      // of a branch that the line does not have: only its own later commits undo it
     enum attribution cause;
     const char *what; // "driver 570.86 -> 580.65", or NULL; borrowed
 };

@@ -539,6 +539,23 @@ TEST(what_a_gate_found_is_told_where_main_has_it)
     tells_one_change_at(&w, w.main);
 }
 
+// A branch that made it slower and took it back is no slowdown of main, which goes on beside it;
+// what main undoes in the meantime is nothing to the branch.
+TEST(what_its_own_branch_took_back_is_fixed)
+{
+    for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
+        struct world w;
+        begin(&w, pairing[p], 1);
+        git("symbolic-ref HEAD refs/heads/main");
+        w.main = commit(&w, "main", w.main, -1, 5);
+        plumb(&w, "run", w.commits[w.main].id, NULL);
+        tells(&w, "events", "--check", 1, " 1 confirmed");
+        w.topic = commit(&w, "topic", w.topic, -1, 4);
+        plumb(&w, "run", w.commits[w.topic].id, NULL);
+        tells(&w, "events", "--check", 0, " 1 fixed");
+    }
+}
+
 TEST(what_no_branch_has_is_withdrawn_and_not_fixed)
 {
     for (size_t p = 0; p < ARRAY_COUNT(pairing); p++) {
