@@ -78,12 +78,29 @@ static double time_known(const struct result *r)
     return r->prediction.model && r->prediction.feasible ? r->prediction.time_ns : 0;
 }
 
-// False: what it takes, or how it changed, is not known.
-static bool part_of(struct mix_part *out, const struct result *r, double weight)
+static bool is_unchanged(const struct result *r)
 {
-    const bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
-    *out = (struct mix_part){.weight = weight, .time_ns = time_known(r)};
-    if (!same)
+    return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
+}
+
+// Where no part has changed the mix has not, whatever each takes.
+static bool all_unchanged(const struct run *run, const struct policy_mix *mix,
+                          const struct result *like, enum regime regime)
+{
+    for (size_t i = 0; i < mix->count; i++) {
+        const struct problem problem = problem_of(&mix->parts[i], regime);
+        const struct result *r = find(run, like, &problem);
+        if (!r || !is_unchanged(r) || r->head.state == MEASURED_UNSUPPORTED)
+            return false;
+    }
+    return true;
+}
+
+// False: what it takes, or how it changed, is not known.
+static bool part_of(struct mix_part *out, const struct result *r, double weight, bool unchanged)
+{
+    *out = (struct mix_part){.weight = weight, .time_ns = unchanged ? 1 : time_known(r)};
+    if (!is_unchanged(r))
         out->log_ratio = r->verdict.log_ratio;
     return out->time_ns > 0 && isfinite(out->log_ratio.low) && isfinite(out->log_ratio.high);
 }
@@ -219,13 +236,14 @@ static void add(struct run *run, const struct policy *policy, const struct polic
                            .margin = mix->margin,
                            .kind = VERDICT_NOT_MEASURED};
     struct problem missing;
+    const bool unchanged = all_unchanged(run, mix, like, m.regime);
     bool all = true, known = true;
     text_copy(m.kernel, sizeof(m.kernel), like->kernel);
     for (size_t i = 0; i < mix->count; i++) {
         const struct problem problem = problem_of(&mix->parts[i], m.regime);
         const struct result *r = find(run, like, &problem);
         all &= r ? r->head.state != MEASURED_UNSUPPORTED : left_out(run, policy, like, &problem);
-        if (known && (!r || !part_of(&parts[i], r, mix->parts[i].weight))) {
+        if (known && (!r || !part_of(&parts[i], r, mix->parts[i].weight, unchanged))) {
             missing = problem;
             known = false;
         }

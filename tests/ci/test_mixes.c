@@ -114,6 +114,29 @@ TEST(a_mix_that_is_slower_comes_before_the_others)
     arena_free(&run.arena);
 }
 
+// In a regime in which nobody has timed it, too.
+TEST(a_mix_of_unchanged_code_is_the_same_though_no_part_has_a_time)
+{
+    struct result results[] = {part("fast", 16, 0), part("fast", 32, 0)};
+    struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
+    struct policy_mix mix = {.name = "decode", .parts = parts, .count = 2, .margin = 0.005};
+    struct policy policy = {.mixes = &mix, .mix_count = 1};
+    struct run run = {.results = results, .count = 2, .base.id = "1", .policy = ""};
+    for (size_t i = 0; i < 2; i++) {
+        results[i].prediction.feasible = false;
+        results[i].verdict.log_ratio = interval_unknown;
+        text_copy(results[i].head_code, sizeof(results[i].head_code), "1");
+    }
+    mixes_find(&run, &policy);
+    assert_int_equal(run.mix_count, 1);
+    assert_int_equal(run.mixes[0].kind, VERDICT_SAME);
+    text_copy(results[1].head_code, sizeof(results[1].head_code), "2"); // how much is not known
+    mixes_find(&run, &policy);
+    assert_int_equal(run.mixes[0].kind, VERDICT_NOT_MEASURED);
+    run.results = NULL; // not the run's
+    run_free(&run);
+}
+
 TEST(a_mix_is_judged_in_each_regime)
 {
     struct result results[] = {part("fast", 16, 0.0), part("fast", 32, 0.0), part("fast", 16, 0.02),
