@@ -584,6 +584,8 @@ static int version_of(const struct record *record)
             return RECORD_COPIES_SINCE;
         if (launch->stream || launch->after_count)
             version = RECORD_STREAMS_SINCE;
+        if (launch->image && version < RECORD_CAPTURES_SINCE)
+            version = RECORD_CAPTURES_SINCE;
     }
     return version;
 }

@@ -307,6 +307,19 @@ TEST(a_capture_reads_back_as_it_was_written)
     free(again.bytes);
 }
 
+TEST(a_launch_that_names_its_image_reads_back_without_contents)
+{
+    struct record record = whole_record(), back;
+    struct error err;
+    record.launches[1].image = 2;
+    struct buffer text = printed(&record);
+    if (record_parse(&back, arena_copy(&arena, text.bytes, text.length), text.length, &arena, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(back.version, 4);
+    assert_int_equal(back.launches[1].image, 2);
+    free(text.bytes);
+}
+
 TEST(streams_and_what_they_wait_for_read_back)
 {
     struct record record = whole_record(), back;
