@@ -441,10 +441,10 @@ static bool text_fits(enum rule rule, const char *text, size_t bytes)
     }
 }
 
-static bool fits(sqlite3_stmt *row, const struct ranged_column *column)
+static bool fits(sqlite3_stmt *row, int at, const struct ranged_column *column)
 {
-    const double real = sqlite3_column_double(row, 0);
-    const int64_t whole = sqlite3_column_int64(row, 0);
+    const double real = sqlite3_column_double(row, at);
+    const int64_t whole = sqlite3_column_int64(row, at);
     switch (column->rule) {
     case A_FIELD:
         return real >= column->field->range.low && real <= column->field->range.high;
@@ -459,46 +459,59 @@ static bool fits(sqlite3_stmt *row, const struct ranged_column *column)
     case A_NUMBER:
         return isfinite(real);
     default:
-        return text_fits(column->rule, (const char *)sqlite3_column_text(row, 0),
-                         (size_t)sqlite3_column_bytes(row, 0));
+        return text_fits(column->rule, (const char *)sqlite3_column_text(row, at),
+                         (size_t)sqlite3_column_bytes(row, at));
     }
 }
 
-static int check_column(struct store *store, const char *schema, const struct ranged_column *column,
-                        struct error *err)
+static int check_row(sqlite3_stmt *row, const struct ranged_column *of, size_t count,
+                     struct error *err)
 {
-    char *sql = xprintf("SELECT %s FROM %s.%s WHERE %s IS NOT NULL", column->name, schema,
-                        column->table, column->name);
+    for (int i = 0; i < (int)count; i++) {
+        if (sqlite3_column_type(row, i) == SQLITE_NULL || fits(row, i, &of[i]))
+            continue;
+        const char *text = (const char *)sqlite3_column_text(row, i);
+        return error_set(err, "%s.%s = %.60s is out of range", of[i].table, of[i].name,
+                         text ? text : "");
+    }
+    return 0;
+}
+
+// Columns of one table.
+static int check_table(struct store *store, const char *schema, const struct ranged_column *of,
+                       size_t count, struct error *err)
+{
+    struct buffer sql = {0};
     sqlite3_stmt *row = NULL;
-    int status = 0, code = sqlite3_prepare_v2(store->db, sql, -1, &row, NULL);
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&sql, "%s%s", i ? ", " : "SELECT ", of[i].name);
+    buffer_printf(&sql, " FROM %s.%s", schema, of->table);
+    int status = 0, code = sqlite3_prepare_v2(store->db, sql.bytes, -1, &row, NULL);
     if (code != SQLITE_OK)
         status = store_fail(store, err);
-    while (status == 0 && (code = sqlite3_step(row)) == SQLITE_ROW) {
-        if (fits(row, column))
-            continue;
-        const char *text = (const char *)sqlite3_column_text(row, 0);
-        status = error_set(err, "%s.%s = %.60s is out of range", column->table, column->name,
-                           text ? text : "");
-    }
+    while (status == 0 && (code = sqlite3_step(row)) == SQLITE_ROW)
+        status = check_row(row, of, count, err);
     if (status == 0 && code != SQLITE_DONE)
         status = store_fail(store, err);
     sqlite3_finalize(row);
-    free(sql);
+    buffer_free(&sql);
     return status;
 }
 
 static int check_fields(struct store *store, const char *schema, const struct stored_fields *fields,
                         struct error *err)
 {
+    struct ranged_column of[FIELDS_MOST];
+    size_t count = 0;
     for (size_t i = 0; i < fields->count; i++) {
         const struct stored_field *f = &fields->items[i];
         const bool word = f->type == FIELD_ID;
-        const struct ranged_column column = {fields->table, f->column, word ? A_WORD : A_FIELD, f};
         const bool bounded = isfinite(f->range.low) || isfinite(f->range.high);
-        if ((word || bounded) && check_column(store, schema, &column, err))
-            return -1;
+        if (word || bounded)
+            of[count++] =
+                (struct ranged_column){fields->table, f->column, word ? A_WORD : A_FIELD, f};
     }
-    return 0;
+    return count ? check_table(store, schema, of, count, err) : 0;
 }
 
 // Whether times and clocks of all samples are in range.
@@ -541,8 +554,12 @@ static int check_samples(struct store *store, const char *schema, struct error *
 
 int range_check(struct store *store, const char *schema, struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
-        if (check_column(store, schema, &columns[i], err))
+    for (size_t i = 0, count; i < ARRAY_COUNT(columns); i += count) {
+        count = 1;
+        while (i + count < ARRAY_COUNT(columns) &&
+               strcmp(columns[i].table, columns[i + count].table) == 0)
+            count++;
+        if (check_table(store, schema, &columns[i], count, err))
             return -1;
     }
     for (size_t i = 0; i < ARRAY_COUNT(all_fields); i++) {
