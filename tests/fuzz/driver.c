@@ -3,7 +3,7 @@
 // fuzz_<what> RUNS SEED...: gives the target each seed as it is, then RUNS inputs made from them:
 // bytes flipped, cut out, doubled, moved from one seed to another, numbers made large, lines taken
 // twice. The same order each time, so that a failure is met again; without coverage it finds less
-// than libFuzzer. A target with changes of its own (fuzz.h) has them every other time.
+// than libFuzzer.
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
@@ -119,10 +119,7 @@ int main(int argc, char **argv)
         const struct input *seed = &seeds[draw((size_t)count)];
         input.size = seed->size;
         memcpy(input.bytes, seed->bytes, seed->size);
-        const size_t changed =
-            fuzz_mutate && run % 2 ? fuzz_mutate(input.bytes, input.size, INPUT_MAX, state) : 0;
-        input.size = changed ? changed : input.size;
-        for (size_t n = changed ? 0 : 1 + draw(4); n > 0; n--)
+        for (size_t n = 1 + draw(4); n > 0; n--)
             mutate(&input, &seeds[draw((size_t)count)]);
         fuzz_one(input.bytes, input.size);
     }

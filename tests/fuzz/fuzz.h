@@ -24,9 +24,4 @@ static inline void must(bool held, const char *why)
     abort();
 }
 
-// mutate_<what>.c, for a target that hardly any change of bytes gets beyond the first check of:
-// changes an input as its own format has it and returns its new size, at most `room`; 0: it cannot.
-// No other target has one.
-__attribute__((weak)) size_t fuzz_mutate(uint8_t *bytes, size_t size, size_t room, uint64_t seed);
-
 #endif

@@ -10,11 +10,15 @@
 
 enum { SLOTS = 8192 };
 
-// By the text's hash; in use from being asked for until it is given back.
-static struct {
+// By the text's hash, which is taken for it: to compare texts would take as long as the statements.
+// In use from being asked for until it is given back.
+static struct slot {
+    uint64_t hash;
     sqlite3_stmt *statement;
     bool used;
 } slots[SLOTS];
+// By the statement's address.
+static struct slot *owners[SLOTS];
 static bool merging, made;
 
 int __wrap_sqlite3_prepare_v2(sqlite3 *db, const char *sql, int size, sqlite3_stmt **out,
@@ -35,15 +39,30 @@ int __wrap_transaction_end(struct store *store, int status, struct error *err);
 int __real_transaction_end(struct store *store, int status, struct error *err);
 
 // FNV-1a.
-static size_t slot_of(const char *sql)
+static uint64_t hash_of(const char *sql)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     for (const char *c = sql; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    for (size_t i = hash % SLOTS;; i = (i + 1) % SLOTS) {
-        if (!slots[i].statement || strcmp(sqlite3_sql(slots[i].statement), sql) == 0)
-            return i;
-    }
+    return hash;
+}
+
+static struct slot *slot_of(const char *sql)
+{
+    const uint64_t hash = hash_of(sql);
+    size_t i = hash % SLOTS;
+    while (slots[i].statement && slots[i].hash != hash)
+        i = (i + 1) % SLOTS;
+    slots[i].hash = hash;
+    return &slots[i];
+}
+
+static struct slot **owner_of(sqlite3_stmt *statement)
+{
+    size_t i = (uintptr_t)statement / 64 % SLOTS;
+    while (owners[i] && owners[i]->statement != statement)
+        i = (i + 1) % SLOTS;
+    return &owners[i];
 }
 
 static void discard(void)
@@ -55,24 +74,25 @@ static void discard(void)
 sqlite3_stmt *kept_statement(sqlite3 *db, const char *sql)
 {
     static size_t count;
-    const size_t i = slot_of(sql);
-    if (!slots[i].statement) {
+    struct slot *slot = slot_of(sql);
+    if (!slot->statement) {
         must(++count < SLOTS / 2, "more statements than there is room for");
         must(count > 1 || atexit(discard) == 0, "atexit");
-        must(sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slots[i].statement,
-                                NULL) == SQLITE_OK,
+        must(sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statement, NULL) ==
+                 SQLITE_OK,
              sqlite3_errmsg(db));
+        *owner_of(slot->statement) = slot;
     }
-    must(!slots[i].used, "a statement is used in itself");
-    slots[i].used = true;
-    return slots[i].statement;
+    must(!slot->used, "a statement is used in itself");
+    slot->used = true;
+    return slot->statement;
 }
 
 void kept_reset(sqlite3_stmt *statement)
 {
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    slots[slot_of(sqlite3_sql(statement))].used = false;
+    (*owner_of(statement))->used = false;
 }
 
 int __wrap_sqlite3_prepare_v2(sqlite3 *db, const char *sql, int size, sqlite3_stmt **out,

@@ -54,7 +54,10 @@ struct store *one_store(void)
         return store;
     pool_use();
     must(store_open(&store, fuzz_path("store.db"), STORE_WRITE, &err) == 0, err.text);
-    run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+    // Alone, and with small pages: each that is written is copied, so that it can be rolled back.
+    run("PRAGMA main.locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = "
+        "OFF; "
+        "PRAGMA page_size = 1024; VACUUM");
     prepare_deletions();
     must(atexit(discard) == 0, "atexit");
     return store;

@@ -18,10 +18,9 @@
 #endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
-#endif
-#ifndef ASAN_POISON_MEMORY_REGION
-#define ASAN_POISON_MEMORY_REGION(at, size)   ((void)(at), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#define UNSEEN __attribute__((no_sanitize("address", "undefined")))
+#else
+#define UNSEEN
 #endif
 
 enum { HEADER = 32, SMALLEST = 5, CLASSES = 18, POOL = 96 << 20 };
@@ -36,19 +35,71 @@ static _Alignas(64) uint8_t pool[POOL];
 static size_t used;
 static struct header *unused[CLASSES];
 
-static struct header *header_of(void *block)
+// The sanitizer keeps a byte for each 8: how many of them may be used, 0 for all, or why none may
+// be. They are written here, for blocks are small and its own calls cost more than a merge does.
+#ifdef __SANITIZE_ADDRESS__
+static uint8_t *notes;
+static size_t notes_shift;
+
+UNSEEN static void note(const void *at, size_t size, uint8_t said)
 {
-    struct header *h = (struct header *)(void *)((uint8_t *)block - HEADER);
-    ASAN_UNPOISON_MEMORY_REGION(h, HEADER);
-    return h;
+    volatile uint8_t *byte = notes + ((uintptr_t)at >> notes_shift);
+    size >>= notes_shift;
+    for (; size && (uintptr_t)byte % sizeof(uint64_t); size--)
+        *byte++ = said;
+    for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), byte += sizeof(uint64_t))
+        *(volatile uint64_t *)(volatile void *)byte = said * 0x0101010101010101u;
+    for (; size; size--)
+        *byte++ = said;
 }
 
-static struct header *find_room(int bits)
+static void find_notes(void)
+{
+    size_t offset;
+    __asan_get_shadow_mapping(&notes_shift, &offset);
+    notes = (uint8_t *)offset;
+}
+
+// Nobody's, as what a user of the sanitizer says so of.
+static void hide(const void *at, size_t size)
+{
+    note(at, size, 0xf7);
+}
+
+// The first `size` bytes of a block.
+UNSEEN static void show(const void *at, size_t size)
+{
+    const size_t unit = (size_t)1 << notes_shift, whole = size & ~(unit - 1);
+    note(at, whole, 0);
+    if (size > whole)
+        note((const uint8_t *)at + whole, unit, (uint8_t)(size - whole));
+}
+#else
+static void find_notes(void)
+{
+}
+
+static void hide(const void *at, size_t size)
+{
+    (void)at, (void)size;
+}
+
+static void show(const void *at, size_t size)
+{
+    (void)at, (void)size;
+}
+#endif
+
+static struct header *header_of(void *block)
+{
+    return (struct header *)(void *)((uint8_t *)block - HEADER);
+}
+
+UNSEEN static struct header *find_room(int bits)
 {
     const size_t size = HEADER + ((size_t)1 << bits);
     struct header *h = unused[bits];
     if (h) {
-        ASAN_UNPOISON_MEMORY_REGION(h, HEADER);
         unused[bits] = h->next;
         return h;
     }
@@ -56,11 +107,11 @@ static struct header *find_room(int bits)
         abort(); // no want of memory here, so somebody forgets to free
     h = (struct header *)(void *)(pool + used);
     used += size;
-    ASAN_POISON_MEMORY_REGION((uint8_t *)h + HEADER, size - HEADER);
+    hide(h, size);
     return h;
 }
 
-static void *take(int size)
+UNSEEN static void *take(int size)
 {
     int bits = SMALLEST;
     while (bits < CLASSES && size > 1 << bits)
@@ -69,14 +120,14 @@ static void *take(int size)
     struct header *h = own ? find_room(bits) : malloc((size_t)size + HEADER);
     if (!h)
         return NULL;
-    *h = (struct header){.size = size, .bits = own ? bits : 0};
-    uint8_t *block = (uint8_t *)h + HEADER;
-    ASAN_UNPOISON_MEMORY_REGION(block, (size_t)size);
-    ASAN_POISON_MEMORY_REGION(h, HEADER);
-    return block;
+    h->size = size;
+    h->bits = own ? bits : 0;
+    if (own)
+        show((uint8_t *)h + HEADER, (size_t)size);
+    return (uint8_t *)h + HEADER;
 }
 
-static void give(void *block)
+UNSEEN static void give(void *block)
 {
     if (!block)
         return;
@@ -85,20 +136,14 @@ static void give(void *block)
         free(h);
         return;
     }
-    ASAN_POISON_MEMORY_REGION(block, (size_t)1 << h->bits);
+    hide(block, ((size_t)h->size + 7) & ~(size_t)7); // what is behind it is hidden
     h->next = unused[h->bits];
     unused[h->bits] = h;
-    ASAN_POISON_MEMORY_REGION(h, HEADER);
 }
 
-static int size_of(void *block)
+UNSEEN static int size_of(void *block)
 {
-    if (!block)
-        return 0;
-    struct header *h = header_of(block);
-    const int size = h->size;
-    ASAN_POISON_MEMORY_REGION(h, HEADER);
-    return size;
+    return block ? header_of(block)->size : 0;
 }
 
 static void *resize(void *block, int size)
@@ -133,6 +178,7 @@ void pool_use(void)
 {
     static const struct sqlite3_mem_methods methods = {take,     give,  resize, size_of,
                                                        round_up, begin, end,    NULL};
+    find_notes();
     if (sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) != SQLITE_OK ||
         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) != SQLITE_OK ||
         sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) != SQLITE_OK)

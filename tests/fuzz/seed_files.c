@@ -78,9 +78,9 @@ static const char other_tables[] =
 
 // One file, without the log that a store keeps beside it, and small: a page is the smallest there
 // is.
-static void put_shard(const char *name, const char *more)
+static void put_shard(const char *more)
 {
-    char *path = xprintf("%s/%s", folder, name);
+    char *path = xprintf("%s/full.db", folder);
     struct store *store;
     struct error err;
     unlink(path);
@@ -105,6 +105,14 @@ static void put_rows(void)
     static const unsigned char changes[] = {0, 1, 0, 4, 8, 1, 3, 0, 1, 0,  9, 0, 0, 1,  6,
                                             2, 1, 3, 1, 4, 2, 5, 2, 0, 12, 5, 4, 7, 200};
     put_file("seed.rows", changes, sizeof(changes));
+}
+
+// Bytes, a copy, bytes of the first page; fuzz_shard.c says what each is.
+static void put_pages(void)
+{
+    static const unsigned char changes[] = {9, 0, 60, 0, 1,  2,   3,  4, 0, 50,
+                                            0, 0, 52, 0, 63, 242, 28, 0, 0, 1};
+    put_file("seed.shard", changes, sizeof(changes));
 }
 
 // A file of each tool that tests/data/import has none of, as small as its form allows.
@@ -177,7 +185,7 @@ int main(int argc, char **argv)
     put_cubin();
     put_samples();
     put_rows();
-    put_shard("seed.db", "");
-    put_shard("full.db", other_tables);
+    put_pages();
+    put_shard(other_tables);
     return 0;
 }
