@@ -62,3 +62,5 @@ TRY("32x64-w1x1-k8-s8-n8-promote-swapped-split",    290,  4800,       51,   6950
 TRY("32x64-w1x1-k16-s8-n8-promote-swapped-split",   305,  6200,       26,   6850)
 TRY("112x128-w1x2-c1x1-s6-e2-n8-promote-swapped-stream", 485, 1500,  4000,  15000)
 TRY("144x128-w1x2-s4-n8-promote-swapped-spread",    610,  6500,     5000,  14577)
+TRY("160x128-w1x2-c1x1-s4-n8-promote-swapped",      761,  1500,     8000,  10500)
+TRY("80x192-w1x3-c1x1-s5-n8-promote-swapped",       540,  1000,     8000,  10500)
