@@ -85,6 +85,7 @@ struct captured {
     bool own;       // the head is held to what it left itself, which is within the tolerance
     bool apart;     // the head has contents of its own
     bool misplaced; // it has not, and not the base's results
+    bool unlike;    // it has, not the base's results, and inputs that its program filled otherwise
     struct side sides[2];
     struct content contents[CONTENTS_MAX];
     size_t count;
@@ -1239,7 +1240,8 @@ static int hold_apart(struct captured *c, struct series_state *state, struct err
     if ((stop = find_owns(c, state, err)) == 0 && (stop = restore_one(c, ROLE_HEAD, err)) == 0 &&
         (stop = launch(c, ROLE_HEAD, state, err)) == 0)
         stop = captured_hold(c, ROLE_HEAD, 0, "", state, err);
-    if (stop > 0 && state->state == MEASURED_WRONG && differ)
+    c->unlike = stop > 0 && state->state == MEASURED_WRONG && differ;
+    if (c->unlike)
         return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
                              "its buffers lie otherwise than the base's, and its program filled "
                              "%zu of %zu inputs otherwise: their inputs do not correspond; let the "
@@ -1360,7 +1362,8 @@ static bool same_order(const struct record *a, const struct record *b)
 }
 
 // A head whose results are not where the base's are may have them elsewhere: among the same places,
-// given to launches in another order.
+// given to launches in another order. Which place is which is not known then; so where its program
+// also filled its inputs otherwise, it is not judged.
 int captured_open(struct captured **out, struct arm arms[2], struct series_state *state,
                   struct error *err)
 {
@@ -1372,7 +1375,7 @@ int captured_open(struct captured **out, struct arm arms[2], struct series_state
     captured_free(*out);
     *arms[ROLE_HEAD].note = '\0';
     const int again = open_as(out, arms, true, &elsewhere, err);
-    if (again == 0)
+    if (again == 0 || (*out)->unlike)
         *state = elsewhere;
     return again > 0 ? stop : again;
 }

@@ -992,6 +992,13 @@ TEST(a_range_elsewhere_needs_the_same_inputs)
     found(MEASURED_UNSUPPORTED, ROLE_HEAD, "its program filled 1 of 2 inputs otherwise");
     measure(WISH(RANGE(LAYER)), WISH(RANGE(LAYER), .other = true));
     found(MEASURED_OK, ROLE_HEAD, "both run on the base's");
+    // Given the same places in another order, and wrong at the base's.
+    measure(WISH(RANGE(LAYER)),
+            WISH(RANGE({"twice", {0, 0, 3}}, {"sum", {3, 1, 2}}), .other = true));
+    found(MEASURED_UNSUPPORTED, ROLE_HEAD, "its program filled 1 of 2 inputs otherwise");
+    measure(WISH(RANGE(LAYER)),
+            WISH(RANGE({"twice", {0, 0, 2}}, {"off", {2, 1, 3}}), .other = true));
+    found(MEASURED_WRONG, ROLE_HEAD, "results differ");
 }
 
 // All allocations are of one size: that the fourth fits the fourth says nothing.
