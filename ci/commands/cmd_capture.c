@@ -470,12 +470,18 @@ static bool has_heading(const char *heading)
     return found;
 }
 
+// Words are as they were typed where no shell reads them otherwise, so that a section written by
+// hand for the same command is of the same text: a text is run once (ci/gate/built.c).
 static void put_command(FILE *file, const struct words *words)
 {
     fputs("    command = \"", file);
     for (size_t i = 0; i < words->count; i++) {
-        fprintf(file, "%s'", i ? " " : "");
-        for (const char *c = words->items[i]; *c; c++) {
+        const char *word = words->items[i];
+        const bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz"
+                                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                       "0123456789_-+./:,@%")];
+        fprintf(file, "%s%s", i ? " " : "", plain ? "" : "'");
+        for (const char *c = word; *c; c++) {
             if (*c == '\'')
                 fputs("'\\\\''", file);
             else if (*c == '"' || *c == '\\')
@@ -483,7 +489,7 @@ static void put_command(FILE *file, const struct words *words)
             else
                 fputc(*c, file);
         }
-        fputc('\'', file);
+        fputs(plain ? "" : "'", file);
     }
     fputs("\"\n", file);
 }

@@ -210,7 +210,7 @@ TEST(sections_are_written_for_what_takes_time)
     char *text = helper_read(path, &size);
     assert_non_null(strstr(text, "[capture \"sgemm\"]\n"));
     assert_non_null(strstr(text, "kernel = _Z5sgemm*\n"));
-    assert_non_null(strstr(text, "command = \"'sh' 'program.sh' 'a'\\\\''b \\\"c'\"\n"));
+    assert_non_null(strstr(text, "command = \"sh program.sh 'a'\\\\''b \\\"c'\"\n"));
     assert_null(strstr(text, "softmax_kernel")); // it cannot be recorded
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "kept       [capture \"sgemm\"]", "capture",
                  "--write", "--", "sh", "program.sh", "64");
@@ -327,7 +327,7 @@ TEST(a_range_is_written_as_one_section)
                      0);
     PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "1 [capture] section", "capture", "--write", "--range",
                  "m=*", "--", "sh", "program.sh", "128");
-    assert_true(policy_has("range", "[capture \"m\"]\n    command = \"'sh' 'program.sh' '128'\"\n"
+    assert_true(policy_has("range", "[capture \"m\"]\n    command = \"sh program.sh 128\"\n"
                                     "    range = \"m=*\"\n"));
     assert_false(policy_has("range", "kernel ="));
     PLUMB_EXPECT(&outcome, own, CONCLUDE_OK, "kept       [capture \"m\"]", "capture", "--write",
