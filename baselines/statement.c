@@ -34,10 +34,18 @@ struct cell statement_key(int64_t key)
     return key ? INT(key) : NOTHING;
 }
 
+const char *store_limit(sqlite3 *db)
+{
+    const int met = sqlite3_system_errno(db);
+    return met == EMFILE   ? "too many open files; allow more by `ulimit -n 256`"
+           : met == ENFILE ? "too many open files on this machine"
+                           : NULL;
+}
+
 int store_fail(struct store *store, struct error *err)
 {
     const char *path = store->path;
-    const char *said = sqlite3_errmsg(store->db);
+    const char *said = sqlite3_errmsg(store->db), *limit = store_limit(store->db);
     switch (sqlite3_errcode(store->db)) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -53,7 +61,7 @@ int store_fail(struct store *store, struct error *err)
                              "store %s: cannot be written (%s); give it a folder that can be, or "
                              "name another store by --store",
                              path, strerror(errno));
-        return error_set(err, "store %s: %s", path, said);
+        return error_set(err, "store %s: %s", path, limit ? limit : said);
     case SQLITE_READONLY:
         return error_set(err, "store %s: cannot be written; check its permissions and its folder's",
                          path);

@@ -51,12 +51,13 @@ static int attach(struct store *store, const char *path, struct error *err)
     }
     sqlite3_finalize(statement);
     free(uri);
-    return code == SQLITE_DONE
-               ? 0
-               : error_set(err,
-                           "store %s: cannot be attached (%s); copy it to a folder that can "
-                           "be written",
-                           path, sqlite3_errmsg(store->db));
+    if (code == SQLITE_DONE)
+        return 0;
+    if (store_limit(store->db))
+        return error_set(err, "store %s: %s", path, store_limit(store->db));
+    return error_set(err,
+                     "store %s: cannot be attached (%s); copy it to a folder that can be written",
+                     path, sqlite3_errmsg(store->db));
 }
 
 // The member that counts the rows of a step; NULL: they are not counted.

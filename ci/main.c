@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -109,17 +110,26 @@ static int run_command(int argc, char **argv)
     return CONCLUDE_FAILED;
 }
 
+static bool has_failed; // and said why
+
+// An answer that did not arrive is none, also where a command's help ends the program.
+static void end_with_output(void)
+{
+    if (has_failed || !output_failed())
+        return;
+    fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
+    _Exit(CONCLUDE_FAILED);
+}
+
 int main(int argc, char **argv)
 {
     if (!process_limits_suffice(out_of_time))
         return CONCLUDE_FAILED;
     memory_stays();
     watch_signals();
-    int code = run_command(argc, argv);
-    // An answer that did not arrive is none.
-    if (code != CONCLUDE_FAILED && output_failed()) {
-        fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
-        code = CONCLUDE_FAILED;
-    }
+    if (atexit(end_with_output))
+        return CONCLUDE_FAILED;
+    const int code = run_command(argc, argv);
+    has_failed = code == CONCLUDE_FAILED;
     return code;
 }

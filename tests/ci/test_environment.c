@@ -117,6 +117,8 @@ TEST(few_descriptors_end_a_command_or_do_not_and_spoil_no_store)
                 fail_msg("%s: %s ends with %d:\n%s", limit, commands[c], code, at.said);
             if (code == 4)
                 assert_last("plumb: ", limit);
+            if (code == 4 && !strcasestr(at.said, "too many open files"))
+                fail_msg("%s does not say what %s met:\n%s", limit, commands[c], at.said);
             if (most > 38)
                 assert_int_equal(code, usual);
             assert_store_is_whole(limit);
@@ -216,6 +218,20 @@ TEST(full_disk_at_the_reports_is_the_last_thing_said)
     assert_last("FAILED: ", "full disk");
     assert_non_null(strstr(at.said, "No space left on device"));
     assert_store_is_whole("full disk");
+}
+
+// The help of a command ends the program by another way than the command.
+TEST(answer_that_does_not_arrive_is_none)
+{
+    static const char *const commands[] = {"history --store $STORE", "help gate", "gate --help",
+                                           "store prune --help", "run --usage"};
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        char *command = xprintf("exec $PLUMB %s 2>&1 >/dev/full", commands[i]);
+        if (ends("", command) != 4)
+            fail_msg("%s: %s", command, at.said);
+        assert_last("plumb: ", command);
+        free(command);
+    }
 }
 
 TEST(full_disk_at_a_build_or_a_store_is_no_kernels_fault)
