@@ -253,6 +253,10 @@ int transaction_begin(struct store *store, struct error *err)
                          "store %s: another machine writes it by now, for nothing was written here "
                          "for long; what was saved is kept: run again when it has ended",
                          store->path);
+    // What is saved next would be kept without what was saved before it.
+    if (store->batch && sqlite3_get_autocommit(store->db))
+        return error_set(err, "store %s: a fault undid what was saved together with this",
+                         store->path);
     return statement_run(store, err, store->batch ? SQL_SAVEPOINT : SQL_BEGIN, NULL, 0);
 }
 

@@ -202,6 +202,40 @@ static int run_steps(struct store *store, const char *path, struct store_counts 
     return check_known(store, path, err) || check_readable(store, path, link, err) ? -1 : 0;
 }
 
+// SQLite does not say in which file it met a fault, and a record of the shard that claims gigabytes
+// is want of memory to it. So the shard is asked before anything is said of the store.
+static int blame(struct store *store, const char *path, struct error *err)
+{
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(store->db, "PRAGMA shard.integrity_check(1)", -1, &row, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(row);
+    const char *said =
+        code == SQLITE_ROW ? (const char *)sqlite3_column_text(row, 0) : sqlite3_errmsg(store->db);
+    const char *line = said ? strrchr(said, '\n') : NULL; // below its title
+    if (code == SQLITE_ROW ? said && strcmp(said, "ok") != 0
+                           : code == SQLITE_CORRUPT || code == SQLITE_IOERR)
+        error_set(err,
+                  "merging %s: it cannot be read whole (%s); make it again or restore a copy; "
+                  "nothing was merged",
+                  path, line ? line + 1 : said);
+    sqlite3_finalize(row);
+    return -1;
+}
+
+static bool met_fault(struct store *store)
+{
+    switch (sqlite3_errcode(store->db)) {
+    case SQLITE_CORRUPT:
+    case SQLITE_IOERR:
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void drop_maps(struct store *store)
 {
     for (size_t i = 0; i < ARRAY_COUNT(merge_maps); i++) {
@@ -219,8 +253,13 @@ int store_merge(struct store *store, const char *shard, struct store_counts *add
     if (check_shard(store, shard, err) || attach(store, shard, err))
         return -1;
     int status = transaction_begin(store, err);
-    if (status == 0)
-        status = transaction_end(store, run_steps(store, shard, &counts, err), err);
+    if (status == 0) {
+        status = run_steps(store, shard, &counts, err);
+        const bool fault = status && met_fault(store);
+        status = transaction_end(store, status, err);
+        if (fault)
+            status = blame(store, shard, err);
+    }
     drop_maps(store);
     sqlite3_exec(store->db, "DETACH shard", NULL, NULL, NULL);
     if (status == 0 && added)

@@ -244,6 +244,36 @@ TEST(full_disk_fails_cleanly)
     assert_int_equal(code, 0);
 }
 
+// What came after it would be kept without what came before.
+TEST(batch_that_a_fault_ended_takes_nothing_more)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct store *store = scratch_store(f->path, STORE_WRITE);
+    struct store_report report;
+    struct run run;
+    int status = 0;
+    make_run(&run, RUN_MEASURE, 3, 2, 5);
+    assert_ok(store_begin_batch(store, &err), &err);
+    sqlite3_exec(store->db, "PRAGMA max_page_count = 1", NULL, NULL, NULL); // no more
+    for (int i = 0; status == 0 && i < 10000; i++) {
+        run.id = 0;
+        status = store_begin_run(store, &run, &err);
+    }
+    assert_int_equal(status, -1);
+    assert_non_null(strstr(err.text, "no space left"));
+    sqlite3_exec(store->db, "PRAGMA max_page_count = 100000", NULL, NULL, NULL);
+    run.id = 0;
+    assert_int_equal(store_begin_run(store, &run, &err), -1);
+    assert_non_null(strstr(err.text, "a fault undid what was saved"));
+    store_cancel_batch(store);
+    assert_ok(store_info(&report, store, &err), &err);
+    assert_int_equal(report.counts.runs, 0);
+    save_whole_run(store, &run);
+    store_close(store);
+    run_free(&run);
+}
+
 // Root may write anywhere: become nobody first.
 static void become_nobody(void)
 {

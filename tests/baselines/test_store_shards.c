@@ -2,6 +2,7 @@
 //
 // Shards of strangers: what they may not say, of runs that are known and of anything.
 #include "baselines/event.h"
+#include "baselines/statement.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
@@ -202,4 +203,56 @@ TEST(run_of_another_device_is_refused_whole)
     assert_non_null(strstr(report.first, "that the run was not on"));
     store_close(shard);
     run_free(&run);
+}
+
+// The page where a table begins, from 0.
+static size_t root_page(const char *path, const char *table)
+{
+    struct store *store = scratch_store(path, STORE_READ);
+    sqlite3_stmt *row = NULL;
+    sqlite3_prepare_v2(store->db, "SELECT rootpage - 1 FROM sqlite_schema WHERE name = ?", -1, &row,
+                       NULL);
+    sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    const size_t page = (size_t)sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    store_close(store);
+    return page;
+}
+
+// SQLite names no file, and calls a record that claims gigabytes want of memory.
+TEST(damaged_shard_is_named_and_not_the_store)
+{
+    enum { PAGE = 8192, FIRST_CELL = 8, LEAF = 0x0d };
+    static const char *const tables[] = {"commits", "kernels", "texts", "runs", "series"};
+    static const uint8_t four_gib[] = {0x8f, 0xff, 0xff, 0xff, 0x7f};
+    struct open_store *f = *state;
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
+    size_t size;
+    save_one(shard, 1);
+    store_close(shard);
+    save_one(f->store, 0);
+    char *good = helper_read(f->other_path, &size);
+    for (size_t i = 0; i < 2 * ARRAY_COUNT(tables); i++) {
+        struct error err = {0};
+        helper_write(f->other_path, good, size);
+        const size_t at = root_page(f->other_path, tables[i / 2]) * PAGE;
+        uint8_t *bad = xcalloc(size, 1), *page = bad + at;
+        memcpy(bad, good, size);
+        assert_int_equal(page[0], LEAF);
+        if (i % 2)
+            memset(page, 0xff, PAGE);
+        else
+            memcpy(page + page[FIRST_CELL] * 256 + page[FIRST_CELL + 1], four_gib,
+                   sizeof(four_gib));
+        helper_write(f->other_path, (const char *)bad, size);
+        free(bad);
+        if (store_merge(f->store, f->other_path, NULL, &err) == 0)
+            fail_msg("%s, %zu: merged", tables[i / 2], i % 2);
+        if (!strstr(err.text, "other.db: it cannot be read whole (") || strchr(err.text, '\n') ||
+            strstr(err.text, "out of memory"))
+            fail_msg("%s, %zu: %s", tables[i / 2], i % 2, err.text);
+        assert_int_equal(sound_counts(f->store).runs, 1);
+    }
+    free(good);
 }

@@ -174,6 +174,14 @@ static void check_kept(void)
     read_store(store);
 }
 
+// A refusal may quote what a shard says, so it is read from its beginning.
+static bool blames_shard(const char *text)
+{
+    static const char of_store[] = "merging shard: store ";
+    return strncmp(text, of_store, strlen(of_store)) != 0 ||
+           (!strstr(text, ": damaged (") && !strstr(text, ": out of memory"));
+}
+
 static bool merge_pages(void)
 {
     struct error err;
@@ -184,7 +192,10 @@ static bool merge_pages(void)
         check_kept();
     else
         stay_empty(store);
-    run("ROLLBACK");
+    must(merged || blames_shard(err.text), err.text);
+    // SQLite ends a transaction by itself after some faults.
+    if (!sqlite3_get_autocommit(store->db))
+        run("ROLLBACK");
     return merged;
 }
 
