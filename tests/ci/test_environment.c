@@ -27,8 +27,8 @@ static int set_up(void **state)
     static const char *const names[] = {"good-1", "slower-1", NULL};
     fake_gate_make(&at.gate);
     fake_gate_policy(&at.gate, "", "[gate]\n\tprocesses = 2\n\tself-test = 1\n");
-    fake_gate_commit(at.base, &at.gate, "refs/heads/main", NULL, names, "slower", 1);
-    fake_gate_commit(at.head, &at.gate, "refs/heads/main", at.base, names, "slower", 2);
+    fake_gate_commit(at.base, &at.gate, "main", NULL, names, "slower", 1);
+    fake_gate_commit(at.head, &at.gate, "main", at.base, names, "slower", 2);
     fake_gate_run(&at.gate, at.base, at.head, 0);
     at.kept = xprintf("%s.kept", at.gate.store);
     char *copy = xprintf("cp '%s' '%s'", at.gate.store, at.kept);

@@ -110,11 +110,14 @@ enum { KERNELS_MOST = 16 };
 void fake_gate_make(struct fake_gate *gate)
 {
     git_repository *git = NULL;
+    git_repository_init_options options = {.version = GIT_REPOSITORY_INIT_OPTIONS_VERSION};
+    options.flags = GIT_REPOSITORY_INIT_MKPATH;
+    options.initial_head = "main"; // whatever init.defaultBranch says
     fake_bench_make(&gate->bench);
     const char *directory = gate->bench.directory;
     gate->policy = xprintf("%s/policy.cfg", directory);
     gate->store = xprintf("%s/store.db", directory);
-    if (git_libgit2_init() < 1 || git_repository_init(&git, directory, 0)) {
+    if (git_libgit2_init() < 1 || git_repository_init_ext(&git, directory, &options)) {
         fprintf(stderr, "helper_fake_gate: %s: no repository can be made\n", directory);
         abort();
     }
