@@ -132,27 +132,6 @@ static size_t plain_length(const char *text, const char *special)
     return i;
 }
 
-void buffer_xml(struct buffer *buffer, const char *text)
-{
-    for (const char *c = text; *c; c++) {
-        const size_t plain = plain_length(c, "<>&\"");
-        buffer_add(buffer, c, plain);
-        c += plain;
-        if (!*c)
-            return;
-        if (*c == '<')
-            buffer_puts(buffer, "&lt;");
-        else if (*c == '>')
-            buffer_puts(buffer, "&gt;");
-        else if (*c == '&')
-            buffer_puts(buffer, "&amp;");
-        else if (*c == '"')
-            buffer_puts(buffer, "&quot;");
-        else if ((unsigned char)*c >= 0x20 || *c == '\n' || *c == '\t')
-            buffer_add(buffer, c, 1);
-    }
-}
-
 void buffer_json(struct buffer *buffer, const char *text, const char *also)
 {
     const char *end = text + strlen(text);

@@ -26,8 +26,6 @@ void buffer_number(struct buffer *buffer, double value);
 // One CSV field, quoted as RFC 4180 says when it must be. A text that a spreadsheet would take for
 // a formula gets an apostrophe in front (OWASP, "CSV Injection"); csv_plain() takes it off again.
 void buffer_csv(struct buffer *buffer, const char *text);
-// Text inside XML, HTML or SVG: markup characters escaped, control bytes dropped.
-void buffer_xml(struct buffer *buffer, const char *text);
 // The inside of a JSON string, without the quotes around it: quotes, control bytes and the ASCII
 // characters of `also` escaped, bytes that are not UTF-8 as U+FFFD.
 void buffer_json(struct buffer *buffer, const char *text, const char *also);

@@ -11,6 +11,7 @@
 #include "ci/settings/text_file.h"
 #include "model/predict/parts/accuracy.h"
 #include "model/result.h"
+#include "reports/charts/charts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -523,24 +524,27 @@ static size_t comparable(struct accuracy_row *out, const struct measured_rows *d
     return count;
 }
 
-typedef void draw_curve(struct buffer *out, const struct accuracy_row *rows, size_t count,
-                        const char *title);
+typedef void draw_rows(struct markup *m, const struct accuracy_row *rows, size_t count,
+                       const char *title);
 
-static void curve_csv(struct buffer *out, const struct accuracy_row *rows, size_t count,
-                      const char *title)
+// A path that is NULL was not asked for.
+static int write_figure(const char *path, draw_rows *draw, const struct accuracy_row *rows,
+                        size_t count, const char *title, struct error *err)
 {
-    (void)title;
-    accuracy_scurve_csv(out, rows, count);
+    if (!path)
+        return 0;
+    struct markup *figure = markup_new(MARKUP_XML);
+    draw(figure, rows, count, title);
+    return output_figure(path, figure, err);
 }
 
-// Writes the curve; a path that is NULL was not asked for.
-static int write_curve(const char *path, draw_curve *draw, const struct accuracy_row *rows,
-                       size_t count, const char *title, struct error *err)
+static int write_curve(const char *path, const struct accuracy_row *rows, size_t count,
+                       struct error *err)
 {
     struct buffer text = {0};
     if (!path)
         return 0;
-    draw(&text, rows, count, title);
+    accuracy_scurve_csv(&text, rows, count);
     int result = text_file_write(path, &text, err);
     buffer_free(&text);
     return result;
@@ -561,9 +565,9 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
     }
     char *title = xprintf("predicted / measured, model %s, %zu %s", model->name, count,
                           plural(count, "row", "rows"));
-    if (result == 0 && (write_curve(a->svg, accuracy_scurve_svg, rows, count, title, err) ||
-                        write_curve(a->bars, accuracy_bars_svg, rows, count, title, err) ||
-                        write_curve(a->scurve, curve_csv, rows, count, title, err)))
+    if (result == 0 && (write_figure(a->svg, chart_scurve, rows, count, title, err) ||
+                        write_figure(a->bars, chart_bars, rows, count, title, err) ||
+                        write_curve(a->scurve, rows, count, err)))
         result = -1;
     free(title);
     return result;

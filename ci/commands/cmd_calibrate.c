@@ -8,6 +8,7 @@
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/text_file.h"
 #include "model/csv.h"
+#include "reports/charts/charts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -243,137 +244,93 @@ static void study_csv(struct buffer *out, const struct study_table *t)
         study_row(&line, ladder[i].kernel, t->ladder_ms[i], "ms", ladder[i].document_ms);
 }
 
-// ---- its figures: logarithmic both ways, what was measured drawn through, seed 2's dashed ----
+// ---- its figures: what was measured drawn through, seed 2's dashed ----
 
-enum { LEFT = 60, TOP = 34, WIDE = 620, HIGH = 340, KEY = 150, POINTS_MOST = 16 };
+enum { POINTS_MOST = 16 };
+#define DASHED "; dashed: seed 2, H100 SXM5"
 
-static const char *const colours[] = {"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
-                                      "#aa3377", "#bbbbbb", "#000000", "#997700", "#004488"};
-
-struct chart {
-    struct buffer *out;
-    double x_least, x_most, y_least, y_most;
-    int lines;
-};
-
-static double x_at(const struct chart *c, double x)
+static void draw_instructions(struct markup *m, const struct study_table *t)
 {
-    return LEFT + WIDE * log(x / c->x_least) / log(c->x_most / c->x_least);
-}
-
-static double y_at(const struct chart *c, double y)
-{
-    return TOP + HIGH * (1 - log(y / c->y_least) / log(c->y_most / c->y_least));
-}
-
-static void begin_chart(struct chart *c, const char *title, const char *below)
-{
-    buffer_printf(c->out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-                  "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"%d\" y=\"20\" "
-                  "font-size=\"15\">%s</text>\n<text x=\"%d\" y=\"%d\" "
-                  "text-anchor=\"middle\">%s; dashed: seed 2, H100 SXM5</text>\n",
-                  LEFT + WIDE + KEY, TOP + HIGH + 44, LEFT, title, LEFT + WIDE / 2, TOP + HIGH + 36,
-                  below);
-    for (double y = c->y_least; y <= c->y_most * 1.001; y *= 10)
-        buffer_printf(c->out,
-                      "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#e4e4e4\"/>"
-                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-                      LEFT, LEFT + WIDE, y_at(c, y), y_at(c, y), LEFT - 6, y_at(c, y) + 4, y);
-    for (double x = c->x_least; x <= c->x_most * 1.001; x *= 2)
-        buffer_printf(c->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
-                      x_at(c, x), TOP + HIGH + 18, x);
-}
-
-static void chart_line(struct chart *c, const char *name, const double *x, const double *y,
-                       size_t count, bool dashed)
-{
-    const char *colour = colours[c->lines % (int)ARRAY_COUNT(colours)];
-    double last = 0;
-    buffer_printf(c->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"",
-                  colour, dashed ? " stroke-dasharray=\"4 4\"" : "");
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(y[i]) || y[i] <= 0)
-            continue;
-        last = y[i];
-        buffer_printf(c->out, "%.1f,%.1f ", x_at(c, x[i]), y_at(c, y[i]));
-    }
-    buffer_puts(c->out, "\"/>\n");
-    if (dashed || last <= 0)
-        return;
-    buffer_printf(c->out, "<text x=\"%d\" y=\"%d\" fill=\"%s\">%s</text>\n", LEFT + WIDE + 10,
-                  TOP + 12 + 16 * c->lines, colour, name);
-}
-
-static void draw_instructions(struct buffer *out, const struct study_table *t)
-{
-    struct chart c = {out, 1, 128, 0.1, 1000, 0};
-    begin_chart(&c, "clocks an instruction of one warp", "independent chains");
-    for (size_t i = 0; i < ARRAY_COUNT(instructions); i++, c.lines++) {
+    struct chart_lines c = {"clocks an instruction of one warp",
+                            "independent chains" DASHED,
+                            {.low = 1, .high = 128},
+                            {.low = 0.1, .high = 1000}};
+    chart_lines_begin(m, &c);
+    for (size_t i = 0; i < ARRAY_COUNT(instructions); i++) {
         double x[ILPS], y[ILPS];
         for (int ilp = 0; ilp < ILPS; ilp++) {
             x[ilp] = 1 << ilp;
             y[ilp] = clocks_of(t, i, ilp);
         }
-        chart_line(&c, instructions[i].name, x, y, ILPS, false);
-        chart_line(&c, "", x, instructions[i].document, ILPS, true);
+        chart_lines_add(m, &c, instructions[i].name, (unsigned)i, x, y, ILPS);
+        chart_lines_add(m, &c, NULL, (unsigned)i, x, instructions[i].document, ILPS);
     }
-    buffer_puts(out, "</svg>\n");
+    svg_end(m);
 }
 
-static void draw_copies(struct buffer *out, const struct study_table *t)
+static void draw_copies(struct markup *m, const struct study_table *t)
 {
-    struct chart c = {out, 1, 256, 10, 10000, 0};
-    begin_chart(&c, "copies, GB/s read and written", "SMs");
-    for (; c.lines < 2; c.lines++) {
-        const char *of = c.lines ? "study_l2_sm_" : "study_dram_sm_";
+    static const char *const keys[] = {"study_dram_sm_", "study_l2_sm_"};
+    static const char *const names[] = {"DRAM", "L2"};
+    struct chart_lines c = {"copies, GB/s read and written",
+                            "SMs" DASHED,
+                            {.low = 1, .high = 256},
+                            {.low = 10, .high = 10000}};
+    chart_lines_begin(m, &c);
+    for (unsigned of = 0; of < ARRAY_COUNT(keys); of++) {
         double x[POINTS_MOST], y[POINTS_MOST], document[POINTS_MOST];
         size_t count = 0;
-        for (size_t i = 0; i < ARRAY_COUNT(study_lines); i++) {
+        for (size_t i = 0; i < ARRAY_COUNT(study_lines) && count < POINTS_MOST; i++) {
             const struct study_line *l = &study_lines[i];
-            if (strncmp(l->key, of, strlen(of)) || count == POINTS_MOST)
+            if (strncmp(l->key, keys[of], strlen(keys[of])))
                 continue;
             x[count] = l->sms;
             y[count] = value_of(t, l->key, l->scale);
             document[count++] = l->document;
         }
-        chart_line(&c, c.lines ? "L2" : "DRAM", x, y, count, false);
-        chart_line(&c, "", x, document, count, true);
+        chart_lines_add(m, &c, names[of], of, x, y, count);
+        chart_lines_add(m, &c, NULL, of, x, document, count);
     }
-    buffer_puts(out, "</svg>\n");
+    svg_end(m);
 }
 
-static void draw_ladder(struct buffer *out, const struct study_table *t)
+static void draw_ladder(struct markup *m, const struct study_table *t)
 {
-    struct chart c = {out, 1, ARRAY_COUNT(ladder) + 1, 1, 1000, 0};
+    struct chart_lines c = {"GEMM of 4096 x 8192 x 16384, ms",
+                            "step of the ladder" DASHED,
+                            {.low = 1, .high = ARRAY_COUNT(ladder) + 1},
+                            {.low = 1, .high = 1000}};
     double x[ARRAY_COUNT(ladder)], document[ARRAY_COUNT(ladder)];
-    begin_chart(&c, "GEMM of 4096 x 8192 x 16384, ms", "step of the ladder");
     for (size_t i = 0; i < ARRAY_COUNT(ladder); i++) {
         x[i] = (double)i + 1;
         document[i] = ladder[i].document_ms;
     }
-    chart_line(&c, "here", x, t->ladder_ms, ARRAY_COUNT(ladder), false);
-    chart_line(&c, "", x, document, ARRAY_COUNT(ladder), true);
-    buffer_puts(out, "</svg>\n");
+    chart_lines_begin(m, &c);
+    chart_lines_add(m, &c, "here", 0, x, t->ladder_ms, ARRAY_COUNT(ladder));
+    chart_lines_add(m, &c, NULL, 0, x, document, ARRAY_COUNT(ladder));
+    svg_end(m);
 }
 
 static int write_study(const char *folder, const struct study_table *t, struct error *err)
 {
     static const struct {
         const char *name;
-        void (*write)(struct buffer *out, const struct study_table *t);
-    } files[] = {{"study.csv", study_csv},
-                 {"instructions.svg", draw_instructions},
-                 {"copies.svg", draw_copies},
-                 {"gemm.svg", draw_ladder}};
-    int status = 0;
+        void (*draw)(struct markup *m, const struct study_table *t);
+    } figures[] = {{"instructions.svg", draw_instructions},
+                   {"copies.svg", draw_copies},
+                   {"gemm.svg", draw_ladder}};
     mkdir(folder, 0777); // what keeps it from being one shows when a file is written
-    for (size_t i = 0; i < ARRAY_COUNT(files) && status == 0; i++) {
-        struct buffer text = {0};
-        char *path = xprintf("%s/%s", folder, files[i].name);
-        files[i].write(&text, t);
-        status = text_file_write(path, &text, err);
-        buffer_free(&text);
+    struct buffer table = {0};
+    char *path = xprintf("%s/study.csv", folder);
+    study_csv(&table, t);
+    int status = text_file_write(path, &table, err);
+    buffer_free(&table);
+    free(path);
+    for (size_t i = 0; i < ARRAY_COUNT(figures) && status == 0; i++) {
+        struct markup *figure = markup_new(MARKUP_XML);
+        figures[i].draw(figure, t);
+        path = xprintf("%s/%s", folder, figures[i].name);
+        status = output_figure(path, figure, err);
         free(path);
     }
     return status;

@@ -10,6 +10,7 @@
 #include "ci/settings/text_file.h"
 #include "model/config.h"
 #include "model/predict/parts/pipeline.h"
+#include "reports/charts/charts.h"
 #include "runner/child/files.h"
 
 #include <dlfcn.h>
@@ -276,7 +277,7 @@ static int draw(const struct arguments *a, const struct machine *machine,
 {
     struct pipeline pipeline;
     struct pipeline_events events;
-    struct buffer trace = {0}, svg = {0};
+    struct buffer trace = {0};
     const int64_t tiles = mnk[0] / c->tile_m * (mnk[1] / c->tile_n);
     const double ticks_us = machine->tick_ns ? 1e-3 * (double)machine->tick_ns : 1;
     pipeline_of_choice(&pipeline, &machine->costs, c, mnk);
@@ -286,12 +287,13 @@ static int draw(const struct arguments *a, const struct machine *machine,
         pipeline_kernel(&pipeline, tiles, machine->costs.sms, (double)machine->costs.launch);
     pipeline_write_trace(&trace, &pipeline, &events, (double)machine->costs.launch,
                          kernel.waves < 100 ? kernel.waves : 100, ticks_us);
-    pipeline_write_svg(&svg, &pipeline, &events, machine->tick_ns == 1 ? "ns" : "ticks");
     int result = a->trace ? text_file_write(a->trace, &trace, err) : 0;
-    if (result == 0 && a->svg)
-        result = text_file_write(a->svg, &svg, err);
+    if (result == 0 && a->svg) {
+        struct markup *figure = markup_new(MARKUP_XML);
+        chart_wave(figure, &pipeline, &events, machine->tick_ns == 1 ? "ns" : "ticks");
+        result = output_figure(a->svg, figure, err);
+    }
     buffer_free(&trace);
-    buffer_free(&svg);
     pipeline_events_free(&events);
     return result;
 }

@@ -2,6 +2,7 @@
 //
 // plumb predict: what a model says of problems, given as words or as CSV. No GPU is needed.
 #include "ci/command.h"
+#include "ci/commands/output.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
@@ -12,6 +13,7 @@
 #include "model/predict/parts/bias.h"
 #include "model/predict/ws_persistent.h"
 #include "model/predict/ws_pipeline.h"
+#include "reports/charts/charts.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -534,7 +536,7 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
 {
     struct ws_pipeline w;
     struct pipeline_events events = {0};
-    struct buffer trace = {0}, svg = {0};
+    struct buffer trace = {0};
     const char *why = ws_pipeline(&w, in);
     if (why)
         return error_set(err, "no timeline: %s", why);
@@ -543,12 +545,13 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
     // Waves are alike: a hundred show the shape and keep the file small.
     int64_t waves = w.kernel.waves < 100 ? w.kernel.waves : 100;
     pipeline_write_trace(&trace, &w.pipeline, &events, w.launch_ns, waves, 1e-3);
-    pipeline_write_svg(&svg, &w.pipeline, &events, "ns");
     int result = a->trace ? text_file_write(a->trace, &trace, err) : 0;
-    if (result == 0 && a->svg)
-        result = text_file_write(a->svg, &svg, err);
+    if (result == 0 && a->svg) {
+        struct markup *figure = markup_new(MARKUP_XML);
+        chart_wave(figure, &w.pipeline, &events, "ns");
+        result = output_figure(a->svg, figure, err);
+    }
     buffer_free(&trace);
-    buffer_free(&svg);
     pipeline_events_free(&events);
     return result;
 }

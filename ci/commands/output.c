@@ -229,6 +229,15 @@ static void print_coloured(enum colour colour, const char *prefix, const char *t
 }
 
 // Up to its first colon it is a word of ours.
+int output_figure(const char *path, struct markup *figure, struct error *err)
+{
+    struct buffer text = {0};
+    markup_finish(figure, &text);
+    int status = text_file_write(path, &text, err);
+    buffer_free(&text);
+    return status;
+}
+
 void output_headline(const struct run *run)
 {
     static const enum colour colours[] = {[CONCLUDE_OK] = GREEN,

@@ -10,6 +10,7 @@
 #include "model/record/record.h"
 #include "reports/report.h"
 #include "reports/text/clean.h"
+#include "reports/text/markup.h"
 
 // The answer of a command with --format json: one object, whose first member is the list of the
 // rows that its table has, named for what they are; members of the whole come after it. Names end
@@ -64,6 +65,9 @@ int output_directory(const char *directory, struct error *err);
 // Every report under `directory`, and no word.
 int output_reports(const struct run *run, const struct context *context, const char *directory,
                    struct error *err);
+
+// A figure that is a file of its own: ends what markup_new(MARKUP_XML) began, writes and frees it.
+int output_figure(const char *path, struct markup *figure, struct error *err);
 
 // The last line alone: which and why.
 void output_headline(const struct run *run);

@@ -597,27 +597,12 @@ static void fill_changes(struct site_detail *out, const struct series_history *s
 
 // ---- the pipeline -------------------------------------------------------------------------------
 
-static void add_span(struct site_detail *out, struct chart_span *spans, const char *lane,
-                     const char *label, double start_ns, double length_ns)
-{
-    spans[out->span_count++] = (struct chart_span){lane, label, start_ns, start_ns + length_ns};
-}
-
-// The first stages of one wave, and its end when that is all there is.
+// Of one wave.
 static void fill_spans(struct site_detail *out, const struct ws_pipeline *w,
                        const struct pipeline_events *e, struct arena *arena)
 {
-    struct chart_span *spans = arena_alloc(arena, (3 * STAGES_SHOWN + 1) * sizeof(*spans));
-    size_t shown = e->stages < STAGES_SHOWN ? (size_t)e->stages : STAGES_SHOWN;
-    for (size_t i = 0; i < shown; i++) {
-        const char *stage = arena_printf(arena, "%zu", i);
-        add_span(out, spans, "load A", stage, e->start_a[i], w->pipeline.load_a);
-        add_span(out, spans, "load B", stage, e->start_b[i], w->pipeline.load_b);
-        add_span(out, spans, "math", stage, e->start_math[i], w->pipeline.math);
-    }
-    if ((size_t)e->stages == shown)
-        add_span(out, spans, "epilogue", "", e->epilogue_start, w->pipeline.epilogue);
-    out->spans = spans;
+    const size_t shown = e->stages < STAGES_SHOWN ? (size_t)e->stages : STAGES_SHOWN;
+    out->spans = chart_pipeline(&out->span_count, &w->pipeline, e, STAGES_SHOWN, arena);
     out->span_note =
         arena_printf(arena,
                      "One wave of %lld as the pipeline model (ws-pipeline) runs it: "

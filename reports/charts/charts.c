@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Figures over many series (the rows of a forest plot, sorted curves), of one series (its samples,
-// pairs and prediction), and run by run.
+// pairs and prediction), run by run, and of a model (its S-curve, its pipeline).
 #include "reports/charts/charts.h"
 
 #include "model/gate/gate.h"
@@ -181,10 +181,10 @@ static struct scale curve_x(size_t count)
     return (struct scale){-0.5, (double)count - 0.5, CURVE_LEFT, CURVE_WIDTH - CURVE_RIGHT};
 }
 
-static void curve_caption(struct markup *m, size_t count)
+static void curve_caption(struct markup *m, size_t count, const char *what)
 {
-    char text[64];
-    snprintf(text, sizeof(text), "%zu series, sorted", count);
+    char text[96];
+    snprintf(text, sizeof(text), "%zu %s", count, what);
     svg_text(m, "tick", (CURVE_LEFT + CURVE_WIDTH - CURVE_RIGHT) / 2.0, CURVE_HEIGHT - 10, "middle",
              text);
 }
@@ -215,14 +215,14 @@ void chart_curve_change(struct markup *m, struct curve_point *points, size_t cou
         if (scale_covers(&y, p->y.value))
             svg_marker(m, p->class, p->shape, at, scale_at(&y, p->y.value), used > 120 ? 2 : 3.5);
     }
-    curve_caption(m, used);
+    curve_caption(m, used, "series, sorted");
     svg_end(m);
 }
 
 static void ratio_grid(struct markup *m, const struct scale *y)
 {
-    static const double ratios[] = {50,  20, 10,  5,   3,   2,   1.5, 1.25,
-                                    1.1, 1,  0.9, 0.8, 0.5, 0.2, 0.1};
+    static const double ratios[] = {1000, 100, 50,  20,  10,  5,   3,   2,    1.5,  1.25,
+                                    1.1,  1,   0.9, 0.8, 0.5, 0.2, 0.1, 0.01, 0.001};
     double last = -100;
     char label[32];
     for (size_t i = 0; i < ARRAY_COUNT(ratios); i++) {
@@ -238,25 +238,90 @@ static void ratio_grid(struct markup *m, const struct scale *y)
     }
 }
 
+struct ratio_curve {
+    const char *label, *what;
+    bool is_line; // one line and not a dot each: a model's rows may be many thousands
+};
+
 // On a logarithmic axis: twice and half are equally far from 1.
-void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count)
+static void draw_ratios(struct markup *m, const struct ratio_curve *curve,
+                        struct curve_point *points, size_t count)
 {
     size_t used = sort_points(points, count);
     struct scale x = curve_x(used),
                  y = {log(0.9), log(1.1), CURVE_HEIGHT - CURVE_LOWER, CURVE_UPPER};
+    struct buffer path = {0};
     for (size_t i = 0; i < used; i++)
         widen(&y, log(points[i].y.value));
     scale_pad(&y, 0.05);
-    svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT,
-              "All series sorted by measured time over predicted time");
+    svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT, curve->label);
     double high = scale_at(&y, log(1.1)), low = scale_at(&y, log(0.9));
     svg_rect(m, "band", CURVE_LEFT, high, CURVE_WIDTH - CURVE_RIGHT - CURVE_LEFT, low - high);
     ratio_grid(m, &y);
-    for (size_t i = 0; i < used; i++)
-        svg_marker(m, "v-point", SHAPE_DOT, scale_at(&x, (double)i),
-                   scale_at(&y, log(points[i].y.value)), used > 120 ? 1.6 : 3);
-    curve_caption(m, used);
+    for (size_t i = 0; i < used; i++) {
+        double at = scale_at(&x, (double)i), ratio = scale_at(&y, log(points[i].y.value));
+        if (curve->is_line)
+            svg_step(&path, path.length ? 'L' : 'M', at, ratio);
+        else
+            svg_marker(m, "v-point", SHAPE_DOT, at, ratio, used > 120 ? 1.6 : 3);
+    }
+    if (path.length > 0)
+        svg_path(m, "curve head", path.bytes);
+    curve_caption(m, used, curve->what);
     svg_end(m);
+    buffer_free(&path);
+}
+
+void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count)
+{
+    const struct ratio_curve curve = {"All series sorted by measured time over predicted time",
+                                      "series, sorted", false};
+    draw_ratios(m, &curve, points, count);
+}
+
+static struct curve_point *row_points(const struct accuracy_row *rows, size_t count)
+{
+    struct curve_point *points = xcalloc(count ? count : 1, sizeof(*points));
+    for (size_t i = 0; i < count; i++)
+        points[i].y.value = rows[i].predicted_ns / rows[i].measured_ns;
+    return points;
+}
+
+void chart_scurve(struct markup *m, const struct accuracy_row *rows, size_t count,
+                  const char *title)
+{
+    const struct ratio_curve curve = {title, "rows, sorted by predicted / measured", true};
+    struct curve_point *points = row_points(rows, count);
+    draw_ratios(m, &curve, points, count);
+    free(points);
+}
+
+void chart_bars(struct markup *m, const struct accuracy_row *rows, size_t count, const char *title)
+{
+    enum { MOST = CURVE_WIDTH - CURVE_LEFT - CURVE_RIGHT };
+    struct curve_point *points = row_points(rows, count);
+    const size_t used = sort_points(points, count), bars = used < MOST ? used : MOST;
+    struct scale x = {0, bars ? (double)bars : 1, CURVE_LEFT, CURVE_WIDTH - CURVE_RIGHT};
+    struct scale y = {0, 1, CURVE_HEIGHT - CURVE_LOWER, CURVE_UPPER};
+    struct buffer path = {0};
+    if (used)
+        y.high = fmax(1, points[used - 1].y.value);
+    svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT, title);
+    svg_axis_left(m, &y, CURVE_LEFT, CURVE_WIDTH - CURVE_RIGHT, 1, "");
+    for (size_t i = 0; i < bars; i++) {
+        const size_t of = bars < 2 ? 0 : i * (used - 1) / (bars - 1);
+        const double height = y.from - scale_at(&y, points[of].y.value);
+        const double wide = scale_at(&x, (double)i + 0.8) - scale_at(&x, (double)i);
+        buffer_printf(&path, "M%.2f %.1fv-%.2fh%.2fv%.2fz", scale_at(&x, (double)i + 0.1), y.from,
+                      height, wide, height);
+    }
+    if (path.length > 0)
+        svg_path(m, "part", path.bytes);
+    svg_line(m, "axis", CURVE_LEFT, scale_at(&y, 1), CURVE_WIDTH - CURVE_RIGHT, scale_at(&y, 1));
+    curve_caption(m, used, "rows, sorted by predicted / measured");
+    svg_end(m);
+    buffer_free(&path);
+    free(points);
 }
 
 void chart_figure(struct markup *m, const char *caption, struct curve_point *points, size_t count,
@@ -546,7 +611,7 @@ void chart_trend(struct markup *m, const struct chart_trend_axis *axis, const do
     buffer_free(&path);
 }
 
-enum { LANES = 24, SPANS = 4000 };
+enum { LANES = 24 };
 
 // Lanes in order of appearance; what comes after the 24th is left out.
 static size_t lanes_of(const struct chart_span *spans, size_t count, const char *lanes[LANES])
@@ -562,32 +627,123 @@ static size_t lanes_of(const struct chart_span *spans, size_t count, const char 
     return used;
 }
 
-void chart_timeline(struct markup *m, const struct chart_span *spans, size_t count)
+// A box that says beside the pointer what it is.
+static void draw_span(struct markup *m, const struct chart_span *s, bool even,
+                      const struct scale *x, double y, double height)
 {
-    enum { WIDTH = 940, LEFT = 110, RIGHT = 14, ROW = 22, TOP = 4 };
+    double from = scale_at(x, s->start), to = scale_at(x, s->end);
+    if (!(to >= from))
+        return;
+    markup_start(m, "g");
+    markup_elementf(m, "title", NULL, "%s%s%s: %.6g to %.6g", s->lane, s->label[0] ? " " : "",
+                    s->label, s->start, s->end);
+    svg_rect(m, even ? "part even" : "part", from, y + 3, fmax(to - from - 0.5, 0.5), height - 6);
+    if (to - from > 14.0 + 6.0 * (double)strlen(s->label))
+        svg_text(m, even ? "tick even" : "tick inside", (from + to) / 2, y + 15, "middle",
+                 s->label);
+    markup_end(m);
+}
+
+void chart_timeline(struct markup *m, const struct chart_timeline *t)
+{
+    enum { WIDTH = 940, LEFT = 110, RIGHT = 30, ROW = 22, TOP = 4 };
     const char *lanes[LANES];
-    size_t used = lanes_of(spans, count, lanes);
+    size_t used = lanes_of(t->spans, t->count, lanes);
     double bottom = TOP + (double)used * ROW, factor = 1;
-    struct scale x = {0, 1, LEFT, WIDTH - RIGHT};
-    for (size_t i = 0; i < count; i++)
-        x.high = isfinite(spans[i].end_ns) ? fmax(x.high, spans[i].end_ns) : x.high;
-    svg_begin(m, "chart wide", WIDTH, bottom + 24, "What each lane of the pipeline does over time");
-    const char *unit = view_unit(x.high, &factor);
-    svg_axis(m, &x, bottom, TOP, factor, unit);
+    struct scale x = {0, 0, LEFT, WIDTH - RIGHT};
+    for (size_t i = 0; i < t->count; i++)
+        x.high = isfinite(t->spans[i].end) ? fmax(x.high, t->spans[i].end) : x.high;
+    x.high = x.high > 0 ? x.high : 1;
+    svg_begin(m, "chart wide", WIDTH, bottom + 24, t->title);
+    char unit[32];
+    snprintf(unit, sizeof(unit), " %s", t->unit ? t->unit : "");
+    svg_axis(m, &x, bottom, TOP, factor, t->unit ? unit : view_unit(x.high, &factor));
     for (size_t l = 0; l < used; l++)
         svg_text(m, "tick", LEFT - 6, TOP + (double)l * ROW + 15, "end", lanes[l]);
-    for (size_t i = 0; i < count && i < SPANS; i++) {
+    for (size_t i = 0; i < t->count; i++) {
         size_t l = 0;
-        while (l < used && strcmp(lanes[l], spans[i].lane) != 0)
+        while (l < used && strcmp(lanes[l], t->spans[i].lane) != 0)
             l++;
-        double from = scale_at(&x, spans[i].start_ns), to = scale_at(&x, spans[i].end_ns);
-        if (l == used || !(to >= from))
-            continue;
-        double y = TOP + (double)l * ROW;
-        svg_rect(m, i % 2 ? "part even" : "part", from, y + 3, fmax(to - from - 0.5, 0.5), ROW - 6);
-        if (to - from > 14.0 + 6.0 * (double)strlen(spans[i].label))
-            svg_text(m, i % 2 ? "tick even" : "tick inside", (from + to) / 2, y + 15, "middle",
-                     spans[i].label);
+        if (l < used)
+            draw_span(m, &t->spans[i], i % 2, &x, TOP + (double)l * ROW, ROW);
     }
     svg_end(m);
+}
+
+struct chart_span *chart_pipeline(size_t *count, const struct pipeline *p,
+                                  const struct pipeline_events *e, size_t most, struct arena *arena)
+{
+    const size_t shown = (size_t)e->stages < most ? (size_t)e->stages : most;
+    struct chart_span *spans = arena_alloc(arena, (3 * shown + 1) * sizeof(*spans)), *next = spans;
+    for (size_t i = 0; i < shown; i++) {
+        const char *stage = arena_printf(arena, "%zu", i + 1);
+        const double a = e->start_a[i], b = e->start_b[i], math = e->start_math[i];
+        *next++ = (struct chart_span){"load A", stage, a, a + p->load_a};
+        *next++ = (struct chart_span){"load B", stage, b, b + p->load_b};
+        *next++ = (struct chart_span){"math", stage, math, math + p->math};
+    }
+    if ((size_t)e->stages == shown)
+        *next++ =
+            (struct chart_span){"epilogue", "", e->epilogue_start, e->epilogue_start + p->epilogue};
+    *count = (size_t)(next - spans);
+    return spans;
+}
+
+void chart_wave(struct markup *m, const struct pipeline *p, const struct pipeline_events *e,
+                const char *unit)
+{
+    struct arena arena = {0};
+    struct chart_timeline t = {.unit = unit};
+    t.title =
+        arena_printf(&arena, "one wave: %g %s, MATH waits %g", e->time.wave, unit, e->time.wait);
+    t.spans = chart_pipeline(&t.count, p, e, (size_t)e->stages, &arena);
+    chart_timeline(m, &t);
+    arena_free(&arena);
+}
+
+// ---- lines of several things ----
+
+enum { LINES_WIDTH = 640, LINES_HEIGHT = 400, LINES_LEFT = 54, LINES_RIGHT = 110, LINES_KEY = 16 };
+
+static double log_at(const struct scale *s, double value)
+{
+    return s->from + (s->to - s->from) * log(value / s->low) / log(s->high / s->low);
+}
+
+void chart_lines_begin(struct markup *m, struct chart_lines *lines)
+{
+    struct scale *x = &lines->x, *y = &lines->y;
+    char label[32];
+    *x = (struct scale){x->low, x->high, LINES_LEFT, LINES_WIDTH - LINES_RIGHT};
+    *y = (struct scale){y->low, y->high, LINES_HEIGHT - 44, 12};
+    svg_begin(m, "chart big", LINES_WIDTH, LINES_HEIGHT, lines->title);
+    for (double at = y->low; at <= y->high * 1.001; at *= 10) {
+        svg_line(m, "grid", x->from, log_at(y, at), x->to, log_at(y, at));
+        snprintf(label, sizeof(label), "%g", at);
+        svg_text(m, "tick", x->from - 5, log_at(y, at) + 4, "end", label);
+    }
+    for (double at = x->low; at <= x->high * 1.001; at *= 2) {
+        snprintf(label, sizeof(label), "%g", at);
+        svg_text(m, "tick", log_at(x, at), y->from + 16, "middle", label);
+    }
+    svg_text(m, "tick", (x->from + x->to) / 2, y->from + 36, "middle", lines->below);
+}
+
+void chart_lines_add(struct markup *m, const struct chart_lines *lines, const char *name,
+                     unsigned colour, const double *x, const double *y, size_t count)
+{
+    struct buffer path = {0};
+    char class[32];
+    snprintf(class, sizeof(class), "line%s line-%u", name ? "" : " dashed", colour);
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(y[i]) && y[i] > 0)
+            svg_step(&path, path.length ? 'L' : 'M', log_at(&lines->x, x[i]),
+                     log_at(&lines->y, y[i]));
+    }
+    if (path.length > 0)
+        svg_path(m, class, path.bytes);
+    snprintf(class, sizeof(class), "line-%u", colour);
+    if (path.length > 0 && name)
+        svg_text(m, class, lines->x.to + 10, 24 + LINES_KEY * (double)colour, "start", name);
+    buffer_free(&path);
 }

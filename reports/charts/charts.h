@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of the pages, each a pure function of what it shows.
+// The figures of the pages, and those that are files of their own, each a pure function of what it
+// shows. Any of them can be either: svg.h says how.
 #ifndef PLUMB_REPORTS_CHARTS_H
 #define PLUMB_REPORTS_CHARTS_H
 
+#include "model/predict/parts/accuracy.h"
+#include "model/predict/parts/pipeline.h"
 #include "reports/charts/svg.h"
 #include "reports/view.h"
 
@@ -32,7 +35,13 @@ struct curve_point {
 };
 void chart_curve_change(struct markup *m, struct curve_point *points, size_t count);
 void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count);
-// One of them as a figure with its caption.
+// A model's S-curve: predicted over measured of each row, sorted; `title` says of what.
+void chart_scurve(struct markup *m, const struct accuracy_row *rows, size_t count,
+                  const char *title);
+// The same as bars from 0, as seed 0 draws it: one a row, or of more rows than bars have room those
+// at equal distances.
+void chart_bars(struct markup *m, const struct accuracy_row *rows, size_t count, const char *title);
+// One of the first two as a figure with its caption.
 void chart_figure(struct markup *m, const char *caption, struct curve_point *points, size_t count,
                   void (*draw)(struct markup *, struct curve_point *, size_t));
 
@@ -49,12 +58,37 @@ struct chart_trend_axis {
 };
 void chart_trend(struct markup *m, const struct chart_trend_axis *axis, const double *values,
                  const int64_t *times_s, size_t count, const size_t *changes, size_t change_count);
-// Boxes in lanes over time; lanes in order of appearance.
+// Boxes in lanes over time; lanes in order of appearance, 24 at most.
 struct chart_span {
     const char *lane, *label;
-    double start_ns, end_ns;
+    double start, end;
 };
-void chart_timeline(struct markup *m, const struct chart_span *spans, size_t count);
+struct chart_timeline {
+    const char *title;
+    const char *unit; // of the spans' times; NULL: they are ns, shown in the unit that suits
+    const struct chart_span *spans;
+    size_t count;
+};
+void chart_timeline(struct markup *m, const struct chart_timeline *timeline);
+// The spans of a wave's first stages, of `most` at most, and of its end when it has no more.
+struct chart_span *chart_pipeline(size_t *count, const struct pipeline *pipeline,
+                                  const struct pipeline_events *events, size_t most,
+                                  struct arena *arena);
+// All of one wave, with its time and what the MATH warp waits in the title.
+void chart_wave(struct markup *m, const struct pipeline *pipeline,
+                const struct pipeline_events *events, const char *unit);
+
+// Lines of several things over one quantity, both axes logarithmic.
+struct chart_lines {
+    const char *title, *below; // what the horizontal axis is
+    struct scale x, y;         // x.low and y.low above 0; chart_lines_begin() sets the rest
+};
+enum { CHART_COLOURS = 10 };
+void chart_lines_begin(struct markup *m, struct chart_lines *lines); // svg_end() ends it
+// Values that are not above 0 are left out. `colour` below CHART_COLOURS; `name` NULL: the line is
+// dashed and unnamed, another's figures beside one of this colour.
+void chart_lines_add(struct markup *m, const struct chart_lines *lines, const char *name,
+                     unsigned colour, const double *x, const double *y, size_t count);
 
 // How many series there are of each verdict, as a list.
 void chart_counts(struct markup *m, const size_t counts[VERDICT_KINDS]);

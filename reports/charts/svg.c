@@ -6,6 +6,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+extern const unsigned char chart_css[];
 
 double scale_at(const struct scale *s, double value)
 {
@@ -48,18 +51,52 @@ size_t svg_ticks(double out[TICKS], double low, double high, size_t most)
     return count;
 }
 
+// The rules for charts, each var(--name) written as the value that the first set gives it.
+static void write_style(struct markup *m)
+{
+    const char *all = (const char *)chart_css, *at = strstr(all, "/* Charts */"), *var;
+    struct buffer style = {0};
+    while ((var = strstr(at, "var(--"))) {
+        const char *end = strchr(var, ')');
+        char name[32];
+        snprintf(name, sizeof(name), "%.*s:", (int)(end - var - 4), var + 4);
+        const char *value = strstr(all, name);
+        buffer_add(&style, at, (size_t)(var - at));
+        if (value) {
+            value += strlen(name) + 1;
+            buffer_add(&style, value, strcspn(value, ";"));
+        } else {
+            buffer_add(&style, var, (size_t)(end + 1 - var)); // set by a rule of page.css
+        }
+        at = end + 1;
+    }
+    buffer_puts(&style, at);
+    markup_start(m, "style");
+    markup_raw(m, style.bytes);
+    markup_end(m);
+    buffer_free(&style);
+}
+
 void svg_begin(struct markup *m, const char *class, double width, double height, const char *label)
 {
-    markup_open(m, "svg", class);
-    markup_attrf(m, "viewBox", "0 0 %g %g", width, height);
+    const bool alone = markup_is_xml(m);
+    const double title = alone ? 28 : 0; // room above
+    markup_open(m, "svg", alone ? NULL : class);
+    if (alone)
+        markup_attr(m, "xmlns", "http://www.w3.org/2000/svg");
+    markup_attrf(m, "viewBox", "0 %g %g %g", 0 - title, width, height + title);
     markup_attrf(m, "width", "%g", width);
-    markup_attrf(m, "height", "%g", height);
+    markup_attrf(m, "height", "%g", height + title);
     if (label) {
         markup_attr(m, "role", "img");
         markup_attr(m, "aria-label", label);
     } else {
         markup_attr(m, "aria-hidden", "true");
     }
+    if (!alone)
+        return;
+    write_style(m);
+    svg_text(m, "strong", 8, -10, "start", label);
 }
 
 void svg_end(struct markup *m)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SVG inside a page: figures that need no script. Colours come from the page's style by class, so
-// one figure serves light, dark and print. Lengths are CSS pixels at 1:1.
+// SVG inside a page, or a file of its own: figures that need no script. How they look is in
+// assets/chart.css, by class, so one figure serves light, dark and print. Lengths are CSS pixels at
+// 1:1.
 #ifndef PLUMB_REPORTS_SVG_H
 #define PLUMB_REPORTS_SVG_H
 
@@ -20,7 +21,9 @@ void scale_pad(struct scale *scale, double share);
 enum { TICKS = 12 };
 size_t svg_ticks(double out[TICKS], double low, double high, size_t most);
 
-// `label` is what a screen reader says instead of the picture.
+// `label` is what a screen reader says instead of the picture. In a document of its own
+// (MARKUP_XML) it is the picture's title, too, and the style is put in, with the colours of the
+// light set.
 void svg_begin(struct markup *m, const char *class, double width, double height, const char *label);
 void svg_end(struct markup *m);
 void svg_line(struct markup *m, const char *class, double x1, double y1, double x2, double y2);

@@ -452,7 +452,9 @@ static void write_model(struct markup *m, const struct site_series *s, const str
         markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls
         markup_element(m, "figcaption", NULL,
                        d->span_note ? d->span_note : "The pipeline as the model runs it");
-        chart_timeline(m, d->spans, d->span_count);
+        const struct chart_timeline timeline = {"What each lane of the pipeline does over time",
+                                                NULL, d->spans, d->span_count};
+        chart_timeline(m, &timeline);
         markup_end(m);
     }
 }

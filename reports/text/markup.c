@@ -59,6 +59,11 @@ void markup_finish(struct markup *markup, struct buffer *out)
     free(markup);
 }
 
+bool markup_is_xml(const struct markup *markup)
+{
+    return markup->kind == MARKUP_XML;
+}
+
 void markup_start(struct markup *markup, const char *name)
 {
     assert(markup->depth < DEPTH);

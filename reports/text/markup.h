@@ -17,6 +17,7 @@ struct markup;
 struct markup *markup_new(enum markup_kind kind); // writes its declaration or doctype
 // Appends the document to `out` and frees `markup`; every element must be closed.
 void markup_finish(struct markup *markup, struct buffer *out);
+bool markup_is_xml(const struct markup *markup);
 
 void markup_start(struct markup *markup, const char *name);
 void markup_end(struct markup *markup);

@@ -128,15 +128,6 @@ TEST(scurve_is_sorted_and_well_formed)
     assert_string_equal(csv.rows[2].fields[3], "x,1");
     csv_free(&csv);
     free(text.bytes);
-    text = (struct buffer){0};
-    accuracy_scurve_svg(&text, rows, 3, "<model> & rows");
-    assert_non_null(strstr(text.bytes, "&lt;model&gt; &amp; rows"));
-    assert_non_null(strstr(text.bytes, "</svg>"));
-    free(text.bytes);
-    text = (struct buffer){0};
-    accuracy_scurve_svg(&text, NULL, 0, "empty");
-    assert_null(strstr(text.bytes, "nan"));
-    free(text.bytes);
 }
 
 // ---- bias ----
@@ -311,43 +302,4 @@ TEST(a_bias_goes_with_the_size_and_the_band_with_the_row)
     assert_true(band_of_row(&t, 1e5, 0.16) > 1.8 * band_of_row(&t, 1e5, 0.08));
     assert_true(band_of_row(&t, 1e6, 0.08) > band_of_row(&t, 1e5, 0.08));
     bias_table_free(&t);
-}
-
-static size_t count_of(const char *text, const char *word)
-{
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, word)); at++)
-        count++;
-    return count;
-}
-
-// Seed 0's figure: a bar a row from 0, the ratio 1 among the lines.
-TEST(bars_rise_from_0_in_order)
-{
-    const struct accuracy_row rows[] = {
-        {"x", 30, 10, NULL, 0, 0}, {"y", 10, 10, NULL, 0, 0}, {"z", 5, 10, NULL, 0, 0}};
-    struct buffer text = {0};
-    accuracy_bars_svg(&text, rows, 3, "<model>");
-    assert_int_equal(count_of(text.bytes, "z "), 3); // closed outlines
-    // A height of 320 is a ratio of 3.
-    const char *half = strstr(text.bytes, "v-53.33"), *one = strstr(text.bytes, "v-106.67");
-    const char *three = strstr(text.bytes, "v-320.00");
-    assert_true(half && one && three && half < one && one < three);
-    static const char *const labels[] = {">0<", ">0.5<", ">1<", ">2.5<", ">3<", "&lt;model&gt;"};
-    for (size_t i = 0; i < ARRAY_COUNT(labels); i++)
-        assert_non_null(strstr(text.bytes, labels[i]));
-    free(text.bytes);
-    struct accuracy_row *many = xcalloc(5000, sizeof(*many));
-    for (size_t i = 0; i < 5000; i++)
-        many[i] = (struct accuracy_row){"p", 1 + (double)i, 5000, NULL, 0, 0};
-    text = (struct buffer){0};
-    accuracy_bars_svg(&text, many, 5000, "many"); // as many as have room, the last among them
-    assert_int_equal(count_of(text.bytes, "z "), 640);
-    assert_non_null(strstr(text.bytes, "v-320.00"));
-    free(text.bytes);
-    free(many);
-    text = (struct buffer){0};
-    accuracy_bars_svg(&text, NULL, 0, "none");
-    assert_non_null(strstr(text.bytes, "</svg>"));
-    free(text.bytes);
 }

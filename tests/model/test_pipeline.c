@@ -150,48 +150,6 @@ TEST(trace_holds_every_event_of_every_wave)
     pipeline_events_free(&e);
 }
 
-TEST(svg_has_a_bar_per_event_and_escapes_its_text)
-{
-    struct pipeline p = {3, 2, 4, 5, 2, 1, 4};
-    struct pipeline_events e;
-    struct error err;
-    assert_int_equal(pipeline_simulate(&e, &p, &err), 0);
-    struct buffer buffer = {0};
-    pipeline_write_svg(&buffer, &p, &e, "<ns>");
-    assert_int_equal(count_of(buffer.bytes, "<rect"), 13);
-    assert_null(strstr(buffer.bytes, "<ns>"));
-    assert_non_null(strstr(buffer.bytes, "MATH waits 8"));
-    assert_null(strstr(buffer.bytes, "epilogue 0"));
-    free(buffer.bytes);
-    pipeline_events_free(&e);
-}
-
-// A wave of 6,508: ticks at whole thousands, and half a label has room beside the last.
-TEST(a_timeline_has_round_ticks_inside_the_figure)
-{
-    struct pipeline p = {1130, 1130, 1000, 988, 3, 2, 4};
-    struct pipeline_events e;
-    struct error err;
-    assert_int_equal(pipeline_simulate(&e, &p, &err), 0);
-    assert_true(e.time.wave == 6508);
-    struct buffer buffer = {0};
-    pipeline_write_svg(&buffer, &p, &e, "ns");
-    int tick = 0;
-    double wide = 0, x = 0;
-    assert_int_equal(sscanf(strstr(buffer.bytes, "viewBox=\"0 0 "), "viewBox=\"0 0 %lf", &wide), 1);
-    for (const char *at = buffer.bytes; (at = strstr(at, "<line x1=")); at++) {
-        double value = -1;
-        assert_int_equal(sscanf(at, "<line x1=\"%lf\"", &x), 1);
-        const char *label = strstr(at, "middle\">");
-        assert_int_equal(sscanf(label, "middle\">%lf<", &value), 1);
-        assert_true(value == 1000 * tick++);
-    }
-    assert_int_equal(tick, 7);
-    assert_true(x + 20 < wide);
-    free(buffer.bytes);
-    pipeline_events_free(&e);
-}
-
 TEST(too_long_a_simulation_is_refused)
 {
     struct pipeline p = {1, 1, 1, 1, 2, 1, INT64_MAX / 4};

@@ -58,13 +58,7 @@ double kendall_tau(const double *a, const double *b, size_t count);
 // must beat it to be worth its name.
 double best_utilisation(const double *peak_ns, const double *measured_ns, size_t count);
 
-// The S-curve as CSV (rank, share, ratio, problem) and as a self-contained SVG figure.
+// The S-curve as CSV: rank, share, ratio, problem, kernel. reports/charts draws it.
 void accuracy_scurve_csv(struct buffer *out, const struct accuracy_row *rows, size_t count);
-void accuracy_scurve_svg(struct buffer *out, const struct accuracy_row *rows, size_t count,
-                         const char *title);
-// The same as bars from 0, as seed 0 draws it: one a row, or of more rows than bars have room those
-// at equal distances.
-void accuracy_bars_svg(struct buffer *out, const struct accuracy_row *rows, size_t count,
-                       const char *title);
 
 #endif

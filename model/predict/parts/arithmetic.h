@@ -24,12 +24,4 @@ static inline int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-// The least 1, 2 or 5 times a power of ten that cuts `range` (> 0) into at most `parts`.
-static inline double round_step(double range, int parts)
-{
-    double step = pow(10, floor(log10(range / parts)));
-    double over = range / parts / step * (1 - 1e-9);
-    return step * (over <= 1 ? 1 : over <= 2 ? 2 : over <= 5 ? 5 : 10);
-}
-
 #endif

@@ -91,32 +91,14 @@ struct pipeline_kernel pipeline_kernel(const struct pipeline *p, int64_t tiles, 
 
 // ---- drawing it ----
 //
-// The simulator's events as a Chrome trace and as an SVG timeline. It writes no files.
+// The simulator's events as a Chrome trace. It writes no files.
 
 struct activity {
-    const char *name, *row;
+    const char *name;
     int thread;
     double start, duration;
     int64_t stage;
 };
-
-// Calls `draw` for every event of a wave, warp by warp.
-static void each_event(const struct pipeline *p, const struct pipeline_events *e, void *context,
-                       void (*draw)(void *context, const struct activity *event))
-{
-    int b_thread = p->dma_warps == 2 ? 2 : 1;
-    for (int64_t i = 0; i < e->stages; i++) {
-        const struct activity events[] = {
-            {"load A", "DMA", 1, e->start_a[i], p->load_a, i + 1},
-            {"load B", b_thread == 2 ? "DMA B" : "DMA", b_thread, e->start_b[i], p->load_b, i + 1},
-            {"math", "MATH", 3, e->start_math[i], p->math, i + 1},
-        };
-        for (size_t j = 0; j < ARRAY_COUNT(events); j++)
-            draw(context, &events[j]);
-    }
-    const struct activity end = {"epilogue", "MATH", 3, e->epilogue_start, p->epilogue, 0};
-    draw(context, &end);
-}
 
 struct trace {
     struct json json;
@@ -124,9 +106,8 @@ struct trace {
     int64_t wave; // 0: of none
 };
 
-static void draw_trace(void *context, const struct activity *event)
+static void draw_event(struct trace *t, const struct activity *event)
 {
-    struct trace *t = context;
     struct json *json = &t->json;
     json_newline(json);
     json_begin(json, NULL, '{');
@@ -143,6 +124,23 @@ static void draw_trace(void *context, const struct activity *event)
         json_end(json, '}');
     }
     json_end(json, '}');
+}
+
+// Every event of a wave, stage by stage.
+static void draw_wave(struct trace *t, const struct pipeline *p, const struct pipeline_events *e)
+{
+    int b_thread = p->dma_warps == 2 ? 2 : 1;
+    for (int64_t i = 0; i < e->stages; i++) {
+        const struct activity events[] = {
+            {"load A", 1, e->start_a[i], p->load_a, i + 1},
+            {"load B", b_thread, e->start_b[i], p->load_b, i + 1},
+            {"math", 3, e->start_math[i], p->math, i + 1},
+        };
+        for (size_t j = 0; j < ARRAY_COUNT(events); j++)
+            draw_event(t, &events[j]);
+    }
+    const struct activity end = {"epilogue", 3, e->epilogue_start, p->epilogue, 0};
+    draw_event(t, &end);
 }
 
 static void name_thread(struct json *json, int thread, const char *name)
@@ -173,84 +171,15 @@ void pipeline_write_trace(struct buffer *out, const struct pipeline *p,
         if (i != 2 || p->dma_warps == 2)
             name_thread(&t.json, i, names[i]);
     }
-    draw_trace(&t, &launched);
+    draw_event(&t, &launched);
     for (t.wave = 1; t.wave <= waves; t.wave++) {
         t.offset = launch + (double)(t.wave - 1) * events->time.wave;
-        each_event(p, events, &t, draw_trace);
+        draw_wave(&t, p, events);
     }
     json_newline(&t.json);
     json_end(&t.json, ']');
     json_end(&t.json, '}');
     json_newline(&t.json);
-}
-
-enum { LEFT = 60, WIDTH = 900, ROW = 34, TOP = 24 };
-
-struct timeline_drawing {
-    struct buffer *out;
-    double scale; // pixels per time unit
-    int dma_warps;
-};
-
-static int row_of(const struct timeline_drawing *d, const struct activity *event)
-{
-    return event->thread == 3 ? d->dma_warps : event->thread - 1;
-}
-
-static void draw_svg(void *context, const struct activity *event)
-{
-    const struct timeline_drawing *d = context;
-    static const char *const colours[] = {"#4477aa", "#66ccee", "#ee6677", "#bbbbbb"};
-    int kind = event->name[0] == 'm'   ? 2
-               : event->name[0] == 'e' ? 3
-               : event->name[5] == 'A' ? 0
-                                       : 1;
-    double x = LEFT + event->start * d->scale, width = event->duration * d->scale;
-    int y = TOP + row_of(d, event) * ROW;
-    buffer_printf(d->out,
-                  "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
-                  "stroke=\"#fff\" stroke-width=\"0.5\"><title>%s",
-                  x, y, width, ROW - 8, colours[kind], event->name);
-    if (event->stage)
-        buffer_printf(d->out, " %lld", (long long)event->stage);
-    buffer_printf(d->out, ": %g to %g</title></rect>\n", event->start,
-                  event->start + event->duration);
-    if (width > 24 && event->stage)
-        buffer_printf(d->out, "<text x=\"%.2f\" y=\"%d\" text-anchor=\"middle\">%lld</text>\n",
-                      x + width / 2, y + 17, (long long)event->stage);
-}
-
-void pipeline_write_svg(struct buffer *out, const struct pipeline *p,
-                        const struct pipeline_events *events, const char *unit)
-{
-    double wave = events->time.wave > 0 ? events->time.wave : 1;
-    struct timeline_drawing d = {out, WIDTH / wave, p->dma_warps};
-    int height = TOP + (p->dma_warps + 1) * ROW + 28;
-    buffer_printf(out,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-                  "font-family=\"sans-serif\" font-size=\"12\">\n<title>one wave: ",
-                  LEFT + WIDTH + 40, height); // half a label beside the last tick
-    buffer_printf(out, "%g ", events->time.wave);
-    buffer_xml(out, unit);
-    buffer_printf(out, ", MATH waits %g</title>\n", events->time.wait);
-    for (int row = 0; row <= p->dma_warps; row++)
-        buffer_printf(out, "<text x=\"4\" y=\"%d\">%s</text>\n", TOP + row * ROW + 17,
-                      row == p->dma_warps ? "MATH"
-                      : p->dma_warps == 1 ? "DMA"
-                      : row == 0          ? "DMA A"
-                                          : "DMA B");
-    each_event(p, events, &d, draw_svg);
-    const double step = round_step(wave, 10);
-    for (int tick = 0; tick * step <= wave * (1 + 1e-9); tick++) {
-        double x = LEFT + tick * step * d.scale;
-        buffer_printf(out,
-                      "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#888\"/>"
-                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.6g</text>\n",
-                      x, x, height - 28, height - 22, x, height - 8, tick * step);
-    }
-    buffer_printf(out, "<text x=\"4\" y=\"%d\">", height - 8);
-    buffer_xml(out, unit);
-    buffer_puts(out, "</text>\n</svg>\n");
 }
 
 // ==== the best pipeline ====

@@ -55,14 +55,10 @@ int pipeline_simulate(struct pipeline_events *out, const struct pipeline *pipeli
 void pipeline_events_free(struct pipeline_events *events);
 
 // The timeline of `waves` equal waves after `launch`: Chrome trace JSON (chrome://tracing,
-// Perfetto; one row per warp, `unit_us` microseconds per time unit), or a self-contained SVG of one
-// wave.
+// Perfetto; one row per warp, `unit_us` microseconds per time unit).
 void pipeline_write_trace(struct buffer *out, const struct pipeline *pipeline,
                           const struct pipeline_events *events, double launch, int64_t waves,
                           double unit_us);
-
-void pipeline_write_svg(struct buffer *out, const struct pipeline *pipeline,
-                        const struct pipeline_events *events, const char *unit);
 
 // A whole kernel: waves = ceil(tiles / SMs), each a wave of K / tile_k stages, after `launch`.
 struct pipeline_kernel {
