@@ -256,6 +256,17 @@ struct timed_head {
 };
 int store_timed_heads(struct timed_head **out, size_t *count, struct store *store, int64_t commit,
                       struct arena *arena, struct error *err);
+// Codes that a plain run called slower or faster by their times alone, and that no link has paired
+// since; by series, then by run. An unfinished run told nothing. Keys of this file.
+struct told_alone {
+    int64_t series, kernel, code;
+    const char *device_kind;
+    char commit[OBJECT_ID_TEXT]; // of the run, which had the code
+    int64_t time_s;              // of it, in the order of histories
+    struct interval size;        // log ratio, as it was told
+};
+int store_told_alone(struct told_alone **out, size_t *count, struct store *store,
+                     struct arena *arena, struct error *err);
 // The id of a point's code.
 int store_code_id(const char **out, struct store *store, int64_t code, struct arena *arena,
                   struct error *err);

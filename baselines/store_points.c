@@ -4,6 +4,7 @@
 // points of a series.
 
 #include "baselines/rows.h"
+#include "model/history/drift.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -400,6 +401,34 @@ int store_timed_heads(struct timed_head **out, size_t *count, struct store *stor
                             .row = statement_bind(store, SQL_TIMED_HEADS, CELLS(INT(commit))),
                             .arena = arena};
     if (statement_list(&list, sizeof(**out), read_head, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}
+
+static int read_told(void *item, const struct row_list *list, struct error *err)
+{
+    sqlite3_stmt *row = list->row;
+    struct told_alone *out = item;
+    *out = (struct told_alone){.series = row_int(row, 0),
+                               .kernel = row_int(row, 1),
+                               .code = row_int(row, 2),
+                               .device_kind = row_text(row, 3, list->arena),
+                               .time_s = row_int(row, 5),
+                               .size = {row_real(row, 6), row_real(row, 7), row_real(row, 8)}};
+    if (!row_copy(out->commit, sizeof(out->commit), row, 4) || !isfinite(out->size.value))
+        return store_damaged(list->store, "a verdict of times alone", err);
+    return 0;
+}
+
+int store_told_alone(struct told_alone **out, size_t *count, struct store *store,
+                     struct arena *arena, struct error *err)
+{
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_TOLD_ALONE, CELLS(TEXT(DRIFT_MODEL))),
+                            .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_told, err))
         return -1;
     *out = list.items;
     *count = list.count;

@@ -581,14 +581,14 @@ static int show(const struct arguments *a, const struct events *events,
     return status;
 }
 
-// The codes of the newest commit are slower by it, side by side or beyond doubt, and nobody has
-// said that this is meant.
+// The codes of the newest commit are slower by it, side by side, beyond doubt or as a run has said,
+// and nobody has said that this is meant.
 static bool is_slowdown(const struct event *e)
 {
     bool slower = false;
     for (size_t i = 0; i < e->count; i++) {
         const struct event_change *c = &e->changes[i];
-        const bool sure = c->paired || e->state == EVENT_CONFIRMED;
+        const bool sure = c->paired || c->told || e->state == EVENT_CONFIRMED;
         slower |= sure && c->size.value > 0 && !(c->levelled && c->left <= c->size.value / 4);
     }
     return slower && e->cause == ATTRIBUTION_KERNEL &&
@@ -724,7 +724,9 @@ const struct command command_events = {
         "or "
         "confirmed and the newest code still is slower by it, and names those; also while a metric "
         "of "
-        "the policy is worse and nobody accepted it. What metrics changed by at one commit is an "
+        "the policy is worse and nobody accepted it. What a plain run called slower from times "
+        "alone is new from that run on, until more times confirm it or take it back. What metrics "
+        "changed by at one commit is an "
         "event whose name ends in -metrics; its changes have metric, subject, before and after.\n\n"
         "accept, dismiss and fixed write into the file of epochs, to be committed and reviewed; "
         "accept makes the level of every series that is touched the new baseline.",

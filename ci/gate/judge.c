@@ -553,6 +553,12 @@ static void judge_drift(struct run *run, const struct task *task, const struct c
         r->verdict.cause = CAUSE_NONE;
     }
     sentence_of_drift(run, r, alone);
+    struct commit before;
+    struct error gone;
+    if (r->verdict.kind == VERDICT_SLOWER && context->repository &&
+        repository_commit(&before, context->repository,
+                          r->history.points[r->history.count - 1].commit, &run->arena, &gone) == 0)
+        accepting_slower(run, r, &before, context);
 }
 
 // The gate's rule judged the two codes side by side. The interval knows how such links close.
@@ -582,7 +588,7 @@ static int judge_link(struct run *run, const struct task *task, const struct lin
         &run->arena, "%s %s: %+.2f %% (%.2f to %.2f %%) side by side with %.10s; it took %s%s",
         name_of(run, r), verdict_kind_name(link->kind), change.value * 100, change.low * 100,
         change.high * 100, link->base.id, time_of(run, r), against_model(run, r));
-    accepting_link(run, r, &link->base, context);
+    accepting_slower(run, r, &link->base, context);
     return 0;
 }
 

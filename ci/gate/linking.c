@@ -413,7 +413,8 @@ static bool covers(const struct epoch *e, const struct result *r)
     const double most = e->level + log1p(v->margin) / 2;
     if (e->removed || is_gone(r))
         return e->removed && is_gone(r);
-    if (!(e->level > 0) || !v->pairs)
+    const bool timed = v->pairs || (v->model && strcmp(v->model, DRIFT_MODEL) == 0);
+    if (!(e->level > 0) || !timed)
         return false;
     return v->kind == VERDICT_SLOWER ? v->log_ratio.low <= most
                                      : v->kind == VERDICT_UNDECIDED && v->log_ratio.high <= most;
@@ -436,9 +437,11 @@ static void accept(struct run *run, struct result *r, const struct epoch *e)
     if (strncmp(was, name, strlen(name)) == 0)
         was += strlen(name);
     r->verdict.kind = VERDICT_ACCEPTED;
+    const char *now = e->removed ? "is gone" : strncmp(was, "took ", 5) == 0 ? was : NULL;
+    now = now ? now : arena_printf(&run->arena, "is %s", was);
     r->verdict.sentence =
-        arena_printf(&run->arena, "%saccepted in this change%s: %.200s (%.100s); it is %s", name,
-                     size, e->reason, e->who, e->removed ? "gone" : was);
+        arena_printf(&run->arena, "%saccepted in this change%s: %.200s (%.100s); it %s", name, size,
+                     e->reason, e->who, now);
 }
 
 static void accept_removal(struct run *run, struct result *r)
@@ -474,8 +477,8 @@ void accepting_apply(struct run *run, const struct epoch_list *epochs,
     }
 }
 
-void accepting_link(struct run *run, struct result *r, const struct commit *base,
-                    const struct context *context)
+void accepting_slower(struct run *run, struct result *r, const struct commit *base,
+                      const struct context *context)
 {
     struct epoch_list epochs;
     struct error gone;

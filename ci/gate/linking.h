@@ -91,9 +91,9 @@ int accepting_read(struct epoch_list *out, const struct context *context, const 
 void accepting_apply(struct run *run, const struct epoch_list *epochs,
                      const struct policy_gate *gate);
 
-// The same of one series of a plain run, which is slower than `base` by their link: by the epochs
-// that came since. None did where the repository has that commit no more.
-void accepting_link(struct run *run, struct result *r, const struct commit *base,
-                    const struct context *context);
+// The same of one series of a plain run, which is slower than `base`, by their link or by times
+// alone: by the epochs that came since. None did where the repository has that commit no more.
+void accepting_slower(struct run *run, struct result *r, const struct commit *base,
+                      const struct context *context);
 
 #endif

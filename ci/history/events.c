@@ -462,6 +462,42 @@ static bool counts(const struct series_history *s, const struct history_change *
                          c->attribution != ATTRIBUTION_ENVIRONMENT);
 }
 
+// A change that is told from more than one time is said there.
+static bool is_told_by_points(const struct series_history *s, const struct linked_change *c)
+{
+    bool told = false;
+    for (size_t k = 0; k < s->change_count; k++) {
+        const struct history_change *p = &s->changes[k];
+        told |= counts(s, p) && (p->change.size.value > 0) == (c->size.value > 0) &&
+                (strcmp(p->at.id, c->at.id) == 0 || strstr(p->held, c->at.id) ||
+                 (c->base.id[0] && strstr(p->held, c->base.id)));
+    }
+    return told;
+}
+
+// What a plain run told from times alone, for as long as nothing else is known of it.
+static void add_alone(struct finding *f, size_t i)
+{
+    const struct series_history *s = &f->set->series[i];
+    for (size_t k = 0; k < s->alone_count; k++) {
+        const struct linked_change *c = &s->alone[k];
+        if (is_told_by_points(s, c))
+            continue;
+        const struct event_change change = {.series = i,
+                                            .device = device_of(f->set, s->series->device_uuid),
+                                            .size = c->size,
+                                            .told = true,
+                                            .back = c->back,
+                                            .levelled = isfinite(c->left),
+                                            .left = c->left,
+                                            .was = c->was,
+                                            .aside = c->aside,
+                                            .cause = ATTRIBUTION_KERNEL};
+        const char *first = c->base.id[0] ? "" : c->at.id;
+        add_change(f, &change, &(struct timeline_stretch){c->base.id, first, c->at.id}, c->at.id);
+    }
+}
+
 static void add_points(struct finding *f, size_t i)
 {
     const struct series_history *s = &f->set->series[i];
@@ -574,6 +610,7 @@ static int find_all(struct finding *f, struct store *store, struct error *err)
         const char *uuid = f->set->series[i].series->device_uuid;
         add_linked(f, i, &tests);
         add_points(f, i);
+        add_alone(f, i);
         if (device_of(f->set, uuid) == i && add_device(f, store, uuid, err))
             return -1;
     }

@@ -4,8 +4,9 @@
 // names, commits and states.
 //
 // What counts as a change: a link of neighbouring codes that is slower or faster; a change point of
-// a series without links, where its code may have changed; a shift of a device's controls, which is
-// one of all of its series. Any other change point is of the machine, whatever it looks like, and
+// a series without links, where its code may have changed; what a plain run told from times alone,
+// until there are enough of them for a change point; a shift of a device's controls, which is one
+// of all of its series. Any other change point is of the machine, whatever it looks like, and
 // counts when most series of the device share it.
 //
 // An event that was reported is kept in the store and keeps its name. When it is found no more it

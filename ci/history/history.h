@@ -69,6 +69,8 @@ struct series_history {
     struct history_break *breaks;
     size_t break_count;
     struct linked_history linked; // side by side; empty without links
+    struct linked_change *alone;  // told by a plain run from times alone, and borne out since
+    size_t alone_count;
     const char *replaced_by;      // uuid of the device that took this one's place; NULL: none
     const struct epoch *epoch;    // the last that covers it; NULL: the beginning counts as accepted
     size_t since;                 // index of the first point of the accepted state

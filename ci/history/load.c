@@ -8,6 +8,7 @@
 #include "ci/history/history_links.h"
 #include "ci/settings/epochs.h"
 #include "model/base.h"
+#include "model/history/drift.h"
 #include "model/robust.h"
 #include "reports/report.h"
 #include "runner/git/repository.h"
@@ -104,7 +105,9 @@ struct loading {
     const struct history_wanted *wanted;
     const struct series_entry *entries; // set->known of them
     int64_t newest_key;                 // no measurement beyond it is looked at
-    bool refused;                       // the store takes nothing
+    struct told_alone *told;            // by series
+    size_t told_count;
+    bool refused; // the store takes nothing
 };
 
 // ---- a device that took another's place ----
@@ -729,15 +732,20 @@ static bool is_behind(struct placing *p, const struct linked_change *c)
                                                 line->items[line->count - 1].id, c->at.id));
 }
 
-// Told with its branch, for as long as there is one that the line has not taken in.
+// Told with its branch, for as long as there is one that the line has not taken in. `newest`: of
+// the kernel (newest_known()).
+static bool is_open_aside(struct loading *l, const char *at, size_t newest)
+{
+    return is_reached(l, at) &&
+           (newest == SIZE_MAX ||
+            !repository_descends(l->wanted->repository, l->line.items[newest].id, at));
+}
+
 static void tell_aside(struct placing *p, struct linked_change c, size_t newest)
 {
-    const struct line *line = &p->all->line;
     c.aside = true;
     c.left = NAN;
-    if (is_reached(p->all, c.at.id) &&
-        (newest == SIZE_MAX ||
-         !repository_descends(p->all->wanted->repository, line->items[newest].id, c.at.id)))
+    if (is_open_aside(p->all, c.at.id, newest))
         tell(p, &c);
 }
 
@@ -948,6 +956,212 @@ static int load_links(struct series_history *s, struct loader *l, const struct s
     return status;
 }
 
+// ---- changes that times alone told ----
+
+// Where no link can be had (the policy wants none, or the code before builds no more), a plain run
+// holds a time against its history (model/history/drift.h). What it called slower or faster counts
+// wherever the line has that code, for as long as all times of the two codes bear it out by that
+// rule; and with its branch, for as long as there is one that the line has not taken in.
+
+struct timed_alone {
+    struct loader *l;
+    struct series_history *s;
+    const struct told_alone *told; // of the series
+    size_t told_count;
+    struct stored_points points;
+    struct linked_change *items; // that are told
+    size_t count, room;
+    struct arena *scratch;
+};
+
+static double *times_of(size_t *count, const struct timed_alone *t, int64_t code)
+{
+    double *times_ns = arena_alloc(t->scratch, (t->points.count + 1) * sizeof(*times_ns));
+    *count = 0;
+    for (size_t i = 0; i < t->points.count; i++) {
+        if (t->points.points[i].code == code)
+            times_ns[(*count)++] = t->points.points[i].time_ns;
+    }
+    return times_ns;
+}
+
+// NaN: it has no times.
+static double level_of_code(const struct timed_alone *t, int64_t code)
+{
+    size_t count;
+    const double *times_ns = times_of(&count, t, code);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += log(times_ns[i]);
+    return count ? sum / (double)count : NAN;
+}
+
+// All that ran a third code, then what ran the one before.
+static struct history past_of(const struct timed_alone *t, int64_t before, int64_t code)
+{
+    struct history h = {.points =
+                            arena_alloc(t->scratch, (t->points.count + 1) * sizeof(*h.points))};
+    for (int own = 0; own < 2; own++) {
+        int64_t last = 0;
+        for (size_t i = 0; i < t->points.count; i++) {
+            const struct stored_point *p = &t->points.points[i];
+            if (p->code == code || (p->code == before) != own)
+                continue;
+            h.points[h.count++] = (struct history_point){.time_ns = p->time_ns,
+                                                         .same_code = p->code && p->code == last};
+            last = p->code;
+        }
+    }
+    return h;
+}
+
+static void tell_alone(struct timed_alone *t, const struct linked_change *change)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (strcmp(t->items[i].at.id, change->at.id) == 0)
+            return;
+    }
+    t->items = xgrow(t->items, t->count, &t->room, sizeof(*t->items));
+    t->items[t->count++] = *change;
+}
+
+// By all times of the two codes. `newest`: what the series has now.
+static void hold_codes(struct timed_alone *t, struct linked_change change, int64_t before,
+                       int64_t code, int64_t newest)
+{
+    const struct drift_policy policy = drift_policy_default(t->told->device_kind);
+    const struct history past = past_of(t, before, code);
+    struct verdict v;
+    size_t count;
+    const double *times_ns = times_of(&count, t, code);
+    drift_hold(&v, &past, times_ns, count, false, &policy);
+    if (v.kind != VERDICT_SLOWER && v.kind != VERDICT_FASTER)
+        return;
+    change.size = v.log_ratio;
+    change.left = level_of_code(t, newest) - level_of_code(t, before);
+    tell_alone(t, &change);
+}
+
+// The code that the line has now, if it has a time; else that of the newest point.
+static int64_t newest_code(const struct timed_alone *t)
+{
+    const struct line *line = &t->l->all->line;
+    const size_t newest = newest_known(line, t->told->kernel);
+    for (size_t i = 0; newest != SIZE_MAX && i < line->stay_count; i++) {
+        if (line->stays[i].last == newest && isfinite(level_of_code(t, line->stays[i].code)))
+            return line->stays[i].code;
+    }
+    return t->points.points[t->points.count - 1].code;
+}
+
+// The stay that a stay came after: the nearest before it whose code has a time. NULL: there is
+// none.
+static const struct stay *stay_before(const struct timed_alone *t, const struct stay *after)
+{
+    const struct line *line = &t->l->all->line;
+    const struct stay *found = NULL;
+    for (size_t i = 0; i < line->stay_count; i++) {
+        const struct stay *s = &line->stays[i];
+        if (s->code != after->code && s->at > after->at && (!found || s->at < found->at) &&
+            isfinite(level_of_code(t, s->code)))
+            found = s;
+    }
+    return found;
+}
+
+// Returns how often the line has the code.
+static size_t hold_stays(struct timed_alone *t, const struct told_alone *told)
+{
+    const struct line *line = &t->l->all->line;
+    const int64_t code = told->code;
+    const char *was = place_on(line, told->commit) == SIZE_MAX ? told->commit : NULL;
+    size_t stays = 0;
+    for (size_t i = 0; i < line->stay_count; i++) {
+        const struct stay *s = &line->stays[i];
+        if (s->code != code)
+            continue;
+        stays++;
+        const struct stay *before = stay_before(t, s);
+        if (!before)
+            continue;
+        struct linked_change change = {.at = as_history(&line->items[s->at]),
+                                       .base = as_history(&line->items[before->last]),
+                                       .back = was_before(line, s),
+                                       .was = was};
+        hold_codes(t, change, before->code, code, newest_code(t));
+    }
+    return stays;
+}
+
+// Where no line says which code came before, the order of the points does.
+static void hold_points(struct timed_alone *t, int64_t code)
+{
+    const struct stored_point *points = t->points.points;
+    for (size_t i = 1; i < t->points.count; i++) {
+        const struct stored_point *now = &points[i], *before = &points[i - 1];
+        if (now->code != code || before->code == code || !before->code)
+            continue;
+        struct linked_change change = {.at = {.time_s = now->time_s},
+                                       .base = {.time_s = before->time_s}};
+        text_copy(change.at.id, sizeof(change.at.id), now->commit);
+        text_copy(change.base.id, sizeof(change.base.id), before->commit);
+        hold_codes(t, change, before->code, code, points[t->points.count - 1].code);
+    }
+}
+
+// The line has not its code.
+static void hold_aside(struct timed_alone *t, const struct told_alone *told)
+{
+    struct loading *all = t->l->all;
+    struct linked_change change = {
+        .at = {.time_s = told->time_s}, .size = told->size, .left = NAN, .aside = true};
+    text_copy(change.at.id, sizeof(change.at.id), told->commit);
+    if (is_open_aside(all, told->commit, newest_known(&all->line, told->kernel)))
+        tell_alone(t, &change);
+}
+
+static int find_alone(struct timed_alone *t, struct error *err)
+{
+    const struct loading *all = t->l->all;
+    const struct series_entry *entry = t->s->series;
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    const struct history_query query = {.places = &all->set->points, .until_key = all->newest_key};
+    if (store_points(&t->points, t->l->store, &series, &query, t->scratch, err))
+        return -1;
+    for (size_t i = 0; i < t->told_count; i++) {
+        const struct told_alone *told = &t->told[i];
+        if (t->points.count && hold_stays(t, told))
+            continue;
+        if (all->line.count && place_on(&all->line, told->commit) == SIZE_MAX)
+            hold_aside(t, told);
+        else if (t->points.count)
+            hold_points(t, told->code);
+    }
+    return 0;
+}
+
+static int load_alone(struct series_history *s, struct loader *l, struct arena *scratch,
+                      struct error *err)
+{
+    const struct told_alone *told = l->all->told;
+    struct timed_alone t = {.l = l, .s = s, .scratch = scratch};
+    size_t i = 0;
+    while (i < l->all->told_count && told[i].series != s->series->key)
+        i++;
+    t.told = &told[i];
+    while (i + t.told_count < l->all->told_count && t.told[t.told_count].series == s->series->key)
+        t.told_count++;
+    if (t.told_count == 0)
+        return 0;
+    pthread_mutex_lock(&l->sharing->lock); // the repository is read by one
+    const int status = find_alone(&t, err);
+    pthread_mutex_unlock(&l->sharing->lock);
+    s->alone = arena_copy(&l->found, t.items, t.count * sizeof(*t.items));
+    s->alone_count = t.count;
+    free(t.items);
+    return status;
+}
+
 // Forgets what lives in `scratch`.
 static void forget(struct series_history *stored)
 {
@@ -980,6 +1194,8 @@ static int load_one(struct loader *l, size_t index, struct error *err)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     if (status == 0 && !wanted->toolchain) // links are the history of the default's codes
         status = load_links(s, l, entry, &scratch, err);
+    if (status == 0 && !wanted->toolchain)
+        status = load_alone(s, l, &scratch, err);
     if (status == 0) {
         forget(s);
         if (set->judgements)
@@ -1106,7 +1322,8 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
         epochs_on_line(&set->epochs, l->wanted->repository, "HEAD", &set->arena, err))
         return -1;
     if (read_line_of_store(l, err) || store_newest_key(&l->newest_key, l->store, err) ||
-        store_list_series(&entries, &set->known, l->store, &set->arena, err))
+        store_list_series(&entries, &set->known, l->store, &set->arena, err) ||
+        store_told_alone(&l->told, &l->told_count, l->store, &set->arena, err))
         return -1;
     l->entries = entries;
     set->series = arena_alloc(&set->arena, set->known * sizeof(*set->series));

@@ -7,7 +7,8 @@
 //           (prior_runs + sum over stretches (n - 1)),
 // a scaled-inverse-chi-square estimate with the prior's weight in runs. The new value's error
 // against the mean of n earlier ones is s sqrt(1 + 1/n), and the interval takes the t quantile of
-// the denominator's degrees of freedom (by Hill's expansion, enough for 0.99).
+// the denominator's degrees of freedom (by Hill's expansion, enough for 0.99). Of m new values of
+// one code the mean is held, its error is s sqrt(1/m + 1/n), and their squares count too.
 //     slower: the whole interval lies above +margin; faster: below -margin; same: inside; else
 //     undecided.
 #include "model/history/drift.h"
@@ -70,27 +71,35 @@ static struct level find_level(const struct history *history)
     return level;
 }
 
-void drift_judge(struct verdict *out, const struct history *history, const struct measurement *now,
-                 bool same_code, const struct drift_policy *policy)
+void drift_hold(struct verdict *out, const struct history *history, const double *times_ns,
+                size_t count, bool same_code, const struct drift_policy *policy)
 {
     *out = (struct verdict){.kind = VERDICT_NEW,
                             .log_ratio = interval_unknown,
                             .confidence = policy->confidence,
                             .margin = policy->margin,
                             .detectable = NAN,
-                            .model = "drift",
+                            .model = DRIFT_MODEL,
                             .version = "1"};
-    const struct level level = find_level(history);
-    double time_ns = measurement_time_ns(now);
-    if (!level.count || !(time_ns > 0))
+    struct level level = find_level(history);
+    double sum = 0, sum_squares = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double x = times_ns[i] > 0 ? log(times_ns[i]) : NAN;
+        used += isfinite(x);
+        sum += isfinite(x) ? x : 0;
+        sum_squares += isfinite(x) ? x * x : 0;
+    }
+    if (!level.count || !used)
         return;
+    close_stretch(&level, sum, sum_squares, used);
     double freedom = policy->prior_runs + level.freedom;
     double variance =
         (policy->prior_runs * policy->prior_sd * policy->prior_sd + level.squares) / freedom;
     double half = t_quantile(0.5 + policy->confidence / 2, freedom) *
-                  sqrt(variance * (1 + 1 / (double)level.count));
+                  sqrt(variance * (1 / (double)used + 1 / (double)level.count));
     double margin = log1p(policy->margin);
-    out->log_ratio = interval_about(log(time_ns) - level.mean, half);
+    out->log_ratio = interval_about(sum / (double)used - level.mean, half);
     const double low = out->log_ratio.low, high = out->log_ratio.high;
     if (low > margin)
         out->kind = VERDICT_SLOWER;
@@ -102,4 +111,11 @@ void drift_judge(struct verdict *out, const struct history *history, const struc
         out->cause = CAUSE_ENVIRONMENT;
     else if (out->kind == VERDICT_SLOWER || out->kind == VERDICT_FASTER)
         out->cause = CAUSE_KERNEL;
+}
+
+void drift_judge(struct verdict *out, const struct history *history, const struct measurement *now,
+                 bool same_code, const struct drift_policy *policy)
+{
+    const double time_ns = measurement_time_ns(now);
+    drift_hold(out, history, &time_ns, 1, same_code, policy);
 }

@@ -16,10 +16,15 @@ struct drift_policy {
 };
 struct drift_policy drift_policy_default(const char *device_kind);
 
+#define DRIFT_MODEL "drift" // signs these verdicts
+
 // Fills `out` but the sentence. `same_code`: the newest history point ran the same code id,
 // so that whatever moved, or cannot be told, is the environment's. No usable history gives
 // VERDICT_NEW with NaN ratio and infinite interval.
 void drift_judge(struct verdict *out, const struct history *history, const struct measurement *now,
                  bool same_code, const struct drift_policy *policy);
+// The same of `count` times of one code, measured in as many runs: more of them know more.
+void drift_hold(struct verdict *out, const struct history *history, const double *times_ns,
+                size_t count, bool same_code, const struct drift_policy *policy);
 
 #endif

@@ -99,6 +99,7 @@ struct event_change {
     struct interval size; // log ratio
     double log_evidence;
     bool paired;     // measured side by side, so that it is of the code
+    bool told;       // by a plain run, from times alone, and borne out by those since
     bool confirmed;  // nothing more is needed to believe it
     bool back;       // to a code that the series had before: an exact revert
     bool levelled;   // links say how much of it is left

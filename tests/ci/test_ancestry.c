@@ -366,7 +366,7 @@ TEST(a_run_holds_each_commit_against_its_first_parent)
                 measure(&w, at);
             if (strcmp(w.policy, "off") != 0)
                 history_tells_the_line(&w);
-            if (strcmp(w.policy, "off") != 0 && w.topic < 0)
+            if (w.topic < 0)
                 check_tells_what_is_open(&w);
             git("symbolic-ref HEAD refs/heads/main");
             times_are_of_the_line(&w);
@@ -456,6 +456,32 @@ TEST(a_change_is_told_once_and_where_the_line_has_it)
     }
 }
 
+// So is a change of which there are times alone, as long as too few of them are there for a change
+// point; more times of its code may take it back.
+TEST(what_a_run_told_of_times_alone_is_open)
+{
+    struct world w;
+    begin(&w, "off", 1);
+    git("symbolic-ref HEAD refs/heads/main");
+    tells(&w, "events", "--check", 1, "SLOWER: 1 slowdown is open"); // its branch is open
+    const int squashed = w.main = commit(&w, "main", w.main, -1, 1);
+    git("branch -q -D topic");
+    tells(&w, "events", "--check", 1, "1 event: 1 new"); // before any run of it
+    measure(&w, w.main);
+    char *id = xprintf("%.10s", w.commits[squashed].id);
+    tells(&w, "events", "--check", 1, "1 event: 1 new");
+    plumb_said(&outcome, 1, id);
+    w.main = commit(&w, "main", w.main, -1, 0); // undone, and done again
+    measure(&w, w.main);
+    tells(&w, "events", "--check", 0, " fixed");
+    w.main = commit(&w, "main", w.main, -1, 1);
+    measure(&w, w.main);
+    tells(&w, "events", "--check", 1, "3 events: 1 new, 2 fixed");
+    git("checkout -q -B topic main && git branch -q -D main"); // HEAD's line is what counts
+    tells(&w, "events", "--check", 1, "3 events: 1 new, 2 fixed");
+    free(id);
+}
+
 // A branch's times lie between those of main by their dates, and are no noise of it.
 TEST(a_branch_counts_from_the_commit_that_brings_it)
 {
@@ -482,6 +508,7 @@ TEST(a_branch_counts_from_the_commit_that_brings_it)
         w.main = commit(&w, "main", w.main, -1, 20 + i);
         plumb(&w, "run", w.commits[w.main].id, NULL);
     }
+    git("branch -q -D topic"); // another code of it was slower there, too
     tells_one_change_at(&w, squashed);
 }
 

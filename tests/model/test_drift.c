@@ -45,6 +45,21 @@ TEST(drift_of_one_earlier_run_finds_only_large_changes)
     assert_int_equal(judge(&h, 750).kind, VERDICT_FASTER);
 }
 
+TEST(drift_of_several_times_of_one_code_holds_their_mean)
+{
+    const double stored[] = {1000}, now[] = {1120, 1010, 990, 1000, NAN};
+    const struct history h = history_of(stored, NULL, 1);
+    const struct drift_policy policy = drift_policy_default("cuda");
+    struct verdict one = judge(&h, 1120), v;
+    drift_hold(&v, &h, now, 1, false, &policy);
+    assert_memory_equal(&v.log_ratio, &one.log_ratio, sizeof(v.log_ratio));
+    drift_hold(&v, &h, now, 5, false, &policy);
+    assert_true(fabs(v.log_ratio.value - (log(1.12) + log(1.01) + log(0.99)) / 4) < 1e-12);
+    assert_int_equal(v.kind, VERDICT_UNDECIDED);
+    drift_hold(&v, &h, &now[4], 1, false, &policy);
+    assert_int_equal(v.kind, VERDICT_NEW);
+}
+
 TEST(drift_learns_the_noise_from_identical_code)
 {
     double stored[40];
