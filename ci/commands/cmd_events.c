@@ -581,20 +581,6 @@ static int show(const struct arguments *a, const struct events *events,
     return status;
 }
 
-// The codes of the newest commit are slower by it, side by side, beyond doubt or as a run has said,
-// and nobody has said that this is meant.
-static bool is_slowdown(const struct event *e)
-{
-    bool slower = false;
-    for (size_t i = 0; i < e->count; i++) {
-        const struct event_change *c = &e->changes[i];
-        const bool sure = c->paired || c->told || e->state == EVENT_CONFIRMED;
-        slower |= sure && c->size.value > 0 && !(c->levelled && c->left <= c->size.value / 4);
-    }
-    return slower && e->cause == ATTRIBUTION_KERNEL &&
-           (e->state == EVENT_NEW || e->state == EVENT_CONFIRMED);
-}
-
 // The last line, as that of a run, where there is one to say. What is no table stays what it is.
 static enum conclusion conclude(const struct arguments *a, const struct events *events,
                                 const struct metric_history *metrics, struct arena *arena)
@@ -604,7 +590,7 @@ static enum conclusion conclude(const struct arguments *a, const struct events *
     const char *names = "";
     for (size_t i = 0; i < events->list.count; i++) {
         const struct event *e = &events->list.events[i];
-        if (is_slowdown(e) && count++ < NAMED)
+        if (event_is_slowdown(e) && count++ < NAMED)
             names = arena_printf(arena, "%s %s", names, e->name);
     }
     const size_t slower = count;

@@ -390,3 +390,15 @@ const struct event_change *event_largest(const struct event *event)
     assert(event->count);
     return &event->changes[0];
 }
+
+bool event_is_slowdown(const struct event *e)
+{
+    bool slower = false;
+    for (size_t i = 0; i < e->count; i++) {
+        const struct event_change *c = &e->changes[i];
+        const bool sure = c->paired || c->told || e->state == EVENT_CONFIRMED;
+        slower |= sure && c->size.value > 0 && !(c->levelled && c->left <= c->size.value / 4);
+    }
+    return slower && e->cause == ATTRIBUTION_KERNEL &&
+           (e->state == EVENT_NEW || e->state == EVENT_CONFIRMED);
+}

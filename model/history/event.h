@@ -160,6 +160,10 @@ struct event_list {
 void event_group(struct event_list *out, const struct event_change *changes, size_t count,
                  struct arena *arena);
 
+// The codes that the series have now are slower by a change of it, side by side, beyond doubt or as
+// a run has said, and nobody has said that this is meant. Needs its state.
+bool event_is_slowdown(const struct event *event);
+
 // The largest change by size, whichever its direction. Never NULL: an event has one.
 const struct event_change *event_largest(const struct event *event);
 

@@ -211,8 +211,8 @@ static void curves(struct site_page *p, const size_t *series, size_t count)
 // ---- the first screen's answers -----------------------------------------------------------------
 //
 // What a person who has ten seconds asks: what is slower than accepted, since when, by which
-// commit, and whom to ask; what got faster; and whether the machines are as they were. One line a
-// cause.
+// commit, and whom to ask; what else nobody has accepted (`plumb events --check` names it); what
+// got faster; and whether the machines are as they were. One line a cause.
 
 enum { ANSWERS_SHOWN = 3, FASTER_DAYS = 30 };
 
@@ -221,6 +221,7 @@ struct screen_answer {
     const struct site_event *event; // or NULL
     size_t worst, count;            // series
     double size;                    // the worst's, log ratio
+    enum verdict_kind kind;
 };
 
 static bool has_culprit(const struct event *e, const char *commit)
@@ -283,7 +284,7 @@ static size_t slower_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t
         while (k < count && !one_cause(site, &all[k], event, index))
             k++;
         if (k == count)
-            all[count++] = (struct screen_answer){event, index, 0, s->log_ratio.value};
+            all[count++] = (struct screen_answer){event, index, 0, s->log_ratio.value, s->kind};
         all[k].count++;
     }
     const size_t shown = count < ANSWERS_SHOWN ? count : ANSWERS_SHOWN;
@@ -294,21 +295,49 @@ static size_t slower_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t
     return shown;
 }
 
-// Counts the changes that made a series faster and whose gain is still there, as links say.
-static void count_gains(struct screen_answer *a)
+// Counts the changes of an event in one direction that are still there, as links say.
+static void count_changes(struct screen_answer *a, bool slower)
 {
     const struct event *e = a->event->event;
+    const double sign = slower ? 1 : -1;
     for (size_t k = 0; k < e->count; k++) {
         const struct event_change *c = &e->changes[k];
-        const double size = c->size.value;
-        if (!(size < 0) || (c->levelled && c->left > size / 2))
+        const double size = sign * c->size.value;
+        if (!(size > 0) || (c->levelled && sign * c->left < size / 2))
             continue;
         a->count++;
-        if (a->count == 1 || size < a->size) {
-            a->size = size;
+        if (a->count == 1 || size > sign * a->size) {
+            a->size = c->size.value;
             a->worst = c->series;
         }
     }
+}
+
+// One of its series is told as slower than accepted.
+static bool is_answered(const struct site *site, const struct event *e)
+{
+    bool answered = false;
+    for (size_t k = 0; k < e->count; k++)
+        answered |=
+            e->changes[k].size.value > 0 && is_regression(&site->series[e->changes[k].series]);
+    return answered;
+}
+
+// Slowdowns that are open though no series is known to be slower than accepted: it was faster
+// before, or has too few times to tell. Returns how many there are; `answers` NULL: no more is
+// asked.
+static size_t open_answers(struct screen_answer *answers, const struct site *site)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < site->event_count; i++) {
+        struct screen_answer a = {.event = &site->events[i], .kind = VERDICT_SLOWER};
+        if (!event_is_slowdown(a.event->event) || is_answered(site, a.event->event))
+            continue;
+        count_changes(&a, true);
+        if (a.count && count++ < ANSWERS_SHOWN && answers)
+            answers[count - 1] = a;
+    }
+    return count;
 }
 
 static size_t faster_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t *more,
@@ -318,11 +347,11 @@ static size_t faster_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t
     size_t count = 0;
     for (size_t i = 0; i < site->event_count; i++) {
         const struct event *e = site->events[i].event;
-        struct screen_answer a = {.event = &site->events[i]};
+        struct screen_answer a = {.event = &site->events[i], .kind = VERDICT_FASTER};
         if (e->state == EVENT_DISMISSED || e->state == EVENT_WITHDRAWN || !e->culprit_count ||
             e->commits[0].time_s < begin)
             continue;
-        count_gains(&a);
+        count_changes(&a, false);
         if (a.count && count++ < ANSWERS_SHOWN)
             answers[count - 1] = a;
     }
@@ -358,12 +387,11 @@ static void write_commit(struct site_page *p, const char *id, const struct event
         site_person(p, author, "its author");
 }
 
-static void write_answer(struct site_page *p, const struct screen_answer *a, bool slower)
+static void write_answer(struct site_page *p, const struct screen_answer *a)
 {
     const struct site_series *s = &p->map->site->series[a->worst];
     const struct event *e = a->event ? a->event->event : NULL;
     const struct event_commit *commit = e && e->culprit_count ? &e->commits[0] : NULL;
-    const enum verdict_kind kind = slower ? s->kind : VERDICT_FASTER;
     char change[VIEW_TEXT], shape[PROBLEM_TEXT];
     view_percent(change, expm1(a->size));
     problem_format(shape, &s->problem);
@@ -375,7 +403,8 @@ static void write_answer(struct site_page *p, const struct screen_answer *a, boo
     json_number(&p->json, "change", expm1(a->size));
     json_clean(&p->json, "event", e ? e->name : NULL);
     markup_start(p->m, "dd");
-    page_tag(p->m, chart_verdict_class(kind, false), view_symbol(kind), verdict_kind_name(kind));
+    page_tag(p->m, chart_verdict_class(a->kind, false), view_symbol(a->kind),
+             verdict_kind_name(a->kind));
     if (isfinite(a->size))
         markup_elementf(p->m, "strong", NULL, " %s%s", a->count > 1 ? "up to " : "", change);
     markup_text(p->m, " ");
@@ -395,14 +424,15 @@ static void write_answer(struct site_page *p, const struct screen_answer *a, boo
     json_end(&p->json, '}');
 }
 
+// `rest`: where those beyond the list are.
 static void write_answers(struct site_page *p, const char *title, const char *name,
                           const struct screen_answer *answers, size_t count, size_t more,
-                          bool slower)
+                          const char *rest)
 {
     markup_element(p->m, "dt", NULL, title);
     json_begin(&p->json, name, '[');
     for (size_t i = 0; i < count; i++)
-        write_answer(p, &answers[i], slower);
+        write_answer(p, &answers[i]);
     json_end(&p->json, ']');
     if (!count)
         markup_element(p->m, "dd", "muted", "nothing");
@@ -410,7 +440,7 @@ static void write_answers(struct site_page *p, const char *title, const char *na
         return;
     markup_start(p->m, "dd");
     markup_start(p->m, "a");
-    markup_attr(p->m, "href", slower ? "#changed" : "events.html");
+    markup_attr(p->m, "href", rest);
     markup_textf(p->m, "%zu more %s", more, plural(more, "cause", "causes"));
     markup_end(p->m);
     markup_end(p->m);
@@ -530,9 +560,13 @@ static void answers(struct site_page *p)
     if (!p->map->site->series_count)
         return;
     markup_open(p->m, "dl", "answers");
-    write_answers(p, "Slower than accepted", "slower", list, count, more, true);
+    write_answers(p, "Slower than accepted", "slower", list, count, more, "#changed");
+    const size_t open = open_answers(list, p->map->site);
+    count = open < ANSWERS_SHOWN ? open : ANSWERS_SHOWN;
+    if (open)
+        write_answers(p, "Accepted by nobody", "open", list, count, open - count, "events.html");
     count = faster_answers(list, &more, p->map->site);
-    write_answers(p, "Faster in 30 days", "faster", list, count, more, false);
+    write_answers(p, "Faster in 30 days", "faster", list, count, more, "events.html");
     site_metric_answers(p);
     write_machines(p);
     markup_end(p->m);
@@ -564,7 +598,7 @@ static void write_banner(struct site_page *p)
 {
     const struct site_map *map = p->map;
     size_t regressed, broken, unmeasured, count = map->site->series_count;
-    const size_t worse = open_metrics(map->site);
+    const size_t worse = open_metrics(map->site), open = open_answers(NULL, map->site);
     char when[VIEW_TEXT], headline[200];
     count_kinds(map, &regressed, &broken, &unmeasured);
     const bool nothing = unmeasured == count && count > 0;
@@ -575,6 +609,9 @@ static void write_banner(struct site_page *p)
     else if (regressed > 0)
         snprintf(headline, sizeof(headline), "%zu of %zu series %s slower than accepted", regressed,
                  count, plural(regressed, "is", "are"));
+    else if (open > 0)
+        snprintf(headline, sizeof(headline), "%zu %s open that nobody has accepted", open,
+                 plural(open, "slowdown is", "slowdowns are"));
     else if (worse > 0)
         snprintf(headline, sizeof(headline),
                  "No series is slower than accepted, and %zu %s metrics worse", worse,
@@ -587,16 +624,16 @@ static void write_banner(struct site_page *p)
                  count ? "No series is slower than accepted" : "Nothing has been measured yet");
     markup_start(p->m, "section");
     markup_attrf(p->m, "class", "card banner %s",
-                 broken               ? "v-broken"
-                 : regressed || worse ? "v-slower"
-                 : nothing            ? "v-unmeasured"
-                                      : "v-faster");
+                 broken                       ? "v-broken"
+                 : regressed || open || worse ? "v-slower"
+                 : nothing                    ? "v-unmeasured"
+                                              : "v-faster");
     markup_attr(p->m, "id", "verdict");
     markup_element(p->m, "div", "word",
-                   broken               ? "broken"
-                   : regressed || worse ? "regression"
-                   : nothing            ? "not measured"
-                                        : "no regression");
+                   broken                       ? "broken"
+                   : regressed || open || worse ? "regression"
+                   : nothing                    ? "not measured"
+                                                : "no regression");
     markup_element(p->m, "h1", NULL, headline);
     markup_elementf(p->m, "p", "muted", "%zu series, %zu %s, %zu %s%s%s", count, map->kernel_count,
                     plural(map->kernel_count, "kernel", "kernels"), map->site->device_count,

@@ -134,6 +134,39 @@ TEST(many_causes_are_three_lines_and_a_count)
     helper_site_free(&h);
 }
 
+// What `events --check` fails for is no good news on the site: where the series was faster before,
+// or has too few times to tell, its open slowdown is told by itself.
+TEST(an_open_slowdown_is_told_though_no_series_is_slower_than_accepted)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    struct event *e = own_event(&h, 0);
+    struct site_series *series = own_series(&h);
+    for (size_t i = 0; i < 40; i++)
+        series[i].kind = VERDICT_UNDECIDED;
+    h.site.event_count = 1;
+    h.site.metric_event_count = 0;
+    e->cause = ATTRIBUTION_KERNEL;
+    assert_true(event_is_slowdown(e));
+    char *text = answers_of(&h, *state);
+    expect(text, "Slower than acceptednothing");
+    expect(text, "Accepted by nobody");
+    expect(text, "slower up to +");
+    free(text);
+    char *page = site_folder_read(*state, "index.html");
+    expect(page, "1 slowdown is open that nobody has accepted</h1>");
+    expect(page, ">regression<");
+    free(page);
+    e->state = EVENT_ACCEPTED;
+    text = answers_of(&h, *state);
+    assert_null(strstr(text, "Accepted by nobody"));
+    free(text);
+    page = site_folder_read(*state, "index.html");
+    expect(page, "No series is slower than accepted</h1>");
+    free(page);
+    helper_site_free(&h);
+}
+
 // Nothing is told of what is of the machine, lost again, dismissed or older than 30 days.
 TEST(what_got_faster_is_of_the_last_30_days_and_still_there)
 {
