@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 static const char mark[] = "=== ";
-static const char *const names[] = {"survey.7", "survey.12", "record.7", "record.12", "7.0.before"};
+static const char *const names[] = {"survey.7",   "survey.12", "record.7",
+                                    "record.7.1", "record.12", "7.0.before"};
 
 static const char *next_mark(const char *at, const char *end)
 {

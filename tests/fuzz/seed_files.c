@@ -5,6 +5,7 @@
 // one with nothing else and one with a row of each table.
 #include "baselines/pack.h"
 #include "kernels/kernel.h"
+#include "model/record/record.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_store.h"
@@ -99,6 +100,114 @@ static void put_shard(const char *more)
     free(path);
 }
 
+// An address of this byte of this captured buffer, as the nth of a launch's words.
+static void put_address(struct record_launch *launch, uint32_t buffer, uint64_t offset)
+{
+    const uint32_t nth = launch->parameter_count++;
+    launch->parameters[nth] = (struct record_parameter){8 * nth, 8};
+    launch->addresses[launch->address_count++] =
+        (struct record_address){8 * nth, (enum record_buffer)(RECORD_CAPTURED + buffer), offset};
+    launch->size += 8;
+}
+
+// A launch of the range that put_range() writes, on two buffers.
+static struct record_launch launch_of(enum record_launch_kind kind, uint32_t to, uint32_t from,
+                                      struct arena *arena)
+{
+    enum { WORDS = 2 };
+    struct record_launch launch = {
+        .kind = kind,
+        .function = kind == RECORD_KERNEL ? library_usual_cubin.kernel : NULL,
+        .grid = {8, 1, 1},
+        .block = {128, 1, 1},
+        .cluster = {1, 1, 1},
+        .carveout = -1,
+        .element_bytes = 4,
+        .width = kind == RECORD_COPY ? 64 : 16,
+        .height = 1,
+        .parameters = arena_alloc(arena, WORDS * sizeof(struct record_parameter)),
+        .bytes = arena_alloc(arena, WORDS * sizeof(uint64_t)),
+        .addresses = arena_alloc(arena, WORDS * sizeof(struct record_address))};
+    put_address(&launch, to, 128);
+    if (kind != RECORD_MEMSET)
+        put_address(&launch, from, 0);
+    return launch;
+}
+
+// Its second launch is of another image, on a stream of its own, by a descriptor.
+static void vary(struct record_launch *launch, struct arena *arena)
+{
+    static uint32_t after[] = {0};
+    launch->image = 2;
+    launch->programmatic = true;
+    launch->shared_bytes = 4096;
+    launch->stream = 1;
+    launch->after = after;
+    launch->after_count = ARRAY_COUNT(after);
+    launch->parameters[1].bytes = RECORD_MAP_BYTES;
+    launch->address_count = 1;
+    launch->size = launch->parameters[1].offset + RECORD_MAP_BYTES;
+    launch->bytes = arena_alloc(arena, launch->size);
+    launch->maps = arena_alloc(arena, sizeof(*launch->maps));
+    launch->maps[0] = (struct record_map){.at = launch->parameters[1].offset,
+                                          .buffer = RECORD_CAPTURED + 1,
+                                          .type = RECORD_MAP_BF16,
+                                          .rank = 2,
+                                          .dims = {64, 32},
+                                          .strides = {0, 128},
+                                          .box = {64, 8},
+                                          .elements = {1, 1},
+                                          .swizzle = 128};
+    launch->map_count = 1;
+}
+
+// What a captured program leaves of a range: its survey, and a record of the newest version, with
+// all that a launch may be.
+static void put_range(void)
+{
+    static const char survey[] =
+        "=== survey.7\n"
+        "survey\tversion=1\tprocess=7\tnote=\ttaken=record.7\trefused=\n"
+        "kernel\tname=_Z3addPfi\tlaunches=3\tfirst=1\tgrid=8,1,1\tblock=128,1,1\tcluster=1,1,1\t"
+        "shared=0\tstatic=0\tregisters=32\tlocal=0\ttouched=4096\ttime_ns=900\trefused=\n"
+        "end\n=== 7.0.before\nabcd=== record.7\n";
+    static struct cubin cubin;
+    struct arena arena = {0};
+    struct buffer text = {0};
+    struct error err;
+    cubin_make(&cubin, &library_usual_cubin);
+    const struct record_image image = {cubin.bytes, cubin.used};
+    struct record_launch launches[] = {
+        launch_of(RECORD_MEMSET, 1, 0, &arena), launch_of(RECORD_KERNEL, 1, 0, &arena),
+        launch_of(RECORD_KERNEL, 2, 1, &arena), launch_of(RECORD_COPY, 0, 2, &arena)};
+    launches[1].image = 1;
+    vary(&launches[2], &arena);
+    struct record record = {.kernel = "capture",
+                            .tolerance = 0.001,
+                            .launches = launches,
+                            .launch_count = ARRAY_COUNT(launches),
+                            .images = (struct record_image[]){image, image},
+                            .image_count = 2,
+                            .contents = (struct record_content[]){{4096, "7.0.before", "7.0.after"},
+                                                                  {8192, "7.1.before", "7.1.after"},
+                                                                  {4096, "7.2.before", NULL}},
+                            .content_count = 3};
+    if (problem_parse(&record.problem, "capture=1", &err))
+        exit(1);
+    buffer_puts(&text, survey);
+    record_print(&text, &record);
+    put_file("range.folder", text.bytes, text.length);
+    if (record_parse(&record, strstr(text.bytes, "record\tv"),
+                     text.length - (size_t)(strstr(text.bytes, "record\tv") - text.bytes), &arena,
+                     &err) ||
+        record.version != RECORD_VERSION) {
+        fprintf(stderr, "seed_files: a range: version %d: %s\n", record.version, err.text);
+        exit(1);
+    }
+    buffer_free(&text);
+    arena_free(&arena);
+}
+
 // A change of each kind; fuzz_rows.c says what the bytes are.
 static void put_rows(void)
 {
@@ -183,6 +292,7 @@ int main(int argc, char **argv)
     put_abi();
     put_imports();
     put_cubin();
+    put_range();
     put_samples();
     put_rows();
     put_pages();
