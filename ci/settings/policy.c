@@ -1248,6 +1248,8 @@ static int join(struct policy *policy, const struct policy *trusted, struct erro
     join_mixes(policy, trusted);
     join_metrics(policy, trusted);
     join_gates(&policy->gate, &trusted->gate);
+    recipe_confine(&policy->recipe, &trusted->recipe);
+    policy->timeout_s = fmin(policy->timeout_s, trusted->timeout_s);
     return 0;
 }
 

@@ -226,9 +226,10 @@ void policy_free(struct policy *policy);
 // `trusted` has them. Problems, devices, kernels, mixes and metrics: those of both; a kernel or
 // library is left out where both leave it out; device code alone is trusted where either says so.
 // Margins: those of `trusted`, or smaller ones. Seconds, pairs, processes and self-tests: the most.
-// How to build stays as it is. `trusted` NULL, for there is none: no variable, no container, and a
-// sandbox unless it says nothing of one. *changed: something of this policy no longer counts as it
-// stands. `trusted` has to live as long. -1: there are too many sections.
+// How to build stays as it is, in the time, memory and disk that both allow. `trusted` NULL, for
+// there is none: no variable, no container, and a sandbox unless it says nothing of one. *changed:
+// something of this policy no longer counts as it stands. `trusted` has to live as long. -1: there
+// are too many sections.
 int policy_confine(bool *changed, struct policy *policy, const struct policy *trusted,
                    struct error *err);
 

@@ -851,6 +851,20 @@ static const char *const *environment(struct work *work)
     return env;
 }
 
+static uint64_t smaller(uint64_t ours, uint64_t theirs, uint64_t usual)
+{
+    return (ours ? ours : usual) <= (theirs ? theirs : usual) ? ours : theirs;
+}
+
+void recipe_confine(struct recipe *out, const struct recipe *other)
+{
+    const double time_s = other->timeout_s > 0 ? other->timeout_s : default_timeout_s;
+    if (!(out->timeout_s > 0 && out->timeout_s < time_s))
+        out->timeout_s = time_s;
+    out->memory_bytes = smaller(out->memory_bytes, other->memory_bytes, process_fair_memory());
+    out->disk_bytes = smaller(out->disk_bytes, other->disk_bytes, disk_bytes_usual);
+}
+
 static struct process_limits limits_of(const struct work *work)
 {
     const struct recipe *recipe = work->recipe;

@@ -95,6 +95,9 @@ struct recipe {
     uint32_t processes;    // with their threads; 0: 512, or 32 per processor
 };
 
+// Each limit of `out` that a policy may name (time, memory, disk) becomes the smaller one of both.
+void recipe_confine(struct recipe *out, const struct recipe *other);
+
 // The compilers. Their text is part of every key.
 struct toolchain {
     const char *name;            // NULL: what PATH finds here, with no settings

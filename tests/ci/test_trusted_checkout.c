@@ -335,6 +335,48 @@ TEST(trust_and_sandbox_only_get_stricter)
     policy_free(&trusted);
 }
 
+static struct policy with_limits(const char *limits)
+{
+    struct policy policy;
+    struct error err;
+    char *text = xprintf("[device \"g\"]\n\tkind = cuda\n[problems \"p\"]\n\tproblem = 8x8x8:fp32\n"
+                         "[kernel \"*\"]\n\tproblems = p\n[build]\n\tcommand = x\n%s",
+                         limits);
+    if (policy_parse(&policy, text, strlen(text), "p.cfg", &err))
+        fail_msg("%s", err.text);
+    free(text);
+    return policy;
+}
+
+// A change may go back to a day before they were set.
+TEST(limits_of_a_build_and_of_a_kernel_are_those_that_both_allow)
+{
+    static const char few[] = "\ttimeout = 20\n\tmemory = 64M\n\tdisk = 3M\n"
+                              "[measure]\n\ttimeout = 5\n";
+    static const char many[] = "\ttimeout = 86400\n\tmemory = 900000G\n\tdisk = 900000G\n"
+                               "[measure]\n\ttimeout = 86400\n";
+    const char *const texts[][2] = {{few, many}, {many, few}, {few, ""}, {"", few}, {few, few}};
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        struct policy ours = with_limits(texts[i][0]), trusted = with_limits(texts[i][1]);
+        const struct policy least = with_limits(few);
+        assert_true(confine(&ours, &trusted));
+        assert_true(ours.recipe.timeout_s == 20 && ours.timeout_s == 5);
+        assert_int_equal(ours.recipe.memory_bytes, least.recipe.memory_bytes);
+        assert_int_equal(ours.recipe.disk_bytes, least.recipe.disk_bytes);
+        policy_free(&ours);
+        policy_free(&trusted);
+        struct policy gone = least;
+        policy_free(&gone);
+    }
+    // What neither names is the usual, and not what only one of them would give.
+    struct policy ours = with_limits(many), trusted = with_limits("");
+    assert_true(confine(&ours, &trusted));
+    assert_true(ours.recipe.timeout_s == 600 && ours.timeout_s == 60);
+    assert_true(ours.recipe.memory_bytes == 0 && ours.recipe.disk_bytes == 0);
+    policy_free(&ours);
+    policy_free(&trusted);
+}
+
 // What one of two policies leaves to the device's kind is measured beside what the other names.
 TEST(regimes_of_both_count_and_each_kind_has_its_own_where_none_is_named)
 {
