@@ -267,17 +267,47 @@ unread:
                      why.text, trust->branch);
 }
 
+static bool same_names(const char *const *a, size_t a_count, const char *const *b, size_t b_count)
+{
+    bool same = a_count == b_count;
+    for (size_t i = 0; same && i < a_count; i++)
+        same = strcmp(a[i], b[i]) == 0;
+    return same;
+}
+
+// A commit is built as its base's policy says, for the trusted branch's newest may name what is not
+// there yet. So what only that one builds is not judged, which has to be said.
+static bool builds_alike(const struct policy *ours, const struct policy *trusted)
+{
+    const struct recipe *a = &ours->recipe, *b = &trusted->recipe;
+    for (size_t i = 0; i < trusted->capture_count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < ours->capture_count; j++)
+            known |= strcmp(ours->captures[j].name, trusted->captures[i].name) == 0;
+        if (!known)
+            return false;
+    }
+    return strcmp(a->command ? a->command : "", b->command ? b->command : "") == 0 &&
+           strcmp(a->outputs, b->outputs) == 0 &&
+           same_names(a->inputs, a->input_count, b->inputs, b->input_count) &&
+           same_names(a->without, a->without_count, b->without, b->without_count);
+}
+
 // Tells what of the policy does not count, and puts it into the run, so that every report says
 // whose policy judged. A first policy in which nothing is ignored is only named there.
 static void tell_joined(struct context *context, const struct repository_trust *trust, bool known,
                         bool changed)
 {
     struct policy *policy = &context->policy;
+    const bool alike = !known || builds_alike(policy, &context->trusted);
     const char *whose = arena_printf(
         &policy->arena, "%s alone, which is not that of a trusted branch", policy->label);
     if (known)
-        whose = arena_printf(&policy->arena, "%s and that of %s at %.10s, whichever is stricter",
-                             policy->label, trust->branch, trust->commit);
+        whose = arena_printf(&policy->arena, "%s and that of %s at %.10s, whichever is stricter%s",
+                             policy->label, trust->branch, trust->commit,
+                             alike ? ""
+                                   : "; built as the former says, so what only the latter "
+                                     "builds or captures is not judged");
     policy->text = arena_printf(&policy->arena, "%s\n" RUN_POLICY_NOTE "%s\n", policy->text, whose);
     if (known)
         progress_note(&context->progress,
@@ -285,7 +315,12 @@ static void tell_joined(struct context *context, const struct repository_trust *
                       "(`git config plumb.trustCheckout true` if this repository's commits are "
                       "yours)",
                       policy->label, trust->branch);
-    else if (changed)
+    if (!alike)
+        progress_note(&context->progress,
+                      "%s builds otherwise than %s does by now: a kernel that only the latter "
+                      "builds or captures is not judged; merge that branch to have it judged",
+                      policy->label, trust->branch);
+    if (!known && changed)
         progress_note(&context->progress,
                       "%s is not that of a trusted branch: its sandbox, pass and trust count only "
                       "where they are stricter (`git config plumb.trustCheckout true` if this "

@@ -89,6 +89,37 @@ TEST(policy_of_the_trusted_branch_counts)
     add_remote(repo.ids[REPO_START]);
 }
 
+// A change that began before a kernel was built or captured may make it slower unseen.
+TEST(what_only_the_newest_policy_builds_is_said_not_to_be_judged)
+{
+    static const char said[] = "a kernel that only the latter builds or captures is not judged";
+    static const char capture[] = "[capture \"c\"]\n\tcommand = sh c.sh\n\tkernel = *\n";
+    char *other = xprintf("%s[build]\n\toutput = lib*.so\n", hostile);
+    char *captures = xprintf("%s%s", hostile, capture);
+    char *stricter = xprintf("%s[gate]\n\tmargin = 1%%\n", hostile);
+    const struct {
+        const char *policy;
+        bool told;
+    } cases[] = {{other, true}, {captures, true}, {stricter, false}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        char id[OBJECT_ID_TEXT];
+        const char *parent = repo.ids[REPO_FASTER];
+        const struct helper_file file = {"ci/plumb.cfg", cases[i].policy, 0};
+        helper_repo_commit(id, repo.directory, "newest", &parent, 1, 120 + (int)i, "policy\n",
+                           &file, 1);
+        add_remote(id);
+        list();
+        if (!strstr(outcome.output, "whichever is stricter") ||
+            cases[i].told != (strstr(outcome.output, said) != NULL))
+            fail_msg("case %zu: %s", i, outcome.output);
+        shell("git branch -q -D newest");
+    }
+    add_remote(repo.ids[REPO_START]);
+    free(other);
+    free(captures);
+    free(stricter);
+}
+
 // A clone of nothing but a pull request: what its policy says is its own word, whatever commit of
 // it one asks.
 TEST(clone_that_knows_no_main_branch_judges_nothing)
