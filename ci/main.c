@@ -99,10 +99,6 @@ static int run_command(int argc, char **argv)
         if (strcmp(commands[i]->name, name) == 0)
             return command_call(commands[i], argc - 1, argv + 1);
     }
-    if (strcmp(name, "plan") == 0) {
-        fprintf(stderr, "plumb: plan: %s\n", policy_plans_went);
-        return CONCLUDE_FAILED;
-    }
     struct spelling meant = {.name = name};
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
         spelling_try(&meant, commands[i]->name);

@@ -9,6 +9,7 @@ set(walls
   "model/gate:           model"
   "model/history:        model"
   "model/record:         model"
+  "model/plan:           model model/record"
   "model/predict/parts:  model model/predict"
   "model/predict:        model model/predict/parts"
 
@@ -39,9 +40,9 @@ set(walls
 
   "runner/child:         model"
   "runner/git:           runner/child model"
-  "runner/code:          runner/child runner/git model"
+  "runner/code:          runner/child runner/git model model/plan"
   "runner/build:         runner/child runner/git runner/code model"
-  "runner/bench:         runner/child runner/git runner/code model model/record"
+  "runner/bench:         runner/child runner/git runner/code model model/record model/plan"
 
   "baselines:            model model/*"
   "baselines/exchange:   baselines model model/*"

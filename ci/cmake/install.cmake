@@ -51,7 +51,7 @@ set(scripts share/plumbline/ci)
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/ci/nightly ${CMAKE_SOURCE_DIR}/ci/fleet
   ${CMAKE_SOURCE_DIR}/ci/comment DESTINATION ${scripts})
 foreach(page ci/guide/COMMANDS.md ci/guide/FAQ.md ci/guide/TROUBLESHOOTING.md ci/guide/TUTORIAL.md
-    ci/gate/README.md kernels/CAPTURE.md model/WORDS.md .github/RUNNERS.md)
+    ci/gate/README.md kernels/CAPTURE.md kernels/PLANS.md model/WORDS.md .github/RUNNERS.md)
   get_filename_component(folder ${page} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${page} DESTINATION ${doc}/${folder})
 endforeach()

@@ -8,6 +8,7 @@
 #include "ci/settings/text_file.h"
 #include "model/record/record.h"
 #include "runner/bench/record.h"
+#include "runner/code/plan_file.h"
 #include "runner/git/repository.h"
 
 #include <errno.h>
@@ -18,8 +19,9 @@
 
 struct arguments {
     struct options options;
-    bool make;        // else show
-    const char *file; // make: a library; show: a record
+    bool make; // else show
+    uint32_t sms;
+    const char *file; // make: a library or a plan; show: a record
     const char *kernel, *problem, *output, *pin;
 };
 
@@ -28,6 +30,8 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("problem", 0, "PROBLEM", "make: MxNxK:TYPE..., e.g. 4096x4096x4096:bf16", problem),
     OPTION_TEXT("output", 'o', "FILE", "make: the record's file", output),
     OPTION_TEXT("pin", 0, "NOTE", "make: the kernel's note of an earlier choice to reproduce", pin),
+    OPTION_COUNT("sms", "N", "make, of a plan: multiprocessors of the device, e.g. 132", sms, 1,
+                 4096),
     OPTION_TEXT("bench", 0, "FILE", "The bench program [beside plumb]", options.bench),
     OPTION_TEXT("sandbox", 0, "MODE",
                 "make: require, auto or off [require where the library may be a stranger's]",
@@ -43,10 +47,9 @@ static int check(void *arguments, struct error *err)
     if (words->count != 2 || (!a->make && strcmp(words->items[0], "show") != 0))
         return error_set(err, "write `record make LIBRARY ...` or `record show FILE`");
     a->file = words->items[1];
-    if (a->make && policy_is_plan(a->file))
-        return error_set(err, "%s: %s", a->file, policy_plans_went);
-    if (a->make && (!a->kernel || !a->problem || !a->output))
-        return error_set(err, "make needs --kernel, --problem and --output");
+    const bool plan = plan_file_is(a->file);
+    if (a->make && ((plan ? !a->sms : !a->kernel) || !a->problem || !a->output))
+        return error_set(err, "make needs --%s, --problem and --output", plan ? "sms" : "kernel");
     return 0;
 }
 
@@ -59,7 +62,8 @@ static int tell_made(enum conclusion *out, const struct arguments *a,
         printf("record     %s\n", a->output);
         return 0;
     }
-    fprintf(stderr, "plumb: %s cannot be recorded: %s\n", a->kernel, outcome->detail);
+    fprintf(stderr, "plumb: %s cannot be recorded: %s\n", a->kernel ? a->kernel : a->file,
+            outcome->detail);
     *out = CONCLUDE_BROKEN;
     return 0;
 }
@@ -75,6 +79,10 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
     if (problem_parse(&problem, a->problem, err) ||
         repository_refuse_brought(a->output, BROUGHT_LINKS, err))
         return -1;
+    if (plan_file_is(library)) {
+        const int status = record_of_plan(&outcome, a->output, library, &problem, a->sms, err);
+        return status ? -1 : tell_made(out, a, &outcome);
+    }
     int status = library_bench_start(&bench, library, &a->options, "cuda", err);
     const struct bench_series series = {
         .kernel = a->kernel, .problem = &problem, .head = library, .pins = {[ROLE_HEAD] = a->pin}};
@@ -118,15 +126,29 @@ static bool makes(const void *arguments)
     return a->make;
 }
 
+static bool makes_of_plan(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->make && plan_file_is(a->file);
+}
+
+static bool makes_of_library(const void *arguments)
+{
+    const struct arguments *a = arguments;
+    return a->make && !plan_file_is(a->file);
+}
+
 static const struct option_use uses[] = {
-    {"problem output kernel pin bench sandbox", makes, "make"},
+    {"problem output", makes, "make"},
+    {"sms", makes_of_plan, "make of a plan"},
+    {"kernel pin bench sandbox", makes_of_library, "make of a library"},
     {0},
 };
 
 const struct command command_record = {
     .name = "record",
     .summary = "Write a CUDA kernel as data that is replayed without its host code, or show it",
-    .words = "make LIBRARY\nshow FILE",
+    .words = "make LIBRARY|PLAN\nshow FILE",
     .words_most = 2,
     .options = own_options,
     .check = check,

@@ -838,6 +838,10 @@ static int add_tasks(struct studied *s, const struct study_request *request,
         const struct result *r = task->result;
         if (!task->base || task->device->is_static || !wanted(request, problems, &r->problem))
             continue;
+        if (task->base->plan || (task->head && task->head->plan)) {
+            progress_note(&s->context->progress, "%s: a plan's kernel is not studied", r->kernel);
+            continue;
+        }
         const bool differs = task->head && strcmp(r->base_code, r->head_code) != 0;
         const size_t first = s->studies[r->device].count;
         add_pair(&s->studies[r->device], request, r->kernel, task->base->library,

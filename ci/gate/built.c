@@ -9,6 +9,7 @@
 #include "runner/build/build.h"
 #include "runner/child/files.h"
 #include "runner/code/code_id.h"
+#include "runner/code/plan_file.h"
 
 #include <limits.h>
 #include <math.h>
@@ -169,7 +170,8 @@ static int capturing_make(struct capture_made **out, size_t *count, const struct
 
 // ---- listing ----
 //
-// Asks a bench child what is in each library.
+// Asks a bench child what is in each library, and reads plans here, for they have no code that
+// would run.
 
 static int by_name(const void *left, const void *right)
 {
@@ -225,6 +227,51 @@ static int add_library(struct built *built, struct bench **bench, struct context
         memcpy(kernel->code, code, sizeof(kernel->code));
     }
     return 0;
+}
+
+// Fills the traits that only the machine code says: registers of the first launch.
+static void fill_traits(struct traits *traits, const struct launch_plan *plan, const char *path,
+                        struct arena *arena)
+{
+    struct code_function_list functions;
+    struct error none;
+    const char *entry = NULL;
+    for (size_t i = 0; !entry && i < plan->launch_count; i++)
+        entry = plan->launches[i].entry;
+    if (traits->registers || code_resources(&functions, path, arena, &none))
+        return;
+    for (size_t i = 0; i < functions.count; i++) {
+        if (strcmp(functions.items[i].name, entry) == 0)
+            traits->registers = functions.items[i].registers;
+    }
+}
+
+// A plan is read here: it has no code that would run.
+static int add_plan(struct built *built, const char *path, struct arena *arena, struct error *err)
+{
+    struct plan_file file;
+    struct error why;
+    char code[OBJECT_ID_TEXT];
+    if (plan_file_open(&file, path, &why)) {
+        if (built->state == MEASURED_OK)
+            built->detail = arena_strdup(arena, why.text);
+        built->state = MEASURED_UNBUILDABLE;
+        return 0;
+    }
+    const int status = plan_file_code_id(code, &file, err);
+    if (status == 0) {
+        struct built_kernel *kernel = add_kernels(built, 1, arena);
+        *kernel = (struct built_kernel){.library = path,
+                                        .file = file_name(path),
+                                        .device = "cuda",
+                                        .plan = true,
+                                        .traits = file.plan.traits};
+        text_copy(kernel->name, sizeof(kernel->name), file.plan.name);
+        memcpy(kernel->code, code, sizeof(kernel->code));
+        fill_traits(&kernel->traits, &file.plan, path, arena);
+    }
+    plan_file_close(&file);
+    return status;
 }
 
 // Adds the problem that a capture turned out to have to its set, where the policy named none.
@@ -332,13 +379,6 @@ static int listing_fill(struct built *built, struct context *context, const stru
     char(*codes)[OBJECT_ID_TEXT] = arena_alloc(arena, build->library_count * sizeof(*codes));
     const struct code_kept kept = {context->kept, arena_alloc(arena, count * sizeof(*kept.paths)),
                                    arena};
-    for (size_t i = 0; i < count; i++) {
-        if (!policy_is_plan(libraries[i]))
-            continue;
-        built->state = MEASURED_UNBUILDABLE;
-        built->detail = arena_printf(arena, "%s: %s", file_name(libraries[i]), policy_plans_went);
-        return 0;
-    }
     int status = code_ids(codes, libraries, count, build->out, &kept, &why);
     if (status < 0)
         return error_set(err, "%s", why.text);
@@ -348,8 +388,11 @@ static int listing_fill(struct built *built, struct context *context, const stru
         return 0;
     }
     for (size_t i = 0; status == 0 && i < count; i++) {
-        status =
-            add_library(built, &bench, context, libraries[i], kept.paths[i], codes[i], arena, err);
+        if (plan_file_is(libraries[i]))
+            status = add_plan(built, libraries[i], arena, err);
+        else
+            status = add_library(built, &bench, context, libraries[i], kept.paths[i], codes[i],
+                                 arena, err);
     }
     bench_stop(bench);
     if (status || add_captures(built, context, arena, err))

@@ -25,10 +25,11 @@ struct to_build {
 struct built_kernel {
     char name[KERNEL_NAME_TEXT];
     char code[OBJECT_ID_TEXT];
-    const char *library;            // absolute path in the cache
+    const char *library;            // absolute path in the cache; of a plan the plan
     const char *file;               // what the build calls it
+    bool plan;                      // a plan beside a cubin: it is always timed from a record
     const struct problem *captured; // of what a program launched: `library` is the record of this
-                                    // problem and no other; NULL: a library's kernel
+                                    // problem and no other; NULL: a library's kernel or a plan's
     const char *device;             // "host" or "cuda"
     struct traits traits;
 };

@@ -13,6 +13,7 @@
 #include "model/predict/parts/limits.h"
 #include "runner/bench/capture.h"
 #include "runner/code/code_id.h"
+#include "runner/code/plan_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -70,7 +71,7 @@ static int code_facts_begin(struct code_reading *out, const struct built *built,
     if (kernel->captured ? capture_resources(&reading.facts.functions, kernel->library, arena, err)
                          : code_resources(&reading.facts.functions, kernel->library, arena, err))
         return -1;
-    const char *code = kernel->captured ? NULL : kernel->library;
+    const char *code = kernel->captured ? NULL : plan_file_code(kernel->library, arena);
     if (code && reading.facts.functions.count &&
         disassembly_begin(&reading.disassembly, code, &context->sandbox, err))
         return -1;

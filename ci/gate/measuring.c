@@ -14,6 +14,7 @@
 #include "runner/bench/record.h"
 #include "runner/child/files.h"
 #include "runner/code/machine_code.h"
+#include "runner/code/plan_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -84,7 +85,8 @@ bool recording_refused(const struct measurement *m)
 
 bool recording_wanted(const struct task *task)
 {
-    return task->rule->device_code && strcmp(task->device->policy->kind, "cuda") == 0;
+    const bool plan = (task->base && task->base->plan) || (task->head && task->head->plan);
+    return (task->rule->device_code || plan) && strcmp(task->device->policy->kind, "cuda") == 0;
 }
 
 static const struct built_kernel *side(const struct task *task, enum sample_role role)
@@ -109,6 +111,13 @@ const char *recording_file(const struct recording *r, const struct task *task,
 static int make_folder(struct recording *r, struct error *err)
 {
     return r->folder[0] ? 0 : files_temporary(r->folder, sizeof(r->folder), err);
+}
+
+static int make_plan(struct bench_outcome *out, const char *file, const struct task *task,
+                     const struct built_kernel *kernel, struct error *err)
+{
+    const int64_t sms = (int64_t)task->device->gpu.sm_count.value;
+    return record_of_plan(out, file, kernel->library, &task->result->problem, sms, err);
 }
 
 // An end takes a tenth of a second, in which the next one starts.
@@ -156,13 +165,18 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
     return starting ? bench_ready(r->bench[role], err) : 0;
 }
 
-static void refuse(struct measurement *out, const struct bench_outcome *why, struct arena *arena)
+// A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
+static void refuse(struct measurement *out, const struct task *task, bool plan,
+                   const struct bench_outcome *why, struct arena *arena)
 {
-    *out = (struct measurement){
-        .state = MEASURED_UNSUPPORTED,
-        .regime = refused_regime,
-        .detail = arena_printf(
-            arena, "cannot be recorded, and the policy trusts device code alone: %s", why->detail)};
+    const char *because = task->rule->device_code ? "the policy trusts device code alone"
+                                                  : "a plan is compared with records alone";
+    *out =
+        (struct measurement){.state = plan ? why->state : MEASURED_UNSUPPORTED,
+                             .regime = plan ? "" : refused_regime,
+                             .detail = plan ? arena_strdup(arena, why->detail)
+                                            : arena_printf(arena, "cannot be recorded, and %s: %s",
+                                                           because, why->detail)};
 }
 
 // Whether a kernel without a record does not do the problem at all, as a library's would not.
@@ -182,7 +196,7 @@ static bool does_not_do(struct bench *bench, const struct bench_series *series,
 static bool has_to_run(const struct recording *r, const struct task *task, enum sample_role role)
 {
     const struct built_kernel *kernel = side(task, role);
-    return recording_wanted(task) && !kernel->captured &&
+    return recording_wanted(task) && !kernel->captured && !kernel->plan &&
            access(recording_file(r, task, role, &task->run->arena), R_OK) != 0;
 }
 
@@ -206,10 +220,12 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
     const char *file = recording_file(r, task, role, arena);
     if (access(file, R_OK) == 0)
         return 0;
-    if (ready(r, task, role, false, err) ||
-        record_write(&outcome, file, r->bench[role], &series, err))
+    if (!kernel->plan && ready(r, task, role, false, err))
         return -1;
-    const bool other = does_not_do(r->bench[role], &series, &outcome);
+    if (kernel->plan ? make_plan(&outcome, file, task, kernel, err)
+                     : record_write(&outcome, file, r->bench[role], &series, err))
+        return -1;
+    const bool other = !kernel->plan && does_not_do(r->bench[role], &series, &outcome);
     if (outcome.state != MEASURED_OK) { // it may leave a stream or a context that others cannot use
         bench_stop(r->bench[role]);
         r->bench[role] = NULL;
@@ -219,7 +235,7 @@ static int recording_make(bool *made, struct recording *r, const struct task *ta
         *instead = (struct measurement){.state = MEASURED_UNSUPPORTED,
                                         .detail = "the kernel does not do this problem"};
     else if (!*made && instead)
-        refuse(instead, &outcome, arena);
+        refuse(instead, task, kernel->plan, &outcome, arena);
     return 0;
 }
 
@@ -245,7 +261,7 @@ static int launched_code(char code[OBJECT_ID_TEXT], bool *told, struct recording
         .kernel = task->result->kernel, .problem = &task->result->problem, .head = kernel->library};
     struct bench_outcome outcome;
     *told = false;
-    if (kernel->captured || asks_driver(kernel->library))
+    if (kernel->plan || kernel->captured || asks_driver(kernel->library))
         return 0;
     if (ready(r, task, role, true, err))
         return -1;

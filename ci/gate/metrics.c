@@ -7,6 +7,7 @@
 #include "ci/settings/metric.h"
 #include "model/robust.h"
 #include "runner/bench/capture.h"
+#include "runner/code/plan_file.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -127,7 +128,7 @@ static int library_figure(double *out, const struct gathering *g, const struct b
     struct stat st;
     *out = NAN;
     if (metric->of == METRIC_OF_LIBRARY) {
-        if (!k->captured && stat(k->library, &st) == 0)
+        if (!k->plan && !k->captured && stat(k->library, &st) == 0)
             *out = (double)st.st_size;
         return 0;
     }

@@ -7,6 +7,7 @@
 #include "ci/gate/built.h"
 #include "ci/gate/linking.h"
 #include "model/gate/gate.h"
+#include "runner/code/plan_file.h"
 
 #include <assert.h>
 #include <string.h>
@@ -413,11 +414,24 @@ static void complain(struct covering *c, const char *text)
 
 // ---- what each kernel can do ----
 
+static int ask_plan(bool *out, const struct task *task, struct error *err)
+{
+    const int64_t sms = (int64_t)task->device->gpu.sm_count.value;
+    struct plan_file file;
+    if (plan_file_open(&file, task->head->library, err))
+        return -1;
+    const int status = plan_supports(out, &file.plan, &task->result->problem, sms, err);
+    plan_file_close(&file);
+    return status;
+}
+
 static int ask(bool *out, struct bench *bench, const struct task *task, struct error *err)
 {
     struct bench_outcome outcome;
     const struct built_kernel *kernel = task->head;
     bool yes = false;
+    if (kernel->plan)
+        return ask_plan(out, task, err);
     if (kernel->captured) {
         *out = is_of(kernel, &task->result->problem);
         return 0;

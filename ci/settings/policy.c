@@ -1331,17 +1331,6 @@ bool policy_skips_library(const struct policy *policy, const char *library)
     return false;
 }
 
-const char policy_plans_went[] =
-    "plans are read no more: let a program load the cubin and launch it, and capture that "
-    "(kernels/CAPTURE.md, \"A cubin without a program\")";
-
-bool policy_is_plan(const char *path)
-{
-    static const char ending[] = ".plan";
-    const size_t length = strlen(path);
-    return length >= sizeof(ending) && strcmp(path + length - (sizeof(ending) - 1), ending) == 0;
-}
-
 const struct policy_toolchain *policy_toolchain_find(const struct policy *policy, const char *name)
 {
     for (size_t i = 0; i < policy->toolchain_count; i++) {

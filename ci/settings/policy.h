@@ -249,10 +249,6 @@ bool policy_skips_library(const struct policy *policy, const char *library);
 
 const struct policy_toolchain *policy_toolchain_find(const struct policy *policy, const char *name);
 
-// A text beside a cubin, from which earlier versions made a kernel; and what is said of one now.
-bool policy_is_plan(const char *path);
-extern const char policy_plans_went[];
-
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
 
 // In which regimes a rule's kernels do a problem of that set on a device of this kind, in order;

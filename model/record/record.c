@@ -51,7 +51,7 @@ const char *record_map_type_name(uint32_t type)
     return type < RECORD_MAP_TYPES ? types[type].name : "";
 }
 
-static int record_map_type_parse(uint32_t *out, const char *name)
+int record_map_type_parse(uint32_t *out, const char *name)
 {
     for (uint32_t i = 0; i < RECORD_MAP_TYPES; i++) {
         if (strcmp(types[i].name, name) == 0) {
@@ -91,8 +91,7 @@ int record_map_check(const struct record_map *map, struct error *err)
     return 0;
 }
 
-// Bytes from the first element to the end of the last; 0 when that overflows.
-static uint64_t record_map_extent(const struct record_map *map)
+uint64_t record_map_extent(const struct record_map *map)
 {
     uint64_t all = map->dims[0] * types[map->type].bytes;
     for (uint32_t i = 1; i < map->rank; i++) {
@@ -192,17 +191,6 @@ static int take_bytes(uint32_t *out, const struct wire_record *line, const char 
     return 0;
 }
 
-static int record_buffer_parse(enum record_buffer *out, const char *name)
-{
-    for (int b = 0; b < RECORD_BUFFERS; b++) {
-        if (strcmp(name, record_buffer_name((enum record_buffer)b)) == 0) {
-            *out = (enum record_buffer)b;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 // They are in their ranges when 0 is returned; `at` is not held against any parameter.
 static int record_map_parse(struct record_map *out, const struct wire_record *line,
                             struct error *err)
@@ -279,6 +267,17 @@ const char *record_buffer_name(enum record_buffer buffer)
 static bool record_buffer_is_form(enum record_buffer buffer)
 {
     return buffer > RECORD_WORKSPACE && buffer < RECORD_CAPTURED;
+}
+
+int record_buffer_parse(enum record_buffer *out, const char *name)
+{
+    for (int b = 0; b < RECORD_BUFFERS; b++) {
+        if (strcmp(name, record_buffer_name((enum record_buffer)b)) == 0) {
+            *out = (enum record_buffer)b;
+            return 0;
+        }
+    }
+    return -1;
 }
 
 // Far from where a driver maps memory, and each buffer in a range of its own.

@@ -25,7 +25,7 @@ enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5, RECORD_CAPTURED_MAX = 32 };
 enum { RECORD_STREAMS_MAX = 16 };
 
 // Buffers whose address a launch may be given. Those behind the workspace are of forms alone
-// (kernels/kernel.h).
+// (kernels/kernel.h), and plans know none of them.
 enum record_buffer {
     RECORD_A,
     RECORD_B,
@@ -43,6 +43,8 @@ enum record_buffer {
 };
 
 const char *record_buffer_name(enum record_buffer buffer); // "a", ..., "captured0", ...
+
+int record_buffer_parse(enum record_buffer *out, const char *name); // -1: no such buffer
 
 // Where the buffers lie in one process, and how long they are; 0 bytes: there is no such buffer.
 struct record_places {
@@ -120,7 +122,7 @@ struct record {
     struct record_image *images;
     size_t image_count;
     struct record_content *contents; // of RECORD_CAPTURED and those that follow it
-    size_t content_count;            // 0: the record of a library
+    size_t content_count;            // 0: the record of a library or a plan
 };
 
 // Finds the addresses in `first`, captured at places[0], from `second`, the same launches captured
@@ -159,9 +161,9 @@ int record_take_line(struct record *record, const struct wire_record *line, stru
 // ---- TMA descriptors ----
 //
 // TMA descriptors of a record: what a descriptor is made from (cuTensorMapEncodeTiled of the CUDA
-// driver API), since its 128 bytes can only be made where the buffer's address is known. A
-// library's record holds descriptors as bytes with an address in them; a capture holds these where
-// it saw how the program made them.
+// driver API), since its 128 bytes can only be made where the buffer's address is known. A record
+// that was captured holds descriptors as bytes with an address in them; one made from a plan holds
+// these.
 
 // Element types, in the order of the driver's CUtensorMapDataType. FTZ: denormals become zero.
 enum record_map_type {
@@ -182,6 +184,8 @@ enum record_map_type {
 };
 
 const char *record_map_type_name(uint32_t type); // "uint8", ..., "tf32-ftz"
+
+int record_map_type_parse(uint32_t *out, const char *name); // -1: no such type
 
 // Dimension 0 is the one whose elements lie side by side.
 struct record_map {
@@ -204,5 +208,8 @@ struct record_map {
 // What else the hardware asks (strides of multiples of 16, a box as wide as the swizzle) the driver
 // says.
 int record_map_check(const struct record_map *map, struct error *err);
+
+// Bytes from the first element to the end of the last; 0 when that overflows.
+uint64_t record_map_extent(const struct record_map *map);
 
 #endif

@@ -9,6 +9,7 @@
 #include "model/record/record.h"
 #include "runner/bench/bench_talk.h"
 #include "runner/code/machine_code.h"
+#include "runner/code/plan_file.h"
 #include "runner/git/repository.h"
 
 #include <elf.h>
@@ -212,6 +213,38 @@ int record_write(struct bench_outcome *out, const char *path, struct bench *benc
         status = record_save(&t.record, path, err);
 done:
     code_close(&file);
+    arena_free(&arena);
+    return status;
+}
+
+// ---- of a plan ----
+
+int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
+                   const struct problem *problem, int64_t sms, struct error *err)
+{
+    struct plan_file file;
+    struct record record;
+    struct error why;
+    struct arena arena = {0};
+    const struct problem work = problem_in(problem, REGIME_COLD); // one record is for all regimes
+    int status = 0;
+    *out = (struct bench_outcome){.state = MEASURED_OK, .role = ROLE_HEAD};
+    if (plan_file_open(&file, path, &why)) {
+        out->state = MEASURED_UNBUILDABLE;
+    } else {
+        if (plan_record(&record, &file.plan, &work, sms, file.entries, &arena, &why)) {
+            out->state = MEASURED_UNSUPPORTED;
+        } else {
+            record.images = arena_alloc(&arena, (file.cubin_count + 1) * sizeof(*record.images));
+            for (size_t i = 0; i < file.cubin_count; i++)
+                record.images[record.image_count++] =
+                    (struct record_image){file.cubins[i].file.bytes, file.cubins[i].file.size};
+            status = record_save(&record, to, err);
+        }
+        plan_file_close(&file);
+    }
+    if (out->state != MEASURED_OK)
+        snprintf(out->detail, sizeof(out->detail), "%.500s", why.text);
     arena_free(&arena);
     return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Makes records: of one kernel of a library, whose launches a sandboxed bench tells and whose
-// device code stands in the library's file. None of it runs here.
+// device code stands in the library's file, or of a plan with its cubins. Neither runs here.
 #ifndef PLUMB_RUNNER_RECORD_H
 #define PLUMB_RUNNER_RECORD_H
 
@@ -13,6 +13,11 @@
 // the reason in out->detail; -1: the device is gone, or the file cannot be written.
 int record_write(struct bench_outcome *out, const char *path, struct bench *bench,
                  const struct bench_series *series, struct error *err);
+// Writes the record of a problem on a device with so many multiprocessors. 0 with out->state
+// MEASURED_OK; another state where the plan cannot be followed for this problem, with the reason in
+// out->detail; -1: the file cannot be written.
+int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
+                   const struct problem *problem, int64_t sms, struct error *err);
 
 // The id of what a record runs: its launches, and of their kernels what code_id_of_kernel() says.
 // Two records of one id put the same machine code on the device, called alike. -1: it is no record.

@@ -82,7 +82,7 @@ struct recipe {
     const char *const *without; // submodules that stay empty folders
     size_t without_count;
     const char *command;
-    const char *outputs;            // globs of the libraries in PLUMB_OUT: "*.so"
+    const char *outputs;            // globs of the libraries and plans in PLUMB_OUT: "*.so *.plan"
     const char *const *environment; // names passed on, e.g. CUDA_HOME
     size_t environment_count;
     const char *const *folders; // absolute; read-only in the sandbox too, e.g. a toolchain's

@@ -1096,6 +1096,17 @@ void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const 
     elf_close(&c.image);
 }
 
+int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)
+{
+    struct code_file file;
+    const int status = code_read(&file, library, err);
+    if (status)
+        return status;
+    code_id_of(out, &file);
+    code_close(&file);
+    return 0;
+}
+
 // ---- outputs of builds
 //
 // Ids of the libraries of one build: each of its own code, and of what it can load beside it. What

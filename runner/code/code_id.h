@@ -29,12 +29,15 @@
 // A build's statement of what a library was made from: after the library's name.
 #define BUILD_STATEMENT ".inputs"
 
+// 0, -1 when the file cannot be read, or 1 when it is none that can have an id: larger than 1 GiB,
+// or no file. That is the fault of who made it.
+int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
+
 // The ids of one build's libraries, all in `folder`, an absolute path without links. A library can
 // load what lies beside it. So its id covers besides itself each file of the folder that is no
 // library of these: what it links by $ORIGIN, cubins, tables. Of the other libraries it covers
 // those that it names (to link or to open them), and that those name, and where they lie. Where
-// nothing else counts, the id is code_id_of()'s. 0, -1 when a file cannot be read, or 1 when
-// it is none that can have an id: larger than 1 GiB, or no file. That is the fault of who made it.
+// nothing else counts, the id is code_id()'s. 0, -1 or 1 as above.
 //
 // `kept` (NULL: nowhere): a folder where each library gets one of its own, named by its content,
 // with the files that its id covers and no others; what it is called itself is no part of an id, so
@@ -80,7 +83,8 @@ struct code_function_list {
     size_t count;
     bool complete; // false: some embedded code was compressed or PTX and could not be read
 };
-// A host-only library gives an empty, complete list.
+// A host-only library gives an empty, complete list; of a plan (runner/code/plan_file.h) it is its
+// cubins' functions.
 int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
                    struct error *err);
 

@@ -5,6 +5,7 @@
 
 #include "runner/child/process.h"
 #include "runner/code/machine_code.h"
+#include "runner/code/plan_file.h"
 
 #include <elf.h>
 #include <limits.h>
@@ -341,11 +342,40 @@ int code_resources_of(struct code_function_list *out, const struct code_file *fi
     return 0;
 }
 
+// A cubin says its architecture in the flags, since CUDA 13 in their second byte.
+static uint32_t architecture_of(const struct elf_image *cubin)
+{
+    enum { CUDA_13 = 0x41 };
+    return cubin->bytes[EI_OSABI] >= CUDA_13 ? cubin->flags >> 8 & 0xff : cubin->flags & 0xff;
+}
+
+static int read_plan(struct code_function_list *out, const char *path, struct arena *arena,
+                     struct error *err)
+{
+    struct collector c = {.arena = arena, .list.complete = true};
+    struct plan_file plan;
+    if (plan_file_open(&plan, path, err))
+        return -1;
+    for (size_t i = 0; i < plan.cubin_count; i++) {
+        const struct plan_cubin *cubin = &plan.cubins[i];
+        const struct fatbin_entry entry = {.kind = FATBIN_CUBIN,
+                                           .architecture = architecture_of(&cubin->image),
+                                           .bytes = cubin->file.bytes,
+                                           .size = cubin->file.size};
+        c.list.complete = read_cubin(&c, &entry) && c.list.complete;
+    }
+    plan_file_close(&plan);
+    take_list(out, &c);
+    return 0;
+}
+
 int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
                    struct error *err)
 {
     struct code_file file;
     struct error why;
+    if (plan_file_is(library))
+        return read_plan(out, library, arena, err);
     if (code_read(&file, library, err))
         return -1;
     const int status = code_resources_of(out, &file, arena, &why);

@@ -457,58 +457,6 @@ TEST(a_policys_capture_is_gated)
     free(copy);
 }
 
-// Where no regime is named, a GPU's series were cold once.
-TEST(that_series_were_cold_is_told_until_one_is_in_a_stream)
-{
-    static const char told[] = "this GPU's 1 series in the store are cold";
-    char ids[2][OBJECT_ID_TEXT];
-    char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
-    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
-    char *run[] = {xprintf("sh %s/program.sh 128\n", folder),
-                   xprintf("sh %s/program.sh 64\n", folder)};
-    assert_int_equal(library_shell(copy), 0);
-    make_repository();
-    for (int i = 0; i < 2; i++)
-        commit(ids[i], i ? ids[0] : NULL, i + 1, run[i]);
-    for (int round = 0; round < 3; round++) {
-        char *text = xprintf("[build]\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
-                             "[capture \"slower\"]\n\tcommand = sh run.sh\n\tkernel = softmax*\n"
-                             "[gate]\n\tself-test = 0\n%s",
-                             round ? "" : "\tregime = cold\n");
-        helper_write_text(policy, text);
-        PLUMB_EXPECT(&outcome, folder, CONCLUDE_REGRESSION, "SLOWER: 1 slower", "gate", "--base",
-                     ids[0], "--head", ids[1], "--policy", policy, "--bench", bench, "--store",
-                     "cold.db");
-        assert_true((strstr(outcome.output, told) != NULL) == (round == 1));
-        if (round)
-            plumb_said(&outcome, CONCLUDE_REGRESSION, "slower in a stream: +");
-        free(text);
-    }
-    for (int i = 0; i < 2; i++)
-        free(run[i]);
-    free(policy);
-    free(bench);
-    free(copy);
-}
-
-// Earlier versions made a kernel of a text beside a cubin.
-TEST(a_build_that_leaves_a_plan_is_told_the_way_out)
-{
-    char id[OBJECT_ID_TEXT];
-    char *policy = xprintf("%s/gate.cfg", folder);
-    helper_write_text(policy, "[build]\n\tcommand = \"echo x >$PLUMB_OUT/add.plan\"\n"
-                              "\toutput = *.so *.plan\n\tsandbox = off\n[device \"host\"]\n"
-                              "\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
-                              "[kernel \"*\"]\n\tproblems = p\n");
-    make_repository();
-    commit(id, NULL, 1, "no program\n");
-    PLUMB_EXPECT(&outcome, folder, CONCLUDE_BROKEN,
-                 "add.plan: plans are read no more: let a program load the cubin and launch it, "
-                 "and capture that",
-                 "list", "kernels", id, "--policy", policy);
-    free(policy);
-}
-
 // Two shapes are two series; their ranges name the problems, and m, n and k are a GEMM.
 TEST(each_shape_is_a_series_of_what_its_range_is_named_as)
 {

@@ -93,14 +93,10 @@ TEST(missing_gpu_is_told_with_what_goes_without)
     free(path);
 }
 
-TEST(plans_went_and_the_way_out_is_named)
+TEST(plan_that_is_not_there_is_not_a_broken_one)
 {
-    TYPE("plan", "check", "some.plan", "8x8x8:fp32");
-    plumb_said(&outcome, 4, "let a program load the cubin and launch it, and capture that");
-    TYPE("record", "make", "some.plan", "--sms=132");
-    plumb_said(&outcome, 4, "--sms");
-    TYPE("record", "make", "some.plan", "--problem=8x8x8:fp32", "--output=x");
-    plumb_said(&outcome, 4, "some.plan: plans are read no more: let a program load the cubin");
+    TYPE("plan", "check", "nosuch.plan", "8x8x8:fp32");
+    plumb_said(&outcome, 4, "nosuch.plan: No such file or directory");
 }
 
 TEST(range_without_commits_is_told)

@@ -4,7 +4,6 @@
 #include "tests/helpers/helper_library.h"
 #include "runner/child/process.h"
 #include "runner/code/code_id.h"
-#include "runner/code/machine_code.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
@@ -64,24 +63,13 @@ void library_compile(const char *name, const char *source, const char *flags)
     free(file);
 }
 
-int library_code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err)
-{
-    struct code_file file;
-    const int status = code_read(&file, library, err);
-    if (status)
-        return status;
-    code_id_of(out, &file);
-    code_close(&file);
-    return 0;
-}
-
 const char *library_id(const char *name)
 {
     static char ids[8][OBJECT_ID_TEXT];
     static int next;
     char *out = ids[next++ % 8], *path = library_path(name);
     struct error err;
-    if (library_code_id(out, path, &err))
+    if (code_id(out, path, &err))
         fail_msg("%s", err.text);
     free(path);
     return out;

@@ -25,9 +25,6 @@ void library_compile(const char *name, const char *source, const char *flags);
 // The code id of a library; valid until eight more were asked for.
 const char *library_id(const char *name);
 
-// The id of a library by itself. 0, -1 or 1 as of code_ids() (runner/code/code_id.h).
-int library_code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
-
 // A library of ordinary code and constants, and the same with one text replaced (caller frees).
 extern const char library_plain[];
 char *library_plain_with(const char *from, const char *to);

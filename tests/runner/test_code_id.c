@@ -71,13 +71,12 @@ TEST(what_is_no_library_is_hashed_whole)
     struct code_function_list list;
     assert_int_equal(code_resources(&list, path, &arena, &err), -1);
     assert_non_null(strstr(err.text, "is not a 64-bit ELF library"));
-    assert_int_equal(library_code_id(first, "/no/such/library.so", &err), -1);
-    assert_int_equal(library_code_id(first, "/dev/zero", &err), 1);
+    assert_int_equal(code_id(first, "/no/such/library.so", &err), -1);
+    assert_int_equal(code_id(first, "/dev/zero", &err), 1);
     assert_non_null(strstr(err.text, "is not a file of at most 1 GiB"));
     assert_int_equal(library_shell("truncate -s 1073741825 large.so"), 0);
     char *large = library_path("large.so");
-    assert_int_equal(library_code_id(first, large, &err),
-                     1); // who made it is to blame, not the tool
+    assert_int_equal(code_id(first, large, &err), 1); // who made it is to blame, not the tool
     free(large);
     free(path);
 }

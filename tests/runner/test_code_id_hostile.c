@@ -25,7 +25,7 @@ static void try_file(const char *path, const unsigned char *bytes, size_t size)
     struct arena arena = {0};
     struct code_function_list list;
     helper_write(path, bytes, size);
-    assert_int_equal(library_code_id(id, path, &err), 0);
+    assert_int_equal(code_id(id, path, &err), 0);
     assert_int_equal(strlen(id), 40);
     code_resources(&list, path, &arena, &err);
     arena_free(&arena);

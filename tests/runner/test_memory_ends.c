@@ -112,7 +112,7 @@ TEST(a_librarys_id_is_whole_or_none)
 {
     library_compile("plain", library_plain, "");
     char *path = library_path("plain.so");
-    no_half(library_code_id, path);
+    no_half(code_id, path);
     free(path);
 }
 

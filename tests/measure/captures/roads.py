@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One change by two roads to the stopwatch: a shim and a capture of a program.
+"""One change by three roads to the stopwatch: a shim, a plan and a capture of a program.
 
     roads.py PLUMB BASE HEAD [--seconds N] [--regimes stream,isolated] [--sizes 2048,512] [--kinds AA,AB]
              [--kernels simt,tensor] [--processes N] [--blocks N]
 
 BASE and HEAD are folders that roads/build.sh made. Where code and data lie in a process is worth some
 tenths of a percent of some kernels, whichever the road. So each of several processes of `bench` times
-both builds by both roads, one after the other in an order that is drawn, and the roads are compared
+both builds by all roads, one after the other in an order that is drawn, and the roads are compared
 within each. A line says what changed, in percent of the log ratio head/base, with its standard error,
-by each road; how far the capture is from the shim, with the error between processes; and
+by each road; how far each of the two others is from the shim, with the error between processes; and
 whether that is within .1 % above 100 us, .3 % below. Lines with "#" have the processes' own, and what
 the roads differ by where the base takes as long (at least two processes). Rows of
 kind AA are identical builds beside themselves. The last column holds the capture's time of the base
@@ -27,7 +27,7 @@ from pathlib import Path
 
 from stopwatch import Bench, trimmed
 
-ROADS = ("shim", "capture")
+ROADS = ("shim", "plan", "capture")
 TYPES = {"simt": "fp32", "tensor": "bf16-fp32"}
 
 
@@ -36,10 +36,12 @@ def records(plumb, folder, kernel, sizes, work):
     made = {}
     for size in sizes:
         problem = f"{size}x{size}x{size}:{TYPES[kernel]}"
-        out = work / f"{kernel}-shim-{size}.record"
-        subprocess.run([plumb, "record", "make", f"{folder}/lib{kernel}.so", "--problem", problem,
-                        "--kernel", f"{kernel}-shim", "-o", out], check=True, stdout=subprocess.DEVNULL)
-        made["shim", size] = (f"{kernel}-shim", out)
+        for road, file in (("shim", f"lib{kernel}.so"), ("plan", f"{kernel}.plan")):
+            out = work / f"{kernel}-{road}-{size}.record"
+            kind = ["--kernel", f"{kernel}-shim"] if road == "shim" else ["--sms", "132"]
+            subprocess.run([plumb, "record", "make", f"{folder}/{file}", "--problem", problem, *kind,
+                            "-o", out], check=True, stdout=subprocess.DEVNULL)
+            made[road, size] = (f"{kernel}-{road}", out)
     taken = work / f"{kernel}-capture"
     subprocess.run([plumb, "capture", "-q", "-k", kernel, "-o", taken, "--", f"{folder}/{kernel}",
                     *map(str, sizes)], check=True, stdout=subprocess.DEVNULL,
@@ -134,8 +136,8 @@ def main():
     benches = [Bench(f"{Path(plumb).parent}/bench")
                for _ in range(int(option(options, "--processes", 4)))]
     made = {}
-    print("kernel,size,regime,kind,launches,shim_us,capture_us,shim_pct,shim_se,"
-          "capture_pct,capture_se,capture_off,capture_off_se,agrees,capture_over_own_pct")
+    print("kernel,size,regime,kind,launches,shim_us,plan_us,capture_us,shim_pct,shim_se,plan_pct,plan_se,"
+          "capture_pct,capture_se,plan_off,plan_off_se,capture_off,capture_off_se,agrees,capture_over_own_pct")
     for kernel in option(options, "--kernels", ",".join(TYPES)).split(","):
         own = itself(base, kernel, sizes)
         for side, folder in (("base", base), ("head", head)):

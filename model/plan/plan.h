@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plan: a text beside a cubin from which a record is made, where no program launches it: what a
+// program launches is captured. It says what a host program would do: which entry point is
+// launched, on how many blocks, with which parameters, as formulas of the problem. kernels/PLANS.md
+// shows how one is written; the syntax is git's (model/config.h), formulas are those of
+// below.
+//
+//     [kernel]             name = NAME   summary = TEXT   in = TYPE   out = TYPE   acc = TYPE
+//                          layout = tn|nn|nt|tt   batched = BOOL
+//                          supports = FORMULA   tile = MxNxK   and traits: stages = N, ...
+//     [let]                NAME = FORMULA            further values, in order
+//     [tensormap "NAME"]   place = PLACE   type = TYPE   dims = LIST   strides = LIST (bytes, from
+//                          the second dimension on)   box = LIST   swizzle = none|32|64|128
+//                          promote = none|64|128|256
+//     [launch "NAME"]      cubin = FILE   entry = NAME   grid, block, cluster = LIST of up to 3
+//                          shared = FORMULA (dynamic, bytes)
+//                          parameter = VALUE (one per parameter, in order)
+//     VALUE                pointer PLACE | int8|int16|int32|int64 FORMULA | float NUMBER |
+//                          double NUMBER | tensormap NAME
+//     PLACE                null | a|b|c [+ FORMULA]
+//
+// Formulas may name m, n, k, batch, sms (multiprocessors of the device) and what [let] defines.
+// Launches are queued in the order of the text. Memory beside the operands, memsets, structs and
+// attributes of launches have no words here: what needs them has a host program, which is captured
+// or has a shim. Everything here is hostile: every error
+// says file and line, and nothing is launched that is out of its range.
+#ifndef PLUMB_LAUNCH_PLAN_H
+#define PLUMB_LAUNCH_PLAN_H
+
+#include "model/base.h"
+#include "model/record/record.h"
+
+// A formula, or formulas separated by commas, and where they stand.
+struct plan_formula {
+    const char *text;    // NULL: it is not there
+    size_t count, names; // of the formulas, and of the names that they may use
+    uint32_t line;
+};
+
+enum plan_place_kind { PLAN_NOWHERE, PLAN_NULL, PLAN_BUFFER };
+struct plan_place {
+    enum plan_place_kind kind; // PLAN_NOWHERE: it is not there
+    enum record_buffer buffer;
+    struct plan_formula offset; // bytes
+};
+
+enum plan_type {
+    PLAN_POINTER,
+    PLAN_INT8,
+    PLAN_INT16,
+    PLAN_INT32,
+    PLAN_INT64,
+    PLAN_FLOAT,
+    PLAN_DOUBLE,
+    PLAN_TENSORMAP
+};
+struct plan_value {
+    enum plan_type type;
+    struct plan_place place;    // of a pointer
+    struct plan_formula number; // of an integer
+    double real;
+    size_t map; // index
+};
+
+struct plan_map {
+    const char *name;
+    struct plan_place place;
+    uint32_t type, line;
+    struct plan_formula dims, strides, box;
+    uint32_t swizzle, promote;
+};
+
+struct plan_launch {
+    const char *name;
+    uint32_t line;
+    const char *cubin, *entry; // names of a file beside the plan, and of a function in it
+    struct plan_formula grid, block, cluster, shared;
+    struct plan_value *parameters;
+    uint32_t parameter_count;
+};
+
+struct launch_plan {
+    const char *label; // what errors begin with: the file's name
+    char name[RECORD_NAME];
+    const char *summary;
+    struct traits traits; // what a text can say of them; in, out, acc
+    enum layout layout;
+    bool batched;
+    struct plan_formula supports;
+    const char **value_names; // of formulas: m, n, k, batch, sms, then those of [let]
+    struct plan_formula *lets;
+    size_t let_count;
+    struct plan_map *maps;
+    size_t map_count;
+    struct plan_launch *launches;
+    size_t launch_count;
+    struct arena arena; // owns everything above
+};
+
+// The caller frees with plan_free().
+int plan_parse(struct launch_plan *out, const char *text, size_t size, const char *label,
+               struct error *err);
+void plan_free(struct launch_plan *plan);
+
+// Where the parameters of a launch's entry point lie, as its cubin says. They cannot be worked out:
+// the first of a kernel with TMA descriptors may begin at byte 48.
+struct plan_entry {
+    const struct record_parameter *parameters;
+    uint32_t count;
+};
+
+// Whether a launch's parameters are those of the entry point, in number and length.
+int plan_check_entry(const struct launch_plan *plan, const struct plan_launch *launch,
+                     const struct plan_entry *entry, struct error *err);
+
+// *yes: types, layout, epilogue and `supports` fit the problem. -1: a formula fails.
+int plan_supports(bool *yes, const struct launch_plan *plan, const struct problem *problem,
+                  int64_t sms, struct error *err);
+// The launches of a problem, but without device code (record->images is empty), in the arena.
+// entries: one per launch of the plan; NULL where parameters are laid out as C does it, which is
+// enough to look at them. -1 also when the plan does not do the problem.
+int plan_record(struct record *out, const struct launch_plan *plan, const struct problem *problem,
+                int64_t sms, const struct plan_entry *entries, struct arena *arena,
+                struct error *err);
+
+// ==== formulas ====
+//
+// Formulas of whole numbers, as a plan writes them: ceil_div(m, 128) * ceil_div(n, 256).
+//
+//     &&     ==  !=  <  <=  >  >=     +  -  *  /  %     ( )     ceil_div(a, b)  min(a, b)
+//
+// Operators bind as in C. Numbers are of 64 bits with a sign, true is 1 and false 0. Names are of
+// letters, digits and _, in any case. A formula is hostile text: what overflows, divides by zero
+// (for ceil_div: by less than 1) or nests deeper than 64 levels is an error, never a number.
+
+// The values that a formula may name: name i is names[i].
+struct expression_names {
+    const char *const *names;
+    const int64_t *values; // NULL: a formula is read and not worked out, and is 0
+    size_t count;
+};
+
+// Formulas separated by commas, 1 to `most` of them. constants, unless NULL: whether each names
+// nothing, so that it is the same whatever the values are.
+int expression_values(int64_t *out, bool *constants, size_t *count, size_t most, const char *text,
+                      const struct expression_names *names, struct error *err);
+
+#endif
