@@ -963,37 +963,57 @@ static int load_links(struct series_history *s, struct loader *l, const struct s
 // wherever the line has that code, for as long as all times of the two codes bear it out by that
 // rule; and with its branch, for as long as there is one that the line has not taken in.
 
+enum { HELD = 400 }; // points; what lies further back, change points tell
+
+struct code_level {
+    int64_t code;
+    double level; // mean log time
+    size_t count;
+};
+
 struct timed_alone {
     struct loader *l;
     struct series_history *s;
     const struct told_alone *told; // of the series
     size_t told_count;
-    struct stored_points points;
+    struct stored_points points; // the newest
+    struct code_level *levels;   // of their codes, by code
+    size_t level_count;
     struct linked_change *items; // that are told
     size_t count, room;
     struct arena *scratch;
 };
 
-static double *times_of(size_t *count, const struct timed_alone *t, int64_t code)
+static int by_code(const void *left, const void *right)
 {
-    double *times_ns = arena_alloc(t->scratch, (t->points.count + 1) * sizeof(*times_ns));
-    *count = 0;
+    const struct code_level *a = left, *b = right;
+    return (a->code > b->code) - (a->code < b->code);
+}
+
+static void find_levels(struct timed_alone *t)
+{
+    struct code_level *levels = arena_alloc(t->scratch, (t->points.count + 1) * sizeof(*levels));
+    for (size_t i = 0; i < t->points.count; i++)
+        levels[i] =
+            (struct code_level){t->points.points[i].code, log(t->points.points[i].time_ns), 1};
+    if (t->points.count)
+        qsort(levels, t->points.count, sizeof(*levels), by_code);
+    t->levels = levels;
     for (size_t i = 0; i < t->points.count; i++) {
-        if (t->points.points[i].code == code)
-            times_ns[(*count)++] = t->points.points[i].time_ns;
+        struct code_level *last = t->level_count ? &levels[t->level_count - 1] : NULL;
+        if (last && last->code == levels[i].code)
+            last->level += (levels[i].level - last->level) / (double)++last->count;
+        else
+            levels[t->level_count++] = levels[i];
     }
-    return times_ns;
 }
 
 // NaN: it has no times.
 static double level_of_code(const struct timed_alone *t, int64_t code)
 {
-    size_t count;
-    const double *times_ns = times_of(&count, t, code);
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += log(times_ns[i]);
-    return count ? sum / (double)count : NAN;
+    const struct code_level key = {.code = code};
+    const struct code_level *found = bsearch(&key, t->levels, t->level_count, sizeof(key), by_code);
+    return found ? found->level : NAN;
 }
 
 // All that ran a third code, then what ran the one before.
@@ -1025,20 +1045,38 @@ static void tell_alone(struct timed_alone *t, const struct linked_change *change
     t->items[t->count++] = *change;
 }
 
-// By all times of the two codes. `newest`: what the series has now.
+// The level of the points `from` and later; NaN where they are too few for one to stand out.
+static double level_from(const struct timed_alone *t, size_t from)
+{
+    enum { FEWEST = 3 };
+    const size_t count = t->points.count - from;
+    double *work = arena_alloc(t->scratch, (count + 1) * sizeof(*work));
+    for (size_t i = 0; i < count; i++)
+        work[i] = log(t->points.points[from + i].time_ns);
+    return count < FEWEST ? NAN : robust_median(work, count);
+}
+
+// By all times of the two codes. `newest`: what the series has now; `from`: its first point since.
+// A time that stood alone is back when most of those since are, and stays so.
 static void hold_codes(struct timed_alone *t, struct linked_change change, int64_t before,
-                       int64_t code, int64_t newest)
+                       int64_t code, int64_t newest, size_t from)
 {
     const struct drift_policy policy = drift_policy_default(t->told->device_kind);
     const struct history past = past_of(t, before, code);
+    double *times_ns = arena_alloc(t->scratch, (t->points.count + 1) * sizeof(*times_ns));
     struct verdict v;
-    size_t count;
-    const double *times_ns = times_of(&count, t, code);
+    size_t count = 0;
+    for (size_t i = 0; i < t->points.count; i++) {
+        if (t->points.points[i].code == code)
+            times_ns[count++] = t->points.points[i].time_ns;
+    }
     drift_hold(&v, &past, times_ns, count, false, &policy);
     if (v.kind != VERDICT_SLOWER && v.kind != VERDICT_FASTER)
         return;
+    const double level = level_of_code(t, before);
+    const double now = level_of_code(t, newest) - level, since = level_from(t, from) - level;
     change.size = v.log_ratio;
-    change.left = level_of_code(t, newest) - level_of_code(t, before);
+    change.left = v.log_ratio.value > 0 ? fmin(now, since) : fmax(now, since);
     tell_alone(t, &change);
 }
 
@@ -1069,18 +1107,37 @@ static const struct stay *stay_before(const struct timed_alone *t, const struct 
     return found;
 }
 
-// Returns how often the line has the code.
-static size_t hold_stays(struct timed_alone *t, const struct told_alone *told)
+// The first point that counts at a commit of the line, or at a later one.
+static size_t point_from(const struct timed_alone *t, size_t at)
+{
+    size_t i = t->points.count;
+    while (i > 0 && place_on(&t->l->all->line, t->points.points[i - 1].commit) <= at)
+        i--;
+    return i;
+}
+
+static bool has_code(const struct line *line, int64_t code)
+{
+    size_t low = 0, high = line->stay_count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (line->stays[middle].code < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < line->stay_count && line->stays[low].code == code;
+}
+
+static void hold_stays(struct timed_alone *t, const struct told_alone *told)
 {
     const struct line *line = &t->l->all->line;
     const int64_t code = told->code;
     const char *was = place_on(line, told->commit) == SIZE_MAX ? told->commit : NULL;
-    size_t stays = 0;
     for (size_t i = 0; i < line->stay_count; i++) {
         const struct stay *s = &line->stays[i];
         if (s->code != code)
             continue;
-        stays++;
         const struct stay *before = stay_before(t, s);
         if (!before)
             continue;
@@ -1088,9 +1145,8 @@ static size_t hold_stays(struct timed_alone *t, const struct told_alone *told)
                                        .base = as_history(&line->items[before->last]),
                                        .back = was_before(line, s),
                                        .was = was};
-        hold_codes(t, change, before->code, code, newest_code(t));
+        hold_codes(t, change, before->code, code, newest_code(t), point_from(t, s->at));
     }
-    return stays;
 }
 
 // Where no line says which code came before, the order of the points does.
@@ -1105,7 +1161,7 @@ static void hold_points(struct timed_alone *t, int64_t code)
                                        .base = {.time_s = before->time_s}};
         text_copy(change.at.id, sizeof(change.at.id), now->commit);
         text_copy(change.base.id, sizeof(change.base.id), before->commit);
-        hold_codes(t, change, before->code, code, points[t->points.count - 1].code);
+        hold_codes(t, change, before->code, code, points[t->points.count - 1].code, i);
     }
 }
 
@@ -1125,17 +1181,22 @@ static int find_alone(struct timed_alone *t, struct error *err)
     const struct loading *all = t->l->all;
     const struct series_entry *entry = t->s->series;
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
-    const struct history_query query = {.places = &all->set->points, .until_key = all->newest_key};
+    const struct history_query query = {
+        .places = &all->set->points, .limit = HELD, .until_key = all->newest_key};
     if (store_points(&t->points, t->l->store, &series, &query, t->scratch, err))
         return -1;
+    find_levels(t);
     for (size_t i = 0; i < t->told_count; i++) {
         const struct told_alone *told = &t->told[i];
-        if (t->points.count && hold_stays(t, told))
-            continue;
-        if (all->line.count && place_on(&all->line, told->commit) == SIZE_MAX)
+        const bool known = isfinite(level_of_code(t, told->code));
+        if (has_code(&all->line, told->code)) {
+            if (known)
+                hold_stays(t, told);
+        } else if (all->line.count && place_on(&all->line, told->commit) == SIZE_MAX) {
             hold_aside(t, told);
-        else if (t->points.count)
+        } else if (known) {
             hold_points(t, told->code);
+        }
     }
     return 0;
 }
