@@ -392,10 +392,9 @@ TEST(explanation_names_the_whole_problem)
 
 TEST(every_model_takes_words_and_writes_json)
 {
-    static const char *const names[] = {"sol", "ws-persistent", "ws-pipeline", "origami",
-                                        "deepgemm"};
-    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
-        char *line = xprintf("predict --model %s --format json 4096x4096x4096:bf16", names[i]),
+    for (size_t i = 0; i < model_count; i++) {
+        char *line =
+                 xprintf("predict --model %s --format json 4096x4096x4096:bf16", models[i]->name),
              *text;
         assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
         assert_true(helper_json_is_valid(text));

@@ -5,13 +5,15 @@
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/test.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kernels[] = {"naive",        "blocked", "simd",
-                                      "simd_threads", "blas",    "blas_threads"};
+enum { KERNELS_MOST = 64 };
+static char *kernels[KERNELS_MOST]; // each NAME.c of the ladder's folder, in order
+static size_t kernel_count;
 
 // One around every tile edge: 14 x 32, 6 x 16, 4 x 8 register tiles; 168, 1024, 384, 128, 256
 // blocks.
@@ -87,20 +89,42 @@ static void assert_declined(const char *kernel, const char *problem)
 
 TEST(other_types_are_declined)
 {
-    for (size_t i = 0; i < ARRAY_COUNT(kernels); i++)
+    for (size_t i = 0; i < kernel_count; i++) {
         assert_declined(kernels[i], "8x8x8:bf16");
-    for (size_t i = 1; i < ARRAY_COUNT(kernels); i++) // all but naive
-        assert_declined(kernels[i], "8x8x8:fp32:dual-silu");
+        if (strcmp(kernels[i], "naive"))
+            assert_declined(kernels[i], "8x8x8:fp32:dual-silu");
+    }
+}
+
+static void find_kernels(void)
+{
+    glob_t found;
+    if (glob(TEST_SOURCE "/kernels/gemm/host/*.c", 0, NULL, &found))
+        return;
+    for (; kernel_count < found.gl_pathc && kernel_count < KERNELS_MOST; kernel_count++) {
+        const char *name = strrchr(found.gl_pathv[kernel_count], '/') + 1;
+        kernels[kernel_count] = xprintf("%.*s", (int)strlen(name) - 2, name);
+    }
+    globfree(&found);
+}
+
+TEST(the_ladder_is_found)
+{
+    assert_true(kernel_count >= 6 && kernel_count < KERNELS_MOST);
 }
 
 int main(void)
 {
-    static struct test each[ARRAY_COUNT(kernels)];
-    for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
+    static struct test each[KERNELS_MOST];
+    find_kernels();
+    for (size_t i = 0; i < kernel_count; i++) {
         each[i].unit = (struct CMUnitTest)cmocka_unit_test(kernel_is_right_at_odd_sizes);
         each[i].unit.name = kernels[i];
         each[i].unit.initial_state = (void *)(uintptr_t)kernels[i];
         add_test(&each[i]);
     }
-    return test_main();
+    const int status = test_main();
+    for (size_t i = 0; i < kernel_count; i++)
+        free(kernels[i]);
+    return status;
 }
