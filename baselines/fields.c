@@ -7,7 +7,6 @@
 #include "baselines/event.h"
 #include "baselines/link.h"
 #include "baselines/pack.h"
-#include "baselines/rows.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,6 @@
 #include "baselines/fields.h"
 #include "baselines/link.h"
 #include "baselines/pack.h"
-#include "baselines/rows.h"
 #include "baselines/store.h"
 #include "model/history/changepoint.h"
 #include "model/history/event.h"

@@ -15,7 +15,6 @@
 #include "model/fields.h"
 #include "model/history/changepoint.h"
 #include "model/history/event.h"
-#include "model/history/pattern.h"
 #include "model/history/shape.h"
 
 struct history_commit {

@@ -2,7 +2,6 @@
 //
 // Rows of the vocabulary: a thing is looked up by its content and added when it is missing. What is
 // read back is checked as if a stranger had written it.
-#include "baselines/rows.h"
 
 #include "baselines/fields.h"
 #include "model/robust.h"

@@ -295,8 +295,8 @@ int store_false_alarms(struct alarm_count *studies, struct alarm_count *self_tes
 int store_series_false_alarms(struct alarm_count *out, struct store *store,
                               const struct series *series, struct error *err);
 
-// Every series known, in kernel, problem, device order; not those that the kernel only ever said it
-// does not support.
+// Every series of the store, in the order of kernel, problem and device. A series is left out where
+// the kernel does not support the problem, and never did.
 struct series_entry {
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;

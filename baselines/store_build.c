@@ -2,7 +2,6 @@
 //
 // Builds, and the question "is there anything left to do for this commit?".
 #include "baselines/fields.h"
-#include "baselines/rows.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 // What is kept of devices: calibrated profiles, who took them out, and accepted epochs.
 
 #include "baselines/fields.h"
-#include "baselines/rows.h"
 #include "baselines/store.h"
 
 #include <math.h>

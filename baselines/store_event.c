@@ -3,7 +3,6 @@
 // Events kept and read back.
 #include "baselines/event.h"
 #include "baselines/fields.h"
-#include "baselines/rows.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include "baselines/fields.h"
 #include "baselines/link.h"
-#include "baselines/rows.h"
 #include "model/json.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 // The past: which series and devices there are, how the pairs of past gates scattered, and the
 // points of a series.
 
-#include "baselines/rows.h"
+#include "baselines/fields.h"
 #include "model/history/drift.h"
 
 #include <math.h>

@@ -8,7 +8,6 @@
 
 #include "baselines/fields.h"
 #include "baselines/pack.h"
-#include "baselines/rows.h"
 #include "baselines/statement.h"
 
 #include <assert.h>

@@ -18,7 +18,7 @@ enum { TEXT_MAX = 1 << 20 };
 struct config_parser {
     const char *at, *end;
     uint32_t line;
-    struct config config;
+    struct config_file config;
     size_t capacity;
     const char *section, *subsection; // now
     char *buffer;                     // as large as the text: no value is longer
@@ -239,7 +239,7 @@ static int check_text(const char *text, size_t size, const char *label, struct e
     return 0;
 }
 
-int config_parse(struct config *out, const char *text, size_t size, const char *label,
+int config_parse(struct config_file *out, const char *text, size_t size, const char *label,
                  struct error *err)
 {
     if (check_text(text, size, label, err))
@@ -260,11 +260,11 @@ int config_parse(struct config *out, const char *text, size_t size, const char *
     return result;
 }
 
-void config_free(struct config *config)
+void config_free(struct config_file *config)
 {
     free(config->entries);
     arena_free(&config->arena);
-    *config = (struct config){0};
+    *config = (struct config_file){0};
 }
 
 int config_int(int64_t *out, const char *value)

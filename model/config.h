@@ -19,7 +19,7 @@ struct config_entry {
     uint32_t line;          // 1-based, where the key stands
 };
 
-struct config {
+struct config_file {
     struct config_entry *entries; // in the order of the text; headers are entries too
     size_t count;
     const char *label;
@@ -28,9 +28,9 @@ struct config {
 
 // label is what errors are prefixed with: "ci/plumb.cfg" gives "ci/plumb.cfg:12: ...".
 // Refuses NUL bytes, text over 1 MiB, and bytes that are not UTF-8.
-int config_parse(struct config *out, const char *text, size_t size, const char *label,
+int config_parse(struct config_file *out, const char *text, size_t size, const char *label,
                  struct error *err);
-void config_free(struct config *config);
+void config_free(struct config_file *config);
 
 // Values as git reads them; -1 when they are not such. Whole numbers may end in k, m or g (powers
 // of 1024). Booleans: true yes on 1, false no off 0 "", in any case; NULL is true.

@@ -233,8 +233,8 @@ void fields_json(struct json *json, const struct stored_fields *fields, const vo
 // One of them.
 void field_json(struct json *json, const struct stored_field *field, const void *thing,
                 field_text_writer *text);
-// Whether it has one of these names: the fields that a table has placed by hand. Those that it has
-// not follow by themselves.
+// Whether the field has one of these names. A writer of a table names the fields that it puts into
+// columns of its choice; all others follow in their own order.
 bool field_named(const struct stored_field *field, const char *const *names, size_t count);
 // A cell. `text` writes texts: csv_clean() where people read them.
 typedef void field_cell_writer(struct csv_line *line, const char *value);

@@ -11,7 +11,7 @@
 
 #include "model/base.h"
 #include "model/gpu.h"
-#include "model/traits.h"
+#include "model/problem.h"
 
 enum { OBJECT_ID_TEXT = 65 }; // room for a hexadecimal git object id, SHA-1 or SHA-256
 enum { KERNEL_NAME_TEXT = 201 };

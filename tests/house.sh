@@ -175,9 +175,9 @@ doors() { awk "$doors" $(sources $rooms tests); }
 
 # Doors that are left, and never more: a change that adds one takes another away, and one that takes
 # some away lowers the number.
-one_user=1 one_caller=246 circles=0
+one_user=1 one_caller=239 circles=0
 judge_doors() {
-    LC_ALL=C sort -u | awk -v one_user=$one_user -v one_caller=$one_caller -v circles=$circles '
+    LC_ALL=C sort -u | awk -v one_user=$one_user -v one_caller=239$one_caller -v circles=$circles '
     function judge(what, most, count, text, i) {
         if (count > most)
             print "tests/house.sh: " count " " what ", and " most " at most:"
@@ -200,14 +200,15 @@ judge_doors() {
     }'
 }
 
-# Tags that more than one file defines. Each command has its own `arguments`.
-shared_tags=32
+# Tags that more than one file defines. Each command has its own `arguments`; a `reference` and a
+# `form_reference` are handles of device.h that each device defines.
+shared_tags=3
 judge_tags() {
     awk -v most=$shared_tags '
     /^(static |const |typedef )*(struct|enum|union) [a-z_0-9]+ [{]/ {
         match($0, /(struct|enum|union) [a-z_0-9]+/)
         split(substr($0, RSTART, RLENGTH), words, " ")
-        if (words[2] != "arguments" && !((words[2], FILENAME) in seen)) {
+        if (words[2] !~ /^(arguments|reference|form_reference)$/ && !((words[2], FILENAME) in seen)) {
             seen[words[2], FILENAME] = 1
             where[words[2]] = where[words[2]] " " FILENAME
             if (++files[words[2]] == 2)

@@ -5,7 +5,6 @@
 #include "baselines/exchange/import.h"
 
 #include "baselines/fields.h"
-#include "baselines/rows.h"
 #include "model/base.h"
 
 #include <assert.h>

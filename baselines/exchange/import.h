@@ -103,8 +103,8 @@ int import_put_link(struct import *in, const struct series *series, const struct
 // The line that names a table's columns: the first that is neither empty nor a comment, and has a
 // comma. NULL: there is none.
 const char *import_header(size_t *length, const struct import_file *file);
-// A table whose rows that are no rows are left out. Where commas do not separate its fields, its
-// numbers are settled.
+// Parses a table. A line that has not as many fields as the header is left out, and told. Where
+// semicolons or tabs separate the fields, numbers are written anew by import_numbers().
 int import_table(struct csv *out, struct import *in, const char *text, size_t length,
                  struct error *err);
 // Writes its numbers plainly, whatever the language of the machine that wrote them; -1 where

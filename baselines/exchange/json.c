@@ -7,7 +7,6 @@
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
 #include "baselines/link.h"
-#include "baselines/rows.h"
 
 #include <inttypes.h>
 #include <math.h>

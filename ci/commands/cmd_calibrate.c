@@ -265,7 +265,7 @@ static void draw_instructions(struct markup *m, const struct study_table *t)
         chart_lines_add(m, &c, instructions[i].name, (unsigned)i, x, y, ILPS);
         chart_lines_add(m, &c, NULL, (unsigned)i, x, instructions[i].document, ILPS);
     }
-    svg_end(m);
+    markup_end(m);
 }
 
 static void draw_copies(struct markup *m, const struct study_table *t)
@@ -291,7 +291,7 @@ static void draw_copies(struct markup *m, const struct study_table *t)
         chart_lines_add(m, &c, names[of], of, x, y, count);
         chart_lines_add(m, &c, NULL, of, x, document, count);
     }
-    svg_end(m);
+    markup_end(m);
 }
 
 static void draw_ladder(struct markup *m, const struct study_table *t)
@@ -308,7 +308,7 @@ static void draw_ladder(struct markup *m, const struct study_table *t)
     chart_lines_begin(m, &c);
     chart_lines_add(m, &c, "here", 0, x, t->ladder_ms, ARRAY_COUNT(ladder));
     chart_lines_add(m, &c, NULL, 0, x, document, ARRAY_COUNT(ladder));
-    svg_end(m);
+    markup_end(m);
 }
 
 static int write_study(const char *folder, const struct study_table *t, struct error *err)

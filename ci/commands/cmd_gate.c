@@ -107,8 +107,9 @@ static void tell_base_aside(struct context *context, const struct arguments *a,
                       base->id, head->id, common.id);
 }
 
-// A base that nobody accepted: what it was made slower by is then no news. A gate of a commit
-// against itself has no other base, and neither has one of a first policy.
+// Notes that the base is no commit of the trusted branch. The change may then have made the base
+// slower, too, which a gate against it does not show. Nothing is noted for a gate of a commit
+// against itself or of a first policy, which have no other base.
 static void tell_base_unknown(struct context *context, const struct commit *base,
                               const struct commit *head)
 {

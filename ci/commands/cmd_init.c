@@ -4,8 +4,7 @@
 // understands, or for a first kernel where there is none. What it writes builds and gates as it is.
 #include "ci/command.h"
 #include "ci/gate/built.h"
-#include "ci/init/shims.h"
-#include "ci/init/sources.h"
+#include "ci/init/init.h"
 #include "reports/report.h"
 #include "runner/bench/record.h"
 #include "runner/child/files.h"
@@ -57,7 +56,7 @@ static const struct command_option own_options[] = {
 // A function that gets a shim, and what came of trying it.
 enum check { CHECK_NONE, CHECK_UNBUILT, CHECK_BUILDS, CHECK_WRONG, CHECK_RIGHT };
 
-struct candidate {
+struct tried_shim {
     struct signature *s;
     const char *kernel; // as plumb calls it
     struct call call;
@@ -72,7 +71,7 @@ struct init {
     char *folder; // of plumb_kernel.h and shims/
     enum form form;
     struct sources sources;
-    struct candidate candidates[SHIMS_MAX];
+    struct tried_shim candidates[SHIMS_MAX];
     size_t count;
     size_t left;            // more of them than there is room for
     bool launched;          // the device is here
@@ -217,13 +216,13 @@ static const char *kernel_name(const struct signature *s, struct arena *arena)
 }
 
 // Whether the candidate's shim was put aside as NAME.off, so that the policy leaves it out.
-static bool is_off(const struct candidate *c)
+static bool is_off(const struct tried_shim *c)
 {
     return c->check == CHECK_WRONG || c->check == CHECK_UNBUILT;
 }
 
 // A shim that is not right is written under a name that no build takes, for somebody to mend it.
-static int write_shim(struct init *init, const struct candidate *c, struct error *err)
+static int write_shim(struct init *init, const struct tried_shim *c, struct error *err)
 {
     struct buffer text = {0};
     const bool off = is_off(c);
@@ -251,8 +250,9 @@ static bool is_first(const struct init *init, size_t index)
     return true;
 }
 
-// Of functions with one name, the first: two kernels cannot have the same. The others are called
-// after their files, or where files have one name, too, after their folders.
+// Gives each function a name of its own, for two kernels cannot have the same. Of several functions
+// with one name the first keeps it. The name of each other one begins with that of its file, and,
+// where that is no other name yet, with those of its folders.
 static void name_apart(struct init *init)
 {
     for (size_t i = 0; i < init->sources.found.count; i++) {
@@ -271,8 +271,8 @@ static void name_apart(struct init *init)
 
 static void add_candidate(struct init *init, struct signature *s)
 {
-    struct candidate *c = &init->candidates[init->count++];
-    *c = (struct candidate){.s = s, .kernel = kernel_name(s, &init->arena)};
+    struct tried_shim *c = &init->candidates[init->count++];
+    *c = (struct tried_shim){.s = s, .kernel = kernel_name(s, &init->arena)};
     c->call = shim_call(init->form, s);
     // A kernel that launches its own code; what a library such as cuBLAS launches has no record,
     // nor has what is no GEMM.
@@ -368,7 +368,7 @@ struct checking {
 };
 
 // The ways to call a function, likely ones first, and then the same with a C that is cleared.
-static size_t ways(struct call out[TRIES_MOST], const struct candidate *c)
+static size_t ways(struct call out[TRIES_MOST], const struct tried_shim *c)
 {
     static const char *const layouts[] = {"NN", "TN", "NT", "TT"};
     const bool own = shim_has_grid(c->s), guess = c->s->callee == CALLEE_KERNEL && !own;
@@ -447,7 +447,7 @@ static const char *why_unbuilt(const struct checking *k, size_t candidate)
 {
     enum { LOG_MOST = 4 << 20 };
     const struct built *built = &k->built;
-    const struct candidate *c = &k->init->candidates[candidate];
+    const struct tried_shim *c = &k->init->candidates[candidate];
     struct arena *arena = &k->init->arena;
     const char *file = arena_printf(arena, "/t%zu.", candidate);
     const char *library = arena_printf(arena, "t%zu.so: ", candidate);
@@ -515,7 +515,7 @@ static bool is_recorded(struct checking *k, const struct bench_series *series)
     return made;
 }
 
-static int problem_for(struct problem *out, const struct init *init, const struct candidate *c,
+static int problem_for(struct problem *out, const struct init *init, const struct tried_shim *c,
                        const struct call *call, struct error *err)
 {
     static const char *const sizes[2][2] = {{"512x768x256", "512x512x512"},
@@ -538,7 +538,7 @@ struct tried {
 };
 
 static void note_failure(struct tried *tried, const struct bench_outcome *outcome,
-                         const struct candidate *c, const struct call *call, struct arena *arena)
+                         const struct tried_shim *c, const struct call *call, struct arena *arena)
 {
     if (!tried->first)
         tried->first = arena_strdup(arena, outcome->detail);
@@ -551,7 +551,7 @@ static void note_failure(struct tried *tried, const struct bench_outcome *outcom
 }
 
 // One way of one candidate: 1 when it is right. -1: the device is gone.
-static int try_way(struct checking *k, struct candidate *c, const struct built_kernel *kernel,
+static int try_way(struct checking *k, struct tried_shim *c, const struct built_kernel *kernel,
                    const struct call *call, struct tried *tried, struct error *err)
 {
     struct problem problem;
@@ -584,7 +584,7 @@ static int try_way(struct checking *k, struct candidate *c, const struct built_k
 static int try_ways(struct checking *k, size_t index, bool square, double until_s,
                     struct tried *tried, struct error *err)
 {
-    struct candidate *c = &k->init->candidates[index];
+    struct tried_shim *c = &k->init->candidates[index];
     struct call *calls = arena_alloc(&k->init->arena, TRIES_MOST * sizeof(*calls));
     const size_t count = ways(calls, c);
     const char *device = k->init->form == FORM_HOST ? "host" : "cuda";
@@ -608,7 +608,7 @@ static int try_ways(struct checking *k, size_t index, bool square, double until_
 
 static int try_candidate(struct checking *k, size_t index, struct error *err)
 {
-    struct candidate *c = &k->init->candidates[index];
+    struct tried_shim *c = &k->init->candidates[index];
     const double until_s = fmin(k->until_s, monotonic_s() + FUNCTION_SECONDS);
     struct tried tried = {0};
     int right = c->s->square ? 0 : try_ways(k, index, false, until_s, &tried, err);
@@ -676,7 +676,7 @@ static int sort_built(struct checking *k)
     const char *device = init->form == FORM_HOST ? "host" : "cuda";
     int any = 0;
     for (size_t i = 0; i < init->count; i++) {
-        struct candidate *c = &init->candidates[i];
+        struct tried_shim *c = &init->candidates[i];
         const bool built = built_find(&k->built, try_name(i, 0, &init->arena), device);
         c->check = built ? CHECK_BUILDS : CHECK_UNBUILT;
         c->why = built ? NULL : why_unbuilt(k, i);
@@ -716,7 +716,7 @@ static void tell_check(const struct init *init)
     struct arena arena = {0};
     bool off = false;
     for (size_t i = 0; i < init->count; i++) {
-        const struct candidate *c = &init->candidates[i];
+        const struct tried_shim *c = &init->candidates[i];
         const bool by_code = c->check == CHECK_RIGHT && !c->recorded && init->form != FORM_HOST;
         printf("%-14s %.80s of %.120s%s%s%s\n", words[c->check], c->s->name, c->s->file,
                c->check == CHECK_RIGHT ? shim_call_words(c->s, &c->call, &arena) : "",
@@ -818,7 +818,7 @@ static int write_kernels(struct init *init, struct error *err)
                : 0;
 }
 
-static bool same_group(const struct shim_group *g, const struct candidate *c)
+static bool same_group(const struct shim_group *g, const struct tried_shim *c)
 {
     return strcmp(g->in_type, c->s->in_type) == 0 && strcmp(g->out_type, c->s->out_type) == 0 &&
            strcmp(g->layout, c->call.layout) == 0 && g->recorded == c->recorded &&
@@ -830,7 +830,7 @@ static size_t group_all(struct shim_group groups[SHIMS_MAX], struct init *init)
 {
     size_t count = 0;
     for (size_t i = 0; i < init->count; i++) {
-        const struct candidate *c = &init->candidates[i];
+        const struct tried_shim *c = &init->candidates[i];
         size_t g = 0;
         if (is_off(c))
             continue;

@@ -122,7 +122,7 @@ static int read_machine(struct machine *out, const char *path, struct error *err
 {
     char *text = NULL;
     size_t length;
-    struct config config = {0};
+    struct config_file config = {0};
     bool seen[ARRAY_COUNT(keys)] = {0};
     *out = (struct machine){.costs = {.dma_warps = 1, .math_warps = 1}};
     if (text_file_read(&text, &length, path, err))

@@ -430,8 +430,9 @@ static void lost(void *context, size_t unit, const char *why)
     fprintf(stderr, "unit %zu is lost, its series go to the others: %s\n", unit, why);
 }
 
-// One gate of each series. What a library must say of known inputs, in seconds, is the same in all
-// gates of a round.
+// Fills the duets of one gate: one of each series. `known` is the seed of inputs whose product is
+// known. All gates of a round have the same one, because a library that brings its own reference
+// may take seconds to compute it.
 static size_t fill_duets(struct duet *out, const struct study *study, uint64_t known)
 {
     const uint64_t seed = bench_draw_seed();
@@ -553,14 +554,14 @@ static void study_add(struct study *study, enum study_kind kind, const char *ker
 //
 // Puts records in the place of the libraries that a study compares.
 
-struct recorder {
+struct study_recorder {
     struct studied *studied;
     const char *folder;
     struct bench *bench; // runs the libraries' host code; NULL: none at work
 };
 
 // One library has one record for each of its kernels and problems.
-static const char *file_of(const struct recorder *r, const char *library,
+static const char *file_of(const struct study_recorder *r, const char *library,
                            const struct study_series *s)
 {
     char problem[PROBLEM_TEXT];
@@ -571,7 +572,7 @@ static const char *file_of(const struct recorder *r, const char *library,
                         (unsigned long long)hash);
 }
 
-static int record_one(struct recorder *r, const char **path, struct study_series *s,
+static int record_one(struct study_recorder *r, const char **path, struct study_series *s,
                       struct error *err)
 {
     struct bench_outcome outcome;
@@ -604,7 +605,7 @@ static int record_one(struct recorder *r, const char **path, struct study_series
 // already is not recorded again; what cannot be recorded is said and left out.
 static int study_record(struct studied *studied, const char *folder, struct error *err)
 {
-    struct recorder r = {.studied = studied, .folder = folder};
+    struct study_recorder r = {.studied = studied, .folder = folder};
     struct study *study = &studied->studies[0];
     int status = 0;
     for (size_t i = 0; i < study->count && status == 0; i++) {
@@ -988,7 +989,7 @@ static int study_join(struct run *out, const char **missing, uint32_t *parts, co
 {
     const struct pieces_wanted wanted = {.kind = RUN_STUDY};
     struct run run = {.kind = RUN_STUDY};
-    struct pieces pieces;
+    struct part_runs pieces;
     size_t devices = 1, studies = 1;
     const int status = pieces_read(&pieces, path, &wanted, err);
     for (uint32_t i = 0; status == 0 && i < pieces.count; i++) {

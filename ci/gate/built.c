@@ -351,8 +351,9 @@ static void refuse_twins(struct built *built, struct arena *arena)
     }
 }
 
-// The libraries that the policy does not leave out. The other shared objects are files that any
-// library may load, by a name that it puts together: they count for all.
+// The build's libraries of kernels, without those that the policy skips. Every other shared object
+// of the build is a file that a library may load by a name that it makes at run time. So each such
+// file is a part of the code id of all libraries.
 static size_t libraries_listed(const char **out, const struct context *context,
                                const struct build *build)
 {

@@ -253,7 +253,7 @@ struct session {
 };
 
 // The task that a duet belongs to. Duets of the work come first, then those of the self tests.
-struct place {
+struct task_place {
     struct task *task;
     double size;          // pace_size()
     struct verdict *self; // NULL: base against head
@@ -295,7 +295,7 @@ static void rest(void *context, const struct duet *d, double seconds)
 // A series is of the unit that it was on first.
 static void settle(const struct session *s, const struct duet *d)
 {
-    const struct place *place = d->owner;
+    const struct task_place *place = d->owner;
     if (place->self || !d->visit_count)
         return;
     place->task->device = &s->device[d->visits[0].unit];
@@ -306,7 +306,7 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
                       struct error *err)
 {
     const struct session *s = context;
-    const struct place *place = d->owner;
+    const struct task_place *place = d->owner;
     settle(s, d);
     return measuring_policy(out, s->m->context, place->task, d->base_samples.items,
                             d->base_samples.count, err);
@@ -317,7 +317,7 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
 static const struct duet *duet_of(const struct session *s, const struct result *r)
 {
     for (size_t i = 0; i < s->duets->count; i++) {
-        const struct place *place = s->duets->items[i].owner;
+        const struct task_place *place = s->duets->items[i].owner;
         if (!place->self && place->task->result == r)
             return &s->duets->items[i];
     }
@@ -361,7 +361,7 @@ static enum duet_wish wish(void *context, const struct duet *d)
     static const enum duet_wish wishes[] = {
         [MIX_DECIDED] = DUET_ENOUGH, [MIX_WAITS] = DUET_LATER, [MIX_WANTS_PAIRS] = DUET_PAIRS};
     struct session *s = context;
-    const struct place *place = d->owner;
+    const struct task_place *place = d->owner;
     const struct mix_asked asked = {place->task->run, &s->m->context->policy, known_now, s};
     return place->self ? DUET_ENOUGH : wishes[mixes_wish(&asked, place->task->result)];
 }
@@ -392,13 +392,13 @@ static bool is_judged_in(const struct task *task, enum regime regime)
 
 static bool affords(const struct session *s, const struct duet *d, enum regime regime)
 {
-    const struct place *place = d->owner;
+    const struct task_place *place = d->owner;
     const double expected_s =
         s->look[regime].count > 0 ? pace_expect(&s->look[regime], 1) : look_first_s;
     size_t left = 0;
     for (size_t i = 0; i < s->duets->count; i++) {
         const struct duet *other = &s->duets->items[i];
-        const struct place *there = other->owner;
+        const struct task_place *there = other->owner;
         left += !there->self && !(other->looked & 1u << regime) &&
                 (other->place != DUET_OVER || other->to_look);
     }
@@ -409,7 +409,7 @@ static bool affords(const struct session *s, const struct duet *d, enum regime r
 static bool next_look(enum regime *out, void *context, const struct duet *d)
 {
     const struct session *s = context;
-    const struct place *place = d->owner;
+    const struct task_place *place = d->owner;
     const uint32_t named = s->m->context->policy.gate.beside;
     const uint32_t wanted = named ? named : ~(1u << REGIME_COLD);
     for (size_t i = 0; !place->self && i < ARRAY_COUNT(look_order); i++) {
@@ -426,7 +426,7 @@ static bool next_look(enum regime *out, void *context, const struct duet *d)
 static void has_looked(void *context, const struct duet *d, enum regime regime, double seconds)
 {
     struct session *s = context;
-    struct place *place = d->owner;
+    struct task_place *place = d->owner;
     pace_add(&s->look[regime], 1, seconds);
     place->look_s += seconds;
     s->look_s -= seconds;
@@ -491,7 +491,7 @@ static bool fill_result(struct session *s, struct task *task, const struct duet 
 static int is_over(void *context, struct duet *d, struct error *err)
 {
     struct session *s = context;
-    const struct place *place = d->owner;
+    const struct task_place *place = d->owner;
     int status = 0;
     settle(s, d);
     unit_times_add(&s->times, d, place->series);
@@ -504,13 +504,13 @@ static int is_over(void *context, struct duet *d, struct error *err)
     return status;
 }
 
-static void place_task(struct duet *d, struct place *place, const struct session *s,
+static void place_task(struct duet *d, struct task_place *place, const struct session *s,
                        struct task *task, struct verdict *self)
 {
     struct arena *arena = &task->run->arena;
     const enum sample_role base = self ? self_tests_role(task) : ROLE_BASE;
     const enum sample_role head = self ? base : ROLE_HEAD;
-    *place = (struct place){.task = task, .self = self, .series = task};
+    *place = (struct task_place){.task = task, .self = self, .series = task};
     *d = (struct duet){.kernel = task->result->kernel,
                        .problem = &task->result->problem,
                        .base = recording_file(&s->m->recording, task, base, arena),
@@ -544,7 +544,7 @@ static double left_s(const struct session *s, const struct duets *duets)
     double sum_s = 0, alarms_s = 0, further = 0, looks_s = 0;
     for (size_t i = 0; i < duets->count; i++) {
         const struct duet *d = &duets->items[i];
-        const struct place *place = d->owner;
+        const struct task_place *place = d->owner;
         const struct duet_left left = duet_left(d);
         if (isnan(left.seconds))
             continue;
@@ -557,7 +557,7 @@ static double left_s(const struct session *s, const struct duets *duets)
         further = fmax(further, left.processes);
     }
     for (size_t i = 0; i < duets->count; i++) {
-        const struct place *place = duets->items[i].owner;
+        const struct task_place *place = duets->items[i].owner;
         if (isnan(duet_left(&duets->items[i]).seconds))
             sum_s += pace_expect(&pace, place->size);
     }
@@ -573,7 +573,7 @@ static double left_s(const struct session *s, const struct duets *duets)
 static void has_played(void *context, const struct duets *duets, const struct duet *duet)
 {
     const struct session *s = context;
-    const struct place *place = duet->owner;
+    const struct task_place *place = duet->owner;
     if (!progress_due(&s->m->context->progress))
         return;
     progress_left(&s->m->context->progress, left_s(s, duets));
@@ -635,15 +635,16 @@ static double deadline_of(const struct session *s)
     return s->m->deadline_s > 0 ? now_s + s->share * (s->m->deadline_s - now_s) : 0;
 }
 
-static int add_task(struct duets *duets, struct session *s, struct place *place, struct task *task,
-                    struct verdict *self, struct error *err)
+static int add_task(struct duets *duets, struct session *s, struct task_place *place,
+                    struct task *task, struct verdict *self, struct error *err)
 {
     place_task(&duets->items[duets->count++], place, s, task, self);
     return pace_size(&place->size, task, s->m->context, err);
 }
 
 // Each self test on every unit: it says what the same code takes there.
-static int add_all(struct duets *duets, struct session *s, struct place *places, struct error *err)
+static int add_all(struct duets *duets, struct session *s, struct task_place *places,
+                   struct error *err)
 {
     const struct gate_work *work = s->work;
     for (size_t i = 0; i < work->count; i++) {
@@ -689,7 +690,7 @@ static int measure_device(struct session *s, struct error *err)
     const size_t units = s->device->units ? s->device->units : 1;
     const size_t most = work->count + work->self_count * units;
     struct arena arena = {0};
-    struct place *places = arena_alloc(&arena, most * sizeof(*places));
+    struct task_place *places = arena_alloc(&arena, most * sizeof(*places));
     struct duets duets = {.items = arena_alloc(&arena, most * sizeof(*duets.items)),
                           .units = units,
                           .deadline_s = deadline_of(s),
@@ -922,7 +923,7 @@ static int gate_others(struct task **paired, size_t *count, const struct task_li
 }
 
 // The run's test of itself.
-struct selection {
+struct self_selection {
     struct task **order; // of candidates
     size_t count;
     struct task **tasks;
@@ -931,8 +932,8 @@ struct selection {
     size_t tested;            // of those wanted
 };
 
-static int choose_self(struct gate_work *work, struct selection *s, struct measuring *measuring,
-                       struct error *err)
+static int choose_self(struct gate_work *work, struct self_selection *s,
+                       struct measuring *measuring, struct error *err)
 {
     work->self = s->tasks;
     work->verdicts = s->verdicts;
@@ -950,7 +951,8 @@ static int choose_self(struct gate_work *work, struct selection *s, struct measu
 }
 
 // Keeps the verdicts of the self tests that could be measured.
-static void take_self(struct gate_self *self, struct selection *s, const struct gate_work *work)
+static void take_self(struct gate_self *self, struct self_selection *s,
+                      const struct gate_work *work)
 {
     for (size_t i = 0; i < work->self_count; i++) {
         const size_t before = self->count;
@@ -969,7 +971,7 @@ int gate_measure(struct gate_self *out, struct run *run, const struct task_list 
     struct task **paired = arena_alloc(&run->arena, (tasks->count + 1) * sizeof(*paired));
     struct gate_work work = {
         .tasks = paired, .mixes = true, .looks = true, .context = measuring, .done = save_compared};
-    struct selection selection = {.wanted = context->policy.gate.self_test};
+    struct self_selection selection = {.wanted = context->policy.gate.self_test};
     struct gate_self self = {0};
     const size_t most = (selection.wanted + 1) * UNITS_MOST;
     self.verdicts = arena_alloc(&run->arena, most * sizeof(*self.verdicts));

@@ -448,8 +448,9 @@ static void refused(struct run *run, const struct task *task)
                                        by_head ? "; the base's can be" : "");
 }
 
-// What never worked is nobody's change, but no gate may pass it in silence. And who gates a commit
-// against itself asks after that commit.
+// Whether a kernel that fails in base and head alike must be told as broken. It must where no run
+// ever found it right, for no gate may pass such a kernel in silence. It must also where base and
+// head are one commit: whoever asks for that gate asks whether the commit works.
 static int find_unproven(bool *out, const struct run *run, const struct result *r,
                          struct context *context, struct error *err)
 {

@@ -18,7 +18,7 @@
 
 enum { BUILDS_MOST = 9, PAST_MOST = 1024 };
 
-struct gathering {
+struct metric_gathering {
     struct run *run;
     struct context *context;
     const struct policy_metric *metric; // that is gathered now
@@ -28,7 +28,8 @@ struct gathering {
 // ---- rows ----
 
 // The row of a subject, made when it is not there.
-static struct metric_result *row_of(struct gathering *g, const char *subject, const char *device)
+static struct metric_result *row_of(struct metric_gathering *g, const char *subject,
+                                    const char *device)
 {
     struct run *run = g->run;
     const struct policy_metric *m = g->metric;
@@ -60,8 +61,8 @@ static struct metric_result *row_of(struct gathering *g, const char *subject, co
     return r;
 }
 
-static void put(struct gathering *g, enum sample_role role, const char *subject, const char *device,
-                double value)
+static void put(struct metric_gathering *g, enum sample_role role, const char *subject,
+                const char *device, double value)
 {
     struct metric_result *r = row_of(g, subject, device);
     *(role == ROLE_BASE ? &r->base : &r->head) = value;
@@ -70,7 +71,7 @@ static void put(struct gathering *g, enum sample_role role, const char *subject,
 // ---- libraries, and the code in them ----
 
 // The policy measures it, and nobody asked for others alone.
-static bool is_wanted(const struct gathering *g, const struct built_kernel *k)
+static bool is_wanted(const struct metric_gathering *g, const struct built_kernel *k)
 {
     const char *pattern = g->metric->kernel;
     return !policy_skips(&g->context->policy, k->name) &&
@@ -79,7 +80,8 @@ static bool is_wanted(const struct gathering *g, const struct built_kernel *k)
 }
 
 // Is kernel `at` the first that is wanted of its library? *alone: it is the only one there.
-static bool is_first(const struct gathering *g, const struct built *built, size_t at, bool *alone)
+static bool is_first(const struct metric_gathering *g, const struct built *built, size_t at,
+                     bool *alone)
 {
     const struct built_kernel *k = &built->kernels[at];
     *alone = true;
@@ -120,8 +122,8 @@ static double figure_of(const struct metric *metric, const struct code_function_
 }
 
 // A figure of one library; NaN where it holds no device code that can be read.
-static int library_figure(double *out, const struct gathering *g, const struct built_kernel *k,
-                          struct error *err)
+static int library_figure(double *out, const struct metric_gathering *g,
+                          const struct built_kernel *k, struct error *err)
 {
     const struct metric *metric = g->metric->metric;
     struct code_function_list functions;
@@ -141,8 +143,8 @@ static int library_figure(double *out, const struct gathering *g, const struct b
     return 0;
 }
 
-static int gather_libraries(struct gathering *g, const struct built *built, enum sample_role role,
-                            struct error *err)
+static int gather_libraries(struct metric_gathering *g, const struct built *built,
+                            enum sample_role role, struct error *err)
 {
     const bool of_file = g->metric->metric->of == METRIC_OF_LIBRARY;
     for (size_t i = 0; built->state == MEASURED_OK && i < built->count; i++) {
@@ -161,7 +163,7 @@ static int gather_libraries(struct gathering *g, const struct built *built, enum
 
 // ---- series ----
 
-static void gather_series(struct gathering *g)
+static void gather_series(struct metric_gathering *g)
 {
     const struct run *run = g->run;
     for (size_t i = 0; i < run->count; i++) {
@@ -204,7 +206,8 @@ static bool are_apart(const double *base, const double *head, size_t count)
 
 // Builds both in turn: once where that shows nothing beyond the margin, else as often as the policy
 // allows.
-static int time_builds(struct gathering *g, const struct to_build *const to[2], struct error *err)
+static int time_builds(struct metric_gathering *g, const struct to_build *const to[2],
+                       struct error *err)
 {
     struct metric_result *r = row_of(g, "build", "");
     char key[OBJECT_ID_TEXT];
@@ -227,8 +230,9 @@ static int time_builds(struct gathering *g, const struct to_build *const to[2], 
 
 // Builds from nothing take as long as they take: where nothing that they read differs, none is
 // made.
-static int gather_builds(struct gathering *g, const struct built *base, const struct built *head,
-                         const struct to_build *const to[2], struct error *err)
+static int gather_builds(struct metric_gathering *g, const struct built *base,
+                         const struct built *head, const struct to_build *const to[2],
+                         struct error *err)
 {
     char keys[2][OBJECT_ID_TEXT];
     if (head->state != MEASURED_OK || (base && base->state != MEASURED_OK))
@@ -251,7 +255,7 @@ static int gather_builds(struct gathering *g, const struct built *base, const st
 
 // ---- the past of a plain run ----
 
-struct past {
+struct metric_past {
     char (*ids)[OBJECT_ID_TEXT]; // of the line of first parents, newest first
     size_t count;
     struct metric_value *values;
@@ -259,12 +263,12 @@ struct past {
     size_t *places; // of each value's commit; SIZE_MAX: it is not of the line
 };
 
-static int read_past(struct past *out, const struct gathering *g, struct error *err)
+static int read_past(struct metric_past *out, const struct metric_gathering *g, struct error *err)
 {
     struct arena *arena = &g->run->arena;
     struct commit commit = g->run->head;
     struct error edge;
-    *out = (struct past){.ids = arena_alloc(arena, PAST_MOST * sizeof(*out->ids))};
+    *out = (struct metric_past){.ids = arena_alloc(arena, PAST_MOST * sizeof(*out->ids))};
     while (out->count < PAST_MOST && commit.parent[0]) {
         text_copy(out->ids[out->count++], OBJECT_ID_TEXT, commit.parent);
         if (repository_parent(&commit, g->context->repository, &commit, arena, &edge))
@@ -284,7 +288,7 @@ static int read_past(struct past *out, const struct gathering *g, struct error *
 }
 
 // What the nearest commit of the line had; of two looks at one commit the newer.
-static void take_past(struct metric_result *r, const struct past *past, const char **commit)
+static void take_past(struct metric_result *r, const struct metric_past *past, const char **commit)
 {
     size_t nearest = SIZE_MAX;
     for (size_t i = 0; i < past->value_count; i++) {
@@ -344,7 +348,7 @@ static int by_name(const void *left, const void *right)
     return names ? names : subjects ? subjects : strcmp(a->device, b->device);
 }
 
-static int gather(struct gathering *g, const struct built *base, const struct built *head,
+static int gather(struct metric_gathering *g, const struct built *base, const struct built *head,
                   const struct to_build *const to[2], bool of_builds, struct error *err)
 {
     switch (g->metric->metric->of) {
@@ -364,7 +368,7 @@ static int gather(struct gathering *g, const struct built *base, const struct bu
 }
 
 // What is asked for and not there is said, and not left out in silence.
-static void tell_nothing(struct gathering *g)
+static void tell_nothing(struct metric_gathering *g)
 {
     static const char *const whys[] = {
         [METRIC_OF_LIBRARY] = "no library holds a kernel that it is asked of",
@@ -376,9 +380,9 @@ static void tell_nothing(struct gathering *g)
 }
 
 // A plain run is held against what its line had; what scatters is told and not judged.
-static int judge_past(struct gathering *g, struct error *err)
+static int judge_past(struct metric_gathering *g, struct error *err)
 {
-    struct past past;
+    struct metric_past past;
     struct epoch_list epochs;
     if (!g->run->metric_count)
         return 0;
@@ -408,7 +412,7 @@ int metrics_find(struct run *run, struct context *context, const struct built *b
                  const struct built *head, const struct to_build *const to[2],
                  const struct work_part *part, struct error *err)
 {
-    struct gathering g = {.run = run, .context = context};
+    struct metric_gathering g = {.run = run, .context = context};
     const struct policy *policy = &context->policy;
     run->metric_count = 0;
     const bool of_builds = !part || part->number <= 1;

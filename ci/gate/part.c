@@ -117,7 +117,7 @@ const char *part_policy(const struct run *run, struct arena *arena)
 
 // ---- parts in a store ----
 //
-static int be_of_one_plan(struct pieces *pieces, const struct part_note *note, const char *path,
+static int be_of_one_plan(struct part_runs *pieces, const struct part_note *note, const char *path,
                           struct error *err)
 {
     if (!pieces->items) {
@@ -139,14 +139,14 @@ static int be_of_one_plan(struct pieces *pieces, const struct part_note *note, c
 }
 
 // Whether this run of a part was made before another run of the same part.
-static bool is_earlier(const struct run *run, const char *uid, const struct piece *than)
+static bool is_earlier(const struct run *run, const char *uid, const struct part_run *than)
 {
     if (!than->uid[0] || run->started_s != than->run.started_s)
         return !than->uid[0] || run->started_s < than->run.started_s;
     return strcmp(uid, than->uid) < 0;
 }
 
-static int read_piece(struct pieces *pieces, struct store *store, const struct run_entry *entry,
+static int read_piece(struct part_runs *pieces, struct store *store, const struct run_entry *entry,
                       struct error *err)
 {
     struct run run = {0};
@@ -156,7 +156,7 @@ static int read_piece(struct pieces *pieces, struct store *store, const struct r
     int status = 0;
     if (part_note_read(&note, &run)) {
         status = be_of_one_plan(pieces, &note, store_path(store), err);
-        struct piece *piece = status ? NULL : &pieces->items[note.part.number - 1];
+        struct part_run *piece = status ? NULL : &pieces->items[note.part.number - 1];
         if (piece && is_earlier(&run, entry->uid, piece)) {
             const struct run unused = piece->run;
             piece->run = run;
@@ -177,8 +177,8 @@ static bool of_toolchains(const struct run_entry *e, const char *const toolchain
     return true;
 }
 
-static int read_all(struct pieces *pieces, struct store *store, const struct pieces_wanted *wanted,
-                    struct arena *arena, struct error *err)
+static int read_all(struct part_runs *pieces, struct store *store,
+                    const struct pieces_wanted *wanted, struct arena *arena, struct error *err)
 {
     struct run_entry *entries = NULL;
     size_t count = 0;
@@ -199,12 +199,12 @@ static int read_all(struct pieces *pieces, struct store *store, const struct pie
     return 0;
 }
 
-int pieces_read(struct pieces *out, const char *path, const struct pieces_wanted *wanted,
+int pieces_read(struct part_runs *out, const char *path, const struct pieces_wanted *wanted,
                 struct error *err)
 {
     struct arena arena = {0};
     struct store *store = NULL;
-    *out = (struct pieces){0};
+    *out = (struct part_runs){0};
     if (store_open(&store, path, STORE_READ, err))
         return -1;
     const int status = read_all(out, store, wanted, &arena, err);
@@ -213,15 +213,15 @@ int pieces_read(struct pieces *out, const char *path, const struct pieces_wanted
     return status;
 }
 
-void pieces_free(struct pieces *pieces)
+void pieces_free(struct part_runs *pieces)
 {
     for (uint32_t i = 0; i < pieces->count; i++)
         run_free(&pieces->items[i].run);
     free(pieces->items);
-    *pieces = (struct pieces){0};
+    *pieces = (struct part_runs){0};
 }
 
-const char *pieces_missing(const struct pieces *pieces, struct arena *arena)
+const char *pieces_missing(const struct part_runs *pieces, struct arena *arena)
 {
     const char *text = "";
     for (uint32_t i = 0; i < pieces->count; i++) {
@@ -241,12 +241,12 @@ static enum run_lack worst_lack(const struct run *run)
 }
 
 // The policy's text, with a note of each protection that some part lacked.
-const char *pieces_policy(const struct pieces *pieces, struct arena *arena)
+const char *pieces_policy(const struct part_runs *pieces, struct arena *arena)
 {
     const struct run *chosen = NULL;
     uint64_t of = HASH_START;
     for (uint32_t i = 0; i < pieces->count; i++) {
-        const struct piece *piece = &pieces->items[i];
+        const struct part_run *piece = &pieces->items[i];
         of = hash_text(of, piece->uid);
         if (piece->uid[0] && (!chosen || worst_lack(&piece->run) < worst_lack(chosen)))
             chosen = &piece->run;
@@ -413,7 +413,7 @@ static void order_results(struct joining *j)
 }
 
 // Room for what all parts have together.
-static void make_room(struct joining *j, const struct pieces *pieces)
+static void make_room(struct joining *j, const struct part_runs *pieces)
 {
     struct run *run = j->run;
     struct context *context = j->context;
@@ -429,7 +429,7 @@ static void make_room(struct joining *j, const struct pieces *pieces)
     context->devices = arena_alloc(&context->arena, devices * sizeof(*context->devices));
 }
 
-static int join_all(struct joining *j, struct pieces *pieces, struct error *err)
+static int join_all(struct joining *j, struct part_runs *pieces, struct error *err)
 {
     struct run *run = j->run;
     struct self_test *tests = arena_alloc(&run->arena, pieces->count * sizeof(*tests));
@@ -459,7 +459,7 @@ int joining_read(struct joined *out, struct run *run, struct context *context, c
                                          {run->toolchain[ROLE_BASE], run->toolchain[ROLE_HEAD]}};
     struct joining j = {run, context};
     struct joined joined = {0};
-    struct pieces pieces;
+    struct part_runs pieces;
     int status = pieces_read(&pieces, path, &wanted, err);
     if (status == 0) {
         joined.parts = pieces.count;

@@ -48,14 +48,14 @@ const char *part_policy(const struct run *run, struct arena *arena);
 //
 // The parts of one gate or study, as runs of a store that their shards were merged into.
 
-struct piece {
+struct part_run {
     struct run run;
     char uid[STORE_UID_TEXT]; // "": this part is missing
 };
 
-struct pieces {
-    struct piece *items; // by number, from 0
-    uint32_t count;      // of the whole
+struct part_runs {
+    struct part_run *items; // by number, from 0
+    uint32_t count;         // of the whole
     size_t missing;
     uint64_t stamp; // of the plan
 };
@@ -70,17 +70,17 @@ struct pieces_wanted {
 // A part that is there twice counts once: the one that began first, whatever the order in which the
 // shards were merged. -1: the store cannot be read, has no such part, or has parts of two plans.
 // The caller pieces_free()s it, also after a failure.
-int pieces_read(struct pieces *out, const char *path, const struct pieces_wanted *wanted,
+int pieces_read(struct part_runs *out, const char *path, const struct pieces_wanted *wanted,
                 struct error *err);
 
-void pieces_free(struct pieces *pieces);
+void pieces_free(struct part_runs *pieces);
 
 // The numbers of the parts that are missing: "3, 5".
-const char *pieces_missing(const struct pieces *pieces, struct arena *arena);
+const char *pieces_missing(const struct part_runs *pieces, struct arena *arena);
 
 // The text of the joined run's policy: the policy and notes of its parts, a note that there was no
 // sandbox where one part says so, and the ids of the runs that were joined.
-const char *pieces_policy(const struct pieces *pieces, struct arena *arena);
+const char *pieces_policy(const struct part_runs *pieces, struct arena *arena);
 
 // Whether `store` has the whole already: *run_id is not 0. Its parts may be joined any number of
 // times.

@@ -40,9 +40,9 @@ void accuracy_history_judge(struct accuracy_history *accuracy);
 
 void accuracy_history_free(struct accuracy_history *accuracy);
 
-// From what the store keeps of each run, and from the runs that it does not know yet, which it then
-// does where `wanted` keeps; where only some series are wanted, from those of all runs. The newest
-// `limit` runs only (0: all). Not judged.
+// Loads the history of the newest `limit` runs (0: of all), not judged. The store keeps the rows of
+// each run that was loaded once; those of a newer run are computed from its results, and then kept
+// where `wanted` says so. Where `wanted` names some series only, all rows are computed from these.
 int accuracy_history_load(struct accuracy_history *out, struct store *store,
                           const struct history_wanted *wanted, size_t limit, struct error *err);
 

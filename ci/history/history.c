@@ -12,7 +12,7 @@
 #include "model/history/event.h"
 #include "model/history/shape.h"
 #include "model/robust.h"
-#include "reports/charts/series_chart.h"
+#include "reports/charts/charts.h"
 
 #include <math.h>
 #include <stdio.h>

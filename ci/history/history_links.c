@@ -203,8 +203,9 @@ static int link_newest_since(const struct commit_place **out, const struct facts
 
 // ---- all ----
 
-// Sorted, as far as their commits are known: what came after these were read comes next time, with
-// all that came behind it.
+// Takes the links in the order of their commits, up to the first link whose commit has no place
+// yet: another process stored that commit after the places were read. The next run takes that link
+// and all behind it.
 static void take_facts(struct facts *f, const struct link_fact *links, size_t count)
 {
     bool sorted = true;
@@ -358,7 +359,7 @@ static size_t times_of(const struct facts *f, const struct fact *like)
     return times;
 }
 
-struct look {
+struct levelling {
     struct facts f;
     struct levels *levels; // NULL: they are too tangled, and each link counts alone
     struct judged *changes;
@@ -367,7 +368,7 @@ struct look {
 };
 
 // Adds the links that are called slower or faster.
-static void take_changes(struct look *look, struct arena *arena)
+static void take_changes(struct levelling *look, struct arena *arena)
 {
     const struct facts *f = &look->f;
     struct linked_history *out = look->out;
@@ -396,7 +397,7 @@ static void take_changes(struct look *look, struct arena *arena)
 }
 
 // A misfit that has been measured again is gone.
-static void take_misfits(struct look *look, struct arena *arena)
+static void take_misfits(struct levelling *look, struct arena *arena)
 {
     const struct facts *f = &look->f;
     struct linked_history *out = look->out;
@@ -414,7 +415,7 @@ static void take_misfits(struct look *look, struct arena *arena)
 
 // ---- levels ----
 
-static void take_levels(struct linked_levels *out, const struct look *look)
+static void take_levels(struct linked_levels *out, const struct levelling *look)
 {
     const struct facts *f = &look->f;
     const struct levels *levels = look->levels;
@@ -472,7 +473,7 @@ static const double moved_margin = 0.003;
 
 // The number of the code that came with the accepted commit, and the first link from which on what
 // changed is not accepted. False: no link names that commit.
-static bool find_accepted(size_t *code, size_t *first, const struct look *look)
+static bool find_accepted(size_t *code, size_t *first, const struct levelling *look)
 {
     const size_t length = strlen(look->accepted);
     for (size_t i = 0; length && i < look->f.count; i++) {
@@ -488,7 +489,7 @@ static bool find_accepted(size_t *code, size_t *first, const struct look *look)
 }
 
 // A change towards where the series is now, from that link on.
-static bool changed_since(const struct look *look, size_t first, double size)
+static bool changed_since(const struct levelling *look, size_t first, double size)
 {
     bool changed = false;
     for (size_t i = 0; i < look->out->change_count; i++) {
@@ -501,14 +502,14 @@ static bool changed_since(const struct look *look, size_t first, double size)
 
 // Whether a level has crept. A change was judged by the gate. A creep was judged by nobody, because
 // each of its steps may be too small to be a change.
-static bool has_moved(const struct look *look, size_t first, double size, double error)
+static bool has_moved(const struct levelling *look, size_t first, double size, double error)
 {
     const bool changed = changed_since(look, first, size);
     const double reach = levels_reach(look->levels, changed ? CONFIDENCE : LINKS_SURE);
     return fabs(size) > moved_margin && fabs(size) > reach * error;
 }
 
-static void take_moved(struct look *look)
+static void take_moved(struct levelling *look)
 {
     struct linked_history *out = look->out;
     const size_t newest = look->f.newest;
@@ -541,7 +542,7 @@ static struct levels *links_level(const struct facts *f, struct error *err)
     return NULL;
 }
 
-static int conclude(struct look *look, struct linked_levels *levels, struct arena *arena,
+static int conclude(struct levelling *look, struct linked_levels *levels, struct arena *arena,
                     struct error *err)
 {
     struct linked_history *out = look->out;
@@ -572,9 +573,10 @@ int history_links(struct linked_history *out, struct linked_levels *levels, stru
                   const char *accepted, struct arena *arena, struct arena *scratch,
                   struct error *err)
 {
-    struct look look = {.f = {.store = store, .places = places, .series = series, .arena = scratch},
-                        .out = out,
-                        .accepted = accepted};
+    struct levelling look = {
+        .f = {.store = store, .places = places, .series = series, .arena = scratch},
+        .out = out,
+        .accepted = accepted};
     struct error why;
     *out = (struct linked_history){.accepted = interval_none, .now = interval_none};
     *levels = (struct linked_levels){0};

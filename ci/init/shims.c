@@ -2,7 +2,7 @@
 //
 // Fills the templates of ci/assets: a shim's body from a signature, a policy from `plumb init
 // --print`'s own text.
-#include "ci/init/shims.h"
+#include "ci/init/init.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the sources of HEAD; the endings of their names say which files are sources.
-#include "ci/init/sources.h"
+#include "ci/init/init.h"
 
 #include "model/base.h"
 #include "runner/git/repository.h"

@@ -1079,8 +1079,8 @@ static int ask_out(const char **text, const char **why, struct context *context,
     return 0;
 }
 
-// The units of a device that are here, one after the other. `out` says why the last one was taken
-// out, if one was.
+// Takes in the units of one device of the policy, one after the other. A unit may have been taken
+// out of use (`plumb doctor --clear` brings it back); out_text and out_why say which one, and why.
 struct units {
     struct context_device *first;
     const char *out_text, *out_why;

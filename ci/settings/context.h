@@ -173,8 +173,9 @@ int context_toolchain(const struct toolchain **out, struct context *context, con
                       struct error *err);
 
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
-// has no profile yet and keeps it in the store (a dry run does not). A gate has a device too for
-// each device that is away and not required: a static one as options->static_use says.
+// has no profile yet and keeps it in the store (a dry run does not). A device of the policy that is
+// not in this machine, and need not be, is there for a gate too: without a bench, to be judged from
+// the build alone where options->static_use says so.
 int context_devices(struct context *context, struct error *err);
 
 // The one of equal units that all of them are planned as.

@@ -195,7 +195,7 @@ static int read_figure(struct profile_reader *r, const struct config_entry *e)
 int gpu_file_parse(struct gpu_profile *out, const char *text, size_t size, const char *label,
                    struct error *err)
 {
-    struct config config = {0};
+    struct config_file config = {0};
     *out = (struct gpu_profile){0};
     struct profile_reader r = {.out = out, .err = err};
     int status = config_parse(&config, text, size, label, err);

@@ -38,8 +38,8 @@ const char *metric_words(struct arena *arena);
 // `higher`: is better.
 enum verdict_kind metric_standing(double base, double head, double margin, double least,
                                   bool higher);
-// How much worse it is (negative: better), as an epoch's level says it: a log ratio; of a base of 0
-// the log of the head and 1.
+// How much worse the head's figure is than the base's (negative: better), as the level of an epoch
+// says it: the logarithm of their ratio, or, where one of them is 0, of (head + 1) / (base + 1).
 double metric_worse_by(double base, double head, bool higher);
 
 // The series of an epoch that accepts it: "SUBJECT metric:NAME DEVICE", without blanks in the

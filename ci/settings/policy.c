@@ -696,7 +696,7 @@ static bool policy_may_repeat(const struct config_entry *e)
 }
 
 // The same key twice in one section is a slip of the pen, except where lists are meant.
-static int check_repeats(const struct config *config, struct error *err)
+static int check_repeats(const struct config_file *config, struct error *err)
 {
     for (size_t i = 0; i < config->count; i++) {
         const struct config_entry *a = &config->entries[i];
@@ -877,7 +877,7 @@ static int add_captures(struct policy *p, struct error *err)
 }
 
 // Where the section of the kernels names it: label:line, or the label where none does.
-static const char *place_of(struct policy *p, const struct config *config, const char *pattern,
+static const char *place_of(struct policy *p, const struct config_file *config, const char *pattern,
                             const char *key, const char *name)
 {
     for (size_t i = 0; i < config->count; i++) {
@@ -889,7 +889,7 @@ static const char *place_of(struct policy *p, const struct config *config, const
     return p->label;
 }
 
-static int check_references(struct policy *p, const struct config *config, struct error *err)
+static int check_references(struct policy *p, const struct config_file *config, struct error *err)
 {
     if (!p->recipe.command && !p->capture_count)
         return error_set(err, "%s: no build.command: how do your kernels become libraries?",
@@ -932,7 +932,7 @@ int policy_parse(struct policy *out, const char *text, size_t size, const char *
                  struct error *err)
 {
     struct policy policy = {0};
-    struct config config = {0};
+    struct config_file config = {0};
     if (config_parse(&config, text, size, label, err))
         return -1;
     int status = -1;

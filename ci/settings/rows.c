@@ -9,7 +9,6 @@
 #include "model/csv.h"
 #include "model/predict/parts/space_name.h"
 #include "model/problem.h"
-#include "model/traits.h"
 
 #include <ctype.h>
 #include <math.h>

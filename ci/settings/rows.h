@@ -9,7 +9,7 @@
 
 #include "model/csv.h"
 #include "model/predict.h"
-#include "model/traits.h"
+#include "model/problem.h"
 
 #define ROWS_COLUMNS                                                                               \
     "m, n, k, in_dtype, or problem (its text); optional: out_dtype, sf_dtype, sf_vec_size, "       \

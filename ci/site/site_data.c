@@ -11,7 +11,7 @@
 #include "ci/history/load.h"
 #include "model/base.h"
 #include "model/predict/ws_pipeline.h"
-#include "reports/charts/series_chart.h"
+#include "reports/charts/charts.h"
 #include "reports/site/site.h"
 
 #include <math.h>

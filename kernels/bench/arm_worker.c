@@ -140,8 +140,8 @@ static const int device_signals[] = {FIOASYNC, FIOSETOWN, SIOCSPGRP};
 static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
                                    SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGXCPU};
 
-// x86-64 has all calls once more from here on where the kernel has x32, and that architecture's
-// name.
+// A Linux with x32 has every system call of x86-64 a second time, at its number plus this one,
+// under the same architecture's name (AUDIT_ARCH_X86_64).
 enum { OTHER_NUMBERS = 0x40000000 };
 
 // Advice that madvise() may give.

@@ -58,8 +58,8 @@ extern const unsigned char stand_in_libcudart[];
 
 extern const size_t stand_in_libcudart_size;
 
-static void bench_end_if_lost(struct bench *bench, const char *text);
-static int bench_wake(struct bench *bench, struct error *err);
+static void bench_end_if_lost(struct open_bench *bench, const char *text);
+static int bench_wake(struct open_bench *bench, struct error *err);
 
 // Loads a library of these bytes for the rest of the process. The loader knows it by the name that
 // it carries, and opens no other of that name; and by the descriptor, which therefore stays taken.
@@ -125,7 +125,7 @@ struct collected {
     size_t count;
     FILE *csv;
     const struct time_options *options;
-    const struct series *series;
+    const struct timed_series *series;
 };
 
 static void collect(void *state, const struct sample *sample)
@@ -222,7 +222,7 @@ static void print_block(FILE *out, const struct collected *c, double took_ns, ui
     fflush(out);
 }
 
-static int time_blocks(struct bench *bench, struct series *series, struct collected *c,
+static int time_blocks(struct open_bench *bench, struct timed_series *series, struct collected *c,
                        const struct problem *problem, struct error *err)
 {
     const struct time_options *o = c->options;
@@ -252,7 +252,7 @@ static int print_state(FILE *out, const char *when, const struct series_state *s
 
 // Opens a series in a place of its own, and times it. It stays open, so that the next one lies
 // elsewhere.
-static int time_place(struct series **out, struct bench *bench, struct collected *c,
+static int time_place(struct timed_series **out, struct open_bench *bench, struct collected *c,
                       const struct series_spec *spec, struct error *err)
 {
     struct series_state state;
@@ -263,7 +263,7 @@ static int time_place(struct series **out, struct bench *bench, struct collected
     return *out ? time_blocks(bench, *out, c, &spec->problem, err) : code;
 }
 
-static int close_place(struct bench *bench, struct series *series, struct error *err)
+static int close_place(struct open_bench *bench, struct timed_series *series, struct error *err)
 {
     struct series_state state;
     if (series_close(&state, series, err))
@@ -271,10 +271,10 @@ static int close_place(struct bench *bench, struct series *series, struct error 
     return print_state(bench->out, "closed", &state);
 }
 
-static int time_series(struct bench *bench, struct collected *c, const struct series_spec *spec,
-                       struct error *err)
+static int time_series(struct open_bench *bench, struct collected *c,
+                       const struct series_spec *spec, struct error *err)
 {
-    struct series **open = xcalloc(c->options->places, sizeof(struct series *));
+    struct timed_series **open = xcalloc(c->options->places, sizeof(struct timed_series *));
     struct series_spec here = *spec;
     int code = 0;
     for (uint32_t i = 0; i < c->options->places && code == 0; i++) {
@@ -303,7 +303,7 @@ static enum regime regime_of(const struct time_options *o, const struct problem 
 }
 
 // bench time ...
-static int bench_time(struct bench *bench, const struct time_options *o)
+static int bench_time(struct open_bench *bench, const struct time_options *o)
 {
     struct error err = {""};
     struct collected c = {.options = o};
@@ -380,7 +380,7 @@ static void print_figure(void *state, const struct calibration *reading)
     fflush(printer->out);
 }
 
-int bench_calibrate(struct bench *bench, const char *only)
+int bench_calibrate(struct open_bench *bench, const char *only)
 {
     struct printer printer = {bench->out, 0};
     struct error err;
@@ -403,12 +403,12 @@ enum { SERIES_MAX = 1024, COUNT_MAX = 1000000 };
 
 struct open_series {
     int64_t id;
-    struct series *series;
+    struct timed_series *series;
     uint64_t changes; // of the protocol, when it was last settled
 };
 
 struct protocol {
-    struct bench *bench;
+    struct open_bench *bench;
     size_t figures; // sent by this calibrate
     struct open_series open[SERIES_MAX];
     size_t count;
@@ -417,12 +417,12 @@ struct protocol {
     char singly[64];  // the last kernel of which tell_singly() told
 };
 
-static void put(struct bench *bench, struct wire_line *line)
+static void put(struct open_bench *bench, struct wire_line *line)
 {
     fputs(wire_end(line), bench->out);
 }
 
-static void put_text(struct bench *bench, const char *record, const char *text)
+static void put_text(struct open_bench *bench, const char *record, const char *text)
 {
     struct wire_line line;
     wire_begin(&line, record);
@@ -434,7 +434,7 @@ static void put_text(struct bench *bench, const char *record, const char *text)
 
 // Ends the process when a kernel has poisoned the device (abort: the parent sees a crash) or the
 // device is gone (exit 40); otherwise returns. `text` goes to the parent as a note.
-static void bench_end_if_lost(struct bench *bench, const char *text)
+static void bench_end_if_lost(struct open_bench *bench, const char *text)
 {
     if (!bench->device || bench->device->loss == DEVICE_OK)
         return;
@@ -446,7 +446,7 @@ static void bench_end_if_lost(struct bench *bench, const char *text)
     _Exit(EXIT_NO_DEVICE);
 }
 
-static void greet(struct bench *bench, const char *kind, const struct device_info *info)
+static void greet(struct open_bench *bench, const char *kind, const struct device_info *info)
 {
     struct wire_line line;
     wire_begin(&line, "hello");
@@ -559,7 +559,7 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
     return 0;
 }
 
-static void put_state(struct bench *bench, const char *record, int64_t id,
+static void put_state(struct open_bench *bench, const char *record, int64_t id,
                       const struct series_state *state)
 {
     struct wire_line line;
@@ -613,7 +613,7 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
 {
     struct series_spec spec;
     struct series_state state;
-    struct series *series;
+    struct timed_series *series;
     int64_t id;
     if (wire_int(&id, r, "id", 0, INT64_MAX, err) || read_spec(&spec, r, err) ||
         take_processors(p, r, err))
@@ -640,7 +640,7 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
 }
 
 struct sender {
-    struct bench *bench;
+    struct open_bench *bench;
     int64_t id;
     enum regime regime;
 };
@@ -816,7 +816,7 @@ static void serve(struct protocol *p, FILE *in)
 }
 
 // Reads commands from `in` until quit or the end. Returns an exit code.
-static int protocol_run(struct bench *bench, FILE *in)
+static int protocol_run(struct open_bench *bench, FILE *in)
 {
     struct device_info info = {.uuid = "none", .name = "no device"};
     struct error err;
@@ -1062,7 +1062,7 @@ static int read_option(struct time_options *time, int code)
 }
 
 // Before anything is measured; what else than that is asked may be all there is.
-static int bench_wake(struct bench *bench, struct error *err)
+static int bench_wake(struct open_bench *bench, struct error *err)
 {
     if (bench->awake || !bench->ops->wake)
         return 0;
@@ -1072,8 +1072,8 @@ static int bench_wake(struct bench *bench, struct error *err)
     return 0;
 }
 
-static int with_device(struct bench *bench, const char *name, bool ask, int count, char **words,
-                       const struct time_options *time)
+static int with_device(struct open_bench *bench, const char *name, bool ask, int count,
+                       char **words, const struct time_options *time)
 {
     const char *index = NULL;
     bool no_device = false;
@@ -1143,7 +1143,7 @@ int main(int argc, char **argv)
     const int count = argc - optind;
     if (count == 4 && strcmp(words[0], "keep") == 0) // started by arm.c
         return arm_worker_main(atoi(words[1]), atoi(words[2]), atoi(words[3]));
-    struct bench bench = {.out = take_output()};
+    struct open_bench bench = {.out = take_output()};
     if (count && strcmp(words[0], "list") == 0)
         code = bench_list(bench.out, words + 1, count - 1);
     else if (count && strcmp(words[0], "time") != 0 && strcmp(words[0], "calibrate") != 0)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 // An open device and where the answers go.
-struct bench {
+struct open_bench {
     const struct device_ops *ops; // NULL: no device; libraries are only listed
     struct device_base *device;
     bool awake; // it can measure
@@ -24,7 +24,7 @@ struct bench {
 int bench_list(FILE *out, char **libraries, int count);
 
 // bench calibrate [KEY]
-int bench_calibrate(struct bench *bench, const char *only);
+int bench_calibrate(struct open_bench *bench, const char *only);
 
 // A record of a library's kernel, but for its device code, which the parent reads from the
 // library's file without loading it. Made in a process that times nothing: the library's host code
@@ -33,7 +33,7 @@ int bench_calibrate(struct bench *bench, const char *only);
 // the kernel cannot be recorded.
 // Where there is no device, what stands in for the runtime tells what launch() would queue
 // (kernels/stand_in/libcudart.c).
-int record_make(struct record *out, struct bench *bench, const struct series_spec *spec,
+int record_make(struct record *out, struct open_bench *bench, const struct series_spec *spec,
                 struct arena *arena, struct error *err);
 
 #endif

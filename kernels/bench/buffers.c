@@ -80,8 +80,9 @@ static int fill_part(struct buffers *b, uint32_t set, int i, uint64_t seed, stru
     return part->use == PART_A ? clear_padding(b, to, part, err) : 0;
 }
 
-// key 0: all sets alike, from the series' seed. Else all but A and B of a product, which become
-// noise.
+// Fills the inputs of the sets `from` to `end`. key 0: all sets get the same contents, from the
+// series' seed. Another key: each set gets contents of its own; A and B of a product are left out,
+// for they become noise.
 static int fill_sets(struct buffers *b, uint64_t key, uint32_t from, uint32_t end,
                      struct error *err)
 {

@@ -6,7 +6,7 @@
 
 #include "kernels/kernel.h"
 #include "model/base.h"
-#include "model/traits.h"
+#include "model/problem.h"
 
 struct module {
     void *handle;

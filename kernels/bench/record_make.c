@@ -176,7 +176,7 @@ static int make_away(struct record *record, const struct series_spec *spec,
     return status;
 }
 
-int record_make(struct record *out, struct bench *bench, const struct series_spec *spec,
+int record_make(struct record *out, struct open_bench *bench, const struct series_spec *spec,
                 struct arena *arena, struct error *err)
 {
     struct arm arm = ARM_NONE;

@@ -23,7 +23,7 @@
 enum { CHECK_STREAM = 79 };
 
 // Holds every C against the reference and every guard against its pattern.
-static int inspect(struct series *s, enum sample_role role, struct series_state *state,
+static int inspect(struct timed_series *s, enum sample_role role, struct series_state *state,
                    struct error *err)
 {
     struct buffers *buffers = series_buffers(s, role);
@@ -40,7 +40,7 @@ static int inspect(struct series *s, enum sample_role role, struct series_state 
 }
 
 // Launches on every set, inspects.
-static int launch_all(struct series *s, enum sample_role role, struct buffers *buffers,
+static int launch_all(struct timed_series *s, enum sample_role role, struct buffers *buffers,
                       struct series_state *state, struct error *err)
 {
     struct untouched kept;
@@ -63,7 +63,7 @@ static int launch_all(struct series *s, enum sample_role role, struct buffers *b
 }
 
 // Poisons before.
-static int check_arm(struct series *s, enum sample_role role, struct series_state *state,
+static int check_arm(struct timed_series *s, enum sample_role role, struct series_state *state,
                      struct error *err)
 {
     struct buffers *buffers = series_buffers(s, role);
@@ -74,7 +74,7 @@ static int check_arm(struct series *s, enum sample_role role, struct series_stat
     return launch_all(s, role, buffers, state, err);
 }
 
-static int series_check(struct series *s, struct series_state *state, struct error *err)
+static int series_check(struct timed_series *s, struct series_state *state, struct error *err)
 {
     int stop = check_arm(s, ROLE_BASE, state, err);
     return stop ? stop : check_arm(s, ROLE_HEAD, state, err);
@@ -98,8 +98,8 @@ static struct {
 static const double kept_s = 1e-3;
 
 // Finds what the output must be, from the first set.
-static int series_find_reference(struct series *s, const uint64_t *seed, struct series_state *state,
-                                 struct error *err)
+static int series_find_reference(struct timed_series *s, const uint64_t *seed,
+                                 struct series_state *state, struct error *err)
 {
     const enum sample_role says = s->source.arm == &s->arms[ROLE_BASE] ? ROLE_BASE : ROLE_HEAD;
     struct error why;
@@ -123,13 +123,13 @@ static int series_find_reference(struct series *s, const uint64_t *seed, struct 
 
 // Of the inputs that a reference is of. A library says in seconds what they make: of the same in
 // all processes of a gate, where what was said is kept.
-static uint64_t known_seed(const struct series *s)
+static uint64_t known_seed(const struct timed_series *s)
 {
     return s->spec.problem.number_count ? s->spec.known : s->spec.seed;
 }
 
 // The contents of the first, second ... check that is not on the reference's own.
-static uint64_t check_key(const struct series *s, uint64_t at)
+static uint64_t check_key(const struct timed_series *s, uint64_t at)
 {
     return inputs_word(known_seed(s), CHECK_STREAM, at);
 }
@@ -138,7 +138,7 @@ enum { CHECKS = 2 }; // of a series: when it has grown, and when it is closed
 
 // Lets a library that brings its reference say what those checks will ask for, while it is asked
 // for the first one.
-static int begin_references(struct series *s, struct error *err)
+static int begin_references(struct timed_series *s, struct error *err)
 {
     struct buffers *b = &s->buffers;
     for (uint64_t at = 0; at < CHECKS; at++) {
@@ -153,7 +153,7 @@ static int begin_references(struct series *s, struct error *err)
 // The numbers of the reference again, with other signs; of a form other numbers, and theirs. Where
 // a library says what they are, those of the first, second ... time are the same in all series of a
 // seed, and met once in each.
-static int series_check_anew(struct series *s, struct series_state *state, struct error *err)
+static int series_check_anew(struct timed_series *s, struct series_state *state, struct error *err)
 {
     const bool stated = s->spec.problem.number_count > 0;
     const uint64_t at = stated ? s->checks++ : s->turns;
@@ -176,13 +176,13 @@ enum { ENOUGH = 299, MORE_PART = 7 };
 // kernel on each machine: what they find (series_turn.c) must not depend on how fast it is.
 enum { FIRST_TURNS = 3, WARM_TURNS = 3 };
 
-static int load_arm(struct series *s, enum sample_role role, bool copy, struct series_state *state,
-                    struct error *err)
+static int load_arm(struct timed_series *s, enum sample_role role, bool copy,
+                    struct series_state *state, struct error *err)
 {
     return arm_load(&s->arms[role], role, copy, &s->spec, s->ops, s->device, state, err);
 }
 
-static int load(struct series *s, struct series_state *state, struct error *err)
+static int load(struct timed_series *s, struct series_state *state, struct error *err)
 {
     const char *why = s->spec.problem.number_count ? NULL : parts_refuse(&s->spec.problem);
     if (why)
@@ -198,7 +198,7 @@ static int load(struct series *s, struct series_state *state, struct error *err)
 }
 
 // Buffers that a library states must be those of the other side, whose kernel is launched on them.
-static int take_stated(struct parts *out, const struct series *s, enum sample_role role,
+static int take_stated(struct parts *out, const struct timed_series *s, enum sample_role role,
                        struct series_state *state)
 {
     const struct arm *arm = &s->arms[role];
@@ -221,7 +221,7 @@ static char *source_text(const struct series_spec *spec, enum sample_role says)
                    base && spec->base_kernel ? spec->base_kernel : spec->kernel, problem);
 }
 
-static int settle_parts(struct series *s, struct series_state *state)
+static int settle_parts(struct timed_series *s, struct series_state *state)
 {
     const enum sample_role says = s->arms[ROLE_BASE].used ? ROLE_BASE : ROLE_HEAD;
     struct parts heads;
@@ -251,7 +251,7 @@ static int settle_parts(struct series *s, struct series_state *state)
                                "its buffers() states others than the base's");
 }
 
-static size_t workspace_bytes(const struct series *s)
+static size_t workspace_bytes(const struct timed_series *s)
 {
     const struct plumb_form form = check_abi_form(&s->spec.problem);
     const size_t base = arm_workspace_bytes(&s->arms[ROLE_BASE], &form);
@@ -259,7 +259,7 @@ static size_t workspace_bytes(const struct series *s)
     return base > head ? base : head;
 }
 
-static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
+static int prepare_arm(struct timed_series *s, enum sample_role role, const char *pin,
                        struct series_state *state, struct error *err)
 {
     return arm_prepare(&s->arms[role], role, pin, series_buffers(s, role), state, err);
@@ -267,7 +267,7 @@ static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
 
 // A kernel that chooses an algorithm would choose anew for each copy of one file; the second copy
 // is held to the first one's choice, so that identical libraries run identical code.
-static int prepare(struct series *s, struct series_state *state, struct error *err)
+static int prepare(struct timed_series *s, struct series_state *state, struct error *err)
 {
     // Records are loaded here, so here is where the order of loading shows.
     if (s->spec.head_first && s->arms[ROLE_HEAD].record) {
@@ -286,7 +286,8 @@ static int prepare(struct series *s, struct series_state *state, struct error *e
 
 // A turn as a pair has it, but for the order: the head comes second. *least_ns becomes the time of
 // its faster side where that is less.
-static int take_untold(double *least_ns, struct series *s, uint32_t launches, struct error *err)
+static int take_untold(double *least_ns, struct timed_series *s, uint32_t launches,
+                       struct error *err)
 {
     if (series_turn(s, !s->arms[ROLE_BASE].used, err))
         return -1;
@@ -340,7 +341,7 @@ static const struct manner manners[REGIMES] = {
     [REGIME_ACTIVATIONS] = {.flush = FLUSH_READ, .each = true, .touched = true, .still = true},
 };
 
-static int refuse_regime(const struct series *s, struct series_state *state)
+static int refuse_regime(const struct timed_series *s, struct series_state *state)
 {
     if (s->spec.regime != REGIME_ACTIVATIONS)
         return 0;
@@ -362,7 +363,7 @@ enum { RUNUP_MOST = 4, HEATS_MOST = 96, HEAT_SETS = 2 };
 // have found their own.
 enum { ROUNDS = 8 };
 
-static uint32_t wanted_launches(const struct series *s, double least_ns)
+static uint32_t wanted_launches(const struct timed_series *s, double least_ns)
 {
     const struct device_ops *ops = s->ops;
     double wanted = 1;
@@ -382,7 +383,7 @@ static uint32_t wanted_launches(const struct series *s, double least_ns)
     return (uint32_t)fmax(fmin(wanted, most), 1);
 }
 
-static uint32_t wanted_runup(const struct series *s)
+static uint32_t wanted_runup(const struct timed_series *s)
 {
     const uint32_t half = s->launches / 2, least = s->ops->runup_least;
     if (!s->manner.runup)
@@ -394,7 +395,7 @@ static uint32_t wanted_runup(const struct series *s)
 
 // What the run-up takes heats as well: one launch of a kernel of 1 ms is all. A flush that writes
 // takes about as long as 256 MB take.
-static uint32_t wanted_heats(const struct series *s, double least_ns)
+static uint32_t wanted_heats(const struct timed_series *s, double least_ns)
 {
     const bool flushed = s->manner.flush == FLUSH_WRITE;
     const double flush_ns = 110e3;
@@ -408,7 +409,7 @@ static uint32_t wanted_heats(const struct series *s, double least_ns)
 }
 
 // Both sides alike, or a difference between them would be that of how they are queued.
-static int choose_graphs(struct series *s, struct error *err)
+static int choose_graphs(struct timed_series *s, struct error *err)
 {
     s->graphs = s->manner.runup && s->ops->graphs;
     for (int role = 0; role < 2 && s->graphs; role++) {
@@ -420,7 +421,7 @@ static int choose_graphs(struct series *s, struct error *err)
 }
 
 // The faster arm's time alone decides how many launches make a sample.
-static int choose_launches(struct series *s, struct error *err)
+static int choose_launches(struct timed_series *s, struct error *err)
 {
     double least_ns = INFINITY;
     for (int turn = 0; turn < FIRST_TURNS; turn++) {
@@ -434,7 +435,7 @@ static int choose_launches(struct series *s, struct error *err)
 }
 
 // Where memory has fewer sets than launches, those of a regime become fewer: each has its own.
-static void fit_launches(struct series *s, uint32_t sets)
+static void fit_launches(struct timed_series *s, uint32_t sets)
 {
     if (s->runup + s->launches <= sets)
         return;
@@ -442,7 +443,7 @@ static void fit_launches(struct series *s, uint32_t sets)
     s->launches = s->launches < sets - s->runup ? s->launches : sets - s->runup;
 }
 
-static int warm_up(struct series *s, struct error *err)
+static int warm_up(struct timed_series *s, struct error *err)
 {
     double least_ns = INFINITY;
     for (int turn = 0; turn < WARM_TURNS; turn++) {
@@ -453,7 +454,7 @@ static int warm_up(struct series *s, struct error *err)
 }
 
 // Until what ran before has no say in the clock any more.
-static void let_rest(const struct series *s)
+static void let_rest(const struct timed_series *s)
 {
     const double rested_ns = 1e9 * (now_s() - at_work.any_s);
     const double left_ns = (double)s->ops->rest_ns - rested_ns;
@@ -465,7 +466,7 @@ static void let_rest(const struct series *s)
 // their blocks: it may not cost each of them as much again.
 static const double idle_s = 0.15;
 
-static bool settles(const struct series *s)
+static bool settles(const struct timed_series *s)
 {
     return s->manner.heated && s->manner.flush != FLUSH_WRITE;
 }
@@ -473,7 +474,7 @@ static bool settles(const struct series *s)
 // A device that was idle runs faster at first, by its limit of power, and behind another kernel it
 // has the clock that this one left: turns as those that follow bring it to where these keep it.
 // More turns are looked at than a fast device needs, and none less.
-static int settle(struct series *s, struct error *err)
+static int settle(struct timed_series *s, struct error *err)
 {
     const double begun_s = now_s(), for_s = 1e-9 * s->ops->settle_ns;
     double least_ns = INFINITY;
@@ -486,7 +487,7 @@ static int settle(struct series *s, struct error *err)
     return 0;
 }
 
-static void note_work(const struct series *s)
+static void note_work(const struct timed_series *s)
 {
     if (s->manner.heated)
         at_work.any_s = now_s();
@@ -496,7 +497,7 @@ static void note_work(const struct series *s)
 }
 
 // 1, and the state says so, when a timed launch was wrong.
-static int tell(const struct series *s, struct series_state *state)
+static int tell(const struct timed_series *s, struct series_state *state)
 {
     if (s->found.state == MEASURED_OK)
         return 0;
@@ -505,14 +506,14 @@ static int tell(const struct series *s, struct series_state *state)
 }
 
 // What decides early needs no more than the first, and of batches places leave less than pairs do.
-static uint32_t wanted_instances(const struct series *s)
+static uint32_t wanted_instances(const struct timed_series *s)
 {
     const uint32_t all = s->launches == 1 ? INSTANCES_LATER : INSTANCES;
     const uint32_t each = s->spec.instances ? s->spec.instances : all;
     return s->next_pair < MORE_AFTER && each > INSTANCES ? INSTANCES : each;
 }
 
-static int draw_places(struct series *s, struct error *err)
+static int draw_places(struct timed_series *s, struct error *err)
 {
     struct instances *sides[2];
     uint32_t count = 0;
@@ -524,7 +525,7 @@ static int draw_places(struct series *s, struct error *err)
     return instances_draw(sides, count, wanted_instances(s), key, s->next_pair > 0, err);
 }
 
-static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
+static int open_buffers(struct buffers *out, const struct timed_series *s, struct error *err)
 {
     // The problem that prepare() and launch() get says the regime, for a kernel that tries its ways
     // in it.
@@ -534,7 +535,7 @@ static int open_buffers(struct buffers *out, const struct series *s, struct erro
 }
 
 // A captured series: both sides are records with contents of their own.
-static int open_captured(struct series *s, struct series_state *state, struct error *err)
+static int open_captured(struct timed_series *s, struct series_state *state, struct error *err)
 {
     if (s->spec.base && !captured_is(&s->arms[ROLE_BASE]))
         return series_refuse(state, ROLE_BASE, MEASURED_UNSUPPORTED,
@@ -571,7 +572,7 @@ static int open_captured(struct series *s, struct series_state *state, struct er
 }
 
 // Each step returns 0, 1 (the state says why not) or -1 (error).
-static int open_steps(struct series *s, struct series_state *state, struct error *err)
+static int open_steps(struct timed_series *s, struct series_state *state, struct error *err)
 {
     int stop = refuse_regime(s, state);
     if (stop || (stop = load(s, state, err)))
@@ -633,7 +634,7 @@ static double arm_memory_bytes(const struct arm *arm, const struct plumb_form *f
     return own + (double)arm_workspace_bytes(arm, form);
 }
 
-static void report(struct series_state *state, const struct series *s)
+static void report(struct series_state *state, const struct timed_series *s)
 {
     state->regime = s->spec.regime;
     double error = s->error, tolerance = s->tolerance;
@@ -659,19 +660,19 @@ static uint64_t kin_of(const struct series_spec *spec)
     return hash_text(hash, regime_name(spec->regime)) | 1;
 }
 
-int series_open(struct series **out, struct series_state *state, const struct device_ops *ops,
+int series_open(struct timed_series **out, struct series_state *state, const struct device_ops *ops,
                 struct device_base *device, const struct series_spec *spec, struct error *err)
 {
-    struct series *s = xcalloc(1, sizeof(*s));
-    *s = (struct series){.ops = ops,
-                         .device = device,
-                         .spec = *spec,
-                         .arms = {ARM_NONE, ARM_NONE},
-                         .manner = manners[spec->regime],
-                         .kin = kin_of(spec),
-                         .tolerance = exact_tolerance(&spec->problem),
-                         .launches = 1,
-                         .found = {.state = MEASURED_OK}};
+    struct timed_series *s = xcalloc(1, sizeof(*s));
+    *s = (struct timed_series){.ops = ops,
+                               .device = device,
+                               .spec = *spec,
+                               .arms = {ARM_NONE, ARM_NONE},
+                               .manner = manners[spec->regime],
+                               .kin = kin_of(spec),
+                               .tolerance = exact_tolerance(&spec->problem),
+                               .launches = 1,
+                               .found = {.state = MEASURED_OK}};
     if (spec->regime == REGIME_COLD)
         s->manner.flush = spec->flush;
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
@@ -692,17 +693,17 @@ int series_open(struct series **out, struct series_state *state, const struct de
     return 0;
 }
 
-enum regime series_regime(const struct series *series)
+enum regime series_regime(const struct timed_series *series)
 {
     return series->spec.regime;
 }
 
-bool series_has_base(const struct series *series)
+bool series_has_base(const struct timed_series *series)
 {
     return series->arms[ROLE_BASE].used;
 }
 
-int series_settle(struct series *s, struct error *err)
+int series_settle(struct timed_series *s, struct error *err)
 {
     for (int role = 0; role < 2; role++) {
         struct arm *arm = &s->arms[role];
@@ -715,7 +716,7 @@ int series_settle(struct series *s, struct error *err)
 
 // The samples of one pair, or of a head alone (`first` is ROLE_HEAD then). What was disturbed is
 // taken again, unless it was not by accident.
-static int take_turn(struct sample *out, struct series *s, enum sample_role first, bool alone,
+static int take_turn(struct sample *out, struct timed_series *s, enum sample_role first, bool alone,
                      struct error *err)
 {
     const enum sample_role second = first == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD;
@@ -740,7 +741,7 @@ static void send_turn(const struct sample *samples, size_t count, uint32_t pair,
 }
 
 // Begins a block with new contents, so that what an earlier launch has left is of no use.
-static int begin_block(struct series *s, struct error *err)
+static int begin_block(struct timed_series *s, struct error *err)
 {
     const uint64_t key = inputs_word(s->spec.seed, SOIL_STREAM, s->turns);
     if (s->captured)
@@ -750,8 +751,8 @@ static int begin_block(struct series *s, struct error *err)
     return s->spec.apart ? buffers_soil(&s->apart, key, err) : 0;
 }
 
-int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *sink, void *state,
-                 struct error *err)
+int series_pairs(struct timed_series *s, uint32_t count, uint16_t block, sample_sink *sink,
+                 void *state, struct error *err)
 {
     assert(series_has_base(s));
     let_rest(s);
@@ -772,8 +773,8 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
 // Fewer samples than this are a look at whether it works; nobody asks what time they say.
 enum { TIMED_LEAST = 8 };
 
-int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *sink, void *state,
-                struct error *err)
+int series_solo(struct timed_series *s, uint32_t count, uint16_t block, sample_sink *sink,
+                void *state, struct error *err)
 {
     if (count >= TIMED_LEAST) {
         let_rest(s);
@@ -793,7 +794,7 @@ int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *s
 }
 
 // Where a few launches more are enough to look at, they are made, as those that are timed.
-static int look_at_more(struct series *s, struct error *err)
+static int look_at_more(struct timed_series *s, struct error *err)
 {
     const uint32_t missing = s->looked_at < ENOUGH ? ENOUGH - s->looked_at : 0;
     if (!series_has_base(s) || s->captured || missing > s->looked_at / MORE_PART)
@@ -807,7 +808,7 @@ static int look_at_more(struct series *s, struct error *err)
     return 0;
 }
 
-int series_close(struct series_state *state, struct series *s, struct error *err)
+int series_close(struct series_state *state, struct timed_series *s, struct error *err)
 {
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
     if (look_at_more(s, err))
@@ -825,17 +826,17 @@ int series_close(struct series_state *state, struct series *s, struct error *err
     return 0;
 }
 
-bool series_is_singly(const struct series *s)
+bool series_is_singly(const struct timed_series *s)
 {
     return s->manner.runup && s->ops->graphs && !s->graphs;
 }
 
-double series_waited_ns(const struct series *s)
+double series_waited_ns(const struct timed_series *s)
 {
     return s->turn.findings.waited_ns;
 }
 
-void series_free(struct series *s)
+void series_free(struct timed_series *s)
 {
     if (!s)
         return;

@@ -50,40 +50,40 @@ struct series_state {
 double series_need_bytes(const struct series_spec *spec, const struct device_ops *ops,
                          struct device_base *device);
 
-struct series;
+struct timed_series;
 typedef void sample_sink(void *state, const struct sample *sample);
 
-enum regime series_regime(const struct series *series);
+enum regime series_regime(const struct timed_series *series);
 
 // Loads, fills, prepares, checks, warms up. Returns 0 with *out NULL when `state` says why the
 // series cannot be timed; -1 when the device or the memory failed. The caller frees.
-int series_open(struct series **out, struct series_state *state, const struct device_ops *ops,
+int series_open(struct timed_series **out, struct series_state *state, const struct device_ops *ops,
                 struct device_base *device, const struct series_spec *spec, struct error *err);
 
-bool series_has_base(const struct series *series);
+bool series_has_base(const struct timed_series *series);
 
 // Runs what the series launches once, untimed. To be called when others were opened or closed since
 // its last sample: what a driver puts off until the next launch (it unloads modules so) must not
 // wait for a sample, which holds the device until all is queued.
-int series_settle(struct series *series, struct error *err);
+int series_settle(struct timed_series *series, struct error *err);
 
 // Times `count` pairs (base and head, in random order), or `count` samples of the head alone where
 // there is no base, and hands each sample to `sink`.
-int series_pairs(struct series *series, uint32_t count, uint16_t block, sample_sink *sink,
+int series_pairs(struct timed_series *series, uint32_t count, uint16_t block, sample_sink *sink,
                  void *state, struct error *err);
 
-int series_solo(struct series *series, uint32_t count, uint16_t block, sample_sink *sink,
+int series_solo(struct timed_series *series, uint32_t count, uint16_t block, sample_sink *sink,
                 void *state, struct error *err);
 
 // Checks what the last timed launch left, then both libraries once more on poisoned outputs.
-int series_close(struct series_state *state, struct series *series, struct error *err);
+int series_close(struct series_state *state, struct timed_series *series, struct error *err);
 
-void series_free(struct series *series); // NULL does nothing
+void series_free(struct timed_series *series); // NULL does nothing
 
 // Whether the launches of a stream are queued one by one, though the device has graphs.
-bool series_is_singly(const struct series *series);
+bool series_is_singly(const struct timed_series *series);
 
 // The time that the device waited for us between flush and launch of the last sample, ns.
-double series_waited_ns(const struct series *series);
+double series_waited_ns(const struct timed_series *series);
 
 #endif

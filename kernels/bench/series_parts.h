@@ -76,7 +76,7 @@ struct turn {
     struct findings findings;
 };
 
-struct series {
+struct timed_series {
     const struct device_ops *ops;
     struct device_base *device;
     struct series_spec spec;
@@ -106,20 +106,20 @@ struct series {
 };
 
 extern const char *const series_role_names[2];
-struct buffers *series_buffers(struct series *series, enum sample_role role);
+struct buffers *series_buffers(struct timed_series *series, enum sample_role role);
 // Fills the buffers with the numbers of the reference, with signs drawn from `key` (0: none).
-int series_known(struct series *series, uint64_t key, struct error *err);
+int series_known(struct timed_series *series, uint64_t key, struct error *err);
 // Room for the digests of all sets.
-int series_make_digests(struct series *series, struct error *err);
+int series_make_digests(struct timed_series *series, struct error *err);
 
 // Begins a turn: of a pair, or `alone`.
-int series_turn(struct series *series, bool alone, struct error *err);
+int series_turn(struct timed_series *series, bool alone, struct error *err);
 // One sample of a turn.
-int series_take(struct sample *out, struct series *series, enum sample_role role, uint32_t launches,
-                struct error *err);
+int series_take(struct sample *out, struct timed_series *series, enum sample_role role,
+                uint32_t launches, struct error *err);
 // Holds the C of a set against the reference. Returns 0, 1 (the state says what is wrong; `when`
 // comes before it) or -1.
-int series_hold(struct series *series, enum sample_role role, uint32_t set, const char *when,
+int series_hold(struct timed_series *series, enum sample_role role, uint32_t set, const char *when,
                 struct series_state *state, struct error *err);
 
 #endif

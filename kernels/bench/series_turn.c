@@ -60,12 +60,12 @@ enum { SMALL_OUTPUT = 1 << 20, CHUNK_ONE_IN = 4 };
 
 const char *const series_role_names[2] = {"base", "head"};
 
-struct buffers *series_buffers(struct series *s, enum sample_role role)
+struct buffers *series_buffers(struct timed_series *s, enum sample_role role)
 {
     return s->spec.apart && role == ROLE_BASE ? &s->apart : &s->buffers;
 }
 
-int series_known(struct series *s, uint64_t key, struct error *err)
+int series_known(struct timed_series *s, uint64_t key, struct error *err)
 {
     return buffers_known(&s->buffers, key, err) ||
                    (s->spec.apart && buffers_known(&s->apart, key, err))
@@ -73,7 +73,7 @@ int series_known(struct series *s, uint64_t key, struct error *err)
                : 0;
 }
 
-int series_make_digests(struct series *s, struct error *err)
+int series_make_digests(struct timed_series *s, struct error *err)
 {
     if (!s->arms[ROLE_BASE].used)
         return 0;
@@ -93,7 +93,7 @@ int series_make_digests(struct series *s, struct error *err)
 static const double much_ns = 1e6;
 enum { STRAYS_ALLOWED = 3, STRAY_ONE_IN = 50 };
 
-static uint32_t strays(const struct series *s)
+static uint32_t strays(const struct timed_series *s)
 {
     uint32_t count = 0;
     for (int role = 0; role < 2; role++)
@@ -101,7 +101,7 @@ static uint32_t strays(const struct series *s)
     return count;
 }
 
-static void hold_still(struct series *s)
+static void hold_still(struct timed_series *s)
 {
     s->turn.disturbed |= strays(s) != s->turn.strays;
     for (int role = 0; role < 2 && s->found.state == MEASURED_OK; role++) {
@@ -115,7 +115,7 @@ static void hold_still(struct series *s)
 
 // ---- a turn ----
 
-int series_turn(struct series *s, bool alone, struct error *err)
+int series_turn(struct timed_series *s, bool alone, struct error *err)
 {
     const uint64_t key = inputs_word(s->spec.seed, TURN_STREAM, s->turns++);
     s->turn =
@@ -148,7 +148,7 @@ static int say_wrong(struct series_state *state, enum sample_role role, const ch
                          (long long)found->col, found->got, found->wanted);
 }
 
-int series_hold(struct series *s, enum sample_role role, uint32_t set, const char *when,
+int series_hold(struct timed_series *s, enum sample_role role, uint32_t set, const char *when,
                 struct series_state *state, struct error *err)
 {
     const struct buffers *buffers = series_buffers(s, role);
@@ -165,7 +165,7 @@ int series_hold(struct series *s, enum sample_role role, uint32_t set, const cha
 static const char in_timed[] = "in a timed launch ";
 
 // The two sides of a pair differ: what `role`, the second, wrote is still there.
-static int blame(struct series *s, enum sample_role role, uint32_t sets, struct error *err)
+static int blame(struct timed_series *s, enum sample_role role, uint32_t sets, struct error *err)
 {
     struct buffers *buffers = series_buffers(s, role);
     const struct problem *problem = &s->spec.problem;
@@ -188,7 +188,7 @@ static int blame(struct series *s, enum sample_role role, uint32_t sets, struct 
 }
 
 // Judges what was found of a turn whose last sample `role` has taken.
-static int judge(struct series *s, enum sample_role role, uint32_t sets,
+static int judge(struct timed_series *s, enum sample_role role, uint32_t sets,
                  const struct findings *found, struct error *err)
 {
     const uint64_t elements = s->parts.output.count;
@@ -202,7 +202,7 @@ static int judge(struct series *s, enum sample_role role, uint32_t sets,
 }
 
 // After a sample. The output that is held against the reference is drawn like all else.
-static int look_again(struct series *s, enum sample_role role, uint32_t sets, bool last,
+static int look_again(struct timed_series *s, enum sample_role role, uint32_t sets, bool last,
                       struct error *err)
 {
     const uint32_t set = (uint32_t)(inputs_word(s->turn.key, SET, role) % sets);
@@ -222,7 +222,7 @@ static int look_again(struct series *s, enum sample_role role, uint32_t sets, bo
 // What is written before a sample of `role`. Both sides alike: what the second writes to the inputs
 // is there already. What a form's output holds besides its elements stays, so it must be the same
 // for both, too.
-static int renew_sets(struct series *s, enum sample_role role, uint32_t first, uint32_t sets,
+static int renew_sets(struct timed_series *s, enum sample_role role, uint32_t first, uint32_t sets,
                       struct error *err)
 {
     struct buffers *buffers = series_buffers(s, role);
@@ -240,7 +240,7 @@ static int renew_sets(struct series *s, enum sample_role role, uint32_t first, u
     return variant & VARIANT_STILL ? 0 : buffers_renew(buffers, &renewal, err);
 }
 
-static int renew(struct series *s, enum sample_role role, struct error *err)
+static int renew(struct timed_series *s, enum sample_role role, struct error *err)
 {
     return renew_sets(s, role, 0, 0, err);
 }
@@ -248,7 +248,7 @@ static int renew(struct series *s, enum sample_role role, struct error *err)
 // Between the two launches on a warm set.
 static int renew_between(void *self, uint32_t set, struct error *err)
 {
-    struct series *s = self;
+    struct timed_series *s = self;
     return renew_sets(s, s->turn.role, set, 1, err);
 }
 
@@ -257,13 +257,13 @@ static int renew_between(void *self, uint32_t set, struct error *err)
 // were prepared at different times was 0.3 % faster.
 static int renew_ahead(void *self, struct error *err)
 {
-    struct series *s = self;
+    struct timed_series *s = self;
     s->turn.renewed = true;
     return renew(s, s->turn.role == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD, err);
 }
 
 // Those that heat get other numbers meanwhile. On warm sets all that counts is written between.
-static void keep_fresh(struct series *s, const struct buffers *buffers, uint32_t sets)
+static void keep_fresh(struct timed_series *s, const struct buffers *buffers, uint32_t sets)
 {
     for (int i = 0; i < 2; i++) {
         s->fresh[i] = buffers->fresh[i];
@@ -272,7 +272,8 @@ static void keep_fresh(struct series *s, const struct buffers *buffers, uint32_t
     }
 }
 
-static struct look look_of(const struct series *s, const struct buffers *buffers, uint32_t sets)
+static struct look look_of(const struct timed_series *s, const struct buffers *buffers,
+                           uint32_t sets)
 {
     const uint64_t elements = s->parts.output.count;
     const bool plain = buffers->plain; // then inputs are noise, and can be seen to be
@@ -295,7 +296,7 @@ static struct look look_of(const struct series *s, const struct buffers *buffers
 // Other numbers in what no other set has of the sets that heat, one round after another.
 static int renew_heat(void *self, uint32_t round, struct error *err)
 {
-    struct series *s = self;
+    struct timed_series *s = self;
     struct buffers *buffers = series_buffers(s, s->turn.role);
     const struct renewal renewal = {.inputs = inputs_word(s->turn.key, HEAT, round) | 1,
                                     .set = buffers->sets - s->heat_sets,
@@ -304,7 +305,7 @@ static int renew_heat(void *self, uint32_t round, struct error *err)
 }
 
 // Both sides of a turn alike, and whole rounds, so that they leave the same.
-static struct heat heat_of(struct series *s, struct arm *arm, uint32_t first)
+static struct heat heat_of(struct timed_series *s, struct arm *arm, uint32_t first)
 {
     const uint32_t draws = s->heats / 4 + 3 < s->heats ? s->heats / 4 + 3 : s->heats;
     const uint64_t less = draws ? inputs_word(s->turn.key, HEATS, 0) % draws : 0;
@@ -331,7 +332,7 @@ static int keep_between(void *self, uint32_t set, struct error *err)
 
 // A sample of captured launches: what they change is restored before, and one set in secret is held
 // to the base's results after it.
-static int take_captured(struct sample *out, struct series *s, enum sample_role role,
+static int take_captured(struct sample *out, struct timed_series *s, enum sample_role role,
                          uint32_t launches, struct error *err)
 {
     const uint32_t walked = s->spec.warm ? 1 : captured_sets(s->captured) - s->heat_sets;
@@ -369,8 +370,8 @@ static int take_captured(struct sample *out, struct series *s, enum sample_role 
                : 0;
 }
 
-int series_take(struct sample *out, struct series *s, enum sample_role role, uint32_t launches,
-                struct error *err)
+int series_take(struct sample *out, struct timed_series *s, enum sample_role role,
+                uint32_t launches, struct error *err)
 {
     if (s->captured)
         return take_captured(out, s, role, launches, err);

@@ -16,29 +16,29 @@ static bool has_any(const struct buffers *b)
 // ---- which rows ----
 
 // Rows in one piece that are held or may be: the whole output, or those behind a group's own.
-struct stretch {
+struct row_run {
     int64_t from, to;
 };
 
-static size_t find_runs(struct stretch *out, const struct problem *p, int64_t rows)
+static size_t find_runs(struct row_run *out, const struct problem *p, int64_t rows)
 {
     static const int64_t align = GROUP_ALIGN;
     int32_t of_group[GROUPS_MOST];
     int64_t at = 0;
     if (!p->groups.kind) {
-        out[0] = (struct stretch){0, rows};
+        out[0] = (struct row_run){0, rows};
         return 1;
     }
     problem_group_rows(of_group, p);
     for (int32_t g = 0; g < p->groups.count; g++) {
         const int64_t end = at + of_group[g];
         at += p->groups.kind == GROUPS_MASKED ? p->m : (of_group[g] + align - 1) / align * align;
-        out[g] = (struct stretch){end, at};
+        out[g] = (struct row_run){end, at};
     }
     return (size_t)p->groups.count;
 }
 
-static int64_t chunks_of(const struct stretch *run)
+static int64_t chunks_of(const struct row_run *run)
 {
     return (run->to - run->from + UNTOUCHED_CHUNK - 1) / UNTOUCHED_CHUNK;
 }
@@ -52,7 +52,7 @@ static uint64_t one_in(double count, double wanted)
 size_t untouched_choose(struct untouched_chunk **out, const struct problem *problem, int64_t rows,
                         size_t pitch_bytes, uint32_t sets, uint64_t seed)
 {
-    struct stretch *runs = xcalloc(GROUPS_MOST, sizeof(*runs));
+    struct row_run *runs = xcalloc(GROUPS_MOST, sizeof(*runs));
     const size_t run_count = find_runs(runs, problem, rows);
     const double affordable =
         (double)UNTOUCHED_BYTES / ((double)pitch_bytes * UNTOUCHED_CHUNK * (sets ? sets : 1));

@@ -26,8 +26,8 @@ static inline int fetch_clocks(double *clocks, struct cuda *cuda, struct error *
 // One reading: queues a kernel that leaves its clocks in the first stamp, and turns them into the
 // figure.
 template <class Launch, class Figure>
-static int figure(const struct bench_plan *plan, const char *key, const char *note, Launch launch,
-                  Figure value, struct error *err)
+static int figure(const struct calibration_plan *plan, const char *key, const char *note,
+                  Launch launch, Figure value, struct error *err)
 {
     double values[CALIBRATE_REPEATS], clocks;
     if (!calibrate_wanted(plan->only, key))
@@ -43,8 +43,8 @@ static int figure(const struct bench_plan *plan, const char *key, const char *no
 }
 
 // Both send nothing where the device or this program has no code for it. `memory` is on the device.
-int calibrate_cuda_wgmma(const struct bench_plan *plan, struct error *err);
-int calibrate_cuda_pipeline(const struct bench_plan *plan, char *memory, size_t bytes,
+int calibrate_cuda_wgmma(const struct calibration_plan *plan, struct error *err);
+int calibrate_cuda_pipeline(const struct calibration_plan *plan, char *memory, size_t bytes,
                             struct error *err);
 
 #endif

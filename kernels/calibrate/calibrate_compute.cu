@@ -111,7 +111,7 @@ template <mma_type type, int chains> static __global__ void mma_chain(uint64_t *
 
 // Clocks per operation of bodies of 32 and 64, so that the loop's own cost cancels.
 template <class Short, class Long>
-static int chain_figure(const struct bench_plan *plan, const char *key, const char *note,
+static int chain_figure(const struct calibration_plan *plan, const char *key, const char *note,
                         Short short_body, Long long_body, bool loop_cost, struct error *err)
 {
     double values[CALIBRATE_REPEATS], of_32, of_64;
@@ -132,7 +132,7 @@ static int chain_figure(const struct bench_plan *plan, const char *key, const ch
 }
 
 template <int chains>
-static int fma_figure(const struct bench_plan *plan, const char *key, const char *note,
+static int fma_figure(const struct calibration_plan *plan, const char *key, const char *note,
                       bool loop_cost, struct error *err)
 {
     cudaStream_t stream = plan->cuda->stream;
@@ -143,7 +143,7 @@ static int fma_figure(const struct bench_plan *plan, const char *key, const char
         loop_cost, err);
 }
 
-static int arithmetic_figures(const struct bench_plan *plan, struct error *err)
+static int arithmetic_figures(const struct calibration_plan *plan, struct error *err)
 {
     struct cuda *cuda = plan->cuda;
     cudaStream_t stream = cuda->stream;
@@ -167,7 +167,7 @@ static int arithmetic_figures(const struct bench_plan *plan, struct error *err)
 }
 
 template <mma_type type>
-static int mma_rate(const struct bench_plan *plan, const char *key, int k, struct error *err)
+static int mma_rate(const struct calibration_plan *plan, const char *key, int k, struct error *err)
 {
     cudaStream_t stream = plan->cuda->stream;
     const unsigned sms = (unsigned)plan->cuda->sm_count;
@@ -177,7 +177,7 @@ static int mma_rate(const struct bench_plan *plan, const char *key, int k, struc
         [=](double clocks) { return 2.0 * 16 * 8 * k * 4 * 16 * LOOPS / clocks; }, err);
 }
 
-static int mma_figures(const struct bench_plan *plan, struct error *err)
+static int mma_figures(const struct calibration_plan *plan, struct error *err)
 {
     cudaStream_t stream = plan->cuda->stream;
     if (figure(
@@ -241,7 +241,7 @@ static __global__ void study_chain(uint64_t *out, typename Operation::type y)
 }
 
 template <class Operation, int chains>
-static int study_chains(const struct bench_plan *plan, const char *name, struct error *err)
+static int study_chains(const struct calibration_plan *plan, const char *name, struct error *err)
 {
     cudaStream_t stream = plan->cuda->stream;
     char key[32];
@@ -257,7 +257,7 @@ static int study_chains(const struct bench_plan *plan, const char *name, struct 
     return 0;
 }
 
-static int study_instructions(const struct bench_plan *plan, struct error *err)
+static int study_instructions(const struct calibration_plan *plan, struct error *err)
 {
     return study_chains<op_fadd, 1>(plan, "fadd", err) ||
                    study_chains<op_fmul, 1>(plan, "fmul", err) ||
@@ -273,7 +273,7 @@ static int study_instructions(const struct bench_plan *plan, struct error *err)
                : 0;
 }
 
-int calibrate_cuda_compute(const struct bench_plan *plan, struct error *err)
+int calibrate_cuda_compute(const struct calibration_plan *plan, struct error *err)
 {
     return arithmetic_figures(plan, err) || mma_figures(plan, err) || study_instructions(plan, err)
                ? -1

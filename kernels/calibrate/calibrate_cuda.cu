@@ -141,7 +141,7 @@ static __global__ void chase_shared(int loads, uint64_t *out)
 }
 
 struct memory_plan {
-    const struct bench_plan *plan;
+    const struct calibration_plan *plan;
     struct cuda *cuda;
     char *big, *second; // BIG bytes each
 };
@@ -598,7 +598,7 @@ int cuda_calibrate(struct device_base *device, const char *only, calibration_sin
                    void *state, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
-    const struct bench_plan plan = {cuda, only, sink, state};
+    const struct calibration_plan plan = {cuda, only, sink, state};
     struct memory_plan memory = {&plan, cuda, NULL, NULL};
     int failed = cuda_failed(cuda, cudaMalloc(&memory.big, BIG), "memory for 2 GiB", err) ||
                  cuda_failed(cuda, cudaMalloc(&memory.second, BIG), "memory for 2 GiB", err) ||

@@ -160,7 +160,7 @@ static __global__ void __launch_bounds__(SHARED_THREADS) shared_reads(uint64_t *
 }
 
 // Mean over the blocks of the last launch, each of which left its clocks; of one round.
-static int round_clocks(double *clocks, const struct bench_plan *plan, int blocks,
+static int round_clocks(double *clocks, const struct calibration_plan *plan, int blocks,
                         struct error *err)
 {
     uint64_t found[STAMPS_MAX];
@@ -179,8 +179,8 @@ static int round_clocks(double *clocks, const struct bench_plan *plan, int block
 // The rate between the two larger sizes, and what the smallest takes beside that. launch(size)
 // queues ROUNDS rounds on every SM.
 template <class Launch>
-static int line_figures(const struct bench_plan *plan, const char *const keys[2], const char *note,
-                        const int sizes[3], Launch launch, struct error *err)
+static int line_figures(const struct calibration_plan *plan, const char *const keys[2],
+                        const char *note, const int sizes[3], Launch launch, struct error *err)
 {
     double startup[REPEATS], rate[REPEATS], clocks[3];
     if (!calibrate_wanted(plan->only, keys[0]) && !calibrate_wanted(plan->only, keys[1]))
@@ -202,7 +202,8 @@ static int line_figures(const struct bench_plan *plan, const char *const keys[2]
     return 0;
 }
 
-static int latency_figure(const struct bench_plan *plan, const char *memory, struct error *err)
+static int latency_figure(const struct calibration_plan *plan, const char *memory,
+                          struct error *err)
 {
     double values[REPEATS], bulk, plain;
     cudaStream_t stream = plan->cuda->stream;
@@ -223,7 +224,7 @@ static int latency_figure(const struct bench_plan *plan, const char *memory, str
     return 0;
 }
 
-static int shared_figure(const struct bench_plan *plan, struct error *err)
+static int shared_figure(const struct calibration_plan *plan, struct error *err)
 {
     double values[REPEATS], clocks;
     const int sms = plan->cuda->sm_count;
@@ -241,7 +242,7 @@ static int shared_figure(const struct bench_plan *plan, struct error *err)
     return 0;
 }
 
-static int cluster_figure(const struct bench_plan *plan, const char *key, unsigned blocks,
+static int cluster_figure(const struct calibration_plan *plan, const char *key, unsigned blocks,
                           struct error *err)
 {
     double values[REPEATS];
@@ -265,7 +266,7 @@ static int cluster_figure(const struct bench_plan *plan, const char *key, unsign
 }
 
 // Whether the device copies in bulk and this program has the code; room for every kernel's memory.
-static int prepare(bool *out, const struct bench_plan *plan, struct error *err)
+static int prepare(bool *out, const struct calibration_plan *plan, struct error *err)
 {
     int major = 0;
     cudaFuncAttributes attributes;
@@ -285,7 +286,7 @@ static int prepare(bool *out, const struct bench_plan *plan, struct error *err)
     return 0;
 }
 
-int calibrate_cuda_pipeline(const struct bench_plan *plan, char *memory, size_t bytes,
+int calibrate_cuda_pipeline(const struct calibration_plan *plan, char *memory, size_t bytes,
                             struct error *err)
 {
     static const char *const load[] = {"load_startup_clk", "load_bytes_clk"};

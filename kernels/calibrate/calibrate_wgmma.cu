@@ -107,8 +107,8 @@ static __global__ void __launch_bounds__(WGMMA_THREADS) wgmma_chain(uint64_t *ou
 
 // Rate, and the clock that is left after 0.3 s of it: the last stretch of many.
 template <mma_type type>
-static int wgmma_figures(const struct bench_plan *plan, const char *rate_key, const char *clock_key,
-                         int k, struct error *err)
+static int wgmma_figures(const struct calibration_plan *plan, const char *rate_key,
+                         const char *clock_key, int k, struct error *err)
 {
     struct cuda *cuda = plan->cuda;
     cudaStream_t stream = cuda->stream;
@@ -149,7 +149,7 @@ static int wgmma_figures(const struct bench_plan *plan, const char *rate_key, co
 }
 
 template <unsigned waits>
-static int waiting_clocks(double *clocks, const struct bench_plan *plan, struct error *err)
+static int waiting_clocks(double *clocks, const struct calibration_plan *plan, struct error *err)
 {
     enum { TURNS = 200 };
     CUDA_TRY(plan->cuda,
@@ -164,7 +164,7 @@ static int waiting_clocks(double *clocks, const struct bench_plan *plan, struct 
     return 0;
 }
 
-static int waiting_figures(const struct bench_plan *plan, struct error *err)
+static int waiting_figures(const struct calibration_plan *plan, struct error *err)
 {
     double latency[CALIBRATE_REPEATS], startup[CALIBRATE_REPEATS], of_one, of_four;
     for (int i = -1; i < CALIBRATE_REPEATS; i++) { // the first warms up
@@ -193,7 +193,7 @@ static bool has_wgmma(void)
     return major == 9 && there;
 }
 
-int calibrate_cuda_wgmma(const struct bench_plan *plan, struct error *err)
+int calibrate_cuda_wgmma(const struct calibration_plan *plan, struct error *err)
 {
     if (!has_wgmma())
         return 0;

@@ -129,11 +129,11 @@ static uint64_t number_of(CUstream stream)
     return stream ? (uintptr_t)stream : per_thread ? STREAM_PER_THREAD : STREAM_LEGACY;
 }
 
-struct shape {
+struct launch_size {
     unsigned grid[3], block[3], shared_bytes;
 };
 
-static void kernel_launched(CUfunction function, const struct shape *shape, CUstream stream,
+static void kernel_launched(CUfunction function, const struct launch_size *shape, CUstream stream,
                             const CUlaunchAttribute *attributes, unsigned attribute_count,
                             void **parameters, void **extra, bool cooperative, uint32_t correlation)
 {
@@ -255,21 +255,21 @@ static void range_popped(void)
 
 static void plain_launch(const cuLaunchKernel_params *p, uint32_t correlation)
 {
-    const struct shape shape = SHAPE(p);
+    const struct launch_size shape = SHAPE(p);
     kernel_launched(p->f, &shape, p->hStream, NULL, 0, p->kernelParams, p->extra, false,
                     correlation);
 }
 
 static void cooperative_launch(const cuLaunchCooperativeKernel_params *p, uint32_t correlation)
 {
-    const struct shape shape = SHAPE(p);
+    const struct launch_size shape = SHAPE(p);
     kernel_launched(p->f, &shape, p->hStream, NULL, 0, p->kernelParams, NULL, true, correlation);
 }
 
 static void extended_launch(const cuLaunchKernelEx_params *p, uint32_t correlation)
 {
     const CUlaunchConfig *config = p->config;
-    const struct shape shape = SHAPE(config);
+    const struct launch_size shape = SHAPE(config);
     kernel_launched(p->f, &shape, config->hStream, config->attrs, config->numAttrs, p->kernelParams,
                     p->extra, false, correlation);
 }

@@ -47,7 +47,7 @@ static size_t known_count, known_room;
 // The entry in which the launch of a call was counted, by CUPTI's number of the call, so that its
 // time can be added. A time comes long before another call takes the number's place.
 enum { CALLS = 1 << 20 };
-static struct call {
+static struct timed_call {
     uint32_t correlation, entry; // from 1; 0: none
 } * calls;
 static char note[NOTE];
@@ -214,7 +214,7 @@ uint64_t survey_count(const struct seen *seen, uint32_t correlation)
     if (e && wish_times) {
         if (!calls)
             calls = xcalloc(CALLS, sizeof(*calls));
-        calls[correlation % CALLS] = (struct call){correlation, (uint32_t)(e - entries) + 1};
+        calls[correlation % CALLS] = (struct timed_call){correlation, (uint32_t)(e - entries) + 1};
     }
     if (wish_times)
         write_while_it_runs();
@@ -223,7 +223,7 @@ uint64_t survey_count(const struct seen *seen, uint32_t correlation)
 
 void survey_time(uint32_t correlation, double time_ns)
 {
-    const struct call *call = calls ? &calls[correlation % CALLS] : NULL;
+    const struct timed_call *call = calls ? &calls[correlation % CALLS] : NULL;
     if (!call || !call->entry || call->correlation != correlation)
         return;
     struct entry *e = &entries[call->entry - 1];

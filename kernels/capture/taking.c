@@ -128,7 +128,7 @@ static const struct made *map_of(const unsigned char *bytes)
 
 // ---- words that no record can hold ----
 
-static struct foreign {
+static struct foreign_word {
     uint64_t word;
     const char *what;
 } * foreigners;
@@ -137,7 +137,7 @@ static size_t foreign_count, foreign_room;
 void foreign_made(uint64_t word, const char *what)
 {
     foreigners = xgrow(foreigners, foreign_count, &foreign_room, sizeof(*foreigners));
-    foreigners[foreign_count++] = (struct foreign){word, what};
+    foreigners[foreign_count++] = (struct foreign_word){word, what};
 }
 
 static const char *foreign_of(uint64_t word)
@@ -151,7 +151,7 @@ static const char *foreign_of(uint64_t word)
 
 // ---- what is being taken ----
 
-struct held {
+struct held_memory {
     CUdeviceptr base;
     size_t bytes;
     unsigned char *before; // the file's bytes, mapped
@@ -159,7 +159,7 @@ struct held {
 
 enum { SHAPES_MOST = 16 };
 // Launches that are alike but for what they are given; each becomes a record.
-struct shape {
+struct launch_shape {
     uint64_t key, seen;
     bool named;     // a range has said which problem it is of
     bool kept;      // there is a record of it,
@@ -180,22 +180,22 @@ struct stream {
     int32_t behind[RECORD_STREAMS_MAX]; // of each stream, the last that it has waited for; -1: none
 };
 enum { EVENTS_MOST = 1024 };
-struct event {
+struct marked_event {
     uint64_t key;
     struct marks marks;
 };
 
 struct taking {
     bool now, named, better; // better: counts whatever it changes
-    struct shape *shape;
+    struct launch_shape *shape;
     struct arena arena;
     struct record record;
-    struct held held[RECORD_CAPTURED_MAX];
+    struct held_memory held[RECORD_CAPTURED_MAX];
     uint64_t bytes; // of all that is held
     int32_t images[RECORD_LAUNCHES_MAX];
     struct stream streams[RECORD_STREAMS_MAX];
     uint32_t stream_count;
-    struct event events[EVENTS_MOST];
+    struct marked_event events[EVENTS_MOST];
     uint32_t event_count;
     struct marks host; // what the host has waited for, and so all that it queues since
     char refused[512];
@@ -205,7 +205,7 @@ struct taking {
 static struct wished {
     const struct wish *wish;
     struct taking taking;
-    struct shape shapes[SHAPES_MOST];
+    struct launch_shape shapes[SHAPES_MOST];
     size_t shape_count;
     uint32_t takes;
     char taken[64], refused[512];
@@ -264,7 +264,7 @@ void taking_refuse(const char *format, ...)
         refuse("%s", why);
 }
 
-static struct shape *shape_of(uint64_t key)
+static struct launch_shape *shape_of(uint64_t key)
 {
     size_t i = 0;
     while (i < of->shape_count && of->shapes[i].key != key)
@@ -272,7 +272,7 @@ static struct shape *shape_of(uint64_t key)
     if (i == SHAPES_MOST)
         return NULL;
     if (i == of->shape_count)
-        of->shapes[of->shape_count++] = (struct shape){.key = key};
+        of->shapes[of->shape_count++] = (struct launch_shape){.key = key};
     return &of->shapes[i];
 }
 
@@ -280,7 +280,7 @@ bool taking_begin(size_t wish, uint64_t key, const struct problem *problem)
 {
     of = &all[wish];
     of->wish = &wishes[wish];
-    struct shape *shape = shape_of(key);
+    struct launch_shape *shape = shape_of(key);
     if (!shape && !of->refused[0])
         snprintf(of->refused, sizeof(of->refused), "of more shapes than %d, those behind the first",
                  SHAPES_MOST);
@@ -360,7 +360,7 @@ static void mark_stream(struct marks *marks, const struct stream *s)
     mark_all(marks, &s->due);
 }
 
-static struct event *event_of(uint64_t key)
+static struct marked_event *event_of(uint64_t key)
 {
     uint32_t i = 0;
     while (i < of->taking.event_count && of->taking.events[i].key != key)
@@ -370,7 +370,7 @@ static struct event *event_of(uint64_t key)
         return &of->taking.events[0];
     }
     if (i == of->taking.event_count)
-        of->taking.events[of->taking.event_count++] = (struct event){.key = key};
+        of->taking.events[of->taking.event_count++] = (struct marked_event){.key = key};
     return &of->taking.events[i];
 }
 
@@ -533,7 +533,7 @@ static int hold(CUdeviceptr base, size_t bytes)
     struct record_content *content = &of->taking.record.contents[count];
     content->bytes = bytes;
     content->before = content_name(of->takes, count, "before", &of->taking.arena);
-    of->taking.held[count] = (struct held){base, bytes, new_file(content->before, bytes)};
+    of->taking.held[count] = (struct held_memory){base, bytes, new_file(content->before, bytes)};
     if (!of->taking.held[count].before)
         return -1;
     of->taking.record.content_count++;
@@ -689,7 +689,7 @@ void taking_transfer(const struct record_launch *transfer, const uint64_t *addre
 // Writes what the allocation holds now where it is not what it held before.
 static void compare(size_t which)
 {
-    struct held *held = &of->taking.held[which];
+    struct held_memory *held = &of->taking.held[which];
     struct record_content *content = &of->taking.record.contents[which];
     unsigned char *now = xcalloc(held->bytes < chunk_bytes ? held->bytes : chunk_bytes, 1);
     unsigned char *after = NULL;
@@ -724,7 +724,7 @@ static void name_record(char *out, size_t size)
 static void write_record(void)
 {
     struct buffer text = {0};
-    struct shape *shape = of->taking.shape;
+    struct launch_shape *shape = of->taking.shape;
     char name[64];
     name_record(name, sizeof(name));
     char *path = xprintf("%s/%s", of->wish->folder, name);

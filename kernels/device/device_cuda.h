@@ -112,13 +112,13 @@ int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err);
 int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err);
 
 // Where readings go, and what the micro-benchmarks of both files need.
-struct bench_plan {
+struct calibration_plan {
     struct cuda *cuda;
     const char *only;
     calibration_sink *sink;
     void *state;
 };
-int calibrate_cuda_compute(const struct bench_plan *plan, struct error *err);
+int calibrate_cuda_compute(const struct calibration_plan *plan, struct error *err);
 
 static __device__ __forceinline__ uint64_t device_time_ns(void)
 {

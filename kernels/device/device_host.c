@@ -191,13 +191,14 @@ static int host_reference(struct reference **out, struct device_base *device,
 }
 
 // An output, and the signs that its inputs have now.
-struct output {
+struct signed_output {
     const void *c;
     const struct inputs_signs *signs;
 };
 
 // As it was without the signs.
-static double element(const struct reference *r, const struct output *out, int64_t row, int64_t col)
+static double element(const struct reference *r, const struct signed_output *out, int64_t row,
+                      int64_t col)
 {
     const struct problem *p = &r->problem;
     return inputs_load((int)p->out, out->c, (uint64_t)(row * p->n + col)) *
@@ -205,7 +206,7 @@ static double element(const struct reference *r, const struct output *out, int64
 }
 
 static void compare_projection(struct comparison *out, const struct reference *r,
-                               const struct output *output, double tolerance)
+                               const struct signed_output *output, double tolerance)
 {
     const struct problem *p = &r->problem;
     // In units of one element's error, so that one tolerance serves both.
@@ -225,7 +226,7 @@ static int host_compare(struct comparison *out, struct device_base *device,
     (void)device;
     (void)err;
     const struct problem *p = &r->problem;
-    const struct output output = {c, signs};
+    const struct signed_output output = {c, signs};
     struct comparison found = {0};
     const double scale = check_scale(p);
     for (int64_t i = 0; i < r->rows; i++) {

@@ -13,7 +13,7 @@ extern "C" {
 enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 16, THREADS = 256 };
 
 // Rows `first` and so on of those that are computed, all of one matrix B.
-struct tile {
+struct row_tile {
     int64_t first, matrix;
     int32_t count;
 };
@@ -22,8 +22,8 @@ struct tile {
 struct form_reference {
     struct problem problem;
     struct form_view view;
-    int64_t *row_at;    // device
-    struct tile *tiles; // device
+    int64_t *row_at;        // device
+    struct row_tile *tiles; // device
     int64_t rows;
     double *exact; // device: [rows][n]
     uint64_t key;
@@ -31,7 +31,7 @@ struct form_reference {
 
 // EACH x EACH elements per thread of a tile's product: rows threadIdx.y + SIDE * i.
 static __device__ void tile_product(double sum[EACH][EACH], const struct form_view &v,
-                                    const struct tile &t, const int64_t *row_at, int64_t matrix,
+                                    const struct row_tile &t, const int64_t *row_at, int64_t matrix,
                                     int64_t col)
 {
     __shared__ double a[SLAB][TILE + 1], b[SLAB][TILE + 1];
@@ -64,10 +64,10 @@ static __device__ __noinline__ double element_of(const struct form_view *v, doub
 }
 
 static __global__ void __launch_bounds__(SIDE *SIDE)
-    exact_elements(double *exact, const int64_t *row_at, const struct tile *tiles, uint64_t key,
+    exact_elements(double *exact, const int64_t *row_at, const struct row_tile *tiles, uint64_t key,
                    const __grid_constant__ struct form_view v)
 {
-    const struct tile t = tiles[blockIdx.x];
+    const struct row_tile t = tiles[blockIdx.x];
     const int64_t n = v.form.problem.n, col = blockIdx.y * (int64_t)TILE;
     const int weights = form_weights(&v.form);
     double sum[EACH][EACH] = {}, second[EACH][EACH] = {};
@@ -212,7 +212,7 @@ static int upload(void **out, struct cuda *cuda, const void *from, size_t bytes,
 }
 
 // At most a tile for each TILE rows, and one more for each matrix.
-static size_t cut(struct tile *out, const int64_t *matrix, int64_t rows)
+static size_t cut(struct row_tile *out, const int64_t *matrix, int64_t rows)
 {
     size_t count = 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -230,7 +230,7 @@ static int launch(struct cuda *cuda, struct form_reference *r, const int64_t *ro
                   const int64_t *matrix, struct error *err)
 {
     const int64_t n = r->problem.n, columns = (n + TILE - 1) / TILE;
-    struct tile *tiles = (struct tile *)xcalloc((size_t)r->rows, sizeof(*tiles));
+    struct row_tile *tiles = (struct row_tile *)xcalloc((size_t)r->rows, sizeof(*tiles));
     const size_t count = cut(tiles, matrix, r->rows);
     const int status =
         upload((void **)&r->row_at, cuda, row_at, (size_t)r->rows * sizeof(*row_at), err) ||

@@ -76,13 +76,13 @@ double host_clock_hz(void)
 static const uintptr_t range_at[HOST_RANGES] = {0x200000000000, 0x280000000000};
 static const size_t range_bytes = (size_t)1 << 40;
 
-struct piece {
+struct range_piece {
     size_t at, bytes;
 };
 
 struct range {
     int segment;
-    struct piece *pieces; // taken ones, in order
+    struct range_piece *pieces; // taken ones, in order
     size_t count, room;
 };
 
@@ -158,7 +158,7 @@ void *host_memory_take(struct host_memory *memory, enum host_range range, size_t
         return NULL;
     r->pieces = xgrow(r->pieces, r->count, &r->room, sizeof(*r->pieces));
     memmove(&r->pieces[i + 1], &r->pieces[i], (r->count - i) * sizeof(*r->pieces));
-    r->pieces[i] = (struct piece){at, bytes};
+    r->pieces[i] = (struct range_piece){at, bytes};
     r->count++;
     return (void *)(range_at[range] + at); // NOLINT(performance-no-int-to-ptr)
 }
@@ -169,7 +169,7 @@ void host_memory_give_back(struct host_memory *memory, void *place)
     const enum host_range range = address >= range_at[HOST_OUTPUTS] ? HOST_OUTPUTS : HOST_INPUTS;
     struct range *r = &memory->ranges[range];
     for (size_t i = 0; i < r->count; i++) {
-        const struct piece piece = r->pieces[i];
+        const struct range_piece piece = r->pieces[i];
         if (range_at[range] + piece.at != address)
             continue;
         madvise(place, piece.bytes, MADV_REMOVE);

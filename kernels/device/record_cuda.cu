@@ -47,13 +47,13 @@ extern "C" {
     X(cuStreamWaitEvent)                                                                           \
     X(cuTensorMapEncodeTiled)
 
-struct driver {
+struct record_driver {
 #define X(name) decltype(&::name) name;
     DRIVER_FUNCTIONS(X)
 #undef X
 };
 
-static int driver_failed(const struct driver *driver, CUresult code, const char *what,
+static int driver_failed(const struct record_driver *driver, CUresult code, const char *what,
                          struct error *err);
 
 #define DRIVER_TRY(driver, call, err)                                                              \
@@ -79,9 +79,9 @@ static int find(void **out, struct cuda *cuda, const char *name, struct error *e
 
 // Borrowed, the process's own; NULL with a text when the driver lacks one (it is older than
 // CUDA 12.4).
-static const struct driver *cuda_driver(struct cuda *cuda, struct error *err)
+static const struct record_driver *cuda_driver(struct cuda *cuda, struct error *err)
 {
-    static struct driver driver;
+    static struct record_driver driver;
     static bool known;
     if (known)
         return &driver;
@@ -95,7 +95,7 @@ static const struct driver *cuda_driver(struct cuda *cuda, struct error *err)
 }
 
 // 0, or -1 with the driver's words.
-static int driver_failed(const struct driver *driver, CUresult code, const char *what,
+static int driver_failed(const struct record_driver *driver, CUresult code, const char *what,
                          struct error *err)
 {
     const char *text = NULL;
@@ -110,7 +110,7 @@ static int driver_failed(const struct driver *driver, CUresult code, const char 
 
 struct recorder {
     struct cuda *cuda;
-    const struct driver *driver;
+    const struct record_driver *driver;
     struct arena *arena;
 };
 
@@ -200,7 +200,7 @@ static int take_attributes(struct record_launch *out, const struct recorder *r, 
                            CUfunction function, struct error *err)
 {
     CUlaunchAttributeValue value = {};
-    const struct driver *driver = r->driver;
+    const struct record_driver *driver = r->driver;
     DRIVER_TRY(
         driver,
         cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value), err);
@@ -408,7 +408,7 @@ struct ready {
 
 struct replay {
     struct cuda *cuda;
-    const struct driver *driver;
+    const struct record_driver *driver;
     const struct record *record;
     CUlibrary libraries[REPLAY_IMAGES_MAX]; // of each image; NULL: of another architecture
     CUfunction *functions;                  // one per launch; NULL for a memset

@@ -15,7 +15,7 @@ struct reference {
     uint64_t key;
 };
 
-struct operands {
+struct reference_operands {
     const void *a, *b;
     int64_t m, n, k;
     struct check_strides strides;
@@ -23,14 +23,15 @@ struct operands {
     double scale; // of both operands' product
 };
 
-static __device__ double load_a(const struct operands &o, int64_t i, int64_t l)
+static __device__ double load_a(const struct reference_operands &o, int64_t i, int64_t l)
 {
     return i < o.m && l < o.k
                ? inputs_load(o.type, o.a, (uint64_t)(i * o.strides.a_row + l * o.strides.a_col))
                : 0;
 }
 
-static __device__ double load_b(const struct operands &o, int64_t first, int64_t l, int64_t j)
+static __device__ double load_b(const struct reference_operands &o, int64_t first, int64_t l,
+                                int64_t j)
 {
     return l < o.k && j < o.n
                ? inputs_load(o.type, o.b,
@@ -39,7 +40,7 @@ static __device__ double load_b(const struct operands &o, int64_t first, int64_t
 }
 
 // One 64 x 64 tile of A B, EACH x EACH elements per thread: rows threadIdx.y + SIDE * i.
-static __device__ void tile_product(double sum[EACH][EACH], const struct operands &o,
+static __device__ void tile_product(double sum[EACH][EACH], const struct reference_operands &o,
                                     int64_t b_first, int64_t row, int64_t col)
 {
     __shared__ double a[SLAB][TILE + 1], b[SLAB][TILE + 1];
@@ -62,7 +63,8 @@ static __device__ void tile_product(double sum[EACH][EACH], const struct operand
 }
 
 static __global__ void __launch_bounds__(SIDE *SIDE)
-    exact_product(double *exact, int64_t first, uint64_t key, struct operands o, bool dual)
+    exact_product(double *exact, int64_t first, uint64_t key, struct reference_operands o,
+                  bool dual)
 {
     const int64_t row = (int64_t)blockIdx.y * TILE, col = (int64_t)blockIdx.x * TILE;
     double gate[EACH][EACH] = {}, up[EACH][EACH] = {};
@@ -115,7 +117,7 @@ static int compute(struct cuda *cuda, struct reference *r, const struct plumb_ar
 {
     const struct problem *p = &r->problem;
     const bool dual = p->epilogue == EPILOGUE_DUAL_SILU, fp8 = inputs_is_fp8((int)p->in);
-    struct operands o = {};
+    struct reference_operands o = {};
     o.m = p->m;
     o.n = p->n;
     o.k = p->k;

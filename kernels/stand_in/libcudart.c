@@ -26,7 +26,7 @@ struct dim3 {
 static const unsigned char *modules[MODULES_MOST];
 static size_t module_count;
 
-static struct function {
+static struct registered_function {
     const void *host;
     const char *name;
     const unsigned char *code; // the fat binary that it was registered with
@@ -85,7 +85,7 @@ void __cudaRegisterFunction(void **handle, const void *host, char *device, const
 {
     (void)device, (void)threads, (void)a, (void)b, (void)c, (void)d, (void)e;
     if (handle && function_count < FUNCTIONS_MOST)
-        functions[function_count++] = (struct function){host, name, *handle, -1};
+        functions[function_count++] = (struct registered_function){host, name, *handle, -1};
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int outer,
@@ -95,7 +95,7 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
     (void)outer, (void)size, (void)constant, (void)global;
 }
 
-static struct function *function_of(const void *host)
+static struct registered_function *function_of(const void *host)
 {
     for (size_t i = function_count; i-- > 0;) {
         if (functions[i].host == host)
@@ -211,7 +211,7 @@ static void set_dims(uint32_t out[3], struct dim3 dims)
 static int note_launch(struct stand_in_launch **out, const void *host, struct dim3 grid,
                        struct dim3 block, void **values, size_t shared, const void *stream)
 {
-    const struct function *function = function_of(host);
+    const struct registered_function *function = function_of(host);
     struct stand_in_launch *launch = add(stream);
     *out = launch;
     if (!function)
@@ -296,7 +296,7 @@ struct attribute {
     } value;
 };
 
-struct config {
+struct launch_config {
     struct dim3 grid, block;
     size_t shared;
     void *stream;
@@ -306,7 +306,7 @@ struct config {
 
 enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4, ATTRIBUTE_PROGRAMMATIC = 6 };
 
-static int launch_with(const struct config *config, const void *host, void **values)
+static int launch_with(const struct launch_config *config, const void *host, void **values)
 {
     struct stand_in_launch *launch;
     const int code = note_launch(&launch, host, config->grid, config->block, values, config->shared,
@@ -325,12 +325,12 @@ static int launch_with(const struct config *config, const void *host, void **val
     return code;
 }
 
-int cudaLaunchKernelExC(const struct config *config, const void *host, void **values)
+int cudaLaunchKernelExC(const struct launch_config *config, const void *host, void **values)
 {
     return launch_with(config, host, values);
 }
 
-int cudaLaunchKernelExC_ptsz(const struct config *config, const void *host, void **values)
+int cudaLaunchKernelExC_ptsz(const struct launch_config *config, const void *host, void **values)
 {
     return launch_with(config, host, values);
 }
@@ -342,7 +342,7 @@ enum { FUNCTION_SHARED = 8, FUNCTION_CARVEOUT = 9, FUNCTION_NON_PORTABLE = 14 };
 // How much shared memory a kernel may have is no part of a launch; how much it has is.
 int cudaFuncSetAttribute(const void *host, int attribute, int value)
 {
-    struct function *function = function_of(host);
+    struct registered_function *function = function_of(host);
     if (!function)
         return INVALID_FUNCTION;
     if (attribute == FUNCTION_CARVEOUT)

@@ -34,7 +34,7 @@
 
 // ---- the fit ----
 
-static int is_fitted_to(const struct data *d, const struct sample *s, int left_out)
+static int is_fitted_to(const struct data *d, const struct sweep_sample *s, int left_out)
 {
     return s->list < d->fitted && s->list != left_out;
 }
@@ -65,7 +65,7 @@ static double loss(const struct data *d, int config, const struct plumb_cost *co
     const struct plumb_traits *traits = &d->configs[config].row.traits;
     double sum = 0, weights = 0;
     for (size_t i = 0; i < d->count; ++i) {
-        const struct sample *s = &d->samples[i];
+        const struct sweep_sample *s = &d->samples[i];
         if (s->config != config || !is_fitted_to(d, s, left_out))
             continue;
         struct plumb_cost_device device = plumb_cost_h200;
@@ -114,7 +114,7 @@ static void choose(const struct data *d, size_t first, size_t end, size_t best[2
     double least[2] = {INFINITY, INFINITY};
     best[0] = best[1] = end;
     for (size_t i = first; i < end; ++i) {
-        const struct config *c = &d->configs[d->samples[i].config];
+        const struct sweep_config *c = &d->configs[d->samples[i].config];
         if (!c->candidate)
             continue;
         const double cycles =
@@ -217,7 +217,7 @@ static void report_list(const struct data *d, int list, const char *path, const 
         if (d->samples[first].list != list)
             continue;
         const double speed = judge(d, first, end, &chosen, &fastest);
-        const struct sample *c = &d->samples[chosen], *f = &d->samples[fastest];
+        const struct sweep_sample *c = &d->samples[chosen], *f = &d->samples[fastest];
         logs += log(speed);
         speeds[count++] = speed;
         if (speed < mention)
@@ -271,7 +271,7 @@ static void print_picks(struct data *d, const char *kind)
         size_t chosen, fastest;
         end = times_problem_end(d, first);
         judge(d, first, end, &chosen, &fastest);
-        const struct sample *c = &d->samples[chosen];
+        const struct sweep_sample *c = &d->samples[chosen];
         printf("%s,%ld,%ld,%ld,%s\n", kind, (long)c->problem.m, (long)c->problem.n,
                (long)c->problem.k, d->configs[c->config].row.name);
     }
@@ -337,7 +337,7 @@ static void try_problem(double speeds[depths], const struct data *d, size_t firs
         size_t next = end;
         double least = INFINITY;
         for (size_t i = first; i < end; ++i) {
-            const struct config *c = &d->configs[d->samples[i].config];
+            const struct sweep_config *c = &d->configs[d->samples[i].config];
             const double cycles = (rank == 1 ? c->candidate : c->tried) && !tried[i - first]
                                       ? plumb_cost_cycles(&c->row.traits, &c->cost,
                                                           &d->samples[i].problem, &plumb_cost_h200)
@@ -394,7 +394,8 @@ static int is_fitted(const struct data *d, int config)
 }
 
 // A row by its name in a table, which leaves the type out; NULL: the lists do not have it.
-static const struct config *config_of(const struct data *d, const char *kind, const char *name)
+static const struct sweep_config *config_of(const struct data *d, const char *kind,
+                                            const char *name)
 {
     char whole[80];
     snprintf(whole, sizeof whole, "%.4s-%s", kind, name);
@@ -414,7 +415,7 @@ static int print_costs(struct data *d, const char *kind, const char *path)
         return -1;
     fit_all(d, -1);
     while (fgets(line, sizeof line, table)) {
-        const struct config *row =
+        const struct sweep_config *row =
             read_row(name, &c, &trusted, line) ? config_of(d, kind, name) : NULL;
         if (!row) { // a row that no list has stays as it is
             fputs(line, stdout);

@@ -415,7 +415,7 @@ static bool prepared(const field &f, const plumb_form_kernel &kernel)
 //
 // The kernels under test and cuBLASLt's algorithms, and a sample of one on bench's stopwatch.
 
-struct arm {
+struct sweep_arm {
     std::string name;
     const plumb_form_kernel *kernel; // NULL: cuBLASLt
     choice matmul;                   // its problem and algorithm
@@ -427,7 +427,7 @@ struct arm {
 static cublaslt_state library;
 
 struct launching {
-    const arm *of;
+    const sweep_arm *of;
     plumb_form_args args;
     const std::vector<plumb_args> *sets;
 };
@@ -447,7 +447,7 @@ static int launch_arm(void *self, uint32_t set, void *stream)
 
 // A first launch, untimed: it loads the code, which a sample's must not (it is queued while the
 // stream is held).
-static void settle(const field &f, const arm &of)
+static void settle(const field &f, const sweep_arm &of)
 {
     launching self = {&of, args_of(f), &f.sets};
     error err = {};
@@ -459,7 +459,7 @@ static void settle(const field &f, const arm &of)
 
 // cuBLASLt's algorithms for the problem in place, as its heuristics order them; none where it does
 // not do the problem.
-static std::vector<arm> blas_arms(const field &f, bool fast, const char *name)
+static std::vector<sweep_arm> blas_arms(const field &f, bool fast, const char *name)
 {
     choice matmul = {};
     cublasLtMatmulHeuristicResult_t results[algorithms_max];
@@ -467,7 +467,7 @@ static std::vector<arm> blas_arms(const field &f, bool fast, const char *name)
     plumb_args args = args_of(f).args;
     args.workspace_bytes = cublaslt_workspace_bytes;
     matmul.problem = args.problem;
-    std::vector<arm> arms;
+    std::vector<sweep_arm> arms;
     if ((!library.handle && cublasLtCreate(&library.handle)) || make_operation(&matmul, fast) ||
         set_scales(&matmul, &args) ||
         ask_heuristics(results, &found, algorithms_max, &library, &matmul, &args))
@@ -486,7 +486,7 @@ static std::vector<arm> blas_arms(const field &f, bool fast, const char *name)
 
 // Frees what the arms of one blas_arms() share. Arms may be copies, so it is called once for all of
 // them.
-static void free_arms(std::vector<arm> &arms)
+static void free_arms(std::vector<sweep_arm> &arms)
 {
     if (!arms.empty())
         free_choice(&arms.front().matmul);
@@ -509,7 +509,7 @@ static void make_stream(batch *out, const field &f, launching *self)
 }
 
 // One launch on the stopwatch, or some of a stream.
-static void take(const field &f, arm &of, bool keep)
+static void take(const field &f, sweep_arm &of, bool keep)
 {
     launching self = {&of, args_of(f), &f.sets};
     batch one = {};
@@ -538,11 +538,11 @@ static void take(const field &f, arm &of, bool keep)
 }
 
 // How many launches of a stream are timed together: by one of these, alone.
-static void choose_launches(field &f, std::vector<arm> &arms)
+static void choose_launches(field &f, std::vector<sweep_arm> &arms)
 {
     if (f.at.regime != REGIME_STREAM || f.launches || arms.empty())
         return;
-    arm first = arms.front();
+    sweep_arm first = arms.front();
     take(f, first, true);
     const device_ops *ops = f.ops;
     f.launch_ns = first.us.back() * 1e3;
@@ -558,7 +558,7 @@ static double median(std::vector<double> values)
     return values.empty() ? NAN : robust_median(values.data(), values.size());
 }
 
-static void rounds(const field &f, std::vector<arm> &arms, int count, int warm)
+static void rounds(const field &f, std::vector<sweep_arm> &arms, int count, int warm)
 {
     static std::mt19937 random(20261121);
     std::vector<int> order(arms.size());
@@ -566,7 +566,7 @@ static void rounds(const field &f, std::vector<arm> &arms, int count, int warm)
         order[i] = (int)i;
     for (int round = 0; round < warm + count; ++round) {
         double best = INFINITY;
-        for (const arm &a : arms)
+        for (const sweep_arm &a : arms)
             if (!a.us.empty())
                 best = fmin(best, median(a.us));
         std::shuffle(order.begin(), order.end(), random);
@@ -578,16 +578,17 @@ static void rounds(const field &f, std::vector<arm> &arms, int count, int warm)
 
 // The fastest of cuBLASLt's algorithms in the problem's regime; the first heuristic ("default")
 // always.
-static std::vector<arm> best_blas(field &f, bool fast, const char *name)
+static std::vector<sweep_arm> best_blas(field &f, bool fast, const char *name)
 {
-    std::vector<arm> all = blas_arms(f, fast, name);
+    std::vector<sweep_arm> all = blas_arms(f, fast, name);
     choose_launches(f, all);
     rounds(f, all, 4, 1);
-    std::vector<arm> kept;
+    std::vector<sweep_arm> kept;
     if (all.empty())
         return kept;
-    std::stable_sort(all.begin() + 1, all.end(),
-                     [](const arm &x, const arm &y) { return median(x.us) < median(y.us); });
+    std::stable_sort(all.begin() + 1, all.end(), [](const sweep_arm &x, const sweep_arm &y) {
+        return median(x.us) < median(y.us);
+    });
     for (size_t i = 0; i < all.size() && i < 3; ++i) {
         all[i].guess = median(all[i].us);
         all[i].us.clear();
@@ -622,14 +623,14 @@ static bool is_control(const plumb_form_kernel &kernel)
 }
 
 // commit: NULL, or the rows are those that `plumb import` reads.
-struct output {
+struct sweep_output {
     const char *commit;
     device_info device;
 };
 
-static output describe_output(const field &f, const char *commit, regime in)
+static sweep_output describe_output(const field &f, const char *commit, regime in)
 {
-    output out = {commit, {}};
+    sweep_output out = {commit, {}};
     error err;
     if (f.ops->info(&out.device, f.device, &err))
         give_up(err);
@@ -640,7 +641,7 @@ static output describe_output(const field &f, const char *commit, regime in)
     return out;
 }
 
-static void print_arm(const arm &a, const problem &p, double best, const output &out)
+static void print_arm(const sweep_arm &a, const problem &p, double best, const sweep_output &out)
 {
     const double us = median(a.us), ghz = median(a.ghz);
     char text[PROBLEM_TEXT];
@@ -660,16 +661,16 @@ static void print_arm(const arm &a, const problem &p, double best, const output 
 // (selectors and searches, whose choice may not be among the fastest), and the fastest eight of the
 // other kernels; FP8's with promoted sums, the fastest four, for themselves. The others are printed
 // as they stand.
-static std::vector<arm> finalists(std::vector<arm> &arms, const problem &p, double best,
-                                  const output &out)
+static std::vector<sweep_arm> finalists(std::vector<sweep_arm> &arms, const problem &p, double best,
+                                        const sweep_output &out)
 {
-    std::stable_sort(arms.begin(), arms.end(), [](const arm &x, const arm &y) {
+    std::stable_sort(arms.begin(), arms.end(), [](const sweep_arm &x, const sweep_arm &y) {
         return x.kernel && y.kernel ? median(x.us) < median(y.us) : !x.kernel && y.kernel;
     });
     static const int places[] = {8, 4};
-    std::vector<arm> kept;
+    std::vector<sweep_arm> kept;
     int seen[2] = {};
-    for (arm &a : arms) {
+    for (sweep_arm &a : arms) {
         const bool promoted = a.kernel && a.kernel->kernel.traits.promote_k;
         const bool rated = a.kernel && !prepares(*a.kernel);
         if (rated && seen[promoted]++ >= places[promoted]) {
@@ -684,10 +685,10 @@ static std::vector<arm> finalists(std::vector<arm> &arms, const problem &p, doub
 }
 
 // The library's best: of its algorithms, or of the kernels that are made of them.
-static double best_of(const std::vector<arm> &arms)
+static double best_of(const std::vector<sweep_arm> &arms)
 {
     double best = INFINITY;
-    for (const arm &a : arms)
+    for (const sweep_arm &a : arms)
         if (a.kernel ? a.kernel->kernel.traits.in_type != 0 && is_control(*a.kernel) : !a.exact)
             best = fmin(best, median(a.us));
     return best;
@@ -698,12 +699,12 @@ static double best_of(const std::vector<arm> &arms)
 // of one arm after the other, cuBLASLt's first, are not comparable: the clock that the power limit
 // leaves is 5 to 20 % higher after the pause of the checks than a second later.)
 static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels, const problem &p,
-                         int count, const output &out)
+                         int count, const sweep_output &out)
 {
     place(f, p);
     const bool fp8 = p.in == DTYPE_E4M3,
                plain = problem_is_plain(&p) && p.epilogue == EPILOGUE_NONE;
-    std::vector<arm> fast, exact;
+    std::vector<sweep_arm> fast, exact;
     if (plain)
         fast = best_blas(f, true,
                          fp8                     ? "cublaslt-fast"
@@ -711,7 +712,7 @@ static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels
                                                  : "cublaslt");
     if (fp8 && plain)
         exact = best_blas(f, false, "cublaslt-exact");
-    std::vector<arm> arms = fast;
+    std::vector<sweep_arm> arms = fast;
     arms.insert(arms.end(), exact.begin(), exact.end());
     const double guess = arms.empty() ? 100 : arms.front().guess;
     for (const plumb_form_kernel &kernel : kernels)
@@ -719,9 +720,9 @@ static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels
             arms.push_back({kernel.kernel.name, &kernel, {}, false, {}, {}, 0});
     choose_launches(f, arms);
     rounds(f, arms, 3, 0);
-    std::vector<arm> last = finalists(arms, p, best_of(arms), out);
+    std::vector<sweep_arm> last = finalists(arms, p, best_of(arms), out);
     rounds(f, last, std::max(5, std::min(count, (int)(30000 / guess))), 1);
-    for (const arm &a : last)
+    for (const sweep_arm &a : last)
         print_arm(a, p, best_of(last), out);
     fflush(stdout);
     free_arms(fast);
@@ -803,7 +804,7 @@ static int time_all(regime in, int count, const char *path,
 {
     const std::vector<problem> problems = read_problems(path, kernels, commit != nullptr);
     field f = open_field(problems, kernels, cublaslt_workspace_bytes);
-    const output out = describe_output(f, commit, in);
+    const sweep_output out = describe_output(f, commit, in);
     for (const problem &p : problems)
         time_problem(f, kernels, problem_in(&p, in), count, out);
     return 0;
@@ -985,7 +986,7 @@ static int run_blas(const char *type, long m, long n, long k, size_t index)
     const problem p = product(m, n, k, in, dtype_default_out(in));
     field f = open_field({p}, {}, cublaslt_workspace_bytes);
     place(f, p);
-    std::vector<arm> arms = blas_arms(f, strcmp(type, "e4m3-exact") != 0, "cublaslt");
+    std::vector<sweep_arm> arms = blas_arms(f, strcmp(type, "e4m3-exact") != 0, "cublaslt");
     if (index >= arms.size())
         return 4;
     take(f, arms[index], false);

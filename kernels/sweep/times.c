@@ -57,7 +57,7 @@ static int find_config(struct data *d, const struct sweep_row *row)
             return i;
     if (d->config_count == configs_max)
         return -1;
-    d->configs[d->config_count] = (struct config){.row = *row};
+    d->configs[d->config_count] = (struct sweep_config){.row = *row};
     return d->config_count++;
 }
 
@@ -93,7 +93,7 @@ static int find_columns(int at[static COLUMNS], char *header)
 static int add_sample(struct data *d, const char *kind, const int at[static COLUMNS], char *line,
                       int list)
 {
-    struct sample s = {.list = list, .weight = 1};
+    struct sweep_sample s = {.list = list, .weight = 1};
     struct sweep_row row;
     char *fields[fields_max];
     const int count = split(fields, line);
@@ -117,7 +117,7 @@ static int add_sample(struct data *d, const char *kind, const int at[static COLU
         return -1;
     if (d->count == d->room) {
         d->room = d->room ? 2 * d->room : 4096;
-        struct sample *more = realloc(d->samples, d->room * sizeof *more);
+        struct sweep_sample *more = realloc(d->samples, d->room * sizeof *more);
         if (!more)
             return -1;
         d->samples = more;
@@ -150,7 +150,7 @@ int times_read(struct data *d, const char *kind, const char *path, int list)
 
 size_t times_problem_end(const struct data *d, size_t first)
 {
-    const struct sample *a = &d->samples[first];
+    const struct sweep_sample *a = &d->samples[first];
     size_t i = first;
     while (i < d->count && d->samples[i].list == a->list &&
            d->samples[i].problem.m == a->problem.m && d->samples[i].problem.n == a->problem.n &&
@@ -181,13 +181,13 @@ void times_weigh(struct data *d)
         end = times_problem_end(d, first);
         const double ghz = problem_ghz(d, first, end);
         for (size_t i = first; i < end; ++i) {
-            struct sample *s = &d->samples[i];
+            struct sweep_sample *s = &d->samples[i];
             if (s->rounds < finalist_rounds)
                 s->us *= s->ghz / ghz;
             best = fmin(best, s->us);
         }
         for (size_t i = first; i < end; ++i) {
-            struct sample *s = &d->samples[i];
+            struct sweep_sample *s = &d->samples[i];
             s->cycles = s->us * ghz * 1e3;
             s->weight = best * best / (s->us * s->us);
         }

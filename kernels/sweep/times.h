@@ -22,23 +22,23 @@ struct sweep_row {
 // 1 if `name` is a row of the space, else 0.
 int sweep_row_parse(struct sweep_row *row, const char *name);
 
-struct config {
+struct sweep_config {
     struct sweep_row row;
     struct plumb_cost cost;
     int candidate; // may be chosen by the model
     int tried;     // or in a trial
 };
 
-struct sample {
+struct sweep_sample {
     struct plumb_problem problem;
     double us, ghz, cycles, weight;
     int config, list, rounds; // rounds: that it was sampled in
 };
 
 struct data {
-    struct config configs[configs_max];
+    struct sweep_config configs[configs_max];
     int config_count;
-    struct sample *samples; // a problem's follow one another; free() them
+    struct sweep_sample *samples; // a problem's follow one another; free() them
     size_t count, room;
     int fitted; // lists 0 .. fitted - 1 are fitted to, others only judged by
 };

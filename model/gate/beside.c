@@ -129,8 +129,8 @@ const char *beside_say(const struct beside *looks, size_t count, struct arena *a
     return text;
 }
 
-// The series of a run that are this one in another regime, as if they had been looks. Those that
-// alarms wait for have no say.
+// Adds the results of this kernel and problem that the run has in other regimes, as if each were a
+// look. A result without pairs is passed over.
 static size_t add_judged(struct beside out[REGIMES], size_t count, const struct run *run,
                          const struct result *result)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps of model/history/segmentation.h must each gain more than noise that remembers would
-// have cost (model/history/memory.h), and in short series hold more than values that others stray
+// have cost (model/history/memory.c), and in short series hold more than values that others stray
 // to (revisit_drop()). Then they are held against a random walk in noise fitted to
 // the whole series, with the jumps that stand out of it ("a level that walks"). Where the
 // walk explains it better, or where the values follow each other so closely that segmentation
@@ -14,10 +14,6 @@
 #include "model/history/changepoint.h"
 
 #include "model/base.h"
-#include "model/history/clear_step.h"
-#include "model/history/memory.h"
-#include "model/history/noise.h"
-#include "model/history/pattern.h"
 #include "model/history/segmentation.h"
 #include "model/history/shape.h"
 #include "model/robust.h"
@@ -134,12 +130,12 @@ static double student_reach(double confidence, double freedom)
     return sqrt(freedom * expm1(normal * normal / freedom));
 }
 
-// The end of the size towards 0, as a share of it. A change is reported because it looks large, so
-// what is seen of a small one is more than it is ("winner's curse"; conditional likelihood as by
-// Zhong and Prentice 2008). Given that the statistic exceeds what is reported at all, the end is
-// the size that would show as much with the chance that is left. Of what is only just reported that
-// is nothing at all; but a size of which one in a hundred would be reported explains no report, so
-// that the end is no smaller than that.
+// The lower end of the interval of a change's size, as a share of the size that was seen. Only
+// changes that look large are reported, so a small one that is reported looks larger than it is
+// ("winner's curse"; conditional likelihood as by Zhong and Prentice 2008). The lower end is the
+// size that shows as much as was seen, or more, with the chance (1 - confidence) / 2 among those of
+// its changes that are reported. For a change that was only just reported this is minus infinity.
+// So there is a bound: a size of which one change in a hundred is reported.
 static double least_of(double z, double freedom, double confidence)
 {
     z = sqrt(freedom * log1p(z * z / freedom)); // of a normal value as rare

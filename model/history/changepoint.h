@@ -10,10 +10,24 @@
 #define PLUMB_CHANGEPOINT_H
 
 #include "model/base.h"
-#include "model/history/pattern.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+// ==== a pattern that comes again ====
+//
+// A pattern that comes again after so many values, as of the days of a week. It is no change of
+// level, and no drift: it is told, and taken off before changes are looked for.
+
+struct pattern {
+    size_t period; // values after which it comes again; 0: there is none
+    double swing;  // from its lowest place to its highest, in the unit of the values
+};
+
+// Takes it off the values. NaN and infinite ones are missing, and count in the period.
+struct pattern pattern_take_off(double *values, size_t n);
+
+// ==== changepoint ====
 
 // Raised whenever the same values give other changes than before, so that what
 // was kept of a series can be told to be out of date.

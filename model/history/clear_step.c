@@ -27,10 +27,9 @@
 // random. What remembers is kept out by the levels' distance: the medians of both sides, 10 times
 // the median absolute deviation about them, and neighbours that are as often on one side of them as
 // on the other.
-#include "model/history/clear_step.h"
 
 #include "model/base.h"
-#include "model/history/noise.h"
+#include "model/history/segmentation.h"
 #include "model/robust.h"
 
 #include <math.h>

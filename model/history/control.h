@@ -12,9 +12,10 @@
 // values; NaN: missing.
 void control_levels(double *levels, double *control, size_t count);
 
-// Takes off `values` what the control says of the machine; both side by side, and what has no
-// control stays. Where its level moved, and what stands out of its noise, is taken off whole; of
-// its noise the share that the values have in common with it. Returns that share, from 0 on.
+// Subtracts from `values` what the control says of the machine. values[i] and control[i] are of one
+// moment; a value stays where its control is missing. Moves of the control's level and its outliers
+// are subtracted whole. Of its noise a share is subtracted: as much as the values have in common
+// with it. Returns that share, 0 or more.
 double control_take_off(double *values, const double *levels, const double *control, size_t count);
 
 #endif

@@ -309,7 +309,7 @@ static void finish(struct event_group *g, struct arena *arena)
 
 // ---- all ----
 
-struct gathering {
+struct event_groups {
     struct event_group *groups;
     size_t count, room;
     size_t *begins; // of each commit: the newest group whose first member begins with it, index + 1
@@ -325,7 +325,7 @@ static bool is_nearer(const struct event_group *a, const struct event_group *b,
 
 // Finds the group that a change joins. Changes come narrowest first, so no group is wider than this
 // one, and a group that it meets begins at most its own width before it.
-static struct event_group *group_for(const struct gathering *all, const struct event_change *c)
+static struct event_group *group_for(const struct event_groups *all, const struct event_change *c)
 {
     const size_t width = c->last - c->first;
     struct event_group *best = NULL;
@@ -339,7 +339,7 @@ static struct event_group *group_for(const struct gathering *all, const struct e
     return best;
 }
 
-static struct event_group *begin_group(struct gathering *all, const struct event_change *c)
+static struct event_group *begin_group(struct event_groups *all, const struct event_change *c)
 {
     const enum attribution cause = cause_of(c);
     all->groups = xgrow(all->groups, all->count, &all->room, sizeof(*all->groups));
@@ -359,7 +359,7 @@ void event_group(struct event_list *out, const struct event_change *changes, siz
                  struct arena *arena)
 {
     const struct event_change **order = xcalloc(count + 1, sizeof(*order));
-    struct gathering all = {0};
+    struct event_groups all = {0};
     size_t last = 0;
     for (size_t i = 0; i < count; i++) {
         assert(changes[i].first <= changes[i].last);

@@ -23,18 +23,366 @@
 // For a new code at the end these are as many rows as its links reach back.
 //
 // Errors. var(x_b - x_a) is |z|^2 with L z = e_b - e_a; all at once they follow from the inverse
-// (level_factor.c).
+// (level_invert()).
 #include "model/history/levels.h"
 
-#include "model/history/level_factor.h"
 #include "model/robust.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FAR = 128 }; // codes between a link's ends that make the older one a hub
+
+#define NO_LINK SIZE_MAX
+
+static const double level_bridge = 1e-7; // redundancy of a link in no loop, but for rounding
+
+// ---- the equations, row by row, and their factor: products ----
+
+// Four sums at once, in the same order on every processor: no other result where it has vectors.
+typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
+
+static double dot(const double *a, const double *b, size_t n)
+{
+    four sums = {0};
+    double rest = 0;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        sums += *(const four *)(a + i) * *(const four *)(b + i);
+    for (; i < n; i++)
+        rest += a[i] * b[i];
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest;
+}
+
+static void add_times(double *to, const double *from, double times, size_t n)
+{
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        *(four *)(to + i) += *(const four *)(from + i) * times;
+    for (; i < n; i++)
+        to[i] += from[i] * times;
+}
+
+// ---- the equations ----
+
+static const double alike_most = 0.01; // log ratio of codes that pairs see as they see equal ones
+
+// A code's mark is not among the unknowns.
+static bool level_known(const struct levels *levels, size_t code)
+{
+    return levels->mark[code] == code;
+}
+
+// How far a link's codes are unlike, d of levels.c.
+static double level_change(const struct level_link *link)
+{
+    return fmax(fabs(link->log_ratio) - alike_most, 0);
+}
+
+static double level_weight(const struct levels *levels, size_t link)
+{
+    const struct level_link *l = &levels->factor->links[link];
+    const double change = levels->weighed_unlike * level_change(l);
+    return 1 / (l->error * l->error + levels->weighed * levels->weighed + change * change +
+                levels->factor->doubt[link]);
+}
+
+// A row of the factor or of the inverse, by columns: those of its envelope are there. No row is
+// shorter than one number, so the first of its columns is never before the array.
+static double *row_of(const struct level_factor *f, double *values, size_t row)
+{
+    return values + (f->offset[row] - f->begin[row]);
+}
+
+// The link's other end if it is an unknown that comes before position p; else p.
+static size_t column_of(const struct levels *levels, size_t end, size_t p)
+{
+    const struct level_factor *f = levels->factor;
+    const struct level_link *link = &f->links[end / 2];
+    const size_t other = end % 2 ? link->from : link->to;
+    if (levels->fit[end / 2] == LINK_ASIDE || level_known(levels, other) || f->at[other] > p)
+        return p;
+    return f->at[other];
+}
+
+// The first column that is not zero in the row at position p, or would not be if no link were set
+// aside: the inverse is asked about the codes of those, too (levels_fit_chance).
+static size_t first_column(const struct levels *levels, size_t p)
+{
+    const struct level_factor *f = levels->factor;
+    size_t first = p;
+    if (level_known(levels, f->code[p]))
+        return p;
+    for (size_t end = f->first[f->code[p]]; end != NO_LINK; end = f->next[end]) {
+        const struct level_link *link = &f->links[end / 2];
+        const size_t other = end % 2 ? link->from : link->to;
+        const size_t column = level_known(levels, other) ? p : f->at[other];
+        first = column < first ? column : first;
+    }
+    return first;
+}
+
+// Makes room for the rows from one on. -1: they are too many.
+static int level_lay_out(struct levels *levels, size_t from, struct error *err)
+{
+    struct level_factor *f = levels->factor;
+    f->offset[0] = 0;
+    for (size_t p = from; p < levels->codes; p++) {
+        f->begin[p] = first_column(levels, p);
+        f->offset[p + 1] = f->offset[p] + p - f->begin[p] + 1;
+        if (f->offset[p + 1] > LEVELS_ROOM)
+            return error_set(err,
+                             "links reach too far back to be levelled together: after %zu of "
+                             "%zu codes they take %d numbers",
+                             p, levels->codes, LEVELS_ROOM);
+    }
+    const size_t size = f->offset[levels->codes];
+    if (size > f->value_room) {
+        f->value_room = size + size / 2;
+        f->value = xrealloc(f->value, f->value_room, sizeof(*f->value));
+    }
+    return 0;
+}
+
+// The row of A at position p, into its row's place, and its right hand side.
+static void fill_row(struct levels *levels, size_t p)
+{
+    struct level_factor *f = levels->factor;
+    double *row = row_of(f, f->value, p);
+    memset(row + f->begin[p], 0, (p - f->begin[p] + 1) * sizeof(*row));
+    f->right[p] = 0;
+    if (level_known(levels, f->code[p])) {
+        row[p] = 1;
+        return;
+    }
+    for (size_t end = f->first[f->code[p]]; end != NO_LINK; end = f->next[end]) {
+        if (levels->fit[end / 2] == LINK_ASIDE)
+            continue;
+        const double weight = level_weight(levels, end / 2);
+        const double ratio = f->links[end / 2].log_ratio;
+        const size_t column = column_of(levels, end, p);
+        row[p] += weight;
+        f->right[p] += end % 2 ? weight * ratio : -weight * ratio;
+        if (column < p)
+            row[column] -= weight;
+    }
+}
+
+static void factor_row(struct level_factor *f, size_t p)
+{
+    const size_t begin = f->begin[p];
+    double *row = row_of(f, f->value, p);
+    for (size_t q = begin; q < p; q++) {
+        const double *above = row_of(f, f->value, q);
+        const size_t from = f->begin[q] > begin ? f->begin[q] : begin;
+        row[q] = (row[q] - dot(row + from, above + from, q - from)) * above[q];
+    }
+    const double left = row[p] - dot(row + begin, row + begin, p - begin);
+    row[p] = 1 / sqrt(fmax(left, row[p] * 1e-15));
+    f->right[p] = (f->right[p] - dot(row + begin, f->right + begin, p - begin)) * row[p];
+}
+
+// Fills and factors the rows from one on, and the right hand side with them.
+static void level_factor_rows(struct levels *levels, size_t from)
+{
+    for (size_t p = from; p < levels->codes; p++) {
+        fill_row(levels, p);
+        factor_row(levels->factor, p);
+    }
+}
+
+// Back substitution of the right hand side: the levels.
+static void level_substitute_back(struct levels *levels)
+{
+    const struct level_factor *f = levels->factor;
+    double *left = xcalloc(levels->codes, sizeof(*left));
+    memcpy(left, f->right, levels->codes * sizeof(*left));
+    for (size_t p = levels->codes; p-- > 0;) {
+        const double *row = row_of(f, f->value, p);
+        const double x = left[p] * row[p];
+        add_times(left + f->begin[p], row + f->begin[p], -x, p - f->begin[p]);
+        levels->level[f->code[p]] = x;
+    }
+    free(left);
+}
+
+// ---- the inverse where the factor has room ----
+//
+// The part of Z = A^-1 that lies in the envelope follows from the factor alone, from the last
+// column to the first (Takahashi, Fagan and Chen 1973; Erisman and Tinney 1975). Z L = L^-T is
+// upper triangular, so that for column i, with k running over the rows below it,
+//     Z_ji = -(sum_k Z_jk L_ki) / L_ii,    Z_ii = (1 / L_ii - sum_k Z_ki L_ki) / L_ii.
+// Z is symmetric and has only its lower half: what a row k has left of its diagonal is a part of
+// its own sum, and of the sums of the rows before it.
+
+struct column {
+    const struct level_factor *f;
+    size_t codes, plain; // plain: rows before the hubs'
+    size_t *last;        // of each column: the last plain row that may have something in it
+    size_t *rows;        // below the diagonal that have something in this column
+    size_t count;
+    double *l, *sum; // by row: its element of L, 0 where it has none; Z_j times them
+};
+
+// Row k's part, in its columns from..to-1, which are not right of its diagonal.
+static void add_range(struct column *c, size_t k, size_t from, size_t to)
+{
+    if (from >= to)
+        return;
+    const double *z = row_of(c->f, c->f->inverse, k);
+    c->sum[k] += dot(z + from, c->l + from, to - from);
+    add_times(c->sum + from, z + from, c->l[k], (to > k ? k : to) - from);
+}
+
+static void take_row(struct column *c, size_t k, size_t i)
+{
+    if (c->f->begin[k] > i)
+        return;
+    c->rows[c->count++] = k;
+    c->l[k] = row_of(c->f, c->f->value, k)[i];
+}
+
+static void invert_column(struct column *c, size_t i)
+{
+    const struct level_factor *f = c->f;
+    const size_t near = i < c->plain ? c->last[i] + 1 : i + 1;
+    const size_t hubs = c->plain > i ? c->plain : i + 1;
+    const double pivot = row_of(f, f->value, i)[i];
+    double own = 0;
+    c->count = 0;
+    for (size_t k = i + 1; k < near; k++)
+        take_row(c, k, i);
+    for (size_t k = hubs; k < c->codes; k++)
+        take_row(c, k, i);
+    for (size_t n = 0; n < c->count; n++) {
+        const size_t k = c->rows[n];
+        add_range(c, k, i + 1, k < near ? k + 1 : near);
+        if (k >= hubs)
+            add_range(c, k, hubs, k + 1);
+    }
+    for (size_t n = 0; n < c->count; n++) {
+        const size_t k = c->rows[n];
+        const double z = -c->sum[k] * pivot;
+        row_of(f, f->inverse, k)[i] = z;
+        own += z * c->l[k];
+        c->l[k] = 0;
+    }
+    row_of(f, f->inverse, i)[i] = (pivot - own) * pivot;
+    memset(c->sum + i, 0, (near - i) * sizeof(*c->sum));
+    memset(c->sum + hubs, 0, (c->codes - hubs) * sizeof(*c->sum));
+}
+
+// Works out factor->inverse, unless it stands.
+static void level_invert(const struct levels *levels)
+{
+    struct level_factor *f = levels->factor;
+    const size_t codes = levels->codes;
+    assert(f->dirty >= codes);
+    if (f->inverted)
+        return;
+    f->inverse = xrealloc(f->inverse, f->offset[codes], sizeof(*f->inverse));
+    struct column c = {.f = f,
+                       .codes = codes,
+                       .plain = codes - f->hubs,
+                       .last = xcalloc(codes, sizeof(size_t)),
+                       .rows = xcalloc(codes, sizeof(size_t)),
+                       .l = xcalloc(codes, sizeof(double)),
+                       .sum = xcalloc(codes, sizeof(double))};
+    for (size_t k = 0; k < c.plain; k++)
+        c.last[f->begin[k]] = k;
+    for (size_t i = 1; i < c.plain; i++)
+        c.last[i] = c.last[i] > c.last[i - 1] ? c.last[i] : c.last[i - 1];
+    for (size_t i = codes; i-- > 0;)
+        invert_column(&c, i);
+    free(c.last);
+    free(c.rows);
+    free(c.l);
+    free(c.sum);
+    f->inverted = true;
+}
+
+// ---- errors ----
+
+static double inverse_at(const struct levels *levels, size_t a, size_t b)
+{
+    const struct level_factor *f = levels->factor;
+    if (level_known(levels, a) || level_known(levels, b))
+        return 0;
+    return f->at[a] > f->at[b] ? row_of(f, f->inverse, f->at[a])[f->at[b]]
+                               : row_of(f, f->inverse, f->at[b])[f->at[a]];
+}
+
+// Variance of the difference of two codes' levels, from the inverse; for the two ends of a link.
+static double level_variance(const struct levels *levels, size_t a, size_t b)
+{
+    return inverse_at(levels, a, a) + inverse_at(levels, b, b) - 2 * inverse_at(levels, a, b);
+}
+
+static double deviation(const struct levels *levels, double variance)
+{
+    return levels->unit * sqrt(fmax(variance, 0));
+}
+
+void levels_errors(double *out, const struct levels *levels)
+{
+    if (levels->codes == 0)
+        return;
+    level_invert(levels);
+    for (size_t i = 0; i < levels->codes; i++)
+        out[i] = deviation(levels, inverse_at(levels, i, i));
+}
+
+// The inverse has an element for these two codes.
+static bool in_envelope(const struct levels *levels, size_t a, size_t b)
+{
+    const struct level_factor *f = levels->factor;
+    const size_t p = f->at[a] > f->at[b] ? f->at[a] : f->at[b];
+    const size_t q = f->at[a] > f->at[b] ? f->at[b] : f->at[a];
+    return level_known(levels, a) || level_known(levels, b) || q >= f->begin[p];
+}
+
+// |z|^2 with L z = e_b - e_a
+static double substitute(const struct levels *levels, size_t from, size_t to)
+{
+    const struct level_factor *f = levels->factor;
+    const size_t first = f->at[from] < f->at[to] ? f->at[from] : f->at[to];
+    double *z = xcalloc(levels->codes, sizeof(*z)), square = 0;
+    if (!level_known(levels, from))
+        z[f->at[from]] = -1;
+    if (!level_known(levels, to))
+        z[f->at[to]] = 1;
+    for (size_t p = first; p < levels->codes; p++) {
+        const double *row = row_of(f, f->value, p);
+        const size_t begin = f->begin[p] > first ? f->begin[p] : first;
+        z[p] = (z[p] - dot(row + begin, z + begin, p - begin)) * row[p];
+        square += z[p] * z[p];
+    }
+    free(z);
+    return square;
+}
+
+void levels_between(double *size, double *error, const struct levels *levels, size_t from,
+                    size_t to)
+{
+    const struct level_factor *f = levels->factor;
+    assert(from < levels->codes && to < levels->codes && f->dirty == levels->codes);
+    *size = *error = INFINITY;
+    if (levels->mark[from] != levels->mark[to])
+        return;
+    *size = levels->level[to] - levels->level[from];
+    if (from == to)
+        *error = 0;
+    else if (f->inverted && in_envelope(levels, from, to))
+        *error = deviation(levels, level_variance(levels, from, to));
+    else
+        *error = deviation(levels, substitute(levels, from, to));
+}
+
+// ---- making and freeing ----
 
 struct levels *levels_new(void)
 {
@@ -80,7 +428,7 @@ static void add_codes(struct levels *levels, size_t codes)
     struct level_factor *f = levels->factor;
     make_room(levels, codes);
     for (size_t i = levels->codes; i < codes; i++) {
-        f->first[i] = LEVEL_NO_LINK;
+        f->first[i] = NO_LINK;
         f->parent[i] = f->root_mark[i] = i;
         f->hub[i] = false;
         f->at[i] = f->code[i] = i;
@@ -262,7 +610,7 @@ double levels_fit_chance(const struct levels *levels, size_t link)
 // ---- what is told ----
 
 // What a link in a loop tells of the variances of such links.
-struct told {
+struct link_told {
     double pairs;      // s^2
     double change;     // d^2
     double redundancy; // 1 - h: the part of an independent loop that it is
@@ -274,7 +622,7 @@ struct unseen {
     double any, change;
 };
 
-static inline double told_variance(const struct told *t, struct unseen u)
+static inline double told_variance(const struct link_told *t, struct unseen u)
 {
     return t->pairs + u.any + u.change * t->change;
 }
@@ -286,7 +634,7 @@ static struct unseen level_weighed_with(const struct levels *levels)
 }
 
 // False: the link is in no loop, or does not fit. *weight and *residual are set if it does.
-static bool level_tell(struct told *out, double *weight, double *residual,
+static bool level_tell(struct link_told *out, double *weight, double *residual,
                        const struct levels *levels, size_t link)
 {
     const struct level_link *l = &levels->factor->links[link];
@@ -300,7 +648,7 @@ static bool level_tell(struct told *out, double *weight, double *residual,
     *residual = r;
     if (!(redundancy > level_bridge))
         return false;
-    *out = (struct told){l->error * l->error, change * change, redundancy, r * r / redundancy};
+    *out = (struct link_told){l->error * l->error, change * change, redundancy, r * r / redundancy};
     return true;
 }
 
@@ -389,7 +737,7 @@ static const double unlike_most = 0.2;
 // ---- misclosure ----
 
 struct closing {
-    struct told *told; // of the links that are in a loop
+    struct link_told *told; // of the links that are in a loop
     size_t count;
     double square, loops; // sum w r^2, and of redundancy
     double bounded;       // sum of redundancy r^2 / v, as bounded()
@@ -414,7 +762,7 @@ static void look(struct closing *c, const struct levels *levels)
     c->square = c->loops = 0;
     c->count = c->worst_count = 0;
     for (size_t i = 0; i < levels->links; i++) {
-        struct told *t = &c->told[c->count];
+        struct link_told *t = &c->told[c->count];
         c->scores[i] = 0;
         if (!level_tell(t, &w, &r, levels, i))
             continue;
@@ -480,7 +828,7 @@ static bool is_within(const struct levels *levels, size_t link, struct reach rea
 static bool doubted(struct levels *levels, const struct closing *c, size_t worst,
                     struct reach reach)
 {
-    struct told told;
+    struct link_told told;
     double w, r;
     size_t tied = 0;
     bool *with = xcalloc(levels->links, sizeof(*with));
@@ -517,7 +865,7 @@ static double torn(const struct levels *levels, size_t code, size_t *links)
     const struct level_factor *f = levels->factor;
     double aside = 0, doubted = 0, sum = 0, square = 0;
     *links = 0;
-    for (size_t end = f->first[code]; end != LEVEL_NO_LINK; end = f->next[end], ++*links) {
+    for (size_t end = f->first[code]; end != NO_LINK; end = f->next[end], ++*links) {
         const struct level_link *l = &f->links[end / 2];
         const double r = l->log_ratio - (levels->level[l->to] - levels->level[l->from]);
         doubted += levels->fit[end / 2] == LINK_DOUBTED;
@@ -539,7 +887,7 @@ static bool doubt_torn(struct levels *levels)
     for (size_t code = 0; code < levels->codes; code++) {
         size_t links;
         const double apart = torn(levels, code, &links);
-        for (size_t end = f->first[code]; apart != 0 && end != LEVEL_NO_LINK; end = f->next[end])
+        for (size_t end = f->first[code]; apart != 0 && end != NO_LINK; end = f->next[end])
             put(levels, end / 2, LINK_DOUBTED, apart * apart * (double)links / 4);
         any |= apart != 0;
     }
@@ -582,7 +930,7 @@ struct score {
     double aa, ac, cc, a, c;
 };
 
-static void add_score(struct score *s, const struct told *t, struct unseen at, bool wary)
+static void add_score(struct score *s, const struct link_told *t, struct unseen at, bool wary)
 {
     const double variance = told_variance(t, at);
     const double w = t->redundancy / (variance * variance);
@@ -617,7 +965,7 @@ static double within(double value, double about)
 }
 
 // How far a loop tells of what no link's pairs see.
-static double degrees_of(const struct told *t, struct unseen u)
+static double degrees_of(const struct link_told *t, struct unseen u)
 {
     const double share = u.any / told_variance(t, u);
     return t->redundancy * share * share;
@@ -650,7 +998,7 @@ static bool well_weighed(struct levels *levels, struct closing *c)
     double least = 1, most = 1, left = 0, loops = 0;
     c->bounded = 0;
     for (size_t i = 0; i < c->count; i++) {
-        const struct told *t = &c->told[i];
+        const struct link_told *t = &c->told[i];
         const double variance = told_variance(t, found), ratio = variance / told_variance(t, at);
         least = fmin(least, ratio);
         most = fmax(most, ratio);

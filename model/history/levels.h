@@ -16,6 +16,9 @@
 
 #include "model/robust.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 // Codes are numbered by the caller, from 0, in the order in which they came.
 struct level_link {
     size_t from, to;  // two different codes
@@ -90,5 +93,28 @@ double levels_link_chance(const struct levels *levels, size_t link, double error
 // How often chance lets a good link miss what all others say of its codes by as much as this one
 // does, or more; 1 where no others say anything, 0 for one that is doubted. Needs a close.
 double levels_fit_chance(const struct levels *levels, size_t link);
+
+// The inside, for levels.c and its test: links, and the factored equations.
+struct level_factor {
+    // Links, and for each code those that end at it: first[code], then next[2 link + end].
+    struct level_link *links;
+    double *doubt; // of each, the variance that it has besides while it is doubted
+    size_t *next, *first;
+    size_t link_room, code_room, next_room;
+    // Components: a code's parent in its tree; of a root, its mark.
+    size_t *parent, *root_mark;
+    // Order of the equations.
+    size_t *at, *code; // position of a code, code at a position
+    bool *hub;         // linked from far behind: last in the order
+    size_t hubs;
+    size_t dirty; // positions from here on are to be factored again
+    // Row p of the factor: its columns begin[p]..p at value[offset[p]], the last one inverted.
+    size_t *begin, *offset;
+    double *value, *right; // right: the right hand side, forward substituted
+    size_t value_room;
+    // Of the inverse of A, what lies where the factor has room.
+    double *inverse;
+    bool inverted; // it is that of the factor as it is
+};
 
 #endif

@@ -18,7 +18,7 @@
 // has a flat prior, and the step a normal one of STEP standard deviations, so both are integrated
 // out by the products of their innovations (generalised least squares). So likelihoods with a step
 // and without one are of as many values, however few these are, and a step pays for its size.
-#include "model/history/memory.h"
+#include "model/history/segmentation.h"
 
 #include "model/base.h"
 

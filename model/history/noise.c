@@ -5,7 +5,7 @@
 // differences and an outlier two, hence trimmed scales of them show the noise alone (Chakar,
 // Lebarbier, Levy-Leduc and Robin, "A robust approach for estimating change-points in the mean of
 // an AR(1) process", Bernoulli 2017, who take medians). A random walk gives r = 1.
-#include "model/history/noise.h"
+#include "model/history/segmentation.h"
 
 #include "model/base.h"
 #include "model/robust.h"

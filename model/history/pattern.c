@@ -7,7 +7,7 @@
 //     m / 2 log(all squares / squares about the means of the places),
 // and each place costs log(m) / 2 (Schwarz 1978). Strays count as three deviations. What gains
 // enough is found among all periods up to two weeks, of which four must have been seen.
-#include "model/history/pattern.h"
+#include "model/history/changepoint.h"
 
 #include "model/base.h"
 #include "model/robust.h"

@@ -2,7 +2,7 @@
 //
 // The change points of a series, in four steps.
 //
-// 1. Noise from differences: scale and lag-1 correlation r (model/history/noise.h). The mean of
+// 1. Noise from differences: scale and lag-1 correlation r (model/history/noise.c). The mean of
 //    many values varies (1 + r) / (1 - r) times as much as that of independent ones, and penalties
 //    grow by the same factor (Lavielle and Moulines, "Least-squares estimation of an unknown number
 //    of shifts in a time series", 2000: a penalty must grow with the long-run variance). In short
@@ -23,7 +23,6 @@
 
 #include "model/base.h"
 #include "model/history/changepoint.h"
-#include "model/history/noise.h"
 #include "model/robust.h"
 
 #include <assert.h>
@@ -168,7 +167,7 @@ static double worth(const struct quantiles *s, struct loss loss, double m)
     return loss.rate * gain;
 }
 
-// As model/history/noise.h estimates it from differences, here of values that cannot be correlated.
+// As model/history/noise.c estimates it from differences, here of values that cannot be correlated.
 static double scale_of(const struct quantiles *s)
 {
     double gaps[PAIRED * (PAIRED - 1) / 2];

@@ -80,4 +80,58 @@ size_t revisit_drop(const double *values, size_t n, struct potts_segment *segmen
 // Median of its values.
 double revisit_level(const double *values, const struct potts_segment *segment);
 
+// ==== noise ====
+//
+// Scale and serial correlation of a series' noise, from its differences alone: level shifts and
+// outliers barely touch them, so nothing needs to be known of either beforehand.
+
+// Standard deviation of normal noise from absolute deviations |x|: the mean of the smallest 75 %,
+// made consistent for the normal. When more than half are 0 (values that repeat), their root mean
+// square, large ones capped, so that only deviations that are all 0 give 0. Sorts `deviations`.
+double noise_scale(double *deviations, size_t n);
+
+struct series_noise {
+    double sigma;       // of one value; for correlation 1 (a random walk) of one step / sqrt(2)
+    double correlation; // lag 1, as if AR(1), in 0..1
+};
+// Finite values in the order they came. {0, 0} for a constant series or fewer than two values.
+struct series_noise noise_estimate(const double *values, size_t n);
+
+// Variance of the mean of many AR(1) values over that of independent ones; correlation < 1.
+double noise_inflation(double correlation);
+
+// ==== noise with memory ====
+//
+// How likely values are as noise alone, whose neighbours resemble each other and which has no step.
+// A step is believed where this explains the values much worse.
+
+// The log-likelihood of values about a known level, given the first, maximised over the noise's
+// scale and correlation, up to the constant -(n/2) log 2 pi. n >= 2, finite.
+double memory_fit(const double *residual, size_t n);
+
+// The same of values about a level that is not known, and of its step before values[at]; `at` 0:
+// none. Without a step it is of the memory that fits best; with one, the mean over noise without
+// memory, which has half the weight, and memory of all lengths. What the step explains is divided
+// by `louder`, how many times more scatter than that of all values one side shows. 0 < at < n.
+double memory_step(const double *values, size_t n, size_t at, double louder);
+
+// ==== steps that anybody sees ====
+//
+// Steps that a segmentation with one noise for all values cannot believe, though anybody sees them:
+// in very short series, next to a stretch of other noise, and where there is no noise at all. Each
+// is a rule of its own that says little more than it must.
+
+// Whether `y` (finite, in order) is two levels, and which. Of the change, the
+// index is of y; where else it may be, and between what its size lies, is not said (changepoint.c).
+// Either all values of one side lie beyond those of the other, by many times what both scatter; or
+// the means of both sides, each with its own noise and memory, differ by six standard errors; or
+// the ranks of both sides do not mix, and their medians lie far apart. `separate`: by the first of
+// these rules alone, which leaves no doubt where the step is.
+bool clear_step_find(struct change *out, const double *y, size_t n, bool separate);
+
+// Where values repeat exactly: the starts of runs of equal values after the first, when every run
+// has at least five. Returns how many, 0 where the rule does not apply; `starts` has room for n
+// / 5.
+size_t clear_step_runs(size_t *starts, const double *y, size_t n);
+
 #endif

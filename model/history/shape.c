@@ -13,7 +13,7 @@
 
 #include "model/base.h"
 #include "model/history/changepoint.h"
-#include "model/history/noise.h"
+#include "model/history/segmentation.h"
 #include "model/robust.h"
 
 #include <math.h>

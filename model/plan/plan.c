@@ -708,7 +708,7 @@ static int new_section(const struct plan_reader *r)
     return 0;
 }
 
-static int read_names(struct plan_reader *r, const struct config *config)
+static int read_names(struct plan_reader *r, const struct config_file *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         r->entry = &config->entries[i];
@@ -739,7 +739,7 @@ static void *object_of(struct launch_plan *plan, const struct config_entry *entr
 }
 
 // A key that stands twice would hide one of the two; only parameters are a list.
-static bool stands_twice(const struct config *config, size_t index)
+static bool stands_twice(const struct config_file *config, size_t index)
 {
     const struct config_entry *e = &config->entries[index];
     if (strcmp(e->key, "parameter") == 0)
@@ -753,7 +753,7 @@ static bool stands_twice(const struct config *config, size_t index)
     return false;
 }
 
-static int read_contents(struct plan_reader *r, const struct config *config)
+static int read_contents(struct plan_reader *r, const struct config_file *config)
 {
     for (size_t i = 0; i < config->count; i++) {
         r->entry = &config->entries[i];
@@ -856,7 +856,7 @@ static void make_room(struct launch_plan *plan)
 int plan_parse(struct launch_plan *out, const char *text, size_t size, const char *label,
                struct error *err)
 {
-    struct config config;
+    struct config_file config;
     if (config_parse(&config, text, size, label, err))
         return -1;
     struct launch_plan plan = {.summary = "",

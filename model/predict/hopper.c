@@ -9,7 +9,7 @@
 #include "model/predict/parts/claims.h"
 #include "model/predict/parts/select.h"
 #include "model/predict/parts/simt.h"
-#include "model/traits.h"
+#include "model/problem.h"
 
 #include <math.h>
 

@@ -48,7 +48,7 @@
 #define PLUMB_MODEL_PREDICT_HOPPER_H
 
 #include "model/predict.h"
-#include "model/traits.h"
+#include "model/problem.h"
 
 #include <math.h>
 

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The figures of the pages, and those that are files of their own, each a pure function of what it
-// shows. Any of them can be either: svg.h says how.
+// shows. Drawn into an XML document (MARKUP_XML), a figure is that document: its label becomes its
+// title, and the style is put in, with the colours of the light set.
 #ifndef PLUMB_REPORTS_CHARTS_H
 #define PLUMB_REPORTS_CHARTS_H
 
 #include "model/predict/parts/accuracy.h"
 #include "model/predict/parts/pipeline.h"
-#include "reports/charts/svg.h"
+#include "reports/text/markup.h"
 #include "reports/view.h"
+
+// Figures are SVG and need no script. How they look is in assets/chart.css, by class, so one figure
+// serves light, dark and print. Lengths are CSS pixels at 1:1.
+
+// A linear map from [low, high] to [from, to]; from > to for an axis that grows upwards.
+struct scale {
+    double low, high, from, to;
+};
+// The sign of a verdict, drawn: the shape says what the colour says.
+enum svg_shape { SHAPE_UP, SHAPE_DOWN, SHAPE_DOT, SHAPE_DIAMOND, SHAPE_CROSS, SHAPE_SQUARE };
 
 // Relative changes that a column of intervals shows: covers what can be covered, at most
 // -50 % .. +100 %; what lies beyond is drawn as an arrow at the edge.
@@ -84,7 +95,7 @@ struct chart_lines {
     struct scale x, y;         // x.low and y.low above 0; chart_lines_begin() sets the rest
 };
 enum { CHART_COLOURS = 10 };
-void chart_lines_begin(struct markup *m, struct chart_lines *lines); // svg_end() ends it
+void chart_lines_begin(struct markup *m, struct chart_lines *lines); // markup_end() ends it
 // Values that are not above 0 are left out. `colour` below CHART_COLOURS; `name` NULL: the line is
 // dashed and unnamed, another's figures beside one of this colour.
 void chart_lines_add(struct markup *m, const struct chart_lines *lines, const char *name,
@@ -97,5 +108,60 @@ void chart_counts(struct markup *m, const size_t counts[VERDICT_KINDS]);
 const char *chart_class(const struct view *view);
 const char *chart_verdict_class(enum verdict_kind kind, bool is_environment);
 enum svg_shape chart_shape(enum verdict_kind kind);
+
+// ==== the chart of one series over commits ====
+//
+// The chart of one series over commits: a static SVG, and beside it the same data for the chart one
+// can zoom (page.js draws it with dygraphs). Ten thousand commits are thinned to at most
+// SERIES_CHART_POINTS: of each stretch the smallest and the largest time stay, so that no spike and
+// no step is lost, only repetition.
+
+// The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
+enum { SERIES_CHART_POINTS = 600, SERIES_STILL_POINTS = 200 };
+
+// A vertical line before the series' point `index`.
+enum chart_mark_kind {
+    MARK_SLOWER, // a change that was found
+    MARK_FASTER,
+    MARK_EPOCH, // an accepted change of baseline
+    MARK_BREAK, // a declared one: driver, runtime, model, device
+};
+struct chart_mark {
+    size_t index;
+    const char *text;
+    enum chart_mark_kind kind;
+};
+
+struct series_chart {
+    const struct history *history;
+    const size_t *at; // index in the series of each point, ascending; NULL: all are there
+    size_t total;     // points of the series; 0: history->count
+    const double *lower_ns, *upper_ns; // one per point, or NULL: no intervals
+    const struct chart_mark *marks;
+    size_t mark_count;
+    // What addresses call the chart, and the name by which chart.js finds its data, which lies
+    // elsewhere; NULL: it is put beside.
+    const char *data_name, *line_name;
+    bool undrawn;                     // nothing is drawn: a script does it
+    const struct chart_level *levels; // ascending; drawn above the times
+    size_t level_count;
+};
+
+// From this point on the series has a code of this level, log ratio with its interval. Another
+// group's levels cannot be compared with it.
+struct chart_level {
+    size_t index;
+    struct interval level;
+    size_t group;
+};
+
+// Writes <div class="ts">; at least one point is needed.
+void series_chart(struct markup *m, const struct series_chart *chart);
+// The index of the first point with this commit, or of the newest shown that is not later.
+size_t series_place(const struct series_chart *chart, const char *commit, int64_t time_s);
+const char *series_mark_name(enum chart_mark_kind kind);
+
+// Indices of the points that are shown, ascending; at most `most` >= 2. The caller frees.
+size_t *series_thin(const struct history *history, size_t most, size_t *count);
 
 #endif

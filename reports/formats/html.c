@@ -6,7 +6,6 @@
 
 #include "model/gate/study.h"
 #include "reports/charts/charts.h"
-#include "reports/charts/series_chart.h"
 #include "reports/text/clean.h"
 #include "reports/text/markup.h"
 #include "reports/view.h"

@@ -12,7 +12,7 @@
 #include "reports/site/site_parts.h"
 
 #include "model/base.h"
-#include "reports/charts/series_chart.h"
+#include "reports/charts/charts.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -214,14 +214,14 @@ static void make_slug(char out[SLUG_TEXT], const char *name)
                  (unsigned long long)(hash_bytes(HASH_START, name, strlen(name)) >> 16));
 }
 
-struct named { // a run or an event by its commit
+struct commit_index { // a run or an event by its commit
     const char *commit;
     size_t index;
 };
 
 static int by_commit(const void *left, const void *right)
 {
-    const struct named *a = left, *b = right;
+    const struct commit_index *a = left, *b = right;
     const int commit = strcmp(a->commit, b->commit);
     return commit ? commit : (a->index > b->index) - (a->index < b->index);
 }
@@ -284,11 +284,11 @@ static void add_run(struct site_commit *commit, const struct site_run *run, size
 static void group_runs(struct site_map *map)
 {
     const struct site *site = map->site;
-    struct named *list = xcalloc(site->run_count + 1, sizeof(*list));
+    struct commit_index *list = xcalloc(site->run_count + 1, sizeof(*list));
     size_t count = 0;
     for (size_t i = 0; i < site->run_count; i++) {
         if (site->runs[i].head[0])
-            list[count++] = (struct named){site->runs[i].head, i};
+            list[count++] = (struct commit_index){site->runs[i].head, i};
     }
     qsort(list, count, sizeof(*list), by_commit);
     for (size_t i = 0; i < count; i++) {
@@ -310,12 +310,12 @@ static void group_events(struct site_map *map)
     size_t total = 0, count = 0;
     for (size_t i = 0; i < site->event_count; i++)
         total += site->events[i].event->culprit_count;
-    struct named *list = xcalloc(total + 1, sizeof(*list));
+    struct commit_index *list = xcalloc(total + 1, sizeof(*list));
     map->event_memory = xcalloc(total + 1, sizeof(*map->event_memory));
     for (size_t i = 0; i < site->event_count; i++) {
         const struct event *e = site->events[i].event;
         for (size_t k = 0; k < e->culprit_count; k++)
-            list[count++] = (struct named){e->commits[k].id, i};
+            list[count++] = (struct commit_index){e->commits[k].id, i};
     }
     qsort(list, count, sizeof(*list), by_commit);
     for (size_t i = 0; i < count; i++) {

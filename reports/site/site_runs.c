@@ -222,12 +222,12 @@ static void figure_cell(struct markup *m, const char *label, double value, const
 
 // Which of two runs have a time of a series. The table stands in this order, and page.js sorts by
 // it.
-enum share { IN_BOTH, ONLY_FIRST, ONLY_SECOND, IN_NEITHER, SHARES };
+enum run_sides { IN_BOTH, ONLY_FIRST, ONLY_SECOND, IN_NEITHER, SHARES };
 
 static const char *const share_words[SHARES] = {"in both", "only in the first",
                                                 "only in the second", "in neither"};
 
-static enum share share_of(double before, double after)
+static enum run_sides share_of(double before, double after)
 {
     return before > 0 ? after > 0 ? IN_BOTH : ONLY_FIRST : after > 0 ? ONLY_SECOND : IN_NEITHER;
 }
@@ -238,7 +238,7 @@ struct two_runs {
     int64_t *codes[2];
 };
 
-static enum share share_at(const struct two_runs *two, size_t index)
+static enum run_sides share_at(const struct two_runs *two, size_t index)
 {
     return share_of(two->times_ns[0][index], two->times_ns[1][index]);
 }

@@ -682,14 +682,14 @@ static void put_name(struct code_hash *hash, const char *name)
     free(copy);
 }
 
-struct named {
+struct named_symbol {
     struct elf_symbol symbol;
     uint64_t ordinal;
 };
 
 static int by_place(const void *left, const void *right)
 {
-    const struct named *a = left, *b = right;
+    const struct named_symbol *a = left, *b = right;
     if (a->ordinal != b->ordinal)
         return a->ordinal < b->ordinal ? -1 : 1;
     if (a->symbol.value != b->symbol.value)
@@ -848,7 +848,7 @@ static bool is_named(const struct cubin *cubin, const struct elf_symbol *symbol)
 static void put_names(struct code_hash *hash, const struct cubin *cubin)
 {
     const struct elf_section *table = elf_symbols(&cubin->image);
-    struct named *items = NULL;
+    struct named_symbol *items = NULL;
     size_t count = 0, capacity = 0;
     struct elf_symbol symbol;
     for (uint64_t i = 0; elf_symbol(&symbol, &cubin->image, table, i); i++) {
@@ -858,7 +858,7 @@ static void put_names(struct code_hash *hash, const struct cubin *cubin)
         if (!is_named(cubin, &symbol))
             continue;
         items = xgrow(items, count, &capacity, sizeof(*items));
-        items[count++] = (struct named){symbol, ordinal(cubin, symbol.section)};
+        items[count++] = (struct named_symbol){symbol, ordinal(cubin, symbol.section)};
     }
     if (count)
         qsort(items, count, sizeof(*items), by_place);

@@ -227,7 +227,7 @@ static void put_entry(struct buffer *out, const struct plan_file *f, const struc
 
 int plan_file_code_id(char out[OBJECT_ID_TEXT], const struct plan_file *file, struct error *err)
 {
-    struct config config;
+    struct config_file config;
     struct buffer text = {0};
     buffer_puts(&text, "plumb plan 1\n");
     for (size_t i = 0; i < file->cubin_count; i++) {

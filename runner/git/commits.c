@@ -209,9 +209,11 @@ static int64_t time_of(const git_commit *commit)
     return time_s < OLDEST_TIME_S ? OLDEST_TIME_S : time_s > LATEST_TIME_S ? LATEST_TIME_S : time_s;
 }
 
-// A rebase makes many commits in one second, and clocks go wrong. So a commit's place is its time,
-// or later: so many seconds after each of its first parents as it is commits away. A store that
-// does not know all of them could not tell. Those that are so much older than it are before it.
+// The place of a commit is the time by which a store puts it in order. It is the commit's own time,
+// unless a first parent n commits back is less than n seconds older: then it is that parent's time
+// and n seconds. So the commits of a rebase, many in one second, and those of a clock that went
+// wrong stay in order, also in a store that has not all of them. The search ends at a parent that
+// is older by NEAR seconds or is NEAR commits back: parents behind that one do not matter.
 enum { NEAR = 600 };
 
 static int64_t place_of(const git_commit *commit)
@@ -476,8 +478,8 @@ static int paths_differ(bool *differ, const struct repository *repository, const
     return 0;
 }
 
-// Drops the nodes, but the first, that have the same at the paths as their first parent. A root,
-// and a commit whose parent is not here, stay.
+// Drops each commit that changes nothing at the paths of the selection against its first parent.
+// The first commit, a root, and a commit whose parent is not in this clone stay.
 static int drop_unchanged(struct graph_node *nodes, size_t *count, const struct commit_graph *graph,
                           const struct repository *repository,
                           const struct commit_selection *selection, struct error *err)

@@ -42,11 +42,11 @@ struct submodule_level {
     bool owned;          // `git` is closed with the level
     char **folders;      // real paths: each may hold repositories of its submodules by name
     size_t folder_count, folder_room;
-    char *home;            // the git directory that the first of them is in, or would be
-    char *work;            // its checkout's real path; NULL: none
-    char *path;            // from the outermost checkout; "" for that one itself
-    const char *outermost; // path of the outermost submodule on the way; NULL: none is
-    struct config names;   // of its .gitmodules
+    char *home;               // the git directory that the first of them is in, or would be
+    char *work;               // its checkout's real path; NULL: none
+    char *path;               // from the outermost checkout; "" for that one itself
+    const char *outermost;    // path of the outermost submodule on the way; NULL: none is
+    struct config_file names; // of its .gitmodules
 };
 
 // Beside 0, -1 and enum export_end: .gitmodules names no submodule at the path, so that nobody can

@@ -93,7 +93,7 @@ static int test_links(struct open_store *f, struct error *err)
     return link_tests_read(&tests, f->store, false, &f->arena, err);
 }
 
-static int save_run(struct open_store *f, struct error *err)
+static int save_a_run(struct open_store *f, struct error *err)
 {
     struct run more;
     make_run(&more, RUN_GATE, 10 + turn, 2, 5);
@@ -243,7 +243,7 @@ static int read_events(struct open_store *f, struct error *err)
                : 0;
 }
 
-static int save_profile(struct open_store *f, struct error *err)
+static int save_a_profile(struct open_store *f, struct error *err)
 {
     struct gpu gpu = {.name = "host"};
     struct epoch epoch = {"* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
@@ -333,14 +333,14 @@ static const struct {
     {"OpenMetrics", export_openmetrics},
     {"a build", record_build},
     {"a link", save_link},
-    {"a run", save_run},
+    {"a run", save_a_run},
     {"links' facts", facts},
     {"commits' places", places},
     {"times", times},
     {"one of the runs", find_runs},
     {"an event", save_event},
     {"events", read_events},
-    {"a profile and an epoch", save_profile},
+    {"a profile and an epoch", save_a_profile},
     {"profiles", read_profile},
     {"a sick device", take_out},
 };

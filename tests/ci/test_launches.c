@@ -2,7 +2,7 @@
 //
 // Grid, block and shared memory of a launch are followed through names to numbers and to what the
 // kernel is given; what is not understood is not guessed.
-#include "ci/init/sources.h"
+#include "ci/init/init.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>

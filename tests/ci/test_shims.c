@@ -2,7 +2,7 @@
 //
 // The texts that `plumb init` writes: kernels of several types and layouts have problems of their
 // own, and a function is called as its matrices lie.
-#include "ci/init/shims.h"
+#include "ci/init/init.h"
 #include "ci/settings/policy.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which functions of a source look like a matrix product, and with what they are called.
-#include "ci/init/sources.h"
+#include "ci/init/init.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>

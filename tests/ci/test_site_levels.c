@@ -4,7 +4,7 @@
 // change, and the newest.
 #include "baselines/link.h"
 #include "ci/site/site_data.h"
-#include "reports/charts/series_chart.h"
+#include "reports/charts/charts.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

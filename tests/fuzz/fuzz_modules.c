@@ -9,7 +9,7 @@
 
 void fuzz_one(const uint8_t *bytes, size_t size)
 {
-    struct config config;
+    struct config_file config;
     struct error err;
     if (config_parse(&config, (const char *)bytes, size, "fuzz", &err))
         return;

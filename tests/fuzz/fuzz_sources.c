@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sources as `plumb init` reads them. What it says that it understood can be written as a shim.
-#include "ci/init/shims.h"
-#include "ci/init/sources.h"
+#include "ci/init/init.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -348,7 +348,7 @@ static void measure(const struct wish *base, const struct wish *head)
     char *paths[] = {base ? write_record("base", base) : NULL, write_record("head", head)};
     struct series_spec spec = {
         .kernel = "x", .head = paths[1], .base = paths[0], .regime = regime, .seed = 5};
-    struct series *series = NULL;
+    struct timed_series *series = NULL;
     struct error err;
     int samples = 0;
     assert_int_equal(problem_parse(&spec.problem, "count=4096:fp32", &err), 0);
@@ -807,7 +807,7 @@ FAILING(sample,
 // it.
 static bool failure_is_told(const struct series_spec *spec)
 {
-    struct series *series = NULL;
+    struct timed_series *series = NULL;
     struct series_state state = {.state = MEASURED_OK};
     struct error err = {""};
     int samples = 0;

@@ -79,7 +79,7 @@ static void finish(struct outcome *o, const struct table *table, const struct da
 {
     double least_cycles = INFINITY, chosen_us = 0, best_us = INFINITY;
     for (size_t i = first; i < end; i++) {
-        const struct sample *s = &d->samples[i];
+        const struct sweep_sample *s = &d->samples[i];
         const struct sweep_row *row = &d->configs[s->config].row;
         const struct candidate *c = find(table, row->name);
         best_us = fmin(best_us, s->us);

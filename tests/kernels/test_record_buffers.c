@@ -221,7 +221,7 @@ static int note_request(struct record *out, struct device_base *base,
 TEST(bench_asks_for_records_of_every_form)
 {
     struct device_ops records = *host;
-    struct bench bench = {.ops = &records, .device = device};
+    struct open_bench bench = {.ops = &records, .device = device};
     struct record record;
     struct error err;
     records.record = note_request;

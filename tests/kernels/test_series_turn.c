@@ -141,18 +141,19 @@ static int fake_sample(struct sample *out, struct findings *found, struct device
 
 static const struct device_ops ops = {.sample = fake_sample};
 
-static struct series series_for(bool plain, bool base)
+static struct timed_series series_for(bool plain, bool base)
 {
-    return (struct series){.ops = &ops,
-                           .arms = {[ROLE_BASE] = {.used = base}, [ROLE_HEAD] = {.used = true}},
-                           .buffers = {.sets = 1, .plain = plain, .args = NULL},
-                           .found = {.state = MEASURED_OK}};
+    return (struct timed_series){
+        .ops = &ops,
+        .arms = {[ROLE_BASE] = {.used = base}, [ROLE_HEAD] = {.used = true}},
+        .buffers = {.sets = 1, .plain = plain, .args = NULL},
+        .found = {.state = MEASURED_OK}};
 }
 
 // One turn; the sample of `first` first.
 static uint32_t batched = 1; // launches of a sample
 
-static int turn(struct series *s, enum sample_role first)
+static int turn(struct timed_series *s, enum sample_role first)
 {
     struct error err;
     struct sample sample;
@@ -170,7 +171,7 @@ static int turn(struct series *s, enum sample_role first)
 TEST(second_sample_is_prepared_while_the_first_is_waited_for)
 {
     struct plumb_form_args args = {0};
-    struct series s = series_for(true, true);
+    struct timed_series s = series_for(true, true);
     int known = 0;
     s.buffers.args = &args;
     for (int i = 0; i < TURNS; i++) {
@@ -188,7 +189,7 @@ TEST(second_sample_is_prepared_while_the_first_is_waited_for)
 TEST(each_side_gets_its_own_noise)
 {
     struct plumb_form_args args = {0};
-    struct series a = series_for(true, true), b = series_for(true, true);
+    struct timed_series a = series_for(true, true), b = series_for(true, true);
     a.buffers.args = b.buffers.args = &args;
     for (int i = 0; i < TURNS; i++) {
         uint64_t outputs[2];
@@ -203,7 +204,7 @@ TEST(each_side_gets_its_own_noise)
 TEST(nothing_is_prepared_that_waits_or_never_comes)
 {
     struct plumb_form_args args = {0};
-    struct series alone = series_for(true, false), form = series_for(false, true);
+    struct timed_series alone = series_for(true, false), form = series_for(false, true);
     alone.buffers.args = form.buffers.args = &args;
     for (int i = 0; i < TURNS; i++) {
         assert_int_equal(turn(&alone, ROLE_HEAD), 0);
@@ -216,7 +217,7 @@ TEST(nothing_is_prepared_that_waits_or_never_comes)
 TEST(of_batches_nothing_is_prepared)
 {
     struct plumb_form_args args = {0};
-    struct series s = series_for(true, true);
+    struct timed_series s = series_for(true, true);
     s.buffers.args = &args;
     batched = 12;
     for (int i = 0; i < TURNS; i++) {
@@ -229,7 +230,7 @@ TEST(of_batches_nothing_is_prepared)
 TEST(what_cannot_be_prepared_fails_the_turn)
 {
     struct plumb_form_args args = {0};
-    struct series s = series_for(true, true);
+    struct timed_series s = series_for(true, true);
     s.buffers.args = &args;
     device.fails = true;
     int failed = 0;
@@ -255,7 +256,7 @@ TEST(samples_are_whole_phases)
 TEST(a_sample_says_how_many_kernels_its_launches_are)
 {
     struct plumb_form_args args = {0};
-    struct series s = series_for(true, true);
+    struct timed_series s = series_for(true, true);
     s.buffers.args = &args;
     device.base = &s.arms[ROLE_BASE];
     for (int i = 0; i < TURNS; i++)
@@ -268,7 +269,7 @@ TEST(nobody_knows_how_many_launches_heat)
 {
     struct plumb_form_args args[8] = {0};
     for (uint32_t wanted = 3; wanted <= 24; wanted++) {
-        struct series s = series_for(true, true);
+        struct timed_series s = series_for(true, true);
         s.buffers.args = args;
         s.buffers.sets = 8;
         s.heat_sets = 2;

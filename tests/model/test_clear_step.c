@@ -3,7 +3,7 @@
 // Steps that anybody sees are found where one noise for all values would hide them, and what was
 // surely seen stays as the series grows.
 #include "model/history/changepoint.h"
-#include "model/history/clear_step.h"
+#include "model/history/segmentation.h"
 #include "tests/helpers/helper_changepoint.h"
 #include "tests/helpers/test.h"
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct config parse(const char *text)
+static struct config_file parse(const char *text)
 {
-    struct config config;
+    struct config_file config;
     struct error err;
     if (config_parse(&config, text, strlen(text), "plumb.cfg", &err))
         fail_msg("%s", err.text);
@@ -21,13 +21,13 @@ static struct config parse(const char *text)
 
 static void expect_error(const char *text, const char *message)
 {
-    struct config config;
+    struct config_file config;
     struct error err;
     assert_int_equal(config_parse(&config, text, strlen(text), "plumb.cfg", &err), -1);
     assert_string_equal(err.text, message);
 }
 
-static void expect_entry(const struct config *config, size_t index, const char *section,
+static void expect_entry(const struct config_file *config, size_t index, const char *section,
                          const char *subsection, const char *key, const char *value, uint32_t line)
 {
     assert_true(index < config->count);
@@ -54,7 +54,7 @@ static const char sample[] = "\xef\xbb\xbf# policy\n"
 
 TEST(config_lines_and_names_are_kept)
 {
-    struct config c = parse(sample);
+    struct config_file c = parse(sample);
     assert_int_equal(c.count, 9);
     expect_entry(&c, 0, "gate", "", "", "", 2);
     expect_entry(&c, 1, "gate", "", "margin", "0.003", 3);
@@ -82,7 +82,7 @@ TEST(config_errors_say_file_and_line)
     expect_error("[a]\nb = \\x\n",
                  "plumb.cfg:2: after \\ may stand n, t, b, \", \\ or the line's end");
     expect_error("[a]\nb = \xff\n", "plumb.cfg:2: is not UTF-8 text");
-    struct config config;
+    struct config_file config;
     struct error err;
     assert_int_equal(config_parse(&config, "[a]\n\0", 5, "plumb.cfg", &err), -1);
     assert_string_equal(err.text, "plumb.cfg:2: is not UTF-8 text");
@@ -162,7 +162,7 @@ static size_t mutate(char *text, size_t size, size_t room, uint64_t *random)
 }
 
 struct comparison {
-    const struct config *config;
+    const struct config_file *config;
     size_t next;
     bool same;
 };
@@ -202,7 +202,7 @@ TEST(config_agrees_with_libgit2_on_mutations)
         fwrite(text, 1, size, file);
         fclose(file);
         git_config *theirs = NULL;
-        struct config ours;
+        struct config_file ours;
         struct error err;
         bool accepted = git_config_open_ondisk(&theirs, path) == 0;
         if (config_parse(&ours, text, size, "c", &err)) {
@@ -241,7 +241,7 @@ TEST(config_survives_noise)
             text[k] = alphabet[random_next(&random) % (sizeof(alphabet) - 1)];
         char *exact = xcalloc(size, 1); // so that a sanitizer sees a read past the end
         memcpy(exact, text, size);
-        struct config config;
+        struct config_file config;
         struct error err;
         if (config_parse(&config, exact, size, "c", &err) == 0)
             config_free(&config);

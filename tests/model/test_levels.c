@@ -2,7 +2,7 @@
 //
 // Levels: exact against dense normal equations for any links in any order, what is added one by one
 // is what is added at once, and what loops say: the misclosure, and wider intervals.
-#include "model/history/level_factor.h"
+#include "model/history/levels.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Noise that remembers: how much, found by likelihood.
-#include "model/history/memory.h"
+#include "model/history/segmentation.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,6 @@
 //
 // A week's pattern is told as one and is no drift; plain noise has none; steps beside it are found.
 #include "model/history/changepoint.h"
-#include "model/history/pattern.h"
 #include "tests/helpers/helper_changepoint.h"
 #include "tests/helpers/test.h"
 

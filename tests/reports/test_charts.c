@@ -45,7 +45,7 @@ static void draw_lines(struct markup *m)
     chart_lines_begin(m, &c);
     chart_lines_add(m, &c, "here", 3, x, y, 3);
     chart_lines_add(m, &c, NULL, 3, x, other, 3);
-    svg_end(m);
+    markup_end(m);
 }
 
 // The caller frees.

@@ -5,7 +5,7 @@
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/helper_site_folder.h"
 
-#include "reports/charts/series_chart.h"
+#include "reports/charts/charts.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

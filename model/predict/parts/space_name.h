@@ -7,7 +7,7 @@
 #ifndef PLUMB_SPACE_NAME_H
 #define PLUMB_SPACE_NAME_H
 
-#include "model/traits.h"
+#include "model/problem.h"
 
 // False when `name` is none of them; `out` is then untouched. Registers are left unknown.
 bool space_traits(struct traits *out, const char *name);
