@@ -13,18 +13,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// Makes the module and its dependencies, and says how long it took, as nvcc does.
+// Makes the module and its dependencies, and says how long it took, as nvcc does. Refuses arguments
+// that name the folder of the sources: a compilers' cache would not serve another clone.
 static const char compiler[] = "#!/bin/sh\n"
                                "echo \"ptxas info    : Compile time = $$ ms\" >&2\n"
                                "while [ $# -gt 0 ]; do\n"
                                "    case $1 in\n"
                                "    -o) echo module >\"$2\" ;;\n"
                                "    -MF) echo 'module: cuda/naive_fp32.cu' >\"$2\" ;;\n"
+                               "    *" TEST_SOURCE "*) echo \"$1 is elsewhere\"; exit 1 ;;\n"
                                "    esac\n"
                                "    shift\n"
                                "done\n";
 
-TEST(nothing_but_modules_and_statements_lies_beside_modules)
+TEST(a_module_lies_beside_nothing_but_its_statement_and_no_flag_names_a_clone)
 {
     char *folder = helper_directory(), *path = xprintf("%s/nvcc", folder);
     FILE *file = fopen(path, "we");
