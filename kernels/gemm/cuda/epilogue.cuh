@@ -306,6 +306,19 @@ struct stager {
         }
         (std::make_integer_sequence<int, count>());
     }
+
+    // All results, of sums that are not needed any more. Whether by the copy engine.
+    DEVICE bool store_held(const sums &acc, float scale, int row, int column)
+    {
+        if (target.direct) {
+            store_elements(acc, scale, target, row, column);
+            return false;
+        }
+        words held;
+        hold(held, acc, scale);
+        put_all(held, row, column);
+        return true;
+    }
 };
 
 #endif

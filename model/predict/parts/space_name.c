@@ -2,7 +2,7 @@
 //
 // A row's name taken apart. What follows from the parts (threads, shared memory, blocks per SM, how
 // a tile's end is hidden) is as the kernels' own templates have it (kernels/gemm/cuda/
-// persistent/config.cuh, split/cluster.cuh).
+// persistent/launch.cuh, split/cluster.cuh).
 #include "model/predict/parts/space_name.h"
 
 #include <stdio.h>

@@ -8,10 +8,8 @@
 //   configuration                                   slab  tile  elements  launch
 
 // large tiles
-ROW("128x176-w2x1-c1x1-s5-e2-m16-scaled",          937,  1524,     2000,  11805)
 ROW("128x192-w2x1-c1x1-s5-e1-m8-scaled",           909,  1935,     2000,  11695)
 ROW("128x144-w2x1-c1x1-s5-e2-m8-scaled",           742,  1689,     2000,  11317)
-ROW("128x176-w2x1-c1x1-s5-e2-m8-scaled",           933,  1538,     2000,  11860)
 ROW("256x128-w2x1-c1x1-s4-e1-m8-scaled",          1190,  2829,     2000,  10850)
 ROW("256x128-w2x1-c1x2-s4-e1-m8-scaled",          1207,  2675,     2000,  12429)
 ROW("128x192-w2x1-c1x1-s4-e2-m8-scaled",           909,  1538,     2000,  12085)
@@ -20,8 +18,6 @@ ROW("256x128-w2x1-c1x2-s4-e1-m16-scaled",         1201,  2687,     2000,  12546)
 // small tiles; and ping-pong, where the main loop of one tile hides the epilogue of another
 ROW("128x128-w2x1-c1x1-s6-e1-m8-scaled",           629,  1167,     2000,  11531)
 ROW("128x128-w2x1-c1x1-s5-e2-m8-scaled",           629,   945,     2000,  11805)
-ROW("128x128-w2x1-c2x1-s6-e1-m8-scaled",             0,     0,        0,      0)
-ROW("128x128-w2x1-c1x2-s6-e1-m8-scaled",             0,     0,        0,      0)
 ROW("128x96-w2x1-c1x1-s6-e2-m8-scaled",            569,   932,     2000,  11212)
 ROW("128x112-w2x1-c1x1-s6-e2-m8-scaled",           616,  1118,     2000,  11640)
 ROW("64x128-w1x1-c1x1-s8-e2-m8-scaled",            427,  1042,     2000,  10698)
@@ -42,7 +38,6 @@ ROW("64x64-w1x1-k8-s8-m8-scaled-split",            346,  5689,     2000,   7353)
 ROW("64x96-w1x1-k2-s8-m8-scaled-split",            440,  5742,     2000,   6182)
 ROW("64x112-w1x1-k2-s7-m8-scaled-split",             0,     0,        0,      0)
 ROW("64x128-w1x1-k2-s6-m8-scaled-split",           460,  5715,     2000,   7318)
-ROW("64x128-w1x1-k4-s5-m8-scaled-split",           500,  6456,     2000,   7492)
 ROW("128x64-w2x1-k2-s6-m8-scaled-split",           500,  6132,     2000,   6726)
 ROW("128x64-w2x1-k4-s6-m8-scaled-split",           500,  6766,     2000,   6448)
 ROW("64x48-w1x1-k2-s10-m8-scaled-split",           328,  5107,     2000,   6570)

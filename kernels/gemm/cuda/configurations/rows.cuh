@@ -18,7 +18,6 @@
 //   wide        coop, stages of 256 bytes of each row, not 128
 //   promote     coop, FP8 sums promoted every 128 of K; promote_twin: two blocks per SM
 //   scaled      promote, with block scales; twin_scaled: two blocks per SM
-//   held        coop, results in other registers where two sets of sums would fit
 //   split       K divided over a cluster (split/cluster.cuh)
 //   stream      K in equal shares (split/stream.cuh)
 //   spread      K divided over all SMs (split/device.cuh)
@@ -54,7 +53,7 @@ struct configuration {
     tiling t = {};
     int stages = 0, split = 1, raster = PLUMB_RASTER_M, group = 1;
     way how = way::persistent;
-    bool dual = false, scaled = false, held = false;
+    bool dual = false, scaled = false;
 };
 
 constexpr int take_number(std::string_view &text)
@@ -103,7 +102,6 @@ constexpr void read_word(configuration &c, std::string_view word)
     constexpr std::string_view ways[] = {"coop", "split", "stream", "spread", "brief", "gemv"};
     c.scaled |= word == "scaled" || word == "twin_scaled";
     c.t.promote |= c.scaled || word == "promote" || word == "promote_twin";
-    c.held |= word == "held";
     c.dual |= word == "dual";
     c.t.pingpong |= word == "pingpong";
     c.t.swapped |= word == "swapped";
@@ -197,8 +195,7 @@ constexpr int row_count = sizeof row_names / sizeof *row_names;
 template <int i> struct row_at {
     static constexpr configuration is = read_configuration(row_names[i]);
     using plain = tiled<TYPE, is.t>;
-    using one_set = std::conditional_t<is.held, held_config<plain>, plain>;
-    using dual = dual_config<one_set, is.how == way::split>;
+    using dual = dual_config<plain, is.how == way::split>;
     using scaled = block_scaled_config<plain>;
     using config = std::conditional_t<is.dual, dual, std::conditional_t<is.scaled, scaled, plain>>;
 };

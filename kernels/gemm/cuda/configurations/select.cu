@@ -15,10 +15,10 @@
 // that a record, a replay and a later run have the code of the run that the note is of. In a stream
 // short launches begin early, long ones in order, and of those between both is tried.
 //
-// A K that no configuration takes is padded first (odd_k/padding.cuh), or read as it is: at m = 1
-// (odd_k/gemv.cuh) and where K is short (odd_k/short_k.cuh; odd_k/tiny_k.cuh, whatever K's
-// multiple). About 100 tiles of BF16 with rows in the middle of sectors have a way of their own
-// (small/tile_per_block_clusters.cuh). Such a way is the first choice, and padding is tried too.
+// A K that no configuration takes is padded first, or read as it is at m = 1 and where K is short
+// (odd_k/odd_k.cuh). About 100 tiles of BF16 with rows in the middle of sectors have a way of their
+// own (small/tile_per_block_clusters.cuh). Such a way is the first choice, and padding is tried
+// too.
 #include <stdio.h>
 #include <string.h>
 
@@ -26,9 +26,7 @@
 static bool launches_in_order;
 #define MAY_BEGIN_EARLY !launches_in_order
 
-#include "../odd_k/gemv.cuh"
-#include "../odd_k/short_k.cuh"
-#include "../odd_k/tiny_k.cuh"
+#include "../odd_k/odd_k.cuh"
 #include "../small/tile_per_block_clusters.cuh"
 #include "../trial.cuh"
 #include "cost.h"

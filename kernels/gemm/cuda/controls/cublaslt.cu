@@ -1,20 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvcc: -lcublasLt
-// module: cublaslt -DMODULE_cublaslt
-// module: cublaslt_fast -DMODULE_cublaslt_fast
+// module: cublaslt -DFAST=false -DNAME="cublaslt"
+// module: cublaslt_fast -DFAST=true -DNAME="cublaslt_fast"
 //
-// cuBLASLt as the control of plain products, by the best of its heuristics.
+// cuBLASLt as the control of plain products, by the best of its heuristics: FP32, TF32, BF16, FP16,
+// and FP8 with accurate accumulation; or FP8 alone, with fast accumulation (partial sums stay in
+// the tensor cores' short accumulator), which is a choice of its own and to be compared with
+// kernels that make it too.
 #include "cublaslt.cuh"
 
-#if defined MODULE_cublaslt
-// cuBLASLt: fp32, tf32, bf16, fp16, and fp8 with accurate accumulation.
+static struct cublaslt_state state;
 
-CUBLASLT_LIBRARY("cublaslt", "best of cuBLASLt's heuristics, found once and frozen", false, choose)
+static int supports(const struct plumb_problem *p)
+{
+    return (!FAST || p->in_type == PLUMB_E4M3) && cublaslt_supports(p);
+}
 
-#elif defined MODULE_cublaslt_fast
-// cuBLASLt: fp8 with fast accumulation (partial sums stay in the tensor cores' short accumulator),
-// a choice of its own and to be compared with kernels that make it too.
+static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,
+                   size_t note_size)
+{
+    return cublaslt_prepare(&state, describe_plain<FAST>, args, stream, pin, note, note_size);
+}
 
-CUBLASLT_LIBRARY("cublaslt_fast", "cuBLASLt fp8 with fast accumulation, best of its heuristics",
-                 true, choose)
-#endif
+static int launch(const struct plumb_args *args, void *stream)
+{
+    return cublaslt_launch(&state, args, stream);
+}
+
+static const struct plumb_kernel kernel = {
+    .name = NAME,
+    .summary = "best of cuBLASLt's heuristics, found once and frozen",
+    .traits = {.in_type = FAST ? PLUMB_E4M3 : 0,
+               .out_type = FAST ? PLUMB_BF16 : 0,
+               .acc_type = PLUMB_FP32},
+    .supports = supports,
+    .workspace = cublaslt_workspace,
+    .prepare = prepare,
+    .launch = launch,
+};
+PLUMB_LIBRARY("cuda", kernel)

@@ -147,15 +147,32 @@ static int ask_heuristics(cublasLtMatmulHeuristicResult_t *results, int *count, 
     return code;
 }
 
-static int set_scales(struct choice *c, const struct plumb_args *args)
+// The library's first operand is our B.
+static int point_to_scales(struct choice *c, const void *of_a, const void *of_b)
 {
-    if (!args->scale_a || !args->scale_b)
-        return 0;
-    int code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
-                                              &args->scale_b, sizeof(args->scale_b));
+    const int code = cublasLtMatmulDescSetAttribute(
+        c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &of_b, sizeof(of_b));
     return code ? code
                 : cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
-                                                 &args->scale_a, sizeof(args->scale_a));
+                                                 &of_a, sizeof(of_a));
+}
+
+static int set_scales(struct choice *c, const struct plumb_args *args)
+{
+    return args->scale_a && args->scale_b ? point_to_scales(c, args->scale_a, args->scale_b) : 0;
+}
+
+// Of each row of A and 128 of K, and of each 128 x 128 of B.
+[[maybe_unused]] static int set_block_scales(struct choice *c, const void *of_a, const void *of_b)
+{
+    const int32_t blocks = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+    const int32_t vectors = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    int code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                                              &blocks, sizeof(blocks));
+    if (!code)
+        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                                              &vectors, sizeof(vectors));
+    return code ? code : point_to_scales(c, of_a, of_b);
 }
 
 constexpr double trial_us = 1e6; // of the device's time
@@ -238,11 +255,16 @@ static int read_pin(const struct cublaslt_state *s, struct choice *c, const char
                                    &c->algorithm, &result);
 }
 
-// How an algorithm is found when none is pinned: choose(), or a wider search.
-typedef int chooser(const struct cublaslt_state *, struct choice *, const struct plumb_args *,
-                    cudaStream_t);
+// Tells the library what a problem is: operation, layouts, scales.
+typedef int describer(struct choice *, const struct plumb_args *);
 
-static int cublaslt_prepare(struct cublaslt_state *s, bool fast, chooser *find,
+template <bool fast> static int describe_plain(struct choice *c, const struct plumb_args *args)
+{
+    const int code = make_operation(c, fast);
+    return code ? code : set_scales(c, args);
+}
+
+static int cublaslt_prepare(struct cublaslt_state *s, describer *describe,
                             const struct plumb_args *args, void *stream, const char *pin,
                             char *note, size_t note_size)
 {
@@ -251,12 +273,10 @@ static int cublaslt_prepare(struct cublaslt_state *s, bool fast, chooser *find,
     int code = s->handle ? 0 : cublasLtCreate(&s->handle);
     fresh.problem = args->problem;
     if (!code)
-        code = make_operation(&fresh, fast);
-    if (!code)
-        code = set_scales(&fresh, args);
+        code = describe(&fresh, args);
     if (!code)
         code = pin ? read_pin(s, &fresh, pin)
-                   : find(s, &fresh, args, static_cast<cudaStream_t>(stream));
+                   : choose(s, &fresh, args, static_cast<cudaStream_t>(stream));
     if (code) {
         free_choice(&fresh);
         return code;
@@ -299,35 +319,5 @@ static size_t cublaslt_workspace(const struct plumb_problem *)
 {
     return cublaslt_workspace_bytes;
 }
-
-// The one kernel of a module. FAST: fp8 with fast accumulation, and nothing but fp8. FIND: a
-// chooser.
-#define CUBLASLT_LIBRARY(NAME, SUMMARY, FAST, FIND)                                                \
-    static struct cublaslt_state state;                                                            \
-    static int supports(const struct plumb_problem *p)                                             \
-    {                                                                                              \
-        return (!(FAST) || p->in_type == PLUMB_E4M3) && cublaslt_supports(p);                      \
-    }                                                                                              \
-    static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,   \
-                       size_t note_size)                                                           \
-    {                                                                                              \
-        return cublaslt_prepare(&state, FAST, FIND, args, stream, pin, note, note_size);           \
-    }                                                                                              \
-    static int launch(const struct plumb_args *args, void *stream)                                 \
-    {                                                                                              \
-        return cublaslt_launch(&state, args, stream);                                              \
-    }                                                                                              \
-    static const struct plumb_kernel kernel = {                                                    \
-        .name = NAME,                                                                              \
-        .summary = SUMMARY,                                                                        \
-        .traits = {.in_type = (FAST) ? PLUMB_E4M3 : 0,                                             \
-                   .out_type = (FAST) ? PLUMB_BF16 : 0,                                            \
-                   .acc_type = PLUMB_FP32},                                                        \
-        .supports = supports,                                                                      \
-        .workspace = cublaslt_workspace,                                                           \
-        .prepare = prepare,                                                                        \
-        .launch = launch,                                                                          \
-    };                                                                                             \
-    PLUMB_LIBRARY("cuda", kernel)
 
 #endif

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvcc: -lcublasLt
-// module: cublaslt_dual -DMODULE_cublaslt_dual
-// module: cublaslt_dual_fast -DMODULE_cublaslt_dual_fast
-// module: dual_1_reference -DMODULE_dual_1_reference
+// module: cublaslt_dual -DIN=PLUMB_BF16 -DCOUNT=1 -DNAME="cublaslt_dual"
+// module: cublaslt_dual_fast -DIN=PLUMB_E4M3 -DCOUNT=1 -DNAME="cublaslt_dual_fast"
+// module: dual_1_reference -DIN=PLUMB_BF16 -DCOUNT=2 -DNAME="dual-1-reference"
 //
 // The dual GEMM with cuBLASLt: products into the workspace, then a kernel that reads them row by
 // row and makes the results. This is what a library without a fused kernel offers, and what the
-// fused ones are held against. Products are one of 2 n columns, or two of n.
+// fused ones are held against. The controls take one product of 2 n columns in BF16, from BF16 or
+// from FP8 with fast accumulation; torch.compile makes about this, in about this time. The
+// reference is what one would first write: two products in FP32, by which A is read twice and 16 m
+// n bytes go to memory and back.
 // All launches are one CUDA graph (controls/graphs.cuh).
 #include <cuda_bf16.h>
+
+#include <type_traits>
 
 #include "cublaslt.cuh"
 #include "graphs.cuh"
@@ -131,8 +136,8 @@ template <plumb_dtype in, class type, int count> struct dual_by_products {
         const struct plumb_args one = product(args, 0);
         const int code = s->graphs.begin(); // of an algorithm that may change now
         return code ? code
-                    : cublaslt_prepare(&s->products, in == PLUMB_E4M3, choose, &one, stream, pin,
-                                       note, note_size);
+                    : cublaslt_prepare(&s->products, describe_plain<in == PLUMB_E4M3>, &one, stream,
+                                       pin, note, note_size);
     }
 
     static int launch(struct dual_state *s, const struct plumb_args *args, void *stream)
@@ -143,48 +148,28 @@ template <plumb_dtype in, class type, int count> struct dual_by_products {
     }
 };
 
-// The one kernel of a module.
-#define CUBLASLT_DUAL_LIBRARY(NAME, SUMMARY, IN, TYPE, COUNT)                                      \
-    using dual = dual_by_products<IN, TYPE, COUNT>;                                                \
-    static struct dual_state state;                                                                \
-    static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,   \
-                       size_t note_size)                                                           \
-    {                                                                                              \
-        return dual::prepare(&state, args, stream, pin, note, note_size);                          \
-    }                                                                                              \
-    static int launch(const struct plumb_args *args, void *stream)                                 \
-    {                                                                                              \
-        return dual::launch(&state, args, stream);                                                 \
-    }                                                                                              \
-    static const struct plumb_kernel kernel = {                                                    \
-        .name = NAME,                                                                              \
-        .summary = SUMMARY,                                                                        \
-        .traits = {.in_type = IN, .out_type = PLUMB_BF16, .acc_type = PLUMB_FP32},                 \
-        .supports = dual::supports,                                                                \
-        .workspace = dual::workspace,                                                              \
-        .prepare = prepare,                                                                        \
-        .launch = launch,                                                                          \
-    };                                                                                             \
-    PLUMB_LIBRARY("cuda", kernel)
+using dual = dual_by_products<IN, std::conditional_t<COUNT == 1, __nv_bfloat16, float>, COUNT>;
+static struct dual_state state;
 
-#if defined MODULE_cublaslt_dual
-// The dual GEMM's control: one product of cuBLASLt, of 2 n columns in BF16, and a pass over its
-// rows, in a CUDA graph. torch.compile makes about this, in about this time.
+static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,
+                   size_t note_size)
+{
+    return dual::prepare(&state, args, stream, pin, note, note_size);
+}
 
-CUBLASLT_DUAL_LIBRARY("cublaslt_dual", "one product of cuBLASLt of 2 n columns, and a pass",
-                      PLUMB_BF16, __nv_bfloat16, 1)
+static int launch(const struct plumb_args *args, void *stream)
+{
+    return dual::launch(&state, args, stream);
+}
 
-#elif defined MODULE_cublaslt_dual_fast
-// The dual GEMM's control in FP8: one product of cuBLASLt with fast accumulation, of 2 n columns in
-// BF16, and a pass over its rows, in a CUDA graph.
-
-CUBLASLT_DUAL_LIBRARY("cublaslt_dual_fast", "one product of cuBLASLt of 2 n columns, and a pass",
-                      PLUMB_E4M3, __nv_bfloat16, 1)
-
-#elif defined MODULE_dual_1_reference
-// The dual GEMM as one would first write it: two products of a library, FP32, into memory, and a
-// kernel that makes the results of them. A is read twice, and 16 m n bytes go to memory and back.
-
-CUBLASLT_DUAL_LIBRARY("dual-1-reference", "two products of cuBLASLt in FP32, and a pass",
-                      PLUMB_BF16, float, 2)
-#endif
+static const struct plumb_kernel kernel = {
+    .name = NAME,
+    .summary = COUNT == 1 ? "one product of cuBLASLt of 2 n columns, and a pass"
+                          : "two products of cuBLASLt in FP32, and a pass",
+    .traits = {.in_type = IN, .out_type = PLUMB_BF16, .acc_type = PLUMB_FP32},
+    .supports = dual::supports,
+    .workspace = dual::workspace,
+    .prepare = prepare,
+    .launch = launch,
+};
+PLUMB_LIBRARY("cuda", kernel)

@@ -3,13 +3,45 @@
 //
 // Grouped GEMM as cuBLASLt has it before 13.4: a product for each group, each by the best of the
 // heuristics' algorithms for its size, all launches in a CUDA graph, one after the other or in 2, 4
-// or 8 branches side by side; prepare() times these and takes the fastest. Rows of groups are known
-// to the host (controls/groups.cuh). Block scales are below.
+// or 8 branches side by side; prepare() times these and takes the fastest. A library's single
+// products are asked for by numbers on the host, so how many rows each group has is read once, in
+// prepare(), which no timed launch has to do; in that the control is better off than who uses it.
 //
 // A graph holds addresses, so there is one for each of the last few sets of them. The note names
 // the library's version, the branches and which of the heuristics' answers each group takes.
 #include "cublaslt.cuh"
-#include "groups.cuh"
+#include "graphs.cuh"
+
+constexpr int control_groups_most = 256;
+
+struct known_groups {
+    struct plumb_form form;
+    int32_t first[control_groups_most], rows[control_groups_most];
+};
+
+static int read_groups(struct known_groups *out, const struct plumb_form_args *args)
+{
+    const size_t bytes = static_cast<size_t>(args->form.groups) * sizeof(int32_t);
+    out->form = args->form;
+    const int code = cudaMemcpy(out->first, args->group_first, bytes, cudaMemcpyDeviceToHost);
+    return code ? code : cudaMemcpy(out->rows, args->group_rows, bytes, cudaMemcpyDeviceToHost);
+}
+
+// Groups of layout TN, alpha 1, nothing between rows, nothing fused.
+static int known_groups_form(const struct plumb_form *f)
+{
+    const struct plumb_problem *p = &f->problem;
+    return f->grouping != PLUMB_NO_GROUPS && f->groups <= control_groups_most &&
+           f->number_count == 0 && f->alpha == 1 && f->beta == 0 && f->lda == p->k &&
+           f->ldb == p->k && f->ldc == p->n && p->out_type == PLUMB_BF16 && p->layout == PLUMB_TN &&
+           p->batch == 1 && p->epilogue == PLUMB_NO_EPILOGUE && f->rows <= INT32_MAX &&
+           p->n <= INT32_MAX && p->k <= INT32_MAX;
+}
+
+static int supports_bf16_groups(const struct plumb_form *f)
+{
+    return known_groups_form(f) && f->scale_vector == 0 && f->problem.in_type == PLUMB_BF16;
+}
 
 // ---- Block scales of groups as cuBLASLt takes them, one FP32 for each row of A and 128 of K and
 // one for each 128 x 128 of B. B's lie as the library wants them. A's of one product it wants side
@@ -83,45 +115,18 @@ static int gather(float *out, const struct known_groups *groups, const struct pl
     return cudaGetLastError();
 }
 
-// What a product's operation has to know of its scales: the library's first operand is our B.
-static int set_block_scales(struct choice *c, const float *of_a, const float *of_b)
-{
-    const int32_t blocks = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
-    const int32_t vectors = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
-    int code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
-                                              &blocks, sizeof(blocks));
-    if (!code)
-        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
-                                              &vectors, sizeof(vectors));
-    if (!code)
-        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
-                                              &of_b, sizeof(of_b));
-    return code ? code
-                : cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
-                                                 &of_a, sizeof(of_a));
-}
-
-#ifndef KERNEL_NAME
-#define KERNEL_NAME "cublaslt_grouped"
-#endif
-
-constexpr int branches_most = 8, graphs_most = 32, rounds = 3;
-
-struct grouped_graph {
-    struct plumb_form_args args;
-    cudaGraphExec_t graph; // NULL: no entry
-};
+constexpr int branches_most = 8, rounds = 3;
+using graph_keeper = kept_graphs<struct plumb_form_args>;
 
 static struct {
     cublasLtHandle_t handle;
-    cudaStream_t streams[branches_most];
+    cudaStream_t streams[branches_most]; // of branches but the first, which has the caller's
     cudaEvent_t events[branches_most];
     struct known_groups groups;
     struct choice choices[control_groups_most]; // by group; of equal groups the first one's counts
     int chosen[control_groups_most];            // that one, or -1 where a group has no rows
     int branches;
-    struct grouped_graph graphs[graphs_most];
-    unsigned next;
+    graph_keeper graphs;
 } state;
 
 static bool is_scaled(const struct plumb_form_args *args)
@@ -153,7 +158,7 @@ static struct plumb_args product(const struct plumb_form_args *args, int g, int 
 }
 
 // Tells the operation where group g's block scales lie, if there are any.
-static int point_to_scales(struct choice *c, int g, const struct plumb_form_args *args)
+static int set_group_scales(struct choice *c, int g, const struct plumb_form_args *args)
 {
     const struct plumb_form *f = &args->form;
     const int64_t blocks = is_scaled(args) ? scale_blocks(f) : 0;
@@ -182,7 +187,7 @@ static int queue(const struct plumb_form_args *args, int branches, cudaStream_t 
         const int branch = count++ % branches;
         const struct plumb_args one = product(args, g, branch);
         struct choice *c = &state.choices[state.chosen[g]];
-        code = point_to_scales(c, g, args);
+        code = set_group_scales(c, g, args);
         if (!code)
             code = run(&library, c, &one, branch ? state.streams[branch] : stream);
     }
@@ -194,27 +199,13 @@ static int queue(const struct plumb_form_args *args, int branches, cudaStream_t 
     return code;
 }
 
-static int record(cudaGraphExec_t *out, const struct plumb_form_args *args, int branches)
-{
-    cudaGraph_t graph = nullptr;
-    int code = cudaStreamBeginCapture(state.streams[0], cudaStreamCaptureModeThreadLocal);
-    if (code)
-        return code;
-    code = queue(args, branches, state.streams[0]);
-    const int ended = cudaStreamEndCapture(state.streams[0], &graph);
-    code = code ? code : ended ? ended : cudaGraphInstantiate(out, graph, 0);
-    if (graph)
-        cudaGraphDestroy(graph);
-    return code;
-}
-
 // ---- preparing ----
 
 static int make_streams()
 {
     int code = state.handle ? 0 : static_cast<int>(cublasLtCreate(&state.handle));
     for (int b = 0; !code && b < branches_most; b++) {
-        if (!state.streams[b])
+        if (b > 0 && !state.streams[b])
             code = cudaStreamCreateWithFlags(&state.streams[b], cudaStreamNonBlocking);
         if (!code && !state.events[b])
             code = cudaEventCreateWithFlags(&state.events[b], cudaEventDisableTiming);
@@ -222,15 +213,11 @@ static int make_streams()
     return code;
 }
 
-static void forget()
+static int forget()
 {
     for (struct choice &choice : state.choices)
         free_choice(&choice);
-    for (struct grouped_graph &graph : state.graphs) {
-        if (graph.graph)
-            cudaGraphExecDestroy(graph.graph);
-        graph = {};
-    }
+    return state.graphs.begin();
 }
 
 // Finds group g's algorithm: the heuristics' answer number `wanted`, or if that is -1 the fastest.
@@ -246,7 +233,7 @@ static int choose_for(int *index, int g, int wanted, const struct plumb_form_arg
     c->problem = one.problem;
     int code = make_operation(c, false);
     if (!code)
-        code = point_to_scales(c, g, args);
+        code = set_group_scales(c, g, args);
     if (!code)
         code = ask_heuristics(results, &count, algorithms_max, &library, c, &one);
     if (code)
@@ -276,9 +263,10 @@ static int alike(int g)
 static int time_graph(float *least_ms, const struct plumb_form_args *args, int branches,
                       cudaStream_t stream)
 {
-    cudaGraphExec_t graph = nullptr;
+    graph_keeper::entry entry = {};
     cudaEvent_t start = nullptr, stop = nullptr;
-    int code = record(&graph, args, branches);
+    int code = state.graphs.record(&entry, args,
+                                   [=](cudaStream_t to) { return queue(args, branches, to); });
     *least_ms = 1e30f;
     cudaEventCreate(&start);
     cudaEventCreate(&stop);
@@ -286,7 +274,7 @@ static int time_graph(float *least_ms, const struct plumb_form_args *args, int b
         float ms = 0;
         cudaMemsetAsync(args->args.workspace, 0, args->args.workspace_bytes, stream);
         cudaEventRecord(start, stream);
-        code = cudaGraphLaunch(graph, stream);
+        code = cudaGraphLaunch(entry.graph, stream);
         cudaEventRecord(stop, stream);
         if (!code)
             code = cudaEventSynchronize(stop);
@@ -297,8 +285,8 @@ static int time_graph(float *least_ms, const struct plumb_form_args *args, int b
     }
     cudaEventDestroy(start);
     cudaEventDestroy(stop);
-    if (graph)
-        cudaGraphExecDestroy(graph);
+    if (entry.graph)
+        cudaGraphExecDestroy(entry.graph);
     return code;
 }
 
@@ -331,7 +319,8 @@ static int prepare(const struct plumb_form_args *args, void *stream, const char 
     const char *at = pin;
     int code = make_streams();
     long version = 0, branches = 0;
-    forget();
+    if (!code)
+        code = forget();
     if (!code)
         code = read_groups(&state.groups, args);
     if (!code && is_scaled(args))
@@ -376,21 +365,10 @@ static int prepare(const struct plumb_form_args *args, void *stream, const char 
 
 static int launch(const struct plumb_form_args *args, void *stream)
 {
-    const cudaStream_t target = static_cast<cudaStream_t>(stream);
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (!same_form(&state.groups.form, &args->form) || cudaStreamIsCapturing(target, &status))
+    if (memcmp(&state.groups.form, &args->form, sizeof(args->form)) != 0)
         return cudaErrorInvalidValue;
-    if (status != cudaStreamCaptureStatusNone)
-        return queue(args, state.branches, target);
-    for (const struct grouped_graph &graph : state.graphs)
-        if (graph.graph && memcmp(&graph.args, args, sizeof(*args)) == 0)
-            return cudaGraphLaunch(graph.graph, target);
-    struct grouped_graph *slot = &state.graphs[state.next++ % graphs_most];
-    if (slot->graph)
-        cudaGraphExecDestroy(slot->graph);
-    *slot = {*args, nullptr};
-    const int code = record(&slot->graph, args, state.branches);
-    return code ? code : cudaGraphLaunch(slot->graph, target);
+    return state.graphs.launch(args, stream,
+                               [=](cudaStream_t to) { return queue(args, state.branches, to); });
 }
 
 static int supports(const struct plumb_form *f)
@@ -404,7 +382,7 @@ static size_t workspace(const struct plumb_form *f)
 }
 
 static const struct plumb_form_kernel kernel = {
-    .kernel = {.name = KERNEL_NAME,
+    .kernel = {.name = "cublaslt_grouped",
                .summary = "a product of cuBLASLt for each group, in a graph",
                .traits = {.out_type = PLUMB_BF16, .acc_type = PLUMB_FP32}},
     .supports = supports,

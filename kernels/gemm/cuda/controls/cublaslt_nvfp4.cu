@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvcc: -lcublasLt
-// module: cublaslt_nvfp4 -DMODULE_cublaslt_nvfp4
-// module: cublaslt_nvfp4_dual -DMODULE_cublaslt_nvfp4_dual
+// module: cublaslt_nvfp4 -DDUAL=false -DNAME="cublaslt_nvfp4"
+// module: cublaslt_nvfp4_dual -DDUAL=true -DNAME="cublaslt_nvfp4_dual"
 //
 // NVFP4 with cuBLASLt on Hopper, which knows no such type there: both operands are decoded to FP16
 // in the workspace (nvfp4/nvfp4.cuh; exactly, in an order of K of their own), one product in FP32
@@ -145,7 +145,7 @@ template <bool dual> struct nvfp4_by_product {
         const struct plumb_args one = product(args);
         const int code = s->graphs.begin(); // of an algorithm that may change now
         return code ? code
-                    : cublaslt_prepare(&s->products, false, choose, &one, stream, pin, note,
+                    : cublaslt_prepare(&s->products, describe_plain<false>, &one, stream, pin, note,
                                        note_size);
     }
 
@@ -157,42 +157,27 @@ template <bool dual> struct nvfp4_by_product {
     }
 };
 
-// The one kernel of a module.
-#define CUBLASLT_NVFP4_LIBRARY(NAME, SUMMARY, DUAL)                                                \
-    using nvfp4 = nvfp4_by_product<DUAL>;                                                          \
-    static struct nvfp4_state state;                                                               \
-    static int prepare(const struct plumb_form_args *args, void *stream, const char *pin,          \
-                       char *note, size_t note_size)                                               \
-    {                                                                                              \
-        return nvfp4::prepare(&state, args, stream, pin, note, note_size);                         \
-    }                                                                                              \
-    static int launch(const struct plumb_form_args *args, void *stream)                            \
-    {                                                                                              \
-        return nvfp4::launch(&state, args, stream);                                                \
-    }                                                                                              \
-    static const struct plumb_form_kernel kernel = {                                               \
-        .kernel = {.name = NAME,                                                                   \
-                   .summary = SUMMARY,                                                             \
-                   .traits = {.in_type = PLUMB_E2M1,                                               \
-                              .out_type = PLUMB_FP16,                                              \
-                              .acc_type = PLUMB_FP32}},                                            \
-        .supports = nvfp4::supports,                                                               \
-        .workspace = nvfp4::workspace,                                                             \
-        .prepare = prepare,                                                                        \
-        .launch = launch,                                                                          \
-    };                                                                                             \
-    PLUMB_FORM_LIBRARY("cuda", kernel)
+using nvfp4 = nvfp4_by_product<DUAL>;
+static struct nvfp4_state state;
 
-#if defined MODULE_cublaslt_nvfp4
-// The control of NVFP4 on Hopper: decoded first, then a product of cuBLASLt, then a pass that
-// scales it.
+static int prepare(const struct plumb_form_args *args, void *stream, const char *pin, char *note,
+                   size_t note_size)
+{
+    return nvfp4::prepare(&state, args, stream, pin, note, note_size);
+}
 
-CUBLASLT_NVFP4_LIBRARY("cublaslt_nvfp4", "decoded to FP16, a product of cuBLASLt, a pass", false)
+static int launch(const struct plumb_form_args *args, void *stream)
+{
+    return nvfp4::launch(&state, args, stream);
+}
 
-#elif defined MODULE_cublaslt_nvfp4_dual
-// The control of the dual GEMM in NVFP4 on Hopper: decoded first, then one product of cuBLASLt of
-// 2 n columns, then a pass.
-
-CUBLASLT_NVFP4_LIBRARY("cublaslt_nvfp4_dual", "decoded to FP16, a product of cuBLASLt, a pass",
-                       true)
-#endif
+static const struct plumb_form_kernel kernel = {
+    .kernel = {.name = NAME,
+               .summary = "decoded to FP16, a product of cuBLASLt, a pass",
+               .traits = {.in_type = PLUMB_E2M1, .out_type = PLUMB_FP16, .acc_type = PLUMB_FP32}},
+    .supports = nvfp4::supports,
+    .workspace = nvfp4::workspace,
+    .prepare = prepare,
+    .launch = launch,
+};
+PLUMB_FORM_LIBRARY("cuda", kernel)

@@ -10,17 +10,10 @@
 
 static struct cublaslt_state state;
 
-// The library's first operand is our B.
-static int set_block_scales(struct choice *c, const struct plumb_args *args)
+static int describe(struct choice *c, const struct plumb_args *args)
 {
-    const int32_t of_b = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
-    const int32_t of_a = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
-    int code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
-                                              &of_b, sizeof(of_b));
-    if (!code)
-        code = cublasLtMatmulDescSetAttribute(c->operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
-                                              &of_a, sizeof(of_a));
-    return code ? code : set_scales(c, args);
+    const int code = make_operation(c, false);
+    return code ? code : set_block_scales(c, args->scale_a, args->scale_b);
 }
 
 static int supports(const struct plumb_form *f)
@@ -40,28 +33,7 @@ static int prepare(const struct plumb_form_args *given, void *stream, const char
                    size_t note_size)
 {
     const struct plumb_args args = plain_args(given);
-    struct choice fresh = {};
-    struct choice *slot = find_choice(&state, &args.problem);
-    int code = state.handle ? 0 : cublasLtCreate(&state.handle);
-    fresh.problem = args.problem;
-    if (!code)
-        code = make_operation(&fresh, false);
-    if (!code)
-        code = set_block_scales(&fresh, &args);
-    if (!code)
-        code = pin ? read_pin(&state, &fresh, pin)
-                   : choose(&state, &fresh, &args, static_cast<cudaStream_t>(stream));
-    if (code) {
-        free_choice(&fresh);
-        return code;
-    }
-    if (!slot)
-        slot = &state.choices[state.next++ % (sizeof(state.choices) / sizeof(state.choices[0]))];
-    free_choice(slot);
-    fresh.ready = 1;
-    *slot = fresh;
-    write_note(note, note_size, &slot->algorithm);
-    return 0;
+    return cublaslt_prepare(&state, describe, &args, stream, pin, note, note_size);
 }
 
 static int launch(const struct plumb_form_args *given, void *stream)

@@ -42,10 +42,4 @@ template <class base, bool drained_ = false> struct dual_config : base {
     static_assert(c_n % 16 == 0 && (!base::swapped || base::mi % 2 == 0), "both sums in a thread");
 };
 
-// One set of accumulators where two would fit (persistent/persistent.cuh): less code and fewer
-// registers, so that a block with one tile is 2 to 3 % faster, and 128x96 in FP8 does not spill.
-template <class base> struct held_config : base {
-    static constexpr bool alternate = false;
-};
-
 #endif

@@ -2,11 +2,8 @@
 //
 // Rung 1, TF32 tensor cores: mma.sync with every fragment read straight from global memory. Each
 // warp reads its 64 rows of A and of B itself; only L1 keeps the block's four warps from fetching
-// them four times.
-//
-// Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
-// 59.5 ms, 18.5 TFLOPS, 5 % of cuBLASLt (the document this ladder climbs after: 13 %, on an H100
-// and with a layout of its own). Each fragment is a 4-byte load: L1 request rate, not arithmetic.
+// them four times. Each fragment is a 4-byte load: the rate of requests to L1 is the limit, not
+// arithmetic.
 #include "ladder.cuh"
 
 static __global__ void __launch_bounds__(mma_threads) global_mma(operands o)

@@ -5,10 +5,9 @@
 // stages fill the SM, so no second block hides the first one's waits: one slab's instructions keep
 // running while all threads meet.
 //
-// Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
-// 3.02 ms, 364 TFLOPS, 101 % of cuBLASLt (94 %): 1.14x. Tried and rejected: waiting for a slab's
-// instructions before the threads meet, as the rung before does: 3.75 ms, 83 %, slower than that
-// rung, because the tensor cores stand still at every one of the 512 meetings.
+// Tried and rejected: waiting for a slab's instructions before the threads meet, as the rung
+// before does: 83 % of cuBLASLt, slower than that rung, because the tensor cores stand still at
+// every one of the 512 meetings.
 #include "ladder.cuh"
 
 static const plumb_kernel kernel = {"tf32-8-tma-wide",

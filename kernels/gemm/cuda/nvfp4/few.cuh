@@ -19,7 +19,6 @@
 #ifndef PLUMB_GEMM_NVFP4_FEW_CUH
 #define PLUMB_GEMM_NVFP4_FEW_CUH
 
-#include "../epilogue.cuh"
 #include "../persistent/launch.cuh"
 #include "nvfp4.cuh"
 

@@ -21,12 +21,8 @@
 #ifndef PLUMB_GEMM_NVFP4_MANY_CUH
 #define PLUMB_GEMM_NVFP4_MANY_CUH
 
-#include "../epilogue.cuh"
-#include "../persistent/config.cuh"
 #include "../persistent/launch.cuh"
-#include "../tensor_map.cuh"
 #include "../wgmma.cuh"
-#include "form.cuh"
 #include "nvfp4.cuh"
 
 // ---- The warpgroup matrix instruction with A in registers: C (64 x n) += A (64 x 16) * B (n x 16)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which products of a K that is no multiple of 16 bytes are read as they are (odd_k/short_k.cuh,
-// odd_k/tiny_k.cuh), where the words of a slab go, and in what words ragged rows of C are stored
-// (odd_k/short_k.cuh). In C, so that tests hold it where there is no GPU.
+// Which products of a K that is no multiple of 16 bytes are read as they are (odd_k/odd_k.cuh),
+// where the words of a slab go, and in what words ragged rows of C are stored. In C, so that tests
+// hold it where there is no GPU.
 #ifndef PLUMB_GEMM_ODD_K_COPIES_H
 #define PLUMB_GEMM_ODD_K_COPIES_H
 
@@ -22,7 +22,7 @@ LOOSE_INLINE uint32_t loose_place(uint32_t row, uint32_t word)
 }
 
 // Columns of a tile of 64 rows where a K of at most three slabs is loaded word by word at once
-// (odd_k/short_k.cuh); 0: the problem is better done in another way. As measured, up to 768 tiles.
+// (short_gemm); 0: the problem is better done in another way. As measured, up to 768 tiles.
 // Where rows of C are no multiple of 16 bytes, any number of them (of a K of up to 33), and 128
 // columns of BF16 are faster once not every tile of 64 has an SM of its own.
 LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t bytes)
@@ -38,7 +38,7 @@ LOOSE_INLINE int32_t short_columns(int64_t m, int64_t n, int64_t k, int32_t byte
     return tiles > two_waves && k > 16 ? 128 : 64;
 }
 
-// A K of whole 16 bytes that is loaded word by word nonetheless (odd_k/short_k.cuh), for it is too
+// A K of whole 16 bytes that is loaded word by word nonetheless (short_gemm), for it is too
 // short for the copy engine's slabs of 128 bytes to be worth their making: up to 33 where rows of C
 // are no multiple of 16 bytes, else up to 12 (longer ones as fast or slower).
 LOOSE_INLINE int32_t loads_words(int64_t m, int64_t n, int64_t k, int32_t bytes)
@@ -46,10 +46,10 @@ LOOSE_INLINE int32_t loads_words(int64_t m, int64_t n, int64_t k, int32_t bytes)
     return m > 1 && k <= (n * bytes % 16 ? 33 : 12);
 }
 
-// The longest K that odd_k/tiny_k.cuh takes.
+// The longest K that outer_gemm takes.
 enum { most_outer_k = 16 };
 
-// The longest K with which C is best written by odd_k/tiny_k.cuh; 0: none. As measured, by C's size
+// The longest K with which C is best written by outer_gemm; 0: none. As measured, by C's size
 // and whether its rows are whole 16 bytes, which others then store by the copy engine. Blocks write
 // 128 x 16 bytes of a row, so C has at least half of that.
 LOOSE_INLINE int32_t outer_longest_k(int64_t m, int64_t n, int32_t bytes)
@@ -77,7 +77,7 @@ LOOSE_INLINE int32_t takes_outer(int64_t m, int64_t n, int64_t k, int32_t bytes)
     return !whole && k <= outer_longest_k(m, n, bytes);
 }
 
-// Rows of C that a block of odd_k/tiny_k.cuh writes. Each block reads its part of B anew; but where
+// Rows of C that a block of outer_gemm writes. Each block reads its part of B anew; but where
 // C does not stay in L2, blocks of few rows, which lie closer together, write faster. At least two
 // blocks for each SM, if there are so many.
 LOOSE_INLINE int32_t outer_rows(int64_t m, int64_t n, int64_t k, int32_t bytes)

@@ -10,11 +10,6 @@
 
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 176, .pingpong = true}>;
 
-static const plumb_kernel kernel = {"bf16-pingpong",
-                                    "persistent, warp-specialised, ping-pong consumers, 128x176x64",
-                                    persistent_traits<shape>(5, PLUMB_RASTER_M, 16),
-                                    supports_tn<shape::type>,
-                                    nullptr,
-                                    nullptr,
-                                    launch_row<shape, 5, PLUMB_RASTER_M, 16>};
+static const plumb_kernel kernel = persistent_row<shape, 5, PLUMB_RASTER_M, 16>(
+    "bf16-pingpong", "persistent, warp-specialised, ping-pong consumers, 128x176x64");
 PLUMB_LIBRARY("cuda", kernel)

@@ -6,12 +6,6 @@
 
 using shape = tiled<e4m3, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;
 
-static const plumb_kernel kernel = {
-    "e4m3-persistent",
-    "persistent, warp-specialised, FP8 with fast accumulation, 128x256x128",
-    persistent_traits<shape>(4, PLUMB_RASTER_M, 16),
-    supports_tn<shape::type>,
-    nullptr,
-    nullptr,
-    launch_row<shape, 4, PLUMB_RASTER_M, 16>};
+static const plumb_kernel kernel = persistent_row<shape, 4, PLUMB_RASTER_M, 16>(
+    "e4m3-persistent", "persistent, warp-specialised, FP8 with fast accumulation, 128x256x128");
 PLUMB_LIBRARY("cuda", kernel)

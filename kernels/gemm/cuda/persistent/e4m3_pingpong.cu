@@ -9,12 +9,7 @@
 
 using shape = tiled<e4m3, tiling{.tile_m = 128, .tile_n = 176, .pingpong = true}>;
 
-static const plumb_kernel kernel = {
+static const plumb_kernel kernel = persistent_row<shape, 5, PLUMB_RASTER_M, 16>(
     "e4m3-pingpong",
-    "persistent, warp-specialised, ping-pong consumers, FP8 with fast accumulation, 128x176x128",
-    persistent_traits<shape>(5, PLUMB_RASTER_M, 16),
-    supports_tn<shape::type>,
-    nullptr,
-    nullptr,
-    launch_row<shape, 5, PLUMB_RASTER_M, 16>};
+    "persistent, warp-specialised, ping-pong consumers, FP8 with fast accumulation, 128x176x128");
 PLUMB_LIBRARY("cuda", kernel)

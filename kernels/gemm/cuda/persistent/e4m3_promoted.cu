@@ -8,12 +8,7 @@ using shape =
     tiled<e4m3,
           tiling{.tile_m = 128, .tile_n = 128, .groups_m = 2, .cluster_m = 2, .promote = true}>;
 
-static const plumb_kernel kernel = {
+static const plumb_kernel kernel = persistent_row<shape, 6, PLUMB_RASTER_M, 8>(
     "e4m3-promoted",
-    "persistent, warp-specialised, FP8 with sums promoted every 128 of K, 128x128x128",
-    persistent_traits<shape>(6, PLUMB_RASTER_M, 8),
-    supports_tn<shape::type>,
-    nullptr,
-    nullptr,
-    launch_row<shape, 6, PLUMB_RASTER_M, 8>};
+    "persistent, warp-specialised, FP8 with sums promoted every 128 of K, 128x128x128");
 PLUMB_LIBRARY("cuda", kernel)

@@ -23,7 +23,6 @@
 #define PLUMB_GEMM_PERSISTENT_PERSISTENT_CUH
 
 #include "../wgmma.cuh"
-#include "config.cuh"
 #include "launch.cuh"
 
 // ---- Block scales of FP8: an FP32 scale for each row and 128 of K of A, and one for 128 x 128 of
@@ -394,6 +393,42 @@ template <class c> struct consumer {
             end(even, even_factors);
         }
     }
+
+    // Sums all slabs of a tile in the way of its configuration.
+    DEVICE void accumulate(float (&acc)[c::mi][c::n / 2])
+    {
+        if constexpr (c::twofold)
+            accumulate_promoted_twofold(acc);
+        else if constexpr (c::promote)
+            accumulate_promoted(acc);
+        else
+            accumulate(acc, [](int) {});
+    }
+};
+
+// Which part of its block's tile a consumer warp has, where warpgroups share a tile.
+template <class c> struct tile_part {
+    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
+    const int m = group % c::wm, n = group / c::wm;
+
+    // Where its rows begin in a stage.
+    DEVICE uint32_t offset_a() const
+    {
+        return m * (c::c_mi * 64u * slab_bytes);
+    }
+    DEVICE uint32_t offset_b() const
+    {
+        return n * (uint32_t)(c::n * slab_bytes);
+    }
+    // Where the warp's part of C begins, of the tile in this row and column of tiles.
+    DEVICE int row(int tile_row) const
+    {
+        return tile_row * c::c_rows + m * (c::c_mi * 64) + warp % 4 * 16;
+    }
+    DEVICE int column(int tile_column) const
+    {
+        return tile_column * c::c_columns + n * c::c_n;
+    }
 };
 
 // ---- The seam between two tiles. A tile's sums must be converted and stored before its
@@ -596,29 +631,41 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
     }
 }
 
-// The producer's thread loads `count` of the first tile's slabs, at most as many as there are
-// stages, all of which are free. In an eager block it sets their barriers up before.
-template <class c>
-DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
-                       int first, int count)
+// One thread sets up the barriers of a block whose producer loads for nobody else.
+template <class c> DEVICE void begin_ring(const block_memory<c> &memory, int stages)
 {
-    if constexpr (c::eager) {
 #pragma unroll 1
-        for (int stage = 0; stage < p.stages; ++stage) {
-            barrier_init(memory.full(stage), 1);
-            barrier_init(memory.empty(stage), c::consumers);
-        }
-        barrier_init_fence();
+    for (int stage = 0; stage < stages; ++stage) {
+        barrier_init(memory.full(stage), 1);
+        barrier_init(memory.empty(stage), c::consumers);
     }
-    const tile_loads<c> loads(p, tile_at(first, p.grid), 0, 0);
-    if constexpr (c::eager)
-        wait_for_launch_before();
+    barrier_init_fence();
+}
+
+// It loads `count` slabs, at most as many as there are stages, all of which are free.
+template <class c>
+DEVICE void load_free(const tile_loads<c> &loads, const gemm_maps &maps,
+                      const block_memory<c> &memory, int count)
+{
 #pragma unroll 1
     for (int slab = 0; slab < count; ++slab) {
         barrier_arrive_expect(memory.full(slab), loads.bytes);
         loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
         loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
     }
+}
+
+// The first of the first tile. In an eager block it sets the barriers up before.
+template <class c>
+DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
+                       int first, int count)
+{
+    if constexpr (c::eager)
+        begin_ring(memory, p.stages);
+    const tile_loads<c> loads(p, tile_at(first, p.grid), 0, 0);
+    if constexpr (c::eager)
+        wait_for_launch_before();
+    load_free(loads, maps, memory, count);
 }
 
 // Until a peer in the cluster can no longer arrive on this block's barriers: all its stages are
@@ -814,11 +861,11 @@ template <class c> static int launch_gemm(const plumb_args *args, void *stream, 
     return cudaLaunchKernelEx(&launch.config, persistent_gemm<c>, maps, p);
 }
 
-// A row of a kernel table: the ABI's functions for one configuration and one schedule.
-template <class c, int stages, int raster, int group>
-int launch_row(const plumb_args *args, void *stream)
+// The ABI's launch() of what takes any schedule, with one of them.
+template <auto launcher, int stages, int raster, int group>
+int launch_scheduled(const plumb_args *args, void *stream)
 {
-    return launch_gemm<c>(args, stream, {raster, group, stages});
+    return launcher(args, stream, {raster, group, stages});
 }
 
 // States how many blocks an SM holds, and the registers that this leaves a thread at most.
@@ -877,16 +924,17 @@ template <class c> int supports_persistent(const plumb_problem *problem)
 
 // A row of a kernel table.
 template <class c, int stages, int raster, int group>
-constexpr plumb_kernel persistent_row(const char *name)
+constexpr plumb_kernel persistent_row(const char *name,
+                                      const char *summary = "persistent, warp-specialised")
 {
     static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
     return {name,
-            "persistent, warp-specialised",
+            summary,
             persistent_traits<c>(stages, raster, group),
             supports_persistent<c>,
             nullptr,
             nullptr,
-            launch_row<c, stages, raster, group>};
+            launch_scheduled<launch_gemm<c>, stages, raster, group>};
 }
 
 #endif

@@ -6,11 +6,6 @@
 
 using shape = tiled<tf32, tiling{.tile_m = 128, .tile_n = 128, .cluster_m = 2, .pingpong = true}>;
 
-static const plumb_kernel kernel = {"tf32-pingpong",
-                                    "persistent, warp-specialised, ping-pong consumers, 128x128x32",
-                                    persistent_traits<shape>(6, PLUMB_RASTER_M, 8),
-                                    supports_tn<shape::type>,
-                                    nullptr,
-                                    nullptr,
-                                    launch_row<shape, 6, PLUMB_RASTER_M, 8>};
+static const plumb_kernel kernel = persistent_row<shape, 6, PLUMB_RASTER_M, 8>(
+    "tf32-pingpong", "persistent, warp-specialised, ping-pong consumers, 128x128x32");
 PLUMB_LIBRARY("cuda", kernel)

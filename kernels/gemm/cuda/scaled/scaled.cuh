@@ -21,14 +21,15 @@ int launch_scaled(const plumb_form_args *args, void *stream)
 }
 
 template <class c, int stages, int raster, int group>
-constexpr plumb_form_kernel scaled_row(const char *name)
+constexpr plumb_form_kernel scaled_row(const char *name,
+                                       const char *summary = "persistent, block scales")
 {
     static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
-    return {{name, "persistent, block scales", persistent_traits<c>(stages, raster, group)},
+    return {{name, summary, persistent_traits<c>(stages, raster, group)},
             supports_scaled<supports_tn<typename c::type>>,
             nullptr,
             nullptr,
-            launch_scaled<launch_row<c, stages, raster, group>>};
+            launch_scaled<launch_scheduled<launch_gemm<c>, stages, raster, group>>};
 }
 
 template <class c, int split, int stages, int raster, int group>
@@ -41,7 +42,7 @@ constexpr plumb_form_kernel scaled_split_row(const char *name)
             supports_scaled<supports_split<c, split>>,
             nullptr,
             nullptr,
-            launch_scaled<launch_split_row<c, split, stages, raster, group>>};
+            launch_scaled<launch_scheduled<launch_split<c, split>, stages, raster, group>>};
 }
 
 #endif

@@ -5,11 +5,6 @@
 
 using shape = tiled<bf16, tiling{.tile_m = 64, .tile_n = 64, .boxes = 2}>;
 
-static const plumb_kernel kernel = {"bf16-brief",
-                                    "one tile per block, soon begun, 64x64x128",
-                                    brief_traits<shape>(4, PLUMB_RASTER_M, 4),
-                                    supports_brief<shape>,
-                                    nullptr,
-                                    nullptr,
-                                    launch_brief_row<shape, 4, PLUMB_RASTER_M, 4>};
+static const plumb_kernel kernel = brief_row<shape, 4, PLUMB_RASTER_M, 4>(
+    "bf16-brief", "one tile per block, soon begun, 64x64x128");
 PLUMB_LIBRARY("cuda", kernel)

@@ -11,28 +11,6 @@
 
 #include "../persistent/persistent.cuh"
 
-// The producer's thread sets the barriers up and loads the first slabs, at most as many as there
-// are stages.
-template <class c>
-DEVICE void brief_begin(const tile_loads<c> &loads, const gemm_maps &maps, const gemm_params &p,
-                        const block_memory<c> &memory)
-{
-    const int count = p.slabs < p.stages ? p.slabs : p.stages;
-#pragma unroll 1
-    for (int stage = 0; stage < p.stages; ++stage) {
-        barrier_init(memory.full(stage), 1);
-        barrier_init(memory.empty(stage), c::consumers);
-    }
-    barrier_init_fence();
-    wait_for_launch_before();
-#pragma unroll 1
-    for (int slab = 0; slab < count; ++slab) {
-        barrier_arrive_expect(memory.full(slab), loads.bytes);
-        loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
-        loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
-    }
-}
-
 // Loads the other slabs.
 template <class c>
 DEVICE void brief_produce(const tile_loads<c> &loads, const gemm_maps &maps, const gemm_params &p,
@@ -61,8 +39,11 @@ __global__ void __launch_bounds__(c::threads, 1)
     if (threadIdx.x < 128) {
         const bool producer = is_producer();
         const tile_loads<c> loads(p, t, 0, 0);
-        if (producer)
-            brief_begin<c>(loads, maps, p, memory);
+        if (producer) {
+            begin_ring(memory, p.stages);
+            wait_for_launch_before();
+            load_free(loads, maps, memory, p.slabs < p.stages ? p.slabs : p.stages);
+        }
         __syncwarp();
         if (threadIdx.x < 32)
             named_barrier_arrive(3, meeting);
@@ -76,21 +57,14 @@ __global__ void __launch_bounds__(c::threads, 1)
     }
     if constexpr (c::reallocate)
         registers_take<c::consumer_registers>();
-    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
-    const int part_m = group % c::wm, part_n = group / c::wm;
-    consumer<c> self = {p,
-                        memory,
-                        0,
-                        0,
-                        part_m * (c::c_mi * 64u * slab_bytes),
-                        part_n * (uint32_t)(c::n * slab_bytes)};
-    const int row = t.row * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
-    const int column = t.column * c::c_columns + part_n * c::c_n;
-    typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.out};
+    const tile_part<c> part;
+    consumer<c> self = {p, memory, 0, 0, part.offset_a(), part.offset_b()};
+    const int row = part.row(t.row), column = part.column(t.column);
+    typename c::stager out = {maps.c, maps.tail, memory.staging(part.warp), p.out};
     float acc[c::mi][c::n / 2];
     named_barrier(3, meeting);
     wait_for_launch_before();
-    self.accumulate(acc, [](int) {});
+    self.accumulate(acc);
     const float scale = output_scale<c>(p);
     if (p.out.direct)
         c::stager::store_elements(acc, scale, p.out, row, column);
@@ -147,15 +121,7 @@ constexpr int most_brief_tiles = 400;
 template <class c> int supports_brief(const plumb_problem *problem)
 {
     return supports_tn<typename c::type, c::dual>(problem) &&
-           (int64_t)ceil_div(c::swapped ? problem->n : problem->m, c::c_rows) *
-                   ceil_div(c::swapped ? problem->m : problem->n, c::c_columns) <=
-               most_brief_tiles;
-}
-
-template <class c, int stages, int raster, int group>
-int launch_brief_row(const plumb_args *args, void *stream)
-{
-    return launch_brief<c>(args, stream, {raster, group, stages});
+           count_tiles<c>(problem) <= most_brief_tiles;
 }
 
 template <class c> constexpr plumb_traits brief_traits(int stages, int raster, int group)
@@ -168,16 +134,17 @@ template <class c> constexpr plumb_traits brief_traits(int stages, int raster, i
 
 // A row of a kernel table.
 template <class c, int stages, int raster, int group>
-constexpr plumb_kernel brief_row(const char *name)
+constexpr plumb_kernel brief_row(const char *name,
+                                 const char *summary = "one tile per block, soon begun")
 {
     static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
     return {name,
-            "one tile per block, soon begun",
+            summary,
             brief_traits<c>(stages, raster, group),
             supports_brief<c>,
             nullptr,
             nullptr,
-            launch_brief_row<c, stages, raster, group>};
+            launch_scheduled<launch_brief<c>, stages, raster, group>};
 }
 
 #endif

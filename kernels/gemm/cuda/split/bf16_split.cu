@@ -5,11 +5,6 @@
 
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 64, .groups_m = 2}>;
 
-static const plumb_kernel kernel = {"bf16-split",
-                                    "split-K over the shared memory of clusters of two, 128x64x64",
-                                    split_traits<shape, 2>(6, PLUMB_RASTER_M, 8),
-                                    supports_split<shape, 2>,
-                                    nullptr,
-                                    nullptr,
-                                    launch_split_row<shape, 2, 6, PLUMB_RASTER_M, 8>};
+static const plumb_kernel kernel = split_row<shape, 2, 6, PLUMB_RASTER_M, 8>(
+    "bf16-split", "split-K over the shared memory of clusters of two, 128x64x64");
 PLUMB_LIBRARY("cuda", kernel)

@@ -5,11 +5,6 @@
 
 using shape = tiled<bf16, tiling{.tile_m = 64, .tile_n = 64, .boxes = 2}>;
 
-static const plumb_kernel kernel = {"bf16-spread",
-                                    "K spread over all SMs, through the workspace, 64x64x128",
-                                    spread_traits<shape>(6, PLUMB_RASTER_M, 8),
-                                    supports_spread<shape>,
-                                    spread_workspace<shape>,
-                                    nullptr,
-                                    launch_spread_row<shape, 6, PLUMB_RASTER_M, 8>};
+static const plumb_kernel kernel = spread_row<shape, 6, PLUMB_RASTER_M, 8>(
+    "bf16-spread", "K spread over all SMs, through the workspace, 64x64x128");
 PLUMB_LIBRARY("cuda", kernel)

@@ -111,24 +111,14 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
 {
     using layout = split_layout<c, split>;
     const uint32_t partials = c::drained ? memory.base : (memory.scales(p.stages) + 1023) & ~1023u;
-    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
-    const int part_m = group % c::wm, part_n = group / c::wm;
-    consumer<c> self = {p,
-                        memory,
-                        0,
-                        0,
-                        part_m * (c::c_mi * 64u * slab_bytes),
-                        part_n * (uint32_t)(c::n * slab_bytes)};
+    const tile_part<c> part;
+    const int warp = part.warp;
+    consumer<c> self = {p, memory, 0, 0, part.offset_a(), part.offset_b()};
     float acc[c::mi][c::n / 2];
     const float scale = output_scale<c>(p);
     if constexpr (c::scaled)
         self.place(t.column * c::bn);
-    if constexpr (c::twofold)
-        self.accumulate_promoted_twofold(acc);
-    else if constexpr (c::promote)
-        self.accumulate_promoted(acc);
-    else
-        self.accumulate(acc, [](int) {});
+    self.accumulate(acc);
     if constexpr (c::drained)
         cluster_arrive();
     cluster_wait();
@@ -138,17 +128,9 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
     if (layout::owner(warp) != rank)
         return;
     add_partials<c, split>(acc, partials, warp);
-    const int row = t.row * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
-    const int column = t.column * c::c_columns + part_n * c::c_n;
+    const int row = part.row(t.row), column = part.column(t.column);
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.out};
-    if (p.out.direct) {
-        c::stager::store_elements(acc, scale, p.out, row, column);
-        return;
-    }
-    typename c::stager::words held;
-    c::stager::hold(held, acc, scale);
-    out.put_all(held, row, column);
-    if (elect())
+    if (out.store_held(acc, scale, row, column) && elect())
         bulk_wait_read<0>();
 }
 
@@ -223,12 +205,6 @@ static int launch_split(const plumb_args *args, void *stream, const schedule &s)
     return cudaLaunchKernelEx(&launch.config, split_gemm<c, split>, maps, p);
 }
 
-template <class c, int split, int stages, int raster, int group>
-int launch_split_row(const plumb_args *args, void *stream)
-{
-    return launch_split<c, split>(args, stream, {raster, group, stages});
-}
-
 template <class c, int split> constexpr plumb_traits split_traits(int stages, int raster, int group)
 {
     plumb_traits t = persistent_traits<c>(stages, raster, group);
@@ -245,18 +221,19 @@ template <class c, int split> constexpr plumb_traits split_traits(int stages, in
 
 // A row of a kernel table.
 template <class c, int split, int stages, int raster, int group>
-constexpr plumb_kernel split_row(const char *name)
+constexpr plumb_kernel split_row(const char *name,
+                                 const char *summary = "split-K over a cluster's shared memory")
 {
     static_assert(stages >= split_layout<c, split>::least_stages &&
                       stages <= split_layout<c, split>::most_stages(),
                   "stages do not fit shared memory, or partial sums not the stages");
     return {name,
-            "split-K over a cluster's shared memory",
+            summary,
             split_traits<c, split>(stages, raster, group),
             supports_split<c, split>,
             nullptr,
             nullptr,
-            launch_split_row<c, split, stages, raster, group>};
+            launch_scheduled<launch_split<c, split>, stages, raster, group>};
 }
 
 #endif

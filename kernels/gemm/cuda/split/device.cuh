@@ -100,26 +100,16 @@ DEVICE void spread_consume(const spread_params &p, const block_memory<c> &memory
                            int tile, int part, int slabs)
 {
     using sums = spread_sums<c>;
-    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
+    const tile_part<c> own;
     gemm_params now = p.gemm; // its slabs are this part's
     now.slabs = slabs;
-    consumer<c> self = {now,
-                        memory,
-                        0,
-                        0,
-                        group % c::wm * (c::c_mi * 64u * slab_bytes),
-                        group / c::wm * (uint32_t)(c::n * slab_bytes)};
+    consumer<c> self = {now, memory, 0, 0, own.offset_a(), own.offset_b()};
     const float scale = output_scale<c>(p.gemm);
     float acc[c::mi][c::n / 2];
-    if constexpr (c::twofold)
-        self.accumulate_promoted_twofold(acc);
-    else if constexpr (c::promote)
-        self.accumulate_promoted(acc);
-    else
-        self.accumulate(acc, [](int) {});
-    sums::leave(acc, p, tile, part, warp);
+    self.accumulate(acc);
+    sums::leave(acc, p, tile, part, own.warp);
 #pragma unroll 1
-    for (int unit = part + warp * p.parts; unit < sums::units; unit += sums::warps * p.parts) {
+    for (int unit = part + own.warp * p.parts; unit < sums::units; unit += sums::warps * p.parts) {
         const int owner = unit / sums::groups, within = unit % sums::groups; // whose sums
         const int row = t.row * c::c_rows + owner / 4 % c::wm * (c::c_mi * 64) +
                         within / (c::n / 8) * 64 + owner % 4 * 16;
@@ -202,15 +192,7 @@ constexpr int most_spread_tiles = 64;
 template <class c> int supports_spread(const plumb_problem *problem)
 {
     return supports_tn<typename c::type, c::dual>(problem) &&
-           (int64_t)ceil_div(c::swapped ? problem->n : problem->m, c::c_rows) *
-                   ceil_div(c::swapped ? problem->m : problem->n, c::c_columns) <=
-               most_spread_tiles;
-}
-
-template <class c, int stages, int raster, int group>
-int launch_spread_row(const plumb_args *args, void *stream)
-{
-    return launch_spread<c>(args, stream, {raster, group, stages});
+           count_tiles<c>(problem) <= most_spread_tiles;
 }
 
 template <class c> constexpr plumb_traits spread_traits(int stages, int raster, int group)
@@ -224,16 +206,17 @@ template <class c> constexpr plumb_traits spread_traits(int stages, int raster, 
 
 // A row of a kernel table.
 template <class c, int stages, int raster, int group>
-constexpr plumb_kernel spread_row(const char *name)
+constexpr plumb_kernel
+spread_row(const char *name, const char *summary = "K spread over all SMs, through the workspace")
 {
     static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
     return {name,
-            "K spread over all SMs, through the workspace",
+            summary,
             spread_traits<c>(stages, raster, group),
             supports_spread<c>,
             spread_workspace<c>,
             nullptr,
-            launch_spread_row<c, stages, raster, group>};
+            launch_scheduled<launch_spread<c>, stages, raster, group>};
 }
 
 #endif

@@ -143,44 +143,25 @@ template <class c>
 DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
                            const block_memory<c> &memory, int rank_m, int rank_n)
 {
-    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
-    const int part_m = group % c::wm, part_n = group / c::wm;
+    const tile_part<c> part;
     const float scale = output_scale<c>(p.gemm);
     gemm_params now = p.gemm; // its slabs are those of the piece at hand
-    consumer<c> self = {now,
-                        memory,
-                        rank_m,
-                        rank_n,
-                        part_m * (c::c_mi * 64u * slab_bytes),
-                        part_n * (uint32_t)(c::n * slab_bytes)};
-    typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.gemm.out};
+    consumer<c> self = {now, memory, rank_m, rank_n, part.offset_a(), part.offset_b()};
+    typename c::stager out = {maps.c, maps.tail, memory.staging(part.warp), p.gemm.out};
     float acc[c::mi][c::n / 2];
     piece_walk walk(p, c::cluster);
     for (piece work; walk.next(work);) {
         now.slabs = work.slabs;
-        if constexpr (c::twofold)
-            self.accumulate_promoted_twofold(acc);
-        else if constexpr (c::promote)
-            self.accumulate_promoted(acc);
-        else
-            self.accumulate(acc, [](int) {});
+        self.accumulate(acc);
         if (work.first + work.slabs < p.gemm.slabs) {
-            stream_sums<c>::leave(acc, p, warp);
+            stream_sums<c>::leave(acc, p, part.warp);
             continue;
         }
         if (work.first > 0)
-            stream_sums<c>::collect(acc, p, warp, work.tile * p.gemm.slabs);
+            stream_sums<c>::collect(acc, p, part.warp, work.tile * p.gemm.slabs);
         const tile t = tile_at(work.tile, p.gemm.grid);
-        const int row =
-            (t.row * c::cm + rank_m) * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
-        const int column = (t.column * c::cn + rank_n) * c::c_columns + part_n * c::c_n;
-        if (p.gemm.out.direct) {
-            c::stager::store_elements(acc, scale, p.gemm.out, row, column);
-            continue;
-        }
-        typename c::stager::words held;
-        c::stager::hold(held, acc, scale);
-        out.put_all(held, row, column);
+        out.store_held(acc, scale, part.row(t.row * c::cm + rank_m),
+                       part.column(t.column * c::cn + rank_n));
     }
     if (elect())
         bulk_wait_read<0>();
@@ -273,16 +254,8 @@ template <class c> int supports_stream(const plumb_problem *problem)
 {
     constexpr int64_t most_tiles = 400;
     return supports_tn<typename c::type, c::dual>(problem) &&
-           (int64_t)ceil_div(c::swapped ? problem->n : problem->m, c::c_rows) *
-                   ceil_div(c::swapped ? problem->m : problem->n, c::c_columns) <=
-               most_tiles &&
+           count_tiles<c>(problem) <= most_tiles &&
            most_tiles * ceil_div(problem->k, c::bk) < INT32_MAX;
-}
-
-template <class c, int stages, int raster, int group>
-int launch_stream_row(const plumb_args *args, void *stream)
-{
-    return launch_stream<c>(args, stream, {raster, group, stages});
 }
 
 template <class c> constexpr plumb_traits stream_traits(int stages, int raster, int group)
@@ -295,16 +268,17 @@ template <class c> constexpr plumb_traits stream_traits(int stages, int raster, 
 
 // A row of a kernel table.
 template <class c, int stages, int raster, int group>
-constexpr plumb_kernel stream_row(const char *name)
+constexpr plumb_kernel stream_row(const char *name,
+                                  const char *summary = "stream-K over the workspace")
 {
     static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
     return {name,
-            "stream-K over the workspace",
+            summary,
             stream_traits<c>(stages, raster, group),
             supports_stream<c>,
             stream_workspace<c>,
             nullptr,
-            launch_stream_row<c, stages, raster, group>};
+            launch_scheduled<launch_stream<c>, stages, raster, group>};
 }
 
 #endif

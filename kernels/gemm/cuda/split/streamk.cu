@@ -9,11 +9,6 @@
 
 using shape = tiled<TYPE, tiling{.tile_m = 64, .tile_n = 128}>;
 
-static const plumb_kernel kernel = {NAME,
-                                    "stream-K over the workspace, " TILE,
-                                    stream_traits<shape>(8, PLUMB_RASTER_M, 8),
-                                    supports_stream<shape>,
-                                    stream_workspace<shape>,
-                                    nullptr,
-                                    launch_stream_row<shape, 8, PLUMB_RASTER_M, 8>};
+static const plumb_kernel kernel =
+    stream_row<shape, 8, PLUMB_RASTER_M, 8>(NAME, "stream-K over the workspace, " TILE);
 PLUMB_LIBRARY("cuda", kernel)
