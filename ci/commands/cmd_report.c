@@ -30,8 +30,7 @@ static struct report_event told(const struct event *e, const struct history_set 
                              .sentence = event_sentence(e, set, arena),
                              .log_ratio = event_largest(e)->size.value,
                              .commit = {.summary = "", .author = ""},
-                             .commits = e->culprit_count,
-                             .slowdown = event_is_slowdown(e)};
+                             .commits = e->culprit_count};
     if (e->culprit_count) {
         r.commit.summary = arena_strdup(arena, e->commits[0].summary);
         r.commit.time_s = e->commits[0].time_s;

@@ -324,48 +324,11 @@ static const struct key {
     {"metric", "kernel", OWN_METRIC, TYPE_TEXT, AT(policy_metric, kernel), 0, 0, {0}},
     {"metric", "builds", OWN_METRIC, TYPE_COUNT, AT(policy_metric, builds), 1, 9, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
-    {"gate", "regime", OWN_POLICY, TYPE_REGIMES, AT(policy, gate.regimes), 0, 0, {0}},
-    {"gate", "beside", OWN_POLICY, TYPE_LOOKS, AT(policy, gate.beside), 0, 0, {0}},
-    {"gate", "margin", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.margin), 1e-4, 1, {0}},
-    {"gate", "alpha", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.alpha), 1e-12, 0.5, {0}},
-    {"gate", "max-pairs", OWN_POLICY, TYPE_COUNT, AT(policy, gate.max_pairs), 16, 1e5, {0}},
-    {"gate", "processes", OWN_POLICY, TYPE_COUNT, AT(policy, gate.processes), 1, 8, {0}},
-    {"gate", "seconds", OWN_POLICY, TYPE_COUNT, AT(policy, gate.seconds), 1, 86400, {0}},
-    {"gate", "self-test", OWN_POLICY, TYPE_COUNT, AT(policy, gate.self_test), 0, 1000, {0}},
-    {"gate",
-     "undecided",
-     OWN_POLICY,
-     TYPE_CHOICE,
-     AT(policy, gate.undecided_passes),
-     0,
-     0,
-     {"fail", "pass"}},
-    {"gate",
-     "removed",
-     OWN_POLICY,
-     TYPE_CHOICE,
-     AT(policy, gate.removed_allowed),
-     0,
-     0,
-     {"fail", "allow"}},
-    {"gate",
-     "accept",
-     OWN_POLICY,
-     TYPE_CHOICE,
-     AT(policy, gate.accept_base),
-     0,
-     0,
-     {"head", "base"}},
-    {"gate", "static", OWN_POLICY, TYPE_CHOICE, AT(policy, gate.static_off), 0, 0, {"auto", "off"}},
-    {"gate",
-     "static-alone",
-     OWN_POLICY,
-     TYPE_CHOICE,
-     AT(policy, gate.static_fails),
-     0,
-     0,
-     {"pass", "fail"}},
-    {"measure", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+#define X(type, member, key, kind, min, max, no, yes, join)                                        \
+    {"gate", key, OWN_POLICY, TYPE_##kind, AT(policy, gate.member), min, max, {no, yes}},
+    POLICY_GATE(X)
+#undef X
+        {"measure", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"measure", "samples", OWN_POLICY, TYPE_COUNT, AT(policy, samples), 3, 1e5, {0}},
     {"measure", "timeout", OWN_POLICY, TYPE_SECONDS, AT(policy, timeout_s), 1, 86400, {0}},
     {"measure", "model", OWN_POLICY, TYPE_TEXT, AT(policy, model), 0, 0, {0}},
@@ -895,11 +858,7 @@ static int check_references(struct policy *p, const struct config_file *config, 
         return error_set(err, "%s: no build.command: how do your kernels become libraries?",
                          p->label);
     if (!p->device_count)
-        return error_set(
-            err,
-            "%s: no [device \"...\"] section; a GPU's is [device \"gpu\"] with kind = cuda, the "
-            "CPU's [device \"host\"] with kind = host",
-            p->label);
+        return error_set(err, "%s: no [device \"...\"] section", p->label);
     if (!p->kernel_count)
         return error_set(err, "%s: no [kernel \"...\"] section", p->label);
     for (size_t i = 0; i < p->mix_count; i++) {
@@ -1218,21 +1177,19 @@ static void join_captures(struct policy *policy, const struct policy *trusted)
     }
 }
 
+#define JOIN_TRUSTED(ours, trusted) trusted
+#define JOIN_LARGER(ours, trusted)  ((ours) > (trusted) ? (ours) : (trusted))
+#define JOIN_BOTH(ours, trusted)    ((ours) && (trusted))
+#define JOIN_EITHER(ours, trusted)  ((ours) || (trusted))
+#define JOIN_MARGIN(ours, trusted)  join_margins(ours, trusted)
+#define JOIN_REGIMES(ours, trusted) join_regimes(ours, trusted)
+
 static void join_gates(struct policy_gate *gate, const struct policy_gate *trusted)
 {
-    const struct policy_gate ours = *gate;
-    *gate = *trusted;
-    gate->margin = join_margins(ours.margin, trusted->margin);
-    gate->regimes = join_regimes(ours.regimes, trusted->regimes);
-    gate->max_pairs = ours.max_pairs > gate->max_pairs ? ours.max_pairs : gate->max_pairs;
-    gate->processes = ours.processes > gate->processes ? ours.processes : gate->processes;
-    gate->seconds = ours.seconds > gate->seconds ? ours.seconds : gate->seconds;
-    gate->self_test = ours.self_test > gate->self_test ? ours.self_test : gate->self_test;
-    gate->undecided_passes &= ours.undecided_passes;
-    gate->removed_allowed &= ours.removed_allowed;
-    gate->accept_base |= ours.accept_base;
-    gate->static_off |= ours.static_off;
-    gate->static_fails |= ours.static_fails;
+#define X(type, member, key, kind, min, max, no, yes, join)                                        \
+    gate->member = JOIN_##join(gate->member, trusted->member);
+    POLICY_GATE(X)
+#undef X
 }
 
 static int join(struct policy *policy, const struct policy *trusted, struct error *err)

@@ -158,20 +158,35 @@ struct policy_fleet {
     const char *partition, *gres, *time, *account;
 };
 
+// The keys of [gate], one line each: the member with its type; the key, its kind and range, or its
+// two words, the first of which is false; and what counts where the trusted branch says otherwise
+// than the change (policy_confine()): TRUSTED: what the branch says; LARGER: the larger number;
+// BOTH: true where both are; EITHER: where one is; MARGIN and REGIMES: as join_margins() and
+// join_regimes() say.
+#define POLICY_GATE(X)                                                                             \
+    X(uint32_t, regimes, "regime", REGIMES, 0, 0, 0, 0, REGIMES) /* 0: the default */              \
+    /* what else changed series are looked at in: as regimes; 0: all but cold */                   \
+    X(uint32_t, beside, "beside", LOOKS, 0, 0, 0, 0, TRUSTED)                                      \
+    X(double, margin, "margin", FRACTION, 1e-4, 1, 0, 0, MARGIN)   /* relative */                  \
+    X(double, alpha, "alpha", FRACTION, 1e-12, 0.5, 0, 0, TRUSTED) /* per series and gate */       \
+    /* per series; noisy ones get up to four times as many (gate_budget) */                        \
+    X(uint32_t, max_pairs, "max-pairs", COUNT, 16, 1e5, 0, 0, LARGER)                              \
+    /* of an alarm, and of what the first leaves open */                                           \
+    X(uint32_t, processes, "processes", COUNT, 1, 8, 0, 0, LARGER)                                 \
+    X(uint32_t, seconds, "seconds", COUNT, 1, 86400, 0, 0, LARGER)    /* of measuring, in all */   \
+    X(uint32_t, self_test, "self-test", COUNT, 0, 1000, 0, 0, LARGER) /* A/A series */             \
+    X(bool, undecided_passes, "undecided", CHOICE, 0, 0, "fail", "pass", BOTH)                     \
+    X(bool, removed_allowed, "removed", CHOICE, 0, 0, "fail", "allow", BOTH)                       \
+    /* epochs of the head's file count, or the base's alone; see ci/gate/linking.h */              \
+    X(bool, accept_base, "accept", CHOICE, 0, 0, "head", "base", EITHER)                           \
+    X(bool, static_off, "static", CHOICE, 0, 0, "auto", "off", EITHER) /* ci/gate/explain.h */     \
+    /* of a change that was judged by its code alone and not condemned */                          \
+    X(bool, static_fails, "static-alone", CHOICE, 0, 0, "pass", "fail", EITHER)
+
 struct policy_gate {
-    double margin;         // relative
-    double alpha;          // false alarms per series and gate
-    uint32_t max_pairs;    // per series; noisy ones get up to four times as many (gate_budget)
-    uint32_t processes;    // of an alarm, and of what the first leaves open
-    uint32_t seconds;      // wall budget of measuring
-    uint32_t self_test;    // A/A series carried along
-    uint32_t regimes;      // 0: the default
-    uint32_t beside;       // what else changed series are looked at in: as regimes; 0: all but cold
-    bool undecided_passes; // default false
-    bool removed_allowed;  // default false
-    bool accept_base;      // default false: epochs of the head's file count; see ci/gate/linking.h
-    bool static_off;       // default false: see ci/gate/explain.h
-    bool static_fails; // default false: what was judged by its code alone passes unless condemned
+#define X(type, member, ...) type member;
+    POLICY_GATE(X)
+#undef X
 };
 
 struct policy {

@@ -297,7 +297,7 @@ TEST(policy_a_key_given_twice_is_a_slip)
 
 TEST(policy_references_must_exist)
 {
-    refused("[build]\n\tcommand = make\n", "a GPU's is [device \"gpu\"] with kind = cuda");
+    refused("[build]\n\tcommand = make\n", "no [device");
     refused_line("kernel \"x\"", "margin = 1%", "p.cfg: [kernel \"x\"] names no problems");
     refused_line("kernel \"x\"", "problems = large",
                  "p.cfg:21: [kernel \"x\"]: there is no [problems \"large\"]");
@@ -357,9 +357,11 @@ TEST(template_has_every_key)
         " /^\\t(# )?[a-z-]+ = / { line = $0; sub(/^\\t(# )?/, \"\", line); sub(/ = .*/, \"\", "
         "line);"
         " print here, line }' '" TEST_SOURCE "/ci/assets/policy.cfg' | sort -u >has; "
-        "tr -d '\\n' <'" TEST_SOURCE
+        "{ tr -d '\\n' <'" TEST_SOURCE
         "/ci/settings/policy.c' | grep -oE '\\{\"[a-z]+\", *\"[a-z-]+\", "
-        "*OWN_' | sed -E 's/[^a-z-]+/ /g; s/^ //; s/ $//' | sort -u >wants; "
+        "*OWN_' | sed -E 's/[^a-z-]+/ /g; s/^ //; s/ $//'; "
+        "sed -nE 's/^    X\\([a-z0-9_]+, [a-z_]+, \"([a-z-]+)\".*/gate \\1/p' '" TEST_SOURCE
+        "/ci/settings/policy.h'; } | sort -u >wants; "
         "test $(wc -l <wants) -ge 60 && comm -13 has wants | tee /dev/stderr | { ! grep -q .; }";
     char *folder = helper_directory(), *command = xprintf("cd '%s' && { %s; }", folder, awk);
     assert_int_equal(system(command), 0);

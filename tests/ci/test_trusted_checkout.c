@@ -366,6 +366,52 @@ TEST(trust_and_sandbox_only_get_stricter)
     policy_free(&trusted);
 }
 
+static struct policy with_gate(const char *gate)
+{
+    struct policy policy;
+    struct error err;
+    char *text = xprintf("[build]\n\tcommand = x\n[device \"g\"]\n\tkind = cuda\n"
+                         "[problems \"p\"]\n\tproblem = 8x8x8:fp32\n"
+                         "[kernel \"a*\"]\n\tproblems = p\n[gate]\n%s",
+                         gate);
+    if (policy_parse(&policy, text, strlen(text), "p.cfg", &err))
+        fail_msg("%s", err.text);
+    free(text);
+    return policy;
+}
+
+// Each key of [gate]: whichever of two policies is the trusted one, what counts is no looser than
+// either; the trusted one's alpha and looks count as they are.
+TEST(a_gate_only_gets_stricter)
+{
+    static const char loose[] =
+        "\tregime = stream\n\tbeside = none\n\tmargin = 2%\n\talpha = 0.1\n\tmax-pairs = 16\n"
+        "\tprocesses = 1\n\tseconds = 1\n\tself-test = 0\n\tundecided = pass\n"
+        "\tremoved = allow\n\taccept = head\n\tstatic = auto\n\tstatic-alone = pass\n";
+    static const char strict[] =
+        "\tregime = isolated\n\tbeside = warm\n\tmargin = 0.5%\n\talpha = 1e-6\n"
+        "\tmax-pairs = 512\n\tprocesses = 5\n\tseconds = 900\n\tself-test = 7\n"
+        "\tundecided = fail\n\tremoved = fail\n\taccept = base\n\tstatic = off\n"
+        "\tstatic-alone = fail\n";
+    for (int turn = 0; turn < 2; turn++) {
+        struct policy theirs = with_gate(turn ? strict : loose);
+        struct policy trusted = with_gate(turn ? loose : strict);
+        assert_true(confine(&theirs, &trusted));
+        const struct policy_gate *g = &theirs.gate;
+        assert_true(g->margin == 0.005 && g->alpha == (turn ? 0.1 : 1e-6));
+        assert_int_equal(g->max_pairs, 512);
+        assert_int_equal(g->processes, 5);
+        assert_int_equal(g->seconds, 900);
+        assert_int_equal(g->self_test, 7);
+        assert_int_equal(g->regimes, 1u << REGIME_STREAM | 1u << REGIME_ISOLATED);
+        assert_int_equal(g->beside, trusted.gate.beside);
+        assert_false(g->undecided_passes || g->removed_allowed);
+        assert_true(g->accept_base && g->static_off && g->static_fails);
+        policy_free(&theirs);
+        policy_free(&trusted);
+    }
+}
+
 static struct policy with_limits(const char *limits)
 {
     struct policy policy;
