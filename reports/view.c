@@ -574,17 +574,11 @@ void unbuilt_text(struct buffer *out, const struct run *run, enum sample_role ro
 
 // ---- open events ----
 
-bool open_event_fails(const struct report_event *e)
-{
-    return e->state == EVENT_CONFIRMED && e->log_ratio > 0 &&
-           (e->cause == ATTRIBUTION_KERNEL || e->cause == ATTRIBUTION_NONE);
-}
-
 void open_events_title(struct buffer *out, const struct report_events *events)
 {
     size_t fail = 0;
     for (size_t i = 0; i < events->count; i++)
-        fail += open_event_fails(&events->items[i]);
+        fail += events->items[i].slowdown;
     if (!events->count) {
         buffer_puts(out, "No event is open");
         return;

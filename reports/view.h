@@ -108,8 +108,6 @@ void unbuilt_text(struct buffer *out, const struct run *run, enum sample_role ro
 
 // ---- open events ----
 
-// Whether it is what people are to be told of: a kernel's, slower, and confirmed.
-bool open_event_fails(const struct report_event *event);
 // "2 events are open, 1 of them a kernel that is slower".
 void open_events_title(struct buffer *out, const struct report_events *events);
 // "kernel", or whose it was; and what it was, where the event's sentence does not say so.

@@ -762,6 +762,14 @@ static bool tell_taken(enum conclusion *out, const struct arguments *a,
     return taken;
 }
 
+// What is to be added where no GPU is: neither NVIDIA's driver nor that of WSL.
+static const char *no_gpu(void)
+{
+    return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0
+               ? ""
+               : "; this machine has no GPU (/dev/nvidiactl), and a capture is taken where one is";
+}
+
 static int tell(enum conclusion *out, const struct arguments *a, const char *folder, int status,
                 struct error *err)
 {
@@ -774,11 +782,11 @@ static int tell(enum conclusion *out, const struct arguments *a, const char *fol
         const struct survey_kernel **kernels = sorted(&surveys, &count, &arena);
         capture_describe(end, sizeof(end), status);
         if (!surveys.count && (status || a->write))
-            result =
-                error_set(err, "%s: %s, and it did not start the CUDA driver: nothing was captured",
-                          a->options.words.items[0], end);
+            result = error_set(
+                err, "%s: %s, and it did not start the CUDA driver: nothing was captured%s",
+                a->options.words.items[0], end, no_gpu());
         else if (!surveys.count)
-            printf("The program did not start the CUDA driver.\n");
+            printf("The program did not start the CUDA driver%s.\n", no_gpu());
         else if (count)
             print_table(kernels, count, &arena);
         if (result == 0) {

@@ -30,7 +30,8 @@ static struct report_event told(const struct event *e, const struct history_set 
                              .sentence = event_sentence(e, set, arena),
                              .log_ratio = event_largest(e)->size.value,
                              .commit = {.summary = "", .author = ""},
-                             .commits = e->culprit_count};
+                             .commits = e->culprit_count,
+                             .slowdown = event_is_slowdown(e)};
     if (e->culprit_count) {
         r.commit.summary = arena_strdup(arena, e->commits[0].summary);
         r.commit.time_s = e->commits[0].time_s;

@@ -133,6 +133,7 @@ static void capturing_recipe(struct recipe *recipe, const struct context *contex
     char library[PATH_MAX];
     if (!policy->capture_count)
         return;
+    recipe->in_place = true; // also where no GPU is, and libraries alone are built
     buffer_puts(&text, "set -e\n");
     if (recipe->command)
         buffer_printf(&text, "(%s\n)\n", recipe->command);

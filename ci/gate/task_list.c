@@ -341,6 +341,11 @@ int task_list_make(struct task_list *out, struct run *run, struct context *conte
         progress_note(&context->progress, "%zu %s named by no section of %s", unnamed,
                       plural(unnamed, "kernel is", "kernels are"), context->policy.label);
     bool built = head->state == MEASURED_OK && (!base || base->state == MEASURED_OK);
+    if (!tasks.count && built && !head->count && context->policy.capture_count)
+        return error_set(err,
+                         "%s: nothing to measure here: its kernels are captured, and that takes a "
+                         "GPU of the policy",
+                         context->policy.label);
     if (!tasks.count && built)
         return error_set(
             err, "%s: nothing to measure: no kernel of %.10s matches a [kernel] section%s",

@@ -218,8 +218,9 @@ static int read_policy(struct context *context, const char *commit, struct error
         return -1;
     if (!file[0])
         return error_set(err,
-                         "%s: not there; commit one (`plumb init` writes it, `plumb gate --base "
-                         "HEAD` is its first gate) or give --policy",
+                         "%s: not there; commit one (`plumb capture --write -- PROGRAM` or `plumb "
+                         "init` writes it, `plumb gate --base HEAD` is its first gate) or give "
+                         "--policy",
                          label);
     if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
         return -1;

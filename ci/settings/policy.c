@@ -858,7 +858,11 @@ static int check_references(struct policy *p, const struct config_file *config, 
         return error_set(err, "%s: no build.command: how do your kernels become libraries?",
                          p->label);
     if (!p->device_count)
-        return error_set(err, "%s: no [device \"...\"] section", p->label);
+        return error_set(
+            err,
+            "%s: no [device \"...\"] section; a GPU's is [device \"gpu\"] with kind = cuda, the "
+            "CPU's [device \"host\"] with kind = host",
+            p->label);
     if (!p->kernel_count)
         return error_set(err, "%s: no [kernel \"...\"] section", p->label);
     for (size_t i = 0; i < p->mix_count; i++) {

@@ -446,9 +446,9 @@ static void write_event(const struct html *html, const struct report_event *e)
     page_row_begin(m, NULL);
     page_cell(m, "state", "nowrap", NAN, true);
     page_tag(m,
-             open_event_fails(e) ? "v-slower"
-             : e->log_ratio > 0  ? "v-undecided"
-                                 : "v-faster",
+             e->slowdown        ? "v-slower"
+             : e->log_ratio > 0 ? "v-undecided"
+                                : "v-faster",
              e->log_ratio > 0 ? "▲" : "▼", event_state_name(e->state));
     markup_end(m);
     page_text_cell(m, "what", "wrap", NAN, e->sentence);

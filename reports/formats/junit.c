@@ -385,9 +385,9 @@ static void add_events(struct asides *asides, const struct report_events *events
     for (size_t i = 0; i < events->count; i++) {
         const struct report_event *e = &events->items[i];
         struct suite_aside *a = add_aside(asides, "events", e->name,
-                                          open_event_fails(e) ? "failure"
-                                          : e->log_ratio > 0  ? "skipped"
-                                                              : "system-out",
+                                          e->slowdown        ? "failure"
+                                          : e->log_ratio > 0 ? "skipped"
+                                                             : "system-out",
                                           event_state_name(e->state));
         write_event_text(&a->message, e);
     }

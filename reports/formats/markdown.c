@@ -295,9 +295,9 @@ static void put_event(struct buffer *out, const struct report_event *e,
     struct buffer cause = {0};
     open_event_cause(&cause, e);
     buffer_printf(out, "| %s %s | ",
-                  open_event_fails(e) ? "🔺"
-                  : e->log_ratio > 0  ? "❔"
-                                      : "✅",
+                  e->slowdown        ? "🔺"
+                  : e->log_ratio > 0 ? "❔"
+                                     : "✅",
                   event_state_name(e->state));
     markdown_text(out, e->sentence, SENTENCE_LIMIT);
     buffer_puts(out, " | ");

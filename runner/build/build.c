@@ -877,7 +877,7 @@ static struct process_limits limits_of(const struct work *work)
         .file_bytes = file_bytes_max,
         .together_bytes = recipe->memory_bytes ? recipe->memory_bytes : process_fair_memory(),
         .disk_bytes = recipe->disk_bytes ? recipe->disk_bytes : disk_bytes_usual,
-        .folders = {work->build, work->out, recipe->gpu ? work->source : NULL},
+        .folders = {work->build, work->out, recipe->in_place ? work->source : NULL},
     };
 }
 
@@ -894,7 +894,7 @@ static const char *const *command_line(struct work *work, const char *const *env
     for (size_t i = 0; i < recipe->folder_count; i++)
         binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
     // A program that is captured was built in place by its own Makefile, or writes beside itself.
-    binds[count++] = (struct sandbox_bind){work->source, inside_source, recipe->gpu};
+    binds[count++] = (struct sandbox_bind){work->source, inside_source, recipe->in_place};
     binds[count++] = (struct sandbox_bind){work->have, inside_have, false};
     if (recipe->overlay)
         binds[count++] = (struct sandbox_bind){work->overlay, inside_overlay, false};

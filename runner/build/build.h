@@ -89,6 +89,7 @@ struct recipe {
     size_t folder_count;
     const struct overlay *overlay; // NULL: none
     bool gpu;                      // it sees the GPUs: what it builds is captured while it runs
+    bool in_place;                 // it may write among its sources: a program is built there
     double timeout_s;              // 0: 600
     uint64_t memory_bytes; // of all its processes together; 0: three quarters of what is here
     uint64_t disk_bytes;   // of all that it writes to disk; 0: 16 GiB

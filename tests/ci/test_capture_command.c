@@ -457,6 +457,24 @@ TEST(a_policys_capture_is_gated)
     free(copy);
 }
 
+// A program is built where it lies, which is no fault of it; and nothing is called a kernel's.
+TEST(without_a_gpu_a_captured_program_is_built_and_not_judged)
+{
+    char id[OBJECT_ID_TEXT];
+    char *policy = xprintf("%s/gate.cfg", folder);
+    helper_write_text(policy, "[build]\n\tcommand = echo >program\n\tsandbox = auto\n"
+                              "[device \"gpu\"]\n\tkind = cuda\n\tindex = 63\n"
+                              "[capture \"x\"]\n\tcommand = ./program\n\tkernel = f\n");
+    make_repository();
+    commit(id, NULL, 1, "built in place\n");
+    PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED,
+                 "nothing to measure here: its kernels are captured, and that takes a GPU", "list",
+                 "series", id, "--policy", policy);
+    plumb_said(&outcome, CONCLUDE_FAILED, "1 capture is not taken: no GPU of the policy is here");
+    assert_null(strstr(outcome.output, "Read-only"));
+    free(policy);
+}
+
 // Two shapes are two series; their ranges name the problems, and m, n and k are a GEMM.
 TEST(each_shape_is_a_series_of_what_its_range_is_named_as)
 {

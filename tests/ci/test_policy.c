@@ -297,7 +297,7 @@ TEST(policy_a_key_given_twice_is_a_slip)
 
 TEST(policy_references_must_exist)
 {
-    refused("[build]\n\tcommand = make\n", "no [device");
+    refused("[build]\n\tcommand = make\n", "a GPU's is [device \"gpu\"] with kind = cuda");
     refused_line("kernel \"x\"", "margin = 1%", "p.cfg: [kernel \"x\"] names no problems");
     refused_line("kernel \"x\"", "problems = large",
                  "p.cfg:21: [kernel \"x\"]: there is no [problems \"large\"]");

@@ -261,7 +261,7 @@ TEST(a_program_that_is_captured_may_write_where_it_lies)
         skip_without("sandbox", f->sandbox.reason);
     struct recipe recipe = f->recipe;
     recipe.command = "touch made && echo WRITTEN; exit 1";
-    recipe.gpu = true;
+    recipe.in_place = true;
     assert_non_null(strstr(helper_build(f, REPO_START, &recipe).log, "WRITTEN"));
     // What it writes there counts.
     recipe.command = "head -c 8388608 /dev/zero >made; sleep 60";

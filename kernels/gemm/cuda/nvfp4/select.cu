@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// module: select_nvfp4 -DMODULE_select_nvfp4
-// module: select_nvfp4_dual -DMODULE_select_nvfp4_dual
+// module: select_nvfp4 -DDUAL=false -DNAME="select-nvfp4"
+// module: select_nvfp4_dual -DDUAL=true -DNAME="select-nvfp4-dual"
 //
 // Which configuration does a problem in NVFP4: up to 16 rows, and 32 where K is short, by mma.sync
 // (nvfp4/few.cuh), more by wgmma (nvfp4/many.cuh), there the one whose blocks take the fewest turns
@@ -99,32 +99,12 @@ inline size_t workspace_nvfp4(const plumb_form *form)
     return form->problem.m <= 16 ? 0 : nvfp4_token_bytes(form->problem);
 }
 
-template <bool dual> constexpr plumb_form_kernel nvfp4_selector(const char *name)
-{
-    plumb_traits t = {};
-    t.in_type = PLUMB_E2M1;
-    t.out_type = PLUMB_FP16;
-    t.acc_type = PLUMB_FP32;
-    t.persistent = 0;
-    return {{name, "the configuration that fits, weights decoded in registers", t, nullptr, nullptr,
-             nullptr, nullptr},
-            supports_nvfp4<dual>,
-            workspace_nvfp4,
-            nullptr,
-            launch_nvfp4<dual>,
-            nullptr,
-            nullptr};
-}
-
-#if defined MODULE_select_nvfp4
-// NVFP4 on Hopper by the configuration that fits.
-
-static const plumb_form_kernel kernel = nvfp4_selector<false>("select-nvfp4");
+static const plumb_form_kernel kernel = {
+    .kernel = {.name = NAME,
+               .summary = "the configuration that fits, weights decoded in registers",
+               .traits = {.in_type = PLUMB_E2M1, .out_type = PLUMB_FP16, .acc_type = PLUMB_FP32}},
+    .supports = supports_nvfp4<DUAL>,
+    .workspace = workspace_nvfp4,
+    .launch = launch_nvfp4<DUAL>,
+};
 PLUMB_FORM_LIBRARY("cuda", kernel)
-
-#elif defined MODULE_select_nvfp4_dual
-// The dual GEMM in NVFP4 on Hopper by the configuration that fits.
-
-static const plumb_form_kernel kernel = nvfp4_selector<true>("select-nvfp4-dual");
-PLUMB_FORM_LIBRARY("cuda", kernel)
-#endif
