@@ -16,6 +16,7 @@
 #include "model/result.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -79,6 +80,18 @@ static const char *within_words(struct run *run, const char *text)
                                  : text;
 }
 
+// The change of the typical launch, "+1.2 %"; of the mean, where launches that are slow now and
+// then are what the alarm is about, and the typical launch alone would be within the margin.
+static const char *size_of(struct run *run, const struct result *r)
+{
+    const struct verdict *v = &r->verdict;
+    double mean, p95;
+    if (v->kind == VERDICT_SLOWER && v->log_ratio.low <= v->margin &&
+        gate_slow_ratios(&mean, &p95, &r->base, &r->head, &run->arena) && log(mean) > v->margin)
+        return arena_printf(&run->arena, "mean %+.2f %%", 100 * (mean - 1));
+    return arena_printf(&run->arena, "%+.2f %%", 100 * interval_relative(v->log_ratio).value);
+}
+
 // "KERNEL PROBLEM +1.2 %" where there is a change to tell, and the verdict's sentence is too long.
 static const char *short_of(struct run *run, const struct result *r)
 {
@@ -92,8 +105,7 @@ static const char *short_of(struct run *run, const struct result *r)
         but = arena_printf(&run->arena, ", but %+.2f %% %s",
                            100 * interval_relative(opposed.log_ratio).value,
                            regime_words(opposed.regime));
-    return arena_printf(&run->arena, "%s %s %+.2f %%%s", r->kernel, problem,
-                        100 * interval_relative(r->verdict.log_ratio).value, but);
+    return arena_printf(&run->arena, "%s %s %s%s", r->kernel, problem, size_of(run, r), but);
 }
 
 // The series that it is about comes before the mixes, which have lines of their own.

@@ -229,6 +229,26 @@ TEST(a_regime_does_not_cut_the_size_off)
     run_free(&s.run);
 }
 
+// The typical launch is +2 % within a margin of 3 %; one launch in five takes twice as long.
+TEST(slow_launches_are_told_by_the_mean)
+{
+    struct scene s = {0};
+    struct result *r = add(&s, VERDICT_SLOWER, CAUSE_KERNEL);
+    struct sample samples[2][10] = {0};
+    for (size_t i = 0; i < 10; i++) {
+        samples[0][i].time_ns = 100;
+        samples[1][i].time_ns = i % 5 ? 102 : 204;
+    }
+    r->base = (struct measurement){.samples = samples[0], .count = 10};
+    r->head = (struct measurement){.samples = samples[1], .count = 10};
+    r->verdict.pairs = 10;
+    r->verdict.margin = 0.03;
+    r->verdict.log_ratio = interval_about(0.02, 0.001);
+    r->verdict.sentence = "a 8x8x8 slower: one two three four five six seven eight nine ten eleven "
+                          "twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen";
+    is(&s, CONCLUDE_REGRESSION, "SLOWER: 1 slower: a 8x8x8:fp32-fp32:tn mean +22.40 %");
+}
+
 TEST(a_headline_of_recorded_runs_has_few_words)
 {
     static const char *const names[] = {"fp32-run-1", "fp32-run-3"};
