@@ -99,6 +99,7 @@ struct studied {
     struct study *studies; // [run.device_count]
     // How their children are started:
     struct bench_plan plan;     // directories
+    struct sandbox sandbox;     // directories that may be a stranger's
     struct context *context;    // commits; borrowed
     const char *directories[3]; // of libraries and captures
     size_t directory_count;
@@ -771,13 +772,26 @@ static struct device copy_device(const struct device *d, struct arena *arena)
                            arena_strdup(arena, d->runtime), arena_strdup(arena, d->profile)};
 }
 
+// One's own run unconfined. What lies in a checkout that may be a stranger's may have been built of
+// it.
+static int confine(struct studied *s, const char *directory, const char *asked, struct error *err)
+{
+    char *checkout;
+    if (context_sandbox_of(&s->sandbox, &checkout, directory, asked, err))
+        return -1;
+    if (s->sandbox.active && (checkout || asked))
+        s->plan.sandbox = &s->sandbox;
+    free(checkout);
+    return 0;
+}
+
 // The library of each name in both, absolute paths; every kernel of the device's kind.
 static int study_of_directories(struct studied *out, const struct study_request *request,
-                                const char *bench, struct error *err)
+                                const struct options *options, struct error *err)
 {
     struct bench *child;
     *out = (struct studied){
-        .plan = {.program = bench, .kind = request->device ? request->device : "host"}};
+        .plan = {.program = options->bench, .kind = request->device ? request->device : "host"}};
     begin(out, 1);
     const char **builds = arena_alloc(&out->run.arena, 2 * sizeof(*builds));
     builds[0] = request->base;
@@ -786,6 +800,10 @@ static int study_of_directories(struct studied *out, const struct study_request 
     out->plan.read_only_count = out->plan.build_count = request->head ? 2 : 1;
     if (!request->problem_count)
         return error_set(err, "a study of directories needs --problem; try plumb study --help");
+    for (size_t i = 0; i < out->plan.read_only_count; i++) {
+        if (confine(out, builds[i], options->sandbox, err))
+            return -1;
+    }
     if (bench_start(&child, &out->plan, err))
         return -1;
     out->run.devices[0] = copy_device(bench_device(child), &out->run.arena);
@@ -1180,7 +1198,9 @@ static const struct command_option own_options[] = {
     OPTION_COUNT("units", "N", "Of directories: so many equal devices share each round [1]",
                  request.units, 1, UNITS_MOST),
     OPTION_TEXT("policy", 'p', "FILE", "Of commits [" POLICY_PATH " of the base]", options.policy),
-    OPTION_TEXT("sandbox", 0, "MODE", "Of commits: auto, require or off, not the policy's",
+    OPTION_TEXT("sandbox", 0, "MODE",
+                "auto, require or off [of commits: the policy's; of directories: require where "
+                "they may be a stranger's]",
                 options.sandbox),
     OPTION_TEXT("out", 'o', "DIR", "Write reports there", options.out),
     OPTION_COUNT("rounds", "N", "Rounds, each in fresh processes [20]", rounds, 1, 1000000),
@@ -1330,7 +1350,7 @@ static const struct option_use uses[] = {
      "exact-pairs records faster csv side-by-side samples bench",
      measures, "measuring; --join measures nothing"},
     {"units records", of_directories, "a study of directories"},
-    {"repo policy sandbox", of_commits, "a study of commits"},
+    {"repo policy", of_commits, "a study of commits"},
     {"faster", holds_head, "--head, which becomes the base"},
     {"max-pairs margin", decides, "a gate; --exact-pairs makes a recording"},
     {0},
@@ -1403,7 +1423,7 @@ static int prepare(struct studied *s, struct context *context, struct arguments 
         absolute(&request->head, &context->arena, err) ||
         (request->records && files_make_directory(request->records, err)) ||
         absolute(&request->records, &context->arena, err) ||
-        study_of_directories(s, request, a->options.bench, err))
+        study_of_directories(s, request, &a->options, err))
         return -1;
     return a->options.store ? context_store(context, STORE_WRITE, err) : 0;
 }
@@ -1478,19 +1498,21 @@ const struct command command_study = {
     .uses = uses,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Measures what the gate is worth on this device.\v"
-           "Every kernel of --base is gated against itself, where an alarm is false, and against "
-           "the kernel of the same name in --head. A study of commits is stored; a study of "
-           "directories is stored where --store names a store. `plumb report` shows what was "
-           "found, and later gates on the device say it. Libraries of directories run unconfined: "
-           "give it your own.\n\nA gate of one series takes less time than the start of its "
-           "processes. With --gates 20 a round plays twenty gates of each series in one set of "
-           "processes, each gate with other contents, its own order of pairs and its own verdict. "
-           "These gates share only what the places of things in a process add to a time, so take "
-           "several rounds.\n\nMany machines: "
-           "each studies some of the series (--part 1/8 --store "
-           "shard-1.db), `plumb store merge` joins the stores, and --join adds them up; ci/fleet "
-           "does it by Slurm.\n\nExit: 0, or 2 when there are more false alarms than the gate "
-           "promises, "
-           "or 4.",
+    .doc =
+        "Measures what the gate is worth on this device.\v"
+        "Every kernel of --base is gated against itself, where an alarm is false, and against "
+        "the kernel of the same name in --head. A study of commits is stored; a study of "
+        "directories is stored where --store names a store. `plumb report` shows what was "
+        "found, and later gates on the device say it. Libraries of directories run unconfined, but "
+        "in the sandbox where their checkout may be a stranger's.\n\nA gate of one series takes "
+        "less time than the start of its processes. With --gates 20 a round plays twenty gates of "
+        "each series in one set of "
+        "processes, each gate with other contents, its own order of pairs and its own verdict. "
+        "These gates share only what the places of things in a process add to a time, so take "
+        "several rounds.\n\nMany machines: "
+        "each studies some of the series (--part 1/8 --store "
+        "shard-1.db), `plumb store merge` joins the stores, and --join adds them up; ci/fleet "
+        "does it by Slurm.\n\nExit: 0, or 2 when there are more false alarms than the gate "
+        "promises, "
+        "or 4.",
 };

@@ -37,8 +37,9 @@ static char *gates(const char *folder)
     char *base = xprintf("%s/../cheats/%s/base", TEST_BIN, folder);
     char *head = xprintf("%s/../cheats/%s/head", TEST_BIN, folder);
     char *csv = xprintf("%s/rows.csv", directory);
-    const char *argv[] = {"study",         "--base",   base, "--head", head, "--problem",
-                          "64x64x64:fp32", "--rounds", "1",  "--csv",  csv,  NULL};
+    const char *argv[] = {"study",     "--base",        base,       "--head", head,
+                          "--problem", "64x64x64:fp32", "--rounds", "1",      "--sandbox",
+                          "off",       "--csv",         csv,        NULL};
     plumb_run(&outcome, directory, argv, 0);
     char *rows = helper_read(csv, NULL);
     free(csv);

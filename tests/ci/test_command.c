@@ -353,7 +353,7 @@ static const struct {
     {"store prune", ""},
     {"study --base=a", "join units records faster"},
     {"study --base=a --head=b", "join units records"},
-    {"study --base=/", "join repo policy sandbox faster"},
+    {"study --base=/", "join repo policy faster"},
     {"study --base=a --exact-pairs=1", "join units records faster max-pairs margin"},
     {"study --join=x",
      "base head kernel problem device units policy sandbox rounds gates seconds margin max-pairs "

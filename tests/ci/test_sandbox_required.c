@@ -103,6 +103,29 @@ TEST(other_commands_need_one_too)
                  "k/8x8x8:fp32", "--good", base, "--bad", slower);
 }
 
+// What lies in a stranger's checkout may have been built of it, or came with it.
+TEST(libraries_in_a_strangers_checkout_need_one_too)
+{
+    char *make = xprintf("cd '%s' && git checkout -q --detach %s && mkdir built", repo.directory,
+                         repo.ids[REPO_SLOWER]);
+    assert_int_equal(system(make), 0);
+    free(make);
+    char *built = xprintf("%s/built", repo.directory), *own = helper_directory();
+    helper_remote(repo.directory, repo.ids[REPO_MERGE]);
+    PLUMB_EXPECT(&outcome, tools, 4, refusal, "study", "--base", built, "--problem", "8x8x8:fp32");
+    PLUMB_EXPECT(&outcome, tools, 4, refusal, "study", "--base", own, "--head", built, "--problem",
+                 "8x8x8:fp32");
+    PLUMB_EXPECT(&outcome, tools, 4, "no library there has a kernel", "study", "--base", built,
+                 "--problem", "8x8x8:fp32", "--sandbox=auto");
+    PLUMB_EXPECT(&outcome, tools, 4, "no library there has a kernel", "study", "--base", own,
+                 "--problem", "8x8x8:fp32");
+    make = xprintf("rmdir '%s' && cd '%s' && git checkout -q -f main", built, repo.directory);
+    assert_int_equal(system(make), 0);
+    free(make);
+    free(own);
+    free(built);
+}
+
 // init tries what it finds; where it may not, it writes what it found and says what was not tried.
 TEST(init_builds_nothing_of_a_strangers)
 {
