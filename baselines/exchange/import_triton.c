@@ -103,6 +103,8 @@ static bool is_unit(const char *column, struct arena *arena)
            (foreign_unit_ns(unit) > 0 || rate_of(unit) > 0 || strcasecmp(unit, "GB/s") == 0);
 }
 
+enum { HEADER_MOST = 1 << 20 }; // bytes; a stranger's whole file may be one line of cells
+
 // Arguments, then lines of the chart, which have units, and perhaps their difference.
 static bool is_triton(const struct import_file *file)
 {
@@ -110,7 +112,7 @@ static bool is_triton(const struct import_file *file)
     struct error ignored;
     size_t length, at = 0, lines = 0;
     const char *header = import_header(&length, file);
-    if (!header || csv_parse_bare(&csv, header, length, "", &ignored))
+    if (!header || length > HEADER_MOST || csv_parse_bare(&csv, header, length, "", &ignored))
         return false;
     const char *const *names = csv.rows[0].fields;
     while (at < csv.columns && is_swept(names[at]))
