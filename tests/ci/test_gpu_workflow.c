@@ -231,6 +231,30 @@ static void assert_refused(const char *variables, const char *why)
     assert_true(says("log", why));
 }
 
+// A quote may stand in a list or in tags, and goes on to the end of its paragraph.
+static void assert_no_quote_approves(const char *id, const char *stranger)
+{
+    static const char *const quotes[][2] = {{"- > ", ""},
+                                            {"1. > ", "\\nfine"},
+                                            {"> see\\n", ""},
+                                            {"> see\\r\\n", "\\n"},
+                                            {"<blockquote>", "</blockquote>"},
+                                            {"<blockquote>\\n\\n", "\\n\\n</blockquote>"}};
+    static const char behind[] = "\\n\\nI have read all of it.";
+    for (size_t i = 0; i < ARRAY_COUNT(quotes); i++) {
+        char *review = xprintf("COMMENTED\tmaintainer\tMEMBER\t%s%s%s%s\n", quotes[i][0], id,
+                               quotes[i][1], behind);
+        helper_put(folder, "reviews", review);
+        assert_refused(stranger, "no review of maintainer names the commit");
+        free(review);
+        review = xprintf("COMMENTED\tmaintainer\tMEMBER\t%sx%s%s I mean %s\n", quotes[i][0],
+                         quotes[i][1], behind, id);
+        helper_put(folder, "reviews", review);
+        assert_int_equal(step(APPROVE, stranger), 0);
+        free(review);
+    }
+}
+
 TEST(a_commit_is_approved_by_who_reviewed_it)
 {
     static const char stranger[] = "FROM=them/kernels BY=maintainer";
@@ -271,6 +295,7 @@ TEST(a_commit_is_approved_by_who_reviewed_it)
     assert_refused(stranger, "no review of maintainer names the commit");
     helper_put(folder, "reviews", disguised);
     assert_refused(stranger, "no review of maintainer names the commit");
+    assert_no_quote_approves(head, stranger);
     helper_put(folder, "reviews", named);
     assert_int_equal(step(APPROVE, stranger), 0);
     helper_put(folder, "permission", "triage\n");
