@@ -22,9 +22,9 @@ struct node {
     enum node_type type;
     uint32_t count; // children
     const char *name;
-    // Of a text; of a number, as it is written less the zeros that end a fraction, and the shortest
-    // that reads back where it has an exponent; of a null the word that stood there for a number;
-    // of the outermost list or object where all of the text lies.
+    // NODE_TEXT: the text. NODE_NUMBER: the number's digits, without zeros that end a fraction; of
+    // one with an exponent the shortest text that reads back the same. NODE_NULL: the word that
+    // stood in place of a number (nan, inf). The outermost array or object: the whole text.
     const char *text;
     struct node *children, *next;
 };

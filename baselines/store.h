@@ -439,8 +439,8 @@ int store_import(struct store *store, FILE *file, const struct import_source *so
 
 // ==== devices that were taken out ====
 //
-// Devices that were taken out, and who brought them back: entries that are added and never changed,
-// of which the newest counts.
+// An entry says that a device was taken out of use, or who brought it back. Entries are added and
+// never changed; of each device the newest counts.
 
 struct device_entry_state {
     bool out; // nothing is measured on it

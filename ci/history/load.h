@@ -59,7 +59,7 @@ int history_marks(struct report_change **out, size_t *count, struct store *store
 
 // ==== the same work on several threads ====
 //
-// The same work on several threads: each takes the next job from a list that its contexts share.
+// Each thread takes the next job from a list that its contexts share.
 
 enum { TOGETHER_MOST = 8 }; // threads
 

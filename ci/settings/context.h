@@ -255,8 +255,9 @@ int profile_measure(struct bench_figure_list *readings, struct context_device *d
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err);
 
-// For what reads the whole past: a store that is there, opened for writing when what is concluded
-// is `wanted` kept in it and it can be written (*keeps), else for reading.
+// Opens an existing store for a command that reads the whole past. Where the command wants to keep
+// what it concludes (`wanted`) and the file can be written, the store is opened for writing and
+// *keeps is true; else it is opened for reading.
 int store_option_open_kept(struct context *context, const struct options *options, bool wanted,
                            bool *keeps, struct error *err);
 

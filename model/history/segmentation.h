@@ -109,10 +109,11 @@ double noise_inflation(double correlation);
 // scale and correlation, up to the constant -(n/2) log 2 pi. n >= 2, finite.
 double memory_fit(const double *residual, size_t n);
 
-// The same of values about a level that is not known, and of its step before values[at]; `at` 0:
-// none. Without a step it is of the memory that fits best; with one, the mean over noise without
-// memory, which has half the weight, and memory of all lengths. What the step explains is divided
-// by `louder`, how many times more scatter than that of all values one side shows. 0 < at < n.
+// The log-likelihood of values about a level that is fitted, too. `at` 0: the level has no step,
+// and the noise has the memory that fits best. Else the level has a step before values[at], 0 < at
+// < n, and the likelihood is a mean over the noise's memory: half the weight has noise without
+// memory, the other half noise with memory of all lengths. `louder` divides what the step explains:
+// it says how many times more one side scatters than all values do.
 double memory_step(const double *values, size_t n, size_t at, double louder);
 
 // ==== steps that anybody sees ====

@@ -49,11 +49,11 @@ struct sandbox {
     bool active;
     char program[256]; // of bubblewrap
     char reason[512];  // when not active: why, one line, for the run's report
-    // What holds memory and tasks of all processes of a command together, root's too: which systemd
-    // makes a scope for it, "--user" or "--system" ...
+    // A control group limits memory and tasks of all processes of a command together, root's too.
+    // `scope` says which systemd makes the group, "--user" or "--system". Where it is NULL and
+    // `grouped` is true, we make the group ourselves below `group`. Without either, the keeper
+    // alone watches what a child uses.
     const char *scope;
-    // ... or NULL and, where `grouped`, in which control groups we make one ourselves. Without
-    // either, what a child uses is watched by its keeper alone.
     struct group group;
     bool grouped;
     char no_group[512]; // neither: why, one line
