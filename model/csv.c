@@ -250,6 +250,13 @@ static char header_separator(const struct csv_reader *r)
     return ',';
 }
 
+// So that what no column is named is found in one step.
+static void note_initials(struct csv *csv)
+{
+    for (size_t i = 0; i < csv->columns; i++)
+        csv->initials |= UINT64_C(1) << (csv->header[i][0] & 63);
+}
+
 static int read_header(struct csv *csv, struct csv_reader *r, struct fields *f)
 {
     skip_comments(r);
@@ -274,6 +281,7 @@ static int read_header(struct csv *csv, struct csv_reader *r, struct fields *f)
     }
     csv->columns = f->count;
     csv->header = keep(r->arena, f, NULL);
+    note_initials(csv);
     return 0;
 }
 
@@ -291,6 +299,7 @@ static int number_columns(struct csv *csv, struct csv_reader *r, struct fields *
     csv->header = arena_alloc(r->arena, f->count * sizeof(*csv->header));
     for (size_t i = 0; i < f->count; i++)
         csv->header[i] = arena_printf(r->arena, "%zu", i + 1);
+    note_initials(csv);
     *r = first;
     return 0;
 }
@@ -422,6 +431,8 @@ void csv_free(struct csv *csv)
 
 int csv_column(const struct csv *csv, const char *name)
 {
+    if (!(csv->initials >> (name[0] & 63) & 1))
+        return -1;
     for (size_t i = 0; i < csv->columns; i++) {
         if (csv->header[i][0] == name[0] && strcmp(csv->header[i], name) == 0)
             return (int)i;

@@ -44,6 +44,7 @@ struct csv_row {
 struct csv {
     const char **header;
     size_t columns;
+    uint64_t initials; // bit c % 64: a column's name begins with c
     struct csv_row *rows;
     size_t count;
     char separator;
