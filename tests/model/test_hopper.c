@@ -492,3 +492,60 @@ TEST(a_library_pays_for_rows_that_bulk_copies_cannot_store)
     assert_true(on_h100(&four, &none, 0) > 1.8 * on_h100(&even, &none, 0));
     assert_true(on_h100(&odd, &selector, 0) < 2 * on_h100(&even, &selector, 0));
 }
+
+// One block a SM of 128 x 128 and two warpgroups, one tile after another.
+static struct traits square(void)
+{
+    struct traits t = wide();
+    t.tile_n = 128;
+    t.cluster_m = 1;
+    t.stages = 6;
+    t.blocks_per_sm = 1;
+    return t;
+}
+
+// An SM that multiplies does not reach the highest clock: 1.98 GHz observed gives what is bound by
+// multiplying no less time than the 1.81 GHz that such an SM has.
+TEST(a_clock_that_no_multiplying_sm_has_does_not_count)
+{
+    const struct problem p = bf16(4096, 4096, 4096);
+    const struct traits t = wide();
+    const double high = gpu_find("h200-sxm")->clock_max_hz.value;
+    const double at_high = at(&p, &t, high).main_ns, at_most = at(&p, &t, 0.913 * high).main_ns,
+                 lower = at(&p, &t, 0.83 * high).main_ns;
+    assert_true(at_most < 1.02 * at_high);
+    assert_true(lower > 1.06 * at_most);
+}
+
+// Blocks begin together: in one turn twice the K asks L2 for twice as much. Over many turns they
+// drift apart, the more the longer K, and find less of what their neighbours asked for.
+TEST(blocks_drift_apart_over_turns_of_long_k)
+{
+    const struct traits t = square();
+    const struct problem one = bf16(1024, 1024, 4096), longer = bf16(1024, 1024, 16384);
+    assert_true(fabs(at(&longer, &t, 1.5e9).l2_bytes / at(&one, &t, 1.5e9).l2_bytes - 4) < 1e-9);
+    const struct problem many = bf16(8192, 8192, 4096), most = bf16(8192, 8192, 16384);
+    assert_true(at(&most, &t, 1.5e9).l2_bytes > 4.2 * at(&many, &t, 1.5e9).l2_bytes);
+}
+
+// The first slabs, as many as there are stages, are asked for together: those behind them wait.
+TEST(first_slabs_are_waited_for_together)
+{
+    struct traits t = square();
+    t.tile_m = t.tile_n = 64;
+    t.threads = 256;
+    t.stages = 2;
+    const struct problem held = bf16(64, 64, 2 * 64), behind = bf16(64, 64, 8 * 64);
+    assert_true(at(&behind, &t, 1.5e9).main_ns > 5 * at(&held, &t, 1.5e9).main_ns);
+}
+
+// cuBLASLt adds up the parts of a split K through memory in 1.2 us, our selectors do not.
+TEST(a_library_pays_for_parts_that_meet_in_memory)
+{
+    const struct traits none = {0}, selector = {.blocks_per_sm = 1};
+    const struct problem deep = bf16(64, 256, 16384), flat = bf16(4096, 4096, 4096);
+    const struct hopper_breakdown library = at(&deep, &none, 1.5e9),
+                                  own = at(&deep, &selector, 1.5e9);
+    assert_true(fabs(library.time_ns - own.time_ns - 1200) < 0.1);
+    assert_true(fabs(at(&flat, &none, 1.5e9).time_ns - at(&flat, &selector, 1.5e9).time_ns) < 0.1);
+}
