@@ -66,8 +66,9 @@ TEST(recorded_times_are_met)
                                         NULL,  0,         0};
     }
     struct accuracy a = accuracy_of(rows, t.count);
-    assert_true(a.mape < 0.09 && a.median < 0.05 && a.p90 < 0.23);
-    assert_true(fabs(a.bias) < 0.06);
+    // 0.0616, 0.0422, 0.149 and 0.030 of version 15
+    assert_true(a.mape < 0.065 && a.median < 0.045 && a.p90 < 0.16);
+    assert_true(fabs(a.bias) < 0.035);
     free(rows);
     csv_free(&t);
 }

@@ -79,12 +79,12 @@ static void assert_met(const char *name, const struct traits *traits, double med
 
 TEST(recorded_times_are_met)
 {
-    assert_met("h200_grouped.csv", &grouped, 0.06, 0.18);
+    assert_met("h200_grouped.csv", &grouped, 0.052, 0.14); // 0.0492 and 0.131 of version 15
 }
 
 TEST(recorded_times_of_promoted_sums_are_met)
 {
-    assert_met("h200_grouped_e4m3.csv", &promoted, 0.05, 0.11);
+    assert_met("h200_grouped_e4m3.csv", &promoted, 0.043, 0.11); // 0.0406 and 0.106
 }
 
 // Rows that are cut into as many tiles, of groups as many, take the longer the more they are.
