@@ -79,18 +79,18 @@ int epoch_parse(struct epoch_list *out, const char *text, size_t length, const c
 // field cannot be written on one line.
 int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, struct error *err);
 
-// As epoch_format(), of a decision.
+// As epoch_format(), for a decision.
 int epoch_decision_format(char **out, const struct epoch_decision *decision, struct arena *arena,
                           struct error *err);
 
 // Does the pattern cover this series?
 bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
                    const char *device_uuid);
-// The same of what is no series, but has a text in a problem's place: "mix:NAME".
+// epoch_matches() for a thing that is no series but has a text in a problem's place: "mix:NAME".
 bool epoch_matches_text(const struct epoch *epoch, const char *kernel, const char *problem,
                         const char *device_uuid);
 
-// Has the list this very epoch: series, commit and level?
+// Does the list hold this very epoch: series, commit and level?
 bool epoch_known(const struct epoch_list *list, const struct epoch *epoch);
 
 // The last epoch with a level in the list that covers the series; NULL if none.

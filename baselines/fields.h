@@ -47,7 +47,7 @@
 #define FIELD_MERGES(column, name, type, ...)                                                      \
     ", " FIELD_PICK_##type("x." #column,                                                           \
                            "(SELECT ours FROM map_text WHERE theirs = x." #column "_key)")
-// The condition that all are what is bound.
+// The condition that all fields equal the bound values.
 #define FIELD_EQUALS(column, name, type, ...) " AND x." FIELD_COLUMN(column, type) " IS ?"
 
 // Tables of structs of this room; their lists stand beside the structs.
@@ -55,19 +55,19 @@ extern const struct stored_fields build_fields, epoch_fields;
 
 enum { FIELD_CELLS = 10 + FIELDS_MOST }; // room for a row's keys and its fields
 
-// The fields of a thing behind `*count` other cells of a row. Shared texts get their keys.
+// Appends a thing's fields to the `*count` cells of a row. Shared texts get their keys.
 int fields_cells(struct cell *cells, size_t *count, struct store *store,
                  const struct stored_fields *fields, const void *thing, struct error *err);
 // Runs a statement with these cells and the fields behind them.
 int fields_run(struct store *store, enum statement which, const struct cell *keys, size_t key_count,
                const struct stored_fields *fields, const void *thing, struct error *err);
-// A row's columns from `first` on into the thing; texts end up in the arena. -1: the row is
+// Reads a row's columns from `first` on into the thing; texts end up in the arena. -1: the row is
 // damaged.
 int fields_load(void *thing, const struct stored_fields *fields, struct store *store,
                 sqlite3_stmt *row, int first, struct arena *arena, struct error *err);
 
-// All rows of a statement that asks by a key, with such fields behind one column, into things of so
-// many bytes in the arena.
+// Reads all rows of a statement that asks by a key, the fields behind one column, into things of
+// `size` bytes in the arena.
 int fields_list(void *items, size_t *count, size_t size, struct store *store, enum statement which,
                 int64_t key, const struct stored_fields *fields, struct arena *arena,
                 struct error *err);
@@ -76,39 +76,39 @@ int fields_replace(struct store *store, enum statement drop, enum statement add,
                    const struct stored_fields *fields, const void *items, size_t count, size_t size,
                    struct error *err);
 
-// Members of a JSON object into the thing; what is missing is as if it were not known. NULL, or the
-// first field that is not what it has to be. Texts are copied into the arena; NULL: they are
-// borrowed from the nodes.
+// Reads members of a JSON object into the thing; a missing one is as if it were not known. Returns
+// NULL, or the first field with a wrong value. Texts are copied into the arena; arena NULL: they
+// are borrowed from the nodes.
 const struct stored_field *fields_read(void *thing, const struct stored_fields *fields,
                                        const struct node *node, struct arena *arena);
 
-// A cell of a table into the field; false: it is not what it has to be, or empty.
+// Reads a cell of a table into the field; false: the cell is empty, or not as it has to be.
 bool field_read(void *thing, const struct stored_field *field, const char *cell);
-// Whether every figure is known, and in its range.
+// Whether every figure of a thing is known, and in its range.
 bool fields_sound(const struct stored_fields *fields, const void *thing);
 
-// The columns that a version of the store adds by fields that are since then; NULL: none. The
-// caller frees.
+// SQL that adds the columns of fields that are new in a version of the store; NULL: there are none.
+// The caller frees.
 char *fields_migration(int version);
-// The newest version that a field is since.
+// The newest version in which a field is new.
 int fields_version(void);
 
-// What names, times and sizes from elsewhere may be: of imported files before they are saved, of a
-// shard before it is merged. Nothing that this program writes lies outside.
+// The ranges of names, times and sizes from elsewhere: imported files are checked before they are
+// saved, a shard before it is merged. Nothing that this program writes lies outside.
 bool range_is_time(int64_t time_s); // OLDEST_TIME_S to LATEST_TIME_S
 // One line for people, not empty, of fewer than `size` bytes: UTF-8 without control characters.
 bool range_is_name(const char *text, size_t size);
-// Every value of the database `schema` ("main", or one that is attached) that is not as it must be
-// is refused, the first of them by table, column and value.
+// Checks every value of the database `schema` ("main", or one that is attached), and refuses the
+// first bad one by table, column and value.
 int range_check(struct store *store, const char *schema, struct error *err);
 
 // ==== rows of single things ====
 //
-// Rows of single things, for the room's own use: saved and loaded, or found by content, added when
-// missing and read back checked. All but those that load and find need a transaction of the
-// caller.
+// Rows of single things, for this room alone: saved and loaded, or found by content, added when
+// missing and read back checked. All functions but those that load and find need a transaction of
+// the caller.
 
-// A run with a uid of the caller's choice, and its end.
+// Saves a run with a uid of the caller's choice, and its end.
 int save_run(int64_t *run_id, struct store *store, const struct run *run, const char *uid,
              struct error *err);
 int save_finish(struct store *store, const struct run *run, int64_t finished_s, struct error *err);
@@ -128,7 +128,7 @@ bool study_sound(const struct study_result *study);
 // The errors of a commit that does not build, as the store and the exchange hold them. The caller
 // frees.
 char *unbuilt_errors_text(const struct build_failure *failure);
-// Reads them back; false when that is no such text.
+// Reads such a text back; false: it is none.
 bool unbuilt_errors_parse(struct build_failure *out, const char *text, struct arena *arena);
 
 // ==== found by content ====
@@ -152,9 +152,9 @@ int content_load_commit(struct commit *out, struct store *store, int64_t key, st
                         struct error *err); // key 0: an empty commit
 int content_load_traits(struct traits *out, struct store *store, const char *json,
                         struct error *err);
-// The JSON object that content_load_traits() reads; what is 0 is left out.
+// Writes the JSON object that content_load_traits() reads, without traits that are 0.
 void content_write_traits(struct json *json, const char *name, const struct traits *traits);
-// An array of names and times.
+// Writes an array of names and times.
 void content_write_parts(struct json *json, const char *name, const struct prediction *prediction);
 
 // Lists as JSON arrays, to be bound as one parameter. The caller frees.

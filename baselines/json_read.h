@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON from outside, one value at a time, as nodes in an arena. What is written is model/json.h.
+// JSON from outside, one value at a time, as nodes in an arena. model/json.h is the writer.
 #ifndef PLUMB_JSON_READ_H
 #define PLUMB_JSON_READ_H
 
@@ -29,24 +29,24 @@ struct node {
     struct node *children, *next;
 };
 
-// `where` is shown in errors ("file:line"). Refuses what is not one whole JSON value (RFC 8259):
+// Parses one whole JSON value (RFC 8259); `where` is shown in errors ("file:line"). Refused are
 // trailing text, invalid UTF-8, unpaired surrogates, NUL in a string, a name twice in an object,
-// numbers beyond int64 or double, deep nesting; and more than two million values, or
-// than fit beside a long text in 256 MiB. Nodes live in the arena.
+// numbers beyond int64 or double, deep nesting; and more than two million values, or than fit
+// beside a long text in 256 MiB. Nodes live in the arena.
 int node_parse(const struct node **out, const char *text, size_t length, const char *where,
                struct arena *arena, struct error *err);
 
 // Says which elements of a long list are needed: of the member `list` of the outermost object, or
-// of a file that is one list. Others are read and let go, and the list is as if they were not
-// there.
+// of a file that is one list. The other elements are read and let go, as if the list did not hold
+// them.
 struct node_sieve {
     const char *list;
     bool (*needs)(const struct node *element);
 };
-// The same of a file of many lines, where one bad value must not cost the others: errors name the
-// line, behind `where`. What is no number (NaN, Infinity, 1e400) is null, and so are members whose
-// name an object has twice; a byte that a string cannot hold is '?'; a whole number may be longer
-// than 64 bits. `sieve` may be NULL.
+// node_parse() for a file of many lines, where one bad value must not cost the others: errors name
+// the line, behind `where`. A word in place of a number (NaN, Infinity, 1e400) is null, and so is a
+// member whose name an object has twice; a byte that a string cannot hold is '?'; a whole number
+// may be longer than 64 bits. `sieve` may be NULL.
 int node_parse_lines(const struct node **out, const char *text, size_t length, const char *where,
                      const struct node_sieve *sieve, struct arena *arena, struct error *err);
 
@@ -54,7 +54,7 @@ int node_parse_lines(const struct node **out, const char *text, size_t length, c
 // value's first string. 0: the value holds no string.
 size_t node_offset(const struct node *root, const struct node *node);
 
-// The member of that name; NULL if `object` is NULL, no object, or has none.
+// The member of that name; NULL: `object` is NULL, no object, or has no such member.
 const struct node *node_member(const struct node *object, const char *name);
 // Members as values: the default when missing, null or of another type.
 const char *node_text(const struct node *object, const char *name, const char *missing);

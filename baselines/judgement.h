@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was concluded of a series' history, kept from one look at it to the next. The points up to
-// `settled` are judged once; a later look reads and judges only those after them, unless one came
-// among them.
+// Conclusions about a series' history, kept from one look at it to the next. The points up to
+// `settled` are judged once; a later look reads and judges only the points after them, unless a new
+// point came among them.
 //
-// Whoever saves, merges or prunes marks the series concerned, so what is kept is never taken for
-// more than it knows: a judgement counts only with the marks it was made under.
+// Whoever saves, merges or prunes marks the series concerned, so no judgement is taken for more
+// than it knows: a judgement counts only with the marks it was made under.
 #ifndef PLUMB_JUDGEMENT_H
 #define PLUMB_JUDGEMENT_H
 
@@ -69,8 +69,8 @@ struct history_break {
     struct history_commit at;
     const char *what; // "driver 570.86 -> 580.65"
     bool model;
-    // Of a device that took another's place, whose series ends where this one begins (index 0): by
-    // how much times moved, log ratio, NaN when there were too few points. Not kept: the other
+    // A device took another's place, whose series ends where this one begins (index 0). size: how
+    // far times moved, log ratio, NaN when there were too few points; not kept, because the other
     // series may go on.
     bool device;
     struct interval size;
@@ -153,20 +153,20 @@ struct chart_point {
     F(predicted_ns, "", ZERO, predicted_ns, "", FIELD_ANY, 34)                                     \
     F(half_ns, "", REAL, half_ns, "", FIELD_ANY, 34)
 
-// Makes room for every series' judgement, so that from now on what comes is marked. Call before
-// reading what is judged.
+// Makes room for every series' judgement, so that from now on series with new points are marked.
+// Call before reading points to judge.
 int store_judge_begin(struct store *store, struct error *err);
-// maker "": there is none.
+// Reads the kept judgement; maker "": there is none.
 int store_load_judgement(struct judgement *out, struct store *store, const struct series *series,
                          struct arena *arena, struct error *err);
-// Replaces it. When something came since out->marks was read, it stays marked. `chart` is written
-// when `chart_count` is not 0.
+// Replaces the judgement. A series that changed since out->marks was read stays marked. `chart` is
+// written when `chart_count` is not 0.
 int store_save_judgement(struct store *store, const struct series *series,
                          const struct judgement *judgement, const struct chart_point *chart,
                          size_t chart_count, struct error *err);
 int store_load_chart(struct chart_point **out, size_t *count, struct store *store,
                      const struct series *series, struct arena *arena, struct error *err);
-// The largest measurement key of all.
+// The largest key of all measurements.
 int store_newest_key(int64_t *out, struct store *store, struct error *err);
 
 // Half width of the 95 % interval of a measurement's time: two standard errors of the trimmed mean
@@ -184,8 +184,8 @@ struct kept_accuracy {
     size_t count;
     double mape, bias, within, tau;
 };
-// Finished plain runs among the newest `limit` by commit time (0: all): those whose accuracy is not
-// known, or every one.
+// Finished plain runs among the newest `limit` by commit time (0: all): every one, or only runs
+// whose accuracy is not known.
 int store_accuracy_runs(int64_t **runs, size_t *count, struct store *store, bool every,
                         size_t limit, struct arena *arena, struct error *err);
 // One timed and predicted head of a run.
@@ -195,16 +195,16 @@ struct accuracy_source {
 };
 int store_accuracy_sources(struct accuracy_source **out, size_t *count, struct store *store,
                            int64_t run_id, struct arena *arena, struct error *err);
-// Saves the rows of these runs (whose rows stand together) and that the runs are known.
+// Saves the rows of these runs (each run's rows stand together), and that the runs are known.
 int store_save_accuracy(struct store *store, const int64_t *runs, size_t run_count,
                         const struct kept_accuracy *rows, size_t count, struct error *err);
-// Of the newest `limit` runs by commit time (0: all); by device, kernel, type, then time.
+// Rows of the newest `limit` runs by commit time (0: all), by device, kernel, type, then time.
 int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store *store,
                         size_t limit, struct arena *arena, struct error *err);
 
 // ==== what is kept of links ====
 //
-// The result of levelling a series' links, as it was last computed.
+// The levels of a series' links, as they were last computed.
 
 // ---- what they said of the series ----
 
@@ -301,14 +301,14 @@ int store_newest_link(int64_t *out, struct store *store, const struct series *se
                       struct error *err);
 int store_load_kept_links(struct kept_links *out, struct store *store, const struct series *series,
                           struct arena *arena, struct error *err);
-// Replaces them, in one transaction. The series must be known to the store.
+// Replaces the kept links, in one transaction. The series must be known to the store.
 int store_save_kept_links(struct store *store, const struct series *series,
                           const struct kept_links *kept, struct error *err);
 
 // ---- links judged a second time ----
 
-// How far the stream of all links was gone through, and what was found in it. The store knows no
-// more of it.
+// How far the stream of all links was gone through, and which discoveries it gave. The store knows
+// no more about it.
 enum { KEPT_TESTS_MAKER = 33 };
 
 struct kept_test {
@@ -327,8 +327,8 @@ struct kept_tests {
 };
 int store_load_kept_tests(struct kept_tests *out, struct store *store, struct arena *arena,
                           struct error *err);
-// Keeps how far it went, and the items from `first` on beside those that are there; first 0:
-// instead of them.
+// Keeps how far the stream was gone through, and adds the items from `first` on to the kept ones;
+// first 0: replaces those.
 int store_save_kept_tests(struct store *store, const struct kept_tests *tests, size_t first,
                           struct error *err);
 

@@ -44,11 +44,11 @@ extern const struct stored_fields link_fields;
 
 // Whether a link can be stored. A link that cannot is never handed out.
 bool link_sound(const struct link *link);
-// The series' device must be known to the store. A link of this run and series is left as it is.
+// The series' device must be known to the store. A stored link of this run and series stays.
 int store_save_link(struct store *store, const struct series *series, const struct link *link,
                     struct error *err);
 int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id, struct error *err);
-// In order of the head's commit, then of making. An unknown series has none.
+// A series' links, by the head's commit, then by making. An unknown series has none.
 int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
                 struct arena *arena, struct error *err);
 // The links of all series whose key is larger than `after`, in no order.
@@ -63,7 +63,7 @@ struct link_fact {
     enum verdict_kind kind;
     double log_ratio, error, log_evidence; // as in struct link
 };
-// In order of their keys, those with that key or a larger one. An unknown series has none.
+// Facts of the links with key `from` or larger, by key. An unknown series has none.
 int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
                      const struct series *series, int64_t from, struct arena *arena,
                      struct error *err);
@@ -75,11 +75,11 @@ struct link_pair {
     double log_ratio, error;
     uint32_t pairs;
 };
-// The `most` newest of all series, in order of their series' keys.
+// The `most` newest pairs of all series, in order of their series' keys.
 int store_newest_pairs(struct link_pair **out, size_t *count, struct store *store, size_t most,
                        struct arena *arena, struct error *err);
 
-// Where a commit stands. All commits are read at once: every series asks for nearly all of them.
+// The place of a commit. All commits are read at once: every series asks for nearly all of them.
 struct commit_place {
     int64_t key, time_s, order_s; // order_s: as links stand, by time and after its parents
     char id[OBJECT_ID_TEXT];
@@ -100,14 +100,14 @@ struct commit_places {
     bool line; // the runs are of one line of first parents alone, as whoever read them knows it
 };
 enum { LINE_RUNS_MOST = 512 };
-// Reads them once; later calls return at once.
+// Reads the places once; later calls return at once.
 int store_commit_places(struct commit_places *out, struct store *store, struct arena *arena,
                         struct error *err);
-// The code that a series had in a run; 0: it was not there, or had none.
+// The code that a series had in a run; 0: the series was not in the run, or had no code.
 int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
                    struct error *err);
 // The code of each kernel at each of the commits, by the builds of their trees, in the order of the
-// commits; keys. None of a commit: it is not known.
+// commits; keys. A commit whose codes are not known has no entry.
 struct code_at {
     size_t at; // which commit
     int64_t kernel, code;
@@ -118,14 +118,14 @@ int store_codes_at(struct code_at **out, size_t *count, struct store *store,
 // The kernel of a link, and the codes that it compared.
 int store_link_codes(int64_t *kernel, int64_t *base, int64_t *head, struct store *store,
                      int64_t link, struct error *err);
-// A plain run of the commit found the series with the code of that link's base.
+// Whether a plain run of the commit found the series with the code of that link's base.
 int store_had_base(bool *out, struct store *store, int64_t link, const char *commit,
                    struct error *err);
 // NULL: there is none.
 const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key);
 
-// The evidence of the links of neighbouring codes, in the order in which they were measured: those
-// with a key beyond `after`, up to `newest`.
+// The evidence of the links of neighbouring codes with a key beyond `after`, up to `newest`, in the
+// order in which they were measured.
 struct link_evidence {
     int64_t key, made_s;
     int64_t series, base_code, head_code; // keys of this file
@@ -134,7 +134,7 @@ struct link_evidence {
 };
 int store_link_evidence(struct link_evidence **out, size_t *count, struct store *store,
                         int64_t after, int64_t newest, struct arena *arena, struct error *err);
-// The sum over the links of neighbours up to that key between the same two codes of one series.
+// The summed evidence of earlier links of neighbours, up to key `newest`, between the same codes.
 int store_earlier_evidence(double *out, struct store *store, const struct link_evidence *link,
                            int64_t newest, struct error *err);
 // The largest key of all links, and of all codes; 0: there is none.

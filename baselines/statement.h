@@ -25,8 +25,8 @@ struct store {
     bool batch;
     bool runs_open;
     int runs; // descriptor of store_open.c
-    // Where machines do not see each other's locks: the file that says which machine writes, what
-    // it says of this one, and its descriptor. NULL elsewhere.
+    // Used where machines do not see each other's locks: the file that says which machine writes,
+    // the text that it has for this one, and its descriptor. NULL elsewhere.
     char *mark_path, *mark;
     int mark_file;
     sqlite3_stmt *statements[STATEMENT_COUNT];
@@ -95,13 +95,13 @@ bool row_null(sqlite3_stmt *row, int column);
 int store_fail(struct store *store, struct error *err);
 // The limit that kept SQLite from opening a file, for it says the same of all causes; NULL: none.
 const char *store_limit(sqlite3 *db);
-// A value that this program cannot have written.
+// Says that a value is none that this program can have written; returns -1.
 int store_damaged(struct store *store, const char *what, struct error *err);
 
 // A path as an URI, so that a `?` or `%` in it stays a part of the name. The caller frees.
 char *store_uri(const char *path, const char *options);
 
-// Whether the file at mark_path still says this machine; it is then as new as a write.
+// Whether the file at mark_path still names this machine; the check makes it as new as a write.
 bool mark_is_ours(const struct store *store);
 
 // One transaction around a save: a real one, or a savepoint inside a batch. transaction_end commits
@@ -111,11 +111,11 @@ int transaction_end(struct store *store, int status, struct error *err);
 
 // ==== opening ====
 
-// The process that an unfinished run belongs to. A run that was interrupted is anybody's to go on
-// with; one that is being measured belongs to its process, or two would write verdicts beside each
+// The process that an unfinished run belongs to. Anybody may go on with a run that was interrupted;
+// a run that is being measured belongs to its process, or two would write verdicts beside each
 // other's samples. A process holds its runs by locks on STORE-runs, an empty file beside the store,
-// at the byte of the run's number: the kernel lets go of them when the process ends, however it
-// ends. Where a file system knows no locks, every unfinished run counts as interrupted.
+// at the byte of the run's number: the kernel releases them when the process ends, however it ends.
+// Where a file system knows no locks, every unfinished run counts as interrupted.
 
 // True when the run is this handle's now, until store_close(); false when it is another's.
 bool run_lock_claim(struct store *store, int64_t run_id);
@@ -125,7 +125,7 @@ bool run_lock_claim(struct store *store, int64_t run_id);
 // store that has them all.
 
 int migration_count(void);
-// What they make of nothing, as one text; NULL: they do not run. The caller frees.
+// The schema that migrations make of an empty database; NULL: they do not run. Caller frees.
 char *migration_schema(void);
 
 // Checks a file as store_open() does before it reads one: is it a store, of this version, with our

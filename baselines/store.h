@@ -39,8 +39,8 @@ const char *store_library(void);
 // brings an older store up to this program's version, one transaction per migration.
 enum store_mode { STORE_READ, STORE_WRITE };
 int store_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
-// Another handle on the same file, for another thread: a handle is one thread's at a time. -1 while
-// a batch is open, which it would not see.
+// Opens another handle on the same file, for another thread: a handle is one thread's at a time. -1
+// while a batch is open, whose rows it would not see.
 int store_open_beside(struct store **out, const struct store *store, struct error *err);
 void store_close(struct store *store); // NULL is fine
 const char *store_path(const struct store *store);
@@ -75,13 +75,13 @@ int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, con
 int store_save_result(struct store *store, const struct run *run, const struct result *result,
                       struct error *err);
 
-// Saves what a study found of each of its series, in place of what was saved of them before.
+// Saves a study's findings on each of its series, in place of earlier ones.
 int store_save_study(struct store *store, const struct run *run, struct error *err);
 
 // Writes finished_s (now, if 0), the conclusion, the headline and the self test.
 int store_finish_run(struct store *store, const struct run *run, struct error *err);
 
-// Everything of one run; results in kernel, problem, device order. The caller run_free()s it.
+// Reads everything of one run; results in kernel, problem, device order. The caller run_free()s it.
 int store_load_run(struct run *out, struct store *store, int64_t run_id, struct error *err);
 
 // Names a series. store_find_result() reads its result in a run, without its history.
@@ -138,7 +138,7 @@ struct run_time {
 int store_run_times(struct run_time **out, size_t *count, struct store *store, int64_t run_id,
                     struct arena *arena, struct error *err);
 
-// ---- what need not be done again ----
+// ---- work that need not be done again ----
 
 // A build: one content (tree of the kernel folder, flags, compiler) made into a library. Commits
 // with the same content share it.
@@ -393,11 +393,11 @@ int store_export_bmf(struct store *store, const struct export_filter *filter, FI
                      struct error *err);
 int store_export_openmetrics(struct store *store, const struct export_filter *filter, FILE *file,
                              struct error *err);
-// The forms that are read, by name: whether there is one of that name.
+// Whether a form of that name can be read.
 bool store_import_knows(const char *format);
-// Whether a form is plumb's own, which says itself what was measured.
+// Whether a form is plumb's own, whose files say themselves which commit was measured.
 bool store_import_own(const char *format);
-// The caller says what the files of other tools leave out.
+// The caller's word on facts that files of other tools leave out.
 struct import_source {
     const char *name;   // shown in errors, with the line
     const char *format; // by name; NULL: by the content
@@ -416,19 +416,19 @@ struct import_source {
     const char *device;  // its UUID; NULL: as the file says
     const char *unit;    // of columns that name none, "ms" or "TFLOPS"; NULL: left out
     const char *beside;  // the folder where files lie that this one names; NULL: nowhere
-    bool strict;         // what cannot be read refuses the file; else it is left out
+    bool strict;         // an unreadable row refuses the file; else the row is left out
 };
 // The outcome of importing another tool's file, or a table: rows = samples + failures + unwanted +
 // left. A row is a time, or a benchmark that says why it has none (a failure).
 struct import_report {
     size_t rows, samples, failures;
     size_t unwanted;     // by name
-    size_t left;         // out, for they cannot be read
-    size_t aggregates;   // of rows that are there, and no rows themselves
-    struct buffer said;  // of the first of those a line each: where, and why
+    size_t left;         // rows left out, as they cannot be read
+    size_t aggregates;   // summaries of other rows; not counted in `rows`
+    struct buffer said;  // a line on each of the first rows left out: where, and why
     size_t told;         // how often the problem was the caller's
     size_t typed;        // how often its type was, of sizes that the file says
-    size_t means;        // of samples, those that are the mean of some that are not there
+    size_t means;        // samples that are a mean of times that the file does not hold
     struct buffer where; // "commit ..., device ..." of each run, a line each
 };
 void import_report_free(struct import_report *report);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the readers and writers of files share, for the room's own use, and what a reader is. All
-// readers run inside one batch.
+// Common parts of the readers and writers of files, for this room alone, and the form of a reader.
+// All readers run inside one batch.
 #ifndef PLUMB_IMPORT_H
 #define PLUMB_IMPORT_H
 
@@ -14,7 +14,7 @@
 
 struct import_file;
 
-// The file, whole, and who to blame. Strings of the current run live in run.arena.
+// The state of reading one file, and who to blame. Strings of the current run live in run.arena.
 struct import {
     struct store *store;
     const char *name;
@@ -27,8 +27,8 @@ struct import {
     bool known; // it was here before and finished: nothing is added to it
     struct store_counts added;
     struct import_report report;
-    // Of another tool's file (foreign.h): which tool, a hash of what the run is known by, and what
-    // it timed.
+    // For a file of another tool (foreign.h): which tool, a hash of the text that the run is known
+    // by, and the times.
     const char *tool;
     uint64_t hash;
     struct foreign_times *times;
@@ -77,8 +77,8 @@ int import_blame(const struct import *in, struct error *err);
 // -1 with "name:line: what".
 int import_refuse(const struct import *in, const char *what, struct error *err);
 
-// So many rows cannot be read, for the reason in `err`: they are left out and told, or, where that
-// is asked for, refused (-1).
+// So many rows cannot be read, for the reason in `err`: they are left out with a line that says so,
+// or refused (-1), where that is asked for.
 int import_leave(struct import *in, size_t rows, const struct error *err);
 
 // Ends the current run (if any) and goes on with in->run as filled in: the stored run of that uid,
@@ -90,24 +90,24 @@ int import_end(struct import *in, struct error *err);
 // A uid that is the same for the same texts: 128 bits of FNV-1a, to recognise, not to protect.
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count);
 
-// A sample of which only the time is known, and the clock (0: not that either).
+// A sample of which only the time is known, and perhaps the clock (0: unknown).
 struct sample import_sample(double time_ns, double clock_hz, uint32_t pair);
 
 bool import_is_object_id(const char *text); // 7 to 64 lower-case hexadecimal digits
 bool import_is_code(const char *text);      // one word of at most 64 bytes; none is fine
 
-// Adds it, unless it is here already; the series' device gets its names.
+// Adds a link, unless it is here already; the series' device gets its names.
 int import_put_link(struct import *in, const struct series *series, const struct device *device,
                     const struct link *link, struct error *err);
 
 // The line that names a table's columns: the first that is neither empty nor a comment, and has a
 // comma. NULL: there is none.
 const char *import_header(size_t *length, const struct import_file *file);
-// Parses a table. A line that has not as many fields as the header is left out, and told. Where
+// Parses a table. A line with more or fewer fields than the header is left out, and told. Where
 // semicolons or tabs separate the fields, numbers are written anew by import_numbers().
 int import_table(struct csv *out, struct import *in, const char *text, size_t length,
                  struct error *err);
-// Writes its numbers plainly, whatever the language of the machine that wrote them; -1 where
+// Writes a table's numbers plainly, whatever the language of the machine that wrote them; -1:
 // nothing says which mark is the decimal one.
 int import_numbers(const struct import *in, struct csv *csv, struct error *err);
 // A field of one of our tables without the apostrophe of a guard; "" when `column` is -1.

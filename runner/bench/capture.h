@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a program with the library that watches it (kernels/capture), and reads what that left in a
-// folder: surveys of its processes, the record that one of them took, and the contents beside it.
-// Everything that is read here may be hostile.
+// Runs a program with the library that watches it (kernels/capture), and reads the files that the
+// library left in a folder: surveys of the program's processes, the record that one of them took,
+// and the contents beside it. Everything that is read here may be hostile.
 #ifndef PLUMB_RUNNER_CAPTURE_H
 #define PLUMB_RUNNER_CAPTURE_H
 
@@ -11,8 +11,8 @@
 #include "model/result.h"
 #include "runner/child/sandbox.h"
 
-// A program of the user's own, run as it is: no sandbox, no limits. Or one of a checkout that may
-// be a stranger's, in the sandbox.
+// The program to run. A user's own runs as it is: no sandbox, no limits. A checkout's, which may be
+// a stranger's, runs in the sandbox.
 struct capture_program {
     const char *const *words; // and their count
     size_t word_count;
@@ -42,7 +42,7 @@ struct capture_surveys {
 int capture_surveys(struct capture_surveys *out, const char *folder, struct arena *arena,
                     struct error *err);
 
-// Series out of the folder's records: their name, their problem, and how results are judged.
+// How series made of the folder's records are named, and how their results are judged.
 struct capture_series {
     const char *name;
     const struct problem *problem; // NULL: none is named, and each is capture=1 but for its range
@@ -50,19 +50,19 @@ struct capture_series {
     const char *shared; // folder where contents that several captures have lie once; NULL: nowhere
 };
 struct capture_made {
-    char name[KERNEL_NAME_TEXT]; // that of the series, and of the second shape NAME.2
+    char name[KERNEL_NAME_TEXT]; // the series' name; the second shape's is NAME.2
     char file[4096];             // its record, beside the contents
     char code[OBJECT_ID_TEXT];
     struct problem problem; // that its range is named as, or the series'
     struct traits traits;
 };
-// Writes a record for each shape of what was taken. A code id is of the images and of what the
-// launches are, but for where their buffers lay. 0; 1: there is no such record, or `err` says what
-// else is wrong with them; -1: a file cannot be written.
+// Writes one record for each shape that was taken. A code id covers the images and the launches,
+// but not where their buffers lay. 0; 1: there is no such record, or `err` says what else is wrong
+// with them; -1: a file cannot be written.
 int capture_make(struct capture_made **out, size_t *count, const char *folder,
                  const struct capture_series *series, struct arena *arena, struct error *err);
 
-// The resources that the device functions of its launches need.
+// Lists the device functions that the record `file` launches, with the resources they need.
 struct code_function_list;
 int capture_resources(struct code_function_list *out, const char *file, struct arena *arena,
                       struct error *err);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of this machine may disturb a measurement, as facts; `plumb doctor` says what they mean.
-// GPUs are asked through the driver's own nvidia-smi, so that it works where nothing was built.
-// A figure that cannot be read is unknown, never assumed.
+// Facts about this machine that may disturb a measurement; `plumb doctor` says what they mean. GPUs
+// are asked through the driver's own nvidia-smi, so that it works where nothing was built. A figure
+// that cannot be read is unknown, never assumed.
 #ifndef PLUMB_HEALTH_H
 #define PLUMB_HEALTH_H
 

@@ -59,15 +59,15 @@ struct bench_plan {
 struct bench;
 // Starts the child and reads what device it has. -1: no program, no device, wrong wire version.
 int bench_start(struct bench **out, const struct bench_plan *plan, struct error *err);
-// The same in two steps, so that several start at once: after the first it may not be asked for
-// anything, and the second waits for it. The caller bench_stop()s it, also when the second fails. A
-// child lives no longer than the thread that started it.
+// bench_start() in two steps, so that several children start at once: after bench_begin() a child
+// takes no command yet, and bench_ready() waits until it does. The caller bench_stop()s it, also
+// when bench_ready() fails. A child lives no longer than the thread that started it.
 int bench_begin(struct bench **out, const struct bench_plan *plan, struct error *err);
 int bench_ready(struct bench *bench, struct error *err);
-// Asks it to quit and waits for nothing, so that it ends while something else goes on; only
+// Asks the child to quit and does not wait, so that it ends while something else goes on; only
 // bench_stop() may follow. NULL is allowed.
 void bench_leave(struct bench *bench);
-// Asks it to quit, kills it if it does not; frees. NULL is allowed.
+// Asks the child to quit, kills it if it does not; frees. NULL is allowed.
 void bench_stop(struct bench *bench);
 // The device, and its figures as the driver gives them (origin device). Borrowed until stop.
 const struct device *bench_device(const struct bench *bench);
@@ -81,7 +81,7 @@ struct bench_outcome {
     bool lacks;                   // refused, for want of memory, and nothing else is open there
     bool faulted; // the child is dead by a fault of its device, which on a device that others use
                   // too may be theirs, or by abort()
-    // The child is dead by what the code of `role` did, and would be again: it crashed or kept
+    // The code of `role` ended the child, and would again: the child crashed or kept
     // silent, was not killed from outside, and the other library cannot have done it.
     bool own_fault;
     double max_error, tolerance; // of open and close; 0 if they were not reached; always finite
@@ -125,7 +125,7 @@ struct bench_series {
     const char *head;    // library
     const char *base;    // NULL: head alone
     uint64_t seed;       // what the child draws from; `process` is added
-    uint64_t known;      // of inputs that series share whose reference takes seconds; 0: as seed
+    uint64_t known;      // seed of inputs that series with a slow reference share; 0: as seed
     uint16_t process;    // which of the processes that it was open in, for its samples: any number
                          // that is larger each time
     const char *pins[2]; // by role: the note of an earlier prepare() to reproduce, NULL if none
@@ -144,19 +144,19 @@ struct bench_handle {
 int bench_open(struct bench_outcome *out, struct bench_handle *handle, struct bench *bench,
                const struct bench_series *series, struct error *err);
 
-// Samples grow here, across commands and children; a zeroed struct is empty.
+// A list of samples that grows across commands and children; a zeroed struct is empty.
 struct sample_list {
     struct sample *items;
     size_t count, capacity;
 };
 void sample_list_free(struct sample_list *list);
 
-// `count` pairs, each one base and one head sample, numbered from where the series stands. Complete
-// pairs that arrived before a failure are kept.
+// Measures `count` pairs of one base and one head sample, numbered from where the series stands.
+// Complete pairs that arrived before a failure are kept.
 int bench_pairs(struct bench_outcome *out, struct sample_list *base, struct sample_list *head,
                 struct bench *bench, struct bench_handle *handle, uint32_t count, uint16_t block,
                 struct error *err);
-// `count` samples of the head alone.
+// Measures `count` samples of the head alone.
 int bench_solo(struct bench_outcome *out, struct sample_list *head, struct bench *bench,
                struct bench_handle *handle, uint32_t count, uint16_t block, struct error *err);
 // Checks the output once more; a kernel that was right before and is wrong after has no time.

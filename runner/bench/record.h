@@ -19,11 +19,11 @@ int record_write(struct bench_outcome *out, const char *path, struct bench *benc
 int record_of_plan(struct bench_outcome *out, const char *to, const char *path,
                    const struct problem *problem, int64_t sms, struct error *err);
 
-// The id of what a record runs: its launches, and of their kernels what code_id_of_kernel() says.
-// Two records of one id put the same machine code on the device, called alike. -1: it is no record.
+// The code id of a record: it covers the launches, and of their kernels what code_id_of_kernel()
+// does. Two records of one id put the same code on the device, called alike. -1: it is no record.
 int record_code_id(char out[OBJECT_ID_TEXT], const char *path, struct error *err);
 
-// Writes a record that is whole, at once or not at all; of its images without the code of kernels
+// Writes a whole record, at once or not at all. Its images are written without the code of kernels
 // that it does not launch (code_clear_unlaunched()).
 int record_save(const struct record *record, const char *path, struct error *err);
 

@@ -96,7 +96,7 @@ struct recipe {
     uint32_t processes;    // with their threads; 0: 512, or 32 per processor
 };
 
-// Each limit of `out` that a policy may name (time, memory, disk) becomes the smaller one of both.
+// Sets each limit of `out` that a policy may name (time, memory, disk) to the smaller of both.
 void recipe_confine(struct recipe *out, const struct recipe *other);
 
 // The compilers. Their text is part of every key.
@@ -105,27 +105,27 @@ struct toolchain {
     const char *const *settings; // NAME=VALUE: the environment of builds, as they are written
     size_t setting_count;
     const char *prefix; // absolute folder whose bin comes first in PATH; NULL: none
-    // A container image in whose system all of that is (struct container): its content's id
-    // and the folder with its files; NULL: in this machine's. It needs an active sandbox.
+    // The container image whose system has the compilers (struct container): its content's id and
+    // the folder with its files; NULL: this machine's system. It needs an active sandbox.
     const char *image, *root;
     char *text; // all of that, what the compilers say to --version ("-" where absent), and
                 // the machine
 };
-// Fills `text` of a toolchain that is otherwise given: asks cc, c++ and nvcc, or those that its
-// settings name as CC, CXX and CUDACXX. What has a name is asked in the sandbox, as builds run.
+// Fills `text` of a toolchain whose other members are set: asks cc, c++ and nvcc, or the programs
+// that its settings name as CC, CXX and CUDACXX. A toolchain with a name is asked in the sandbox.
 int toolchain_detect(struct toolchain *toolchain, const struct sandbox *sandbox, struct error *err);
 void toolchain_free(struct toolchain *toolchain); // the text
-// The PATH that it gives to builds. In the arena.
+// The PATH that the toolchain gives to builds. In the arena.
 const char *toolchain_path(const struct toolchain *toolchain, struct arena *arena);
 
 // ---- containers
 //
 // The files of a container image, as a folder that a sandbox shows in place of this machine's
-// system. Whatever container runner is here (podman, docker, nerdctl, buildah) is asked once for
-// them; nothing ever runs in a container of its: builds have the same sandbox, limits and keeper as
-// all others. Nothing is fetched: the image must be on this machine.
+// system. A container runner (podman, docker, nerdctl, buildah) is asked once for the files and
+// never runs a container: builds have the same sandbox, limits and keeper as all others. Nothing is
+// fetched: the image must be on this machine.
 
-// Whether it can be an image's name: letters, digits and ._-/:@ that begin with no -.
+// Whether a text can name an image: letters, digits and ._-/:@ that begin with no -.
 bool container_name_sound(const char *image);
 
 struct container {
@@ -174,7 +174,7 @@ struct builder {
 int build_commit(struct build *out, const struct builder *builder,
                  const struct repository *repository, const char *commit, const char *base,
                  const struct recipe *recipe, struct arena *arena, struct error *err);
-// A build that is kept; *found false: it would have to be made.
+// Looks for a build in the cache; *found false: it is not kept and would have to be made.
 int build_find(struct build *out, bool *found, const struct builder *builder,
                const struct repository *repository, const char *commit, const char *base,
                const struct recipe *recipe, struct arena *arena, struct error *err);
@@ -194,29 +194,29 @@ struct prune_result {
 };
 int build_prune(struct prune_result *out, const char *cache, double max_age_s, uint64_t max_bytes,
                 struct error *err);
-// Tidies the cache, as the program does by itself: removes what killed builders left, and once a
-// day what was not used for half a year, or the longest unused beyond 16 GiB. A file that cannot be
-// removed stays.
+// Tidies the cache, as the program does by itself: removes the leavings of killed builders, and
+// once a day builds that were not used for half a year, or the longest unused beyond 16 GiB. A file
+// that cannot be removed stays.
 void build_tidy(const char *cache);
 
 // ---- what went wrong
 //
-// What a build's log says is wrong: the first errors of gcc, clang, nvcc with ptxas and nvlink, ld
-// and lld, cmake, ninja, make and sh, each on one line, with file and line where the tool named
-// them. A log is hostile text: whatever it holds, the result is bounded and has no control bytes.
+// The errors in a build's log: the first ones of gcc, clang, nvcc with ptxas and nvlink, ld and
+// lld, cmake, ninja, make and sh, each on one line, with file and line where the tool named them. A
+// log is hostile text: whatever it holds, the result is bounded and has no control bytes.
 
 enum { BUILD_ERRORS = 5 };
 
-// The first errors of `log`, in its order, each once; returns how many. What compilers and linkers
-// say comes before what only reports that they failed ("ninja: build stopped"); a log without any
-// of it gives its last lines. Files below the exported source are named as the commit names them.
-// Strings live in the arena.
+// The first errors of `log`, in its order, each once; returns how many. Messages of compilers and
+// linkers come before messages that only report their failure ("ninja: build stopped"); a log
+// without either gives its last lines. Files below the exported source are named as the commit
+// names them. Strings live in the arena.
 size_t build_errors_find(struct build_error out[BUILD_ERRORS], const char *log,
                          struct arena *arena);
 
-// Bytes that can be taken without another process having to end for it: half of what the machine
-// has left, or of what the control groups (version 2) that we are in leave, whichever is least.
-// UINT64_MAX where nobody says. `root` stands before /proc and /sys, "" for this machine's own.
+// Memory that can be taken without another process having to end for it: half of the machine's free
+// bytes, or of the free bytes of our control groups (version 2), whichever is least. UINT64_MAX
+// where neither is known. `root` stands before /proc and /sys, "" for this machine's own.
 uint64_t spare_memory_bytes(const char *root);
 
 #endif

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directories that hold foreign files: made, and removed without following what is in them.
+// Makes directories that hold foreign files, and removes them without following links in them.
 #ifndef PLUMB_FILES_H
 #define PLUMB_FILES_H
 
 #include "model/base.h"
 
-// Makes a directory and its missing parents. There already is fine.
+// Makes a directory and its missing parents. A directory that exists is fine.
 int files_make_directory(const char *path, struct error *err);
-// A new one of ours alone, in TMPDIR or /tmp. -1: `out` is "".
+// Makes a directory that is ours alone, in TMPDIR or /tmp. -1: `out` is "".
 int files_temporary(char *out, size_t size, struct error *err);
 // Removes a file or a whole directory; symbolic links are removed, not followed, and directories
-// without permissions are opened first. Not there is fine.
+// without permissions are opened first. A missing path is fine.
 int files_remove(const char *path, struct error *err);
 uint64_t files_size(const char *path);
 
-// A text of at most `most` bytes; NULL when it is not there, no regular file (links are not
+// Reads a text file of at most `most` bytes. NULL: it is not there, no regular file (links are not
 // followed), larger or no text. Caller frees.
 char *files_read(const char *path, size_t most);
-// Bytes and the right to execute them, into a new file. -1: no regular file, or no room.
+// Copies a file and the right to execute it to a new one. -1: no regular file, or no room.
 int files_copy(const char *from, const char *to, struct error *err);
 
 // Where a part of this very program is, in a buffer of PATH_MAX: below its prefix when it is

@@ -64,9 +64,9 @@ struct process_result {
 // "exit status 2", "signal 11 (Segmentation fault)", "killed after 30 s".
 void process_describe(char *out, size_t size, const struct process_result *result);
 
-// What the shell that started this program allows it: false, and said on standard error, where the
-// stack is too small. `out_of_time` is called as SIGXCPU's handler just before the kernel would end
-// it for its processor time.
+// Checks the limits that the shell set for this program: false, with a line on standard error,
+// where the stack is too small. `out_of_time` is called as SIGXCPU's handler just before the kernel
+// would end the program for its processor time.
 bool process_limits_suffice(void (*out_of_time)(int number));
 
 // Three quarters of this machine's memory: what is left keeps the machine alive.
@@ -76,12 +76,12 @@ uint64_t process_fair_memory(void);
 // directory, no log file).
 int process_run(struct process_result *out, const struct process_plan *plan, struct error *err);
 
-// The same without a file, which a kill would leave behind: what the child printed comes back in
-// *said, its last log_bytes. Caller frees. plan: no log_path, and log_bytes.
+// process_run() without a log file, which a kill would leave behind: *said is the end of the
+// child's output, at most log_bytes. Caller frees. plan: no log_path, and log_bytes.
 int process_capture(struct process_result *out, char **said, const struct process_plan *plan,
                     struct error *err);
 
-// A child one talks with in lines. -1 as above. Caller stops it.
+// Starts a child that one talks with in lines. -1 as above. Caller stops it.
 struct process;
 int process_start(struct process **out, const struct process_plan *plan, struct error *err);
 // Writes the whole text; -1 when the child is gone or does not read within timeout_s.
@@ -102,12 +102,12 @@ void process_stop(struct process_result *out, struct process *process, double gr
 
 // ==== processors for those that measure ====
 //
-// Processors for those that measure: each has a core to itself, whichever plumb of this machine
-// started it, and what only computes keeps away from those cores.
+// Each child that measures has a core to itself, whichever plumb of this machine started it, and
+// children that only compute keep away from those cores.
 //
-// Who has which core is told by a name in the kernel: a socket that is bound to it and to no file.
-// It ends with the program that holds it, however that ends, and nothing is left behind. Programs
-// in another network namespace (another container) do not see each other.
+// A name in the kernel tells who has a core: a socket is bound to that name and to no file. The
+// socket ends with the program that holds it, however that ends, and leaves nothing behind.
+// Programs in another network namespace (another container) do not see each other.
 
 enum { PROCESSORS_TEXT = 64 };
 
@@ -126,9 +126,9 @@ struct processors {
     int held; // the socket, and 1; 0: none
 };
 
-// A core that nobody has, of those near the device on `bus` (NULL: none) if there is one; the last
-// one, because interrupts and other work like the first. One core at least is left for all others:
-// where there are too few, or names cannot be had, nothing is taken and `why` says it.
+// Takes a free core, near the device on `bus` (NULL: none) if there is one: the last one, because
+// interrupts and other work like the first. At least one core is left for all others: where there
+// are too few, or names cannot be had, nothing is taken and `why` says it.
 bool processors_take(struct processors *out, const struct processors_site *site, const char *bus,
                      struct error *why);
 void processors_give_back(struct processors *processors); // a zeroed one does nothing
@@ -136,8 +136,8 @@ void processors_give_back(struct processors *processors); // a zeroed one does n
 // The processors' numbers as a text, "7,23"; "none" when there are none.
 void processors_text(char out[PROCESSORS_TEXT], const struct processors *processors);
 
-// How many cores there are; 0: that is not known. *taken: on how many of them somebody measures
-// now.
+// The number of this machine's cores; 0: it is not known. *taken: the number of cores on which
+// somebody measures now.
 size_t processors_cores(size_t *taken, const struct processors_site *site);
 
 // The processors on which nobody here measures, for work that only computes. False: somebody
@@ -146,7 +146,7 @@ bool processors_aside(cpu_set_t *out, const struct processors_site *site);
 
 // ---- which processors of this machine are one core, and which lie near a device
 
-// What hyperthreads share computes for one of them at a time, so they are given away together.
+// Hyperthreads of one core compute one at a time where they share, so they are given away together.
 struct core {
     int number;    // of its first processor, ours or not: the same for whoever asks
     cpu_set_t set; // its processors that are ours
@@ -157,8 +157,8 @@ struct topology {
     size_t count;
 };
 
-// `root` stands before /sys, "" for this machine's own. Where /sys does not say what belongs
-// together, each processor is a core.
+// `root` stands before /sys, "" for this machine's own. Where /sys does not say which processors
+// share a core, each processor is a core.
 void topology_read(struct topology *out, const char *root, const cpu_set_t *ours,
                    struct arena *arena);
 

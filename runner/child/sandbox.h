@@ -26,8 +26,8 @@ struct group {
     } trees[GROUP_LIMITS];
 };
 
-// From what /proc/self/cgroup and /proc/self/mountinfo say. -1: none can be made that holds memory
-// and tasks; the error says why. Whether one really can is seen by trying.
+// Finds groups in the texts of /proc/self/cgroup and /proc/self/mountinfo. -1: no group can be made
+// that limits memory and tasks; the error says why. Only a try shows whether one really can.
 int group_find(struct group *out, const char *own, const char *mounts, struct error *err);
 
 // Most of each limit; 0: none. CPU: weight, where others have 100.
@@ -35,7 +35,7 @@ struct group_limits {
     uint64_t most[GROUP_LIMITS];
 };
 // argv behind a shell that makes such a group, goes into it and becomes the command; in the arena.
-// Exit 125: it could not. Groups that are empty go when the next one is made.
+// Exit 125: it could not. Empty groups are removed when the next one is made.
 const char *const *group_argv(const struct group *group, const struct group_limits *limits,
                               const char *const *argv, struct arena *arena);
 
@@ -67,7 +67,7 @@ struct sandbox {
 // Tries bubblewrap once. SANDBOX_AUTO, SANDBOX_UNSAID: not active when it does not work.
 // SANDBOX_REQUIRE: -1 then, with what to do.
 int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err);
-// Whether every sandbox shows the file or folder of this absolute path: it is the system's.
+// True when every sandbox shows the file or folder of this absolute path, as one of the system's.
 bool sandbox_shows(const char *path);
 
 // One directory or file shown inside.
@@ -96,7 +96,7 @@ struct sandbox_view {
 // no effect: the caller must use the `from` paths, and pass env itself).
 const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
                                 const char *const *argv, struct arena *arena);
-// The environment to start that with: empty, but for where the user's systemd is.
+// The environment for starting bubblewrap: empty, but for where the user's systemd is.
 const char *const *sandbox_environment(const struct sandbox *sandbox, struct arena *arena);
 
 #endif

@@ -29,8 +29,8 @@
 // A build's statement of what a library was made from: after the library's name.
 #define BUILD_STATEMENT ".inputs"
 
-// 0, -1 when the file cannot be read, or 1 when it is none that can have an id: larger than 1 GiB,
-// or no file. That is the fault of who made it.
+// The code id of a library. 0; -1: the file cannot be read; 1: the file can have no id, as it is
+// larger than 1 GiB or no regular file, which is the fault of who made it.
 int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
 
 // The ids of one build's libraries, all in `folder`, an absolute path without links. A library can
@@ -52,18 +52,18 @@ struct code_kept {
 int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
              const char *folder, const struct code_kept *kept, struct error *err);
 
-// Copies a build's output `from` a folder into another one, which is there and empty, so that all
-// that a library can read there is in its id: of libraries what the loader maps, of files names and
-// contents, links. Statements of files directly in it go to the folder `statements`, which is there
-// too. The same output gives the same bytes, and a copy of a copy is the copy. 0, -1 where it
-// cannot be written, or 1 where it is more than anyone may leave, or cannot be read.
+// Copies a build's output into the folder `to`, which is there and empty, so that all that a
+// library can read there is in its id: the parts of libraries that the loader maps, names and
+// contents of files, links. Statements of files directly in it go to the folder `statements`, which
+// is there too. The same output gives the same bytes, and a copy of a copy is the copy. 0; -1: the
+// copy cannot be written; 1: the output is larger than anyone may leave, or cannot be read.
 struct code_limits {
     uint64_t bytes; // of all its files, with their holes; 0: none
 };
 int code_settle(const char *from, const char *to, const char *statements,
                 const struct code_limits *limits, struct error *err);
 
-// The needs of one device function, read from the cubin: the static gate's facts.
+// The resources that one device function needs, read from the cubin, for the static gate.
 struct code_function {
     const char *name;        // mangled, as in the cubin
     char architecture[16];   // "sm_90"
@@ -83,12 +83,12 @@ struct code_function_list {
     size_t count;
     bool complete; // false: some embedded code was compressed or PTX and could not be read
 };
-// A host-only library gives an empty, complete list; of a plan (runner/code/plan_file.h) it is its
-// cubins' functions.
+// Lists device functions. A host-only library gives an empty, complete list; a plan
+// (runner/code/plan_file.h) gives the functions of its cubins.
 int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
                    struct error *err);
 
-// ---- how often its device code uses each operation, as the toolkit's disassembler names them
+// ---- how often a library's device code uses each operation, as the disassembler names them
 
 enum { OPERATION_TEXT = 16, OPERATIONS_MOST = 256 };
 
@@ -102,8 +102,8 @@ struct operation_list {
     bool known; // false: there is no disassembler, or it did not understand the library
 };
 
-// Takes one line of `cuobjdump -sass`; what is no instruction is passed over. `list` has room for
-// OPERATIONS_MOST; more are not counted.
+// Counts the instruction on one line of `cuobjdump -sass`; lines without one are passed over.
+// `list` has room for OPERATIONS_MOST; more are not counted.
 void operation_take(struct operation_list *list, const char *line);
 
 // Runs `cuobjdump -sass` of PATH on the library, in the sandbox, for at most a minute. The library
@@ -113,7 +113,7 @@ void operation_take(struct operation_list *list, const char *line);
 struct disassembly;
 int disassembly_begin(struct disassembly **out, const char *library, const struct sandbox *sandbox,
                       struct error *err);
-// Waits for it and frees it. NULL, or one that failed, gives a list that is not known.
+// Waits for a disassembler and frees it. NULL, or one that failed, gives a list that is not known.
 void disassembly_end(struct operation_list *out, struct disassembly *disassembly,
                      struct arena *arena);
 

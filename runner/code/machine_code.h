@@ -14,14 +14,14 @@ struct code_file {
     unsigned char *bytes;
     size_t size;
 };
-// A whole file in memory. -1: it cannot be read; 1: it is none, or larger than 1 GiB.
+// Reads a file into memory. -1: it cannot be read; 1: no regular file, or larger than 1 GiB.
 int code_read(struct code_file *out, const char *library, struct error *err);
 void code_close(struct code_file *file);
 // The id of a file that was read (code_id.h).
 void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
-// The id of one kernel of a cubin: of all that it is made of and may call or read there, without
-// the code, the constants and the attributes of the other kernels. Where it needs one of these, or
-// what it needs cannot be told, or the cubin is of Blackwell, it is that of the whole cubin.
+// The id of one kernel of a cubin covers the kernel and all that it may call or read there, but not
+// the code, constants and attributes of other kernels. Where the kernel needs one of these, or its
+// needs cannot be told, or the cubin is for Blackwell, the id is the whole cubin's.
 void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, size_t size,
                        const char *kernel);
 // Clears the code and the constants of kernels that are not launched. The ids of launched kernels
@@ -31,7 +31,7 @@ void code_id_of_kernel(char out[OBJECT_ID_TEXT], const unsigned char *cubin, siz
 // all kernels of the cubin.
 void code_clear_unlaunched(unsigned char *cubin, size_t size, const char *const *launched,
                            size_t count);
-// The needs of its device functions; -1: it is no library.
+// Lists the device functions of a file with the resources they need; -1: it is no library.
 struct code_function_list;
 int code_resources_of(struct code_function_list *out, const struct code_file *file,
                       struct arena *arena, struct error *err);
@@ -128,7 +128,7 @@ struct cubin_attribute {
     const unsigned char *bytes;
     size_t size;
 };
-// The attribute at *at, which moves on. False at the end, or where it is none.
+// Reads the attribute at *at and moves *at behind it. False: the end, or no attribute stands there.
 bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_section *section);
 
 // ---- names
@@ -137,16 +137,16 @@ bool cubin_next(struct cubin_attribute *out, size_t *at, const struct elf_sectio
 // _GLOBAL__N__f266c20c_6_kan_cu_..., _INTERNAL_f266c20c_6_kan_cu_... In a code id the first such
 // digits of a file stand as number 0, the next as 1, and so on: another source text changes the
 // digits alone, another order of names changes the numbers.
-// One library is made from few source texts; what goes beyond the most is taken as it is.
+// One library is made from few source texts; digits beyond the most are hashed as they are.
 enum { NVCC_DIGITS = 8, NVCC_DIGITS_MOST = 1024 };
 
 struct nvcc_digits {
     char (*items)[NVCC_DIGITS];
     size_t count, capacity;
 };
-// The next place in [*at, size) where such digits may stand; false: there is none.
+// Finds the next place in [*at, size) where such digits may stand; false: there is none.
 bool nvcc_digits_next(size_t *at, const unsigned char *bytes, size_t size);
-// Their number, -1 when they are not among `digits`.
+// The number of the digits at `at`; -1 when they are not among `digits`.
 int64_t nvcc_digits_find(const struct nvcc_digits *digits, const unsigned char *at);
 // As nvcc_digits_find(), but adds digits that are new; -1 where there are too many.
 int64_t nvcc_digits_number(struct nvcc_digits *digits, const unsigned char *at);

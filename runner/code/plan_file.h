@@ -31,12 +31,12 @@ bool plan_file_is(const char *path);
 int plan_file_open(struct plan_file *out, const char *path, struct error *err);
 void plan_file_close(struct plan_file *file);
 
-// The file whose machine code a kernel of `path` runs: the library itself, or the cubin of a plan
-// that has one; NULL where there are several or it cannot be opened.
+// The file whose machine code a kernel of `path` runs: the library itself, or a plan's only cubin;
+// NULL where a plan has several or it cannot be opened.
 const char *plan_file_code(const char *path, struct arena *arena);
 
-// The device code and what the launches are, for all problems: not the plan's comments, nor what
-// its [kernel] says. -1 when a cubin cannot be read.
+// The code id of a plan covers the device code and the launches, for all problems, but neither the
+// plan's comments nor its [kernel] section. -1: a cubin cannot be read.
 int plan_file_code_id(char out[OBJECT_ID_TEXT], const struct plan_file *file, struct error *err);
 
 #endif

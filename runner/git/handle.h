@@ -19,8 +19,8 @@ struct repository {
 const char *git_words(void);
 extern const char git_fetch_more[]; // what to do in a shallow clone that lacks something
 bool git_is_shallow(const struct repository *repository);
-// The commit of what has this whole name, and of nothing that git would take for it. 0 or what
-// libgit2 says.
+// The commit of the reference of this whole name, and of no other that git would take for it. 0, or
+// the error of libgit2.
 int git_named_commit(git_oid *out, const struct repository *repository, const char *name);
 // The commit of a revision as people write it. Caller frees.
 int git_resolve(git_commit **out, const struct repository *repository, const char *revision,

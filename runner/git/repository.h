@@ -16,8 +16,8 @@ struct repository;
 // The version of libgit2 that is loaded.
 const char *repository_library(void);
 
-// Finds the repository that `directory` lies in, like git does, but takes none that came with a
-// commit of another one's checkout: its configuration is the commit's. Caller closes.
+// Finds the repository that `directory` lies in, like git does, but none that a commit of another
+// repository brought along: the commit would write its configuration. Caller closes.
 int repository_open(struct repository **out, const char *directory, struct error *err);
 void repository_close(struct repository *repository);
 // Root of the checkout, or the git directory of a bare repository: absolute, without a final '/'.
@@ -26,8 +26,8 @@ bool repository_is_bare(const struct repository *repository); // there is no che
 // Last part of that path without ".git": what reports show. Borrowed until close.
 const char *repository_name(const struct repository *repository);
 
-// Where the remote `origin`, or else `upstream`, shows a commit, with %s in place of its id; NULL
-// where there is none, or none of a forge whose addresses are known. In the arena.
+// The address at which the remote `origin`, or else `upstream`, shows a commit, %s in place of its
+// id; NULL: there is no remote, or none of a forge whose addresses are known. In the arena.
 const char *repository_commit_url(const struct repository *repository, struct arena *arena);
 
 // Says whose word counts in a checkout that may hold a stranger's pull request. The checkout is the
@@ -45,20 +45,20 @@ void repository_trusted(struct repository_trust *out, const struct repository *r
 bool repository_accepts(const struct repository *repository, const struct repository_trust *trust,
                         const char *commit);
 
-// True when the commit that is checked out has this path, or the index has: then git put there what
-// lies there. -1: what says so cannot be read.
+// True when the commit that is checked out, or the index, has this path: then git wrote the file
+// there. -1: the commit or the index cannot be read.
 int repository_tracks(bool *out, const struct repository *repository, const char *path,
                       struct error *err);
-// -1 when git put there what is about to be written or believed, and the commit that is checked out
-// may be a stranger's: a link on the way leads anywhere, and what a file or folder of results holds
-// may be made up. 0 outside of repositories.
+// Refuses (-1) a path that git wrote while the commit that is checked out may be a stranger's: a
+// link on the way may lead anywhere, and a file or folder of results may be made up. 0 for a path
+// outside of repositories.
 enum brought {
-    BROUGHT_LINKS,   // for what is written anew, where files of that name are replaced
-    BROUGHT_ANYTHING // for what is read as well
+    BROUGHT_LINKS,   // links on the way: for a path that is written anew, in place of a file
+    BROUGHT_ANYTHING // the file or folder too: for a path that is read as well
 };
 int repository_refuse_brought(const char *path, enum brought what, struct error *err);
-// The root of the innermost checkout around the file or folder, of those whose commit may be a
-// stranger's: what lies there may have been built of it. NULL: it lies in none. Caller frees.
+// The root of the innermost checkout around `path` whose commit may be a stranger's: files there
+// may have been built from that commit. NULL: there is no such checkout. Caller frees.
 int repository_strangers(char **root, const char *path, struct error *err);
 
 // The user's name and address as git's configuration says them, with all of its files, includes and
@@ -72,8 +72,8 @@ int repository_user(char **name, char **mail, const struct repository *repositor
 // has no commit yet, and when a shallow clone may be why a revision is not there.
 int repository_commit(struct commit *out, const struct repository *repository, const char *revision,
                       struct arena *arena, struct error *err);
-// The first parent. A root has none: -1, as has the edge of a shallow clone (the text says how to
-// fetch the rest).
+// The first parent of a commit. -1: the commit is a root, or the edge of a shallow clone (the text
+// says how to fetch the rest).
 int repository_parent(struct commit *out, const struct repository *repository,
                       const struct commit *commit, struct arena *arena, struct error *err);
 // The commit where a branch left another: what a pull request is compared with.
@@ -91,8 +91,8 @@ struct commit_selection {
     const char *range;
     size_t steps;      // > 0: at most so many, evenly spaced, the first and last always among them
     bool first_parent; // walk first parents only: one commit per merge
-    // Of a range or ALL only the first commit, and those that differ from their first parent in one
-    // of these files or folders (none: the whole tree). What is passed over is counted.
+    // Selects of a range or ALL only the first commit, and commits that differ from their first
+    // parent in one of these files or folders (none: the whole tree), and counts the others.
     bool only_changes;
     const char *const *paths;
     size_t path_count;
@@ -107,13 +107,13 @@ int repository_select(struct commit_list *out, const struct repository *reposito
                       struct error *err);
 
 // Object id of a file or folder at a commit, "" when the path is not there: equal ids are equal
-// contents. path "" is the whole tree. A submodule's is the commit that it is pinned to, and so is
-// that of each path in it.
+// contents. path "" is the whole tree. The id of a submodule, and of each path in it, is the commit
+// that it is pinned to.
 int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *repository,
                        const char *commit, const char *path, struct error *err);
 
 // All files below the given paths (count 0: the whole tree) at a commit, links and submodules too.
-// A path that is not there has none.
+// A path that is not there adds no files.
 struct path_list {
     const char **items; // in the tree's order
     size_t count;
@@ -164,8 +164,8 @@ int repository_export(struct exported *out, const struct repository *repository,
                       const char *const *paths, size_t count, const struct export_terms *terms,
                       const char *directory, struct error *err);
 
-// How many submodules an export of the paths would write. What it would end with of them, it ends
-// with too; nothing is written.
+// Counts the submodules that an export of the paths would write. Fails where that export would fail
+// because of them; writes nothing.
 int repository_submodules(size_t *out, const struct repository *repository, const char *commit,
                           const char *const *paths, size_t count, const struct export_terms *terms,
                           struct error *err);
@@ -184,9 +184,9 @@ struct file_change_list {
 int repository_changes(struct file_change_list *out, const struct repository *repository,
                        const char *from, const char *to, struct arena *arena, struct error *err);
 
-// Tracked files of the checkout, at or below `paths` (none: all), whose content is not that of the
-// commit, and files that were added to the index: what nobody committed yet. Files that are missing
-// are passed over, for a sparse checkout lacks most.
+// Lists files whose content nobody committed yet: tracked files of the checkout, at or below
+// `paths` (none: all), that differ from the commit, and files that were added to the index. Missing
+// files are passed over, for a sparse checkout lacks most.
 int repository_edited(struct path_list *out, const struct repository *repository,
                       const char *commit, const char *const *paths, size_t path_count,
                       struct arena *arena, struct error *err);
