@@ -674,7 +674,7 @@ static int32_t math_warpgroups(const struct traits *t, int32_t tile_m, bool simt
 static const char *refuse_shape(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
-    if (b->tile_m > 1024 || b->tile_n > 1024 || b->tile_k > 4096 || b->stages > 64)
+    if (b->tile_m > 1024 || b->tile_n > 1024 || b->tile_k > 4096 || t->in->traits->stages > 64)
         return "a tile must be at most 1024 x 1024 x 4096, with at most 64 stages";
     if (t->cluster_m > CLUSTER_MOST || t->cluster_n > CLUSTER_MOST ||
         t->cluster_m * t->cluster_n > CLUSTER_MOST)
@@ -1091,24 +1091,39 @@ struct hopper_case {
     double limit_ns; // what cannot be faster is refused before more is asked of it
 };
 
+// What set_up() has of a breakdown, and nothing else yet.
+static struct hopper_breakdown as_set_up(const struct hopper_breakdown *b, double clock_hz)
+{
+    return (struct hopper_breakdown){.tile_m = b->tile_m,
+                                     .tile_n = b->tile_n,
+                                     .tile_k = b->tile_k,
+                                     .stages = b->stages,
+                                     .blocks_per_sm = b->blocks_per_sm,
+                                     .blocks = b->blocks,
+                                     .resident = b->resident,
+                                     .clock_hz = clock_hz};
+}
+
 // A kernel that says all it has to: its tile and split of K.
 static const char *hopper_one(struct hopper_breakdown *out, const struct predict_input *in,
                               const struct hopper_case *c)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
-    struct hopper_terms t = {
-        .in = in, .gpu = gpu, .fit = &hopper_fitted, .clock = clock, .library = c->library};
-    struct hopper_breakdown b = {.clock_hz = clock};
+    // A library's candidates are many, and most are refused: only for those that are not is what
+    // set_up() leaves out of *b cleared.
+    struct hopper_terms t;
+    struct hopper_breakdown b;
+    t.in = in, t.gpu = gpu, t.fit = &hopper_fitted, t.clock = clock, t.library = c->library;
     const char *why = set_up(&b, &t);
     if (why)
         return why;
-    t.clock = b.clock_hz = clock;
     if (!(in->clock_hz > 0))
-        t.clock = b.clock_hz = hopper_clock_hz(gpu, in->problem->in, multiplying_ns(&b, &t));
+        t.clock = hopper_clock_hz(gpu, in->problem->in, multiplying_ns(&b, &t));
     const double split_ns = t.split > 1 ? c->split_ns : 0;
     if (at_least_ns(&b, &t, c->factor) + split_ns > c->limit_ns)
         return "slower than another";
+    b = as_set_up(&b, t.clock);
     add_main(&b, &t);
     add_ends(&b, &t);
     b.even = t.line <= 1 && in_whole_stores((double)in->problem->n, t.bytes_out);

@@ -285,6 +285,7 @@ TEST(what_does_not_fit_is_infeasible_and_says_why)
         {{.cluster_m = 17}, "cluster"},
         {{.cluster_m = 4, .cluster_n = 8}, "cluster"},
         {{.tile_m = 4096}, "tile"},
+        {{.tile_m = 64, .tile_n = 16, .tile_k = 16, .stages = 65}, "stages"},
         {{.split_k = 1000}, "split"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
