@@ -143,8 +143,10 @@ static int set_key(struct epoch_parser *p, enum epoch_key key, const char *value
         p->decision.event = arena_strdup(p->arena, value);
         return 0;
     case KEY_STATE:
-        if (event_state_parse(&p->decision.state, value) || !is_decision(p->decision.state))
-            return error_set(p->err, "%s:%d: state is accepted, fixed or dismissed", p->name,
+        p->decision.taken = strcmp(value, "taken") == 0;
+        if (!p->decision.taken &&
+            (event_state_parse(&p->decision.state, value) || !is_decision(p->decision.state)))
+            return error_set(p->err, "%s:%d: state is accepted, fixed, dismissed or taken", p->name,
                              p->line);
         return 0;
     case KEY_SERIES:
@@ -337,13 +339,13 @@ int epoch_decision_format(char **out, const struct epoch_decision *decision, str
                           struct error *err)
 {
     char *word;
-    if (!is_name(decision->event) || !is_decision(decision->state))
-        return error_set(err, "a decision needs an event's name, and is accepted, fixed or "
-                              "dismissed");
+    if (!is_name(decision->event) || (!decision->taken && !is_decision(decision->state)))
+        return error_set(err, "a decision needs an event's name, and is accepted, fixed, "
+                              "dismissed or taken");
     if (format_word(&word, decision->reason, decision->who, decision->when_s, arena, err))
         return -1;
     *out = arena_printf(arena, "event  = %s\nstate  = %s\n%s", decision->event,
-                        event_state_name(decision->state), word);
+                        decision->taken ? "taken" : event_state_name(decision->state), word);
     return 0;
 }
 
@@ -404,6 +406,16 @@ bool epoch_known(const struct epoch_list *list, const struct epoch *epoch)
             return true;
     }
     return false;
+}
+
+struct event_taken epoch_taken(const struct epoch_list *list, const char *event)
+{
+    for (size_t i = list->decision_count; i > 0; i--) {
+        const struct epoch_decision *d = &list->decisions[i - 1];
+        if (d->taken && strcmp(d->event, event) == 0)
+            return (struct event_taken){d->who, d->reason, d->when_s};
+    }
+    return (struct event_taken){0};
 }
 
 const struct epoch *epoch_find(const struct epoch_list *list, const char *kernel,

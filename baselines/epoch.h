@@ -26,7 +26,8 @@
 //     who    = A. Author <author@example.org>
 //     when   = 2026-11-21
 //
-// The state is accepted, fixed or dismissed; of several decisions of one event the last counts.
+// The state is accepted, fixed or dismissed; of several decisions of one event the last counts. The
+// word "taken" in its place decides nothing: who looks into the event from that day on.
 //
 // Every key is needed, once. Parsing and writing are pure: text in, structs out; no I/O.
 #ifndef PLUMB_EPOCH_H
@@ -57,8 +58,9 @@ struct epoch {
     F(when_s, "when_s", TIME, when_s, "s", FIELD_TIMES, 1)
 
 struct epoch_decision {
-    const char *event; // its name
-    enum event_state state;
+    const char *event;      // its name
+    bool taken;             // nothing is decided, but this person looks into it:
+    enum event_state state; // EVENT_NEW
     const char *reason;
     const char *who;
     int64_t when_s;
@@ -92,6 +94,9 @@ bool epoch_matches_text(const struct epoch *epoch, const char *kernel, const cha
 
 // Does the list hold this very epoch: series, commit and level?
 bool epoch_known(const struct epoch_list *list, const struct epoch *epoch);
+
+// Who looks into the event of this name: the last who took it.
+struct event_taken epoch_taken(const struct epoch_list *list, const char *event);
 
 // The last epoch with a level in the list that covers the series; NULL if none.
 const struct epoch *epoch_find(const struct epoch_list *list, const char *kernel,

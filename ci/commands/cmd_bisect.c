@@ -702,8 +702,7 @@ static bool is_searched(const struct event *e)
 
 static bool is_open(const struct event *e)
 {
-    return (e->state == EVENT_NEW || e->state == EVENT_CONFIRMED) &&
-           e->cause == ATTRIBUTION_KERNEL && e->culprit_count > 1;
+    return event_is_open(e->state) && e->cause == ATTRIBUTION_KERNEL && e->culprit_count > 1;
 }
 
 // The change with the most evidence on a device that is here.

@@ -44,6 +44,30 @@ static double percent(double log_ratio)
     return 100 * expm1(log_ratio);
 }
 
+// "; A. Author is on it since 2026-11-21"; nothing while nobody is.
+static void print_taken(const struct event_taken *taken, struct arena *arena)
+{
+    char date[16];
+    if (taken->who)
+        printf("; %s is on it since %s", safe(taken->who, arena), date_of(date, taken->when_s));
+}
+
+static void json_taken(struct json *json, const struct event_taken *taken)
+{
+    json_clean(json, "taken_by", taken->who);
+    json_time(json, "taken_s", taken->when_s);
+    json_clean(json, "taken_why", taken->why);
+}
+
+// The line of `show`, behind the entries.
+static void show_taken(const struct event_taken *taken, struct arena *arena)
+{
+    char date[16];
+    if (taken->who)
+        printf("%s  %-9s  %s: %s\n", date_of(date, taken->when_s), "taken", safe(taken->who, arena),
+               safe(taken->why, arena));
+}
+
 // ---- metrics: events of figures beside time ----
 
 static const struct metric_change *change_of(const struct metric_history *h,
@@ -66,6 +90,7 @@ static void metric_row(const struct metric_history *h, const struct metric_event
            date_of(date, at->time_s), "metric", safe(metric_event_sentence(h, e, arena), arena));
     if (at->summary[0])
         printf("; %s", safe(at->summary, arena));
+    print_taken(&e->taken, arena);
     putchar('\n');
 }
 
@@ -84,6 +109,7 @@ static void metric_print_one(const struct metric_history *h, const struct metric
                c->state == EVENT_CONFIRMED ? "" : event_state_name(c->state));
         printf("%s%s\n", c->why ? " by " : "", safe(c->why, &arena));
     }
+    show_taken(&e->taken, &arena);
     arena_free(&arena);
 }
 
@@ -129,6 +155,7 @@ static void metric_json(struct json *json, const struct metric_history *h,
     json_end(json, ']');
     json_begin(json, "entries", '[');
     json_end(json, ']');
+    json_taken(json, &e->taken);
     json_end(json, '}');
     arena_free(&arena);
 }
@@ -147,6 +174,7 @@ static void print_row(const struct event *e, const struct history_set *set, stru
     if (e->device == SIZE_MAX && (other || e->commits[0].summary[0]))
         printf("; %.10s%s%s", other ? e->commits[0].id : "", other ? " " : "",
                safe(e->commits[0].summary, arena));
+    print_taken(&e->taken, arena);
     putchar('\n');
 }
 
@@ -227,6 +255,7 @@ static void events_print_one(const struct event *e, const struct history_set *se
         printf("%s  %-9s  %s: %s\n", date_of(date, n->when_s), event_state_name(n->state),
                safe(n->who, &arena), safe(n->why, &arena));
     }
+    show_taken(&e->taken, &arena);
     arena_free(&arena);
 }
 
@@ -285,6 +314,7 @@ static void json_event(struct json *json, const struct event *e, const struct hi
         json_end(json, '}');
     }
     json_end(json, ']');
+    json_taken(json, &e->taken);
     json_end(json, '}');
     arena_free(&arena);
 }
@@ -389,9 +419,18 @@ static void events_print_csv(const struct events *events, const struct metric_hi
     buffer_print(&out, stdout);
 }
 
-enum action { ACTION_LIST, ACTION_SHOW, ACTION_ACCEPT, ACTION_DISMISS, ACTION_FIXED, ACTIONS };
+enum action {
+    ACTION_LIST,
+    ACTION_SHOW,
+    ACTION_ACCEPT,
+    ACTION_DISMISS,
+    ACTION_FIXED,
+    ACTION_TAKE,
+    ACTIONS
+};
 
-static const char *const action_names[ACTIONS] = {"list", "show", "accept", "dismiss", "fixed"};
+static const char *const action_names[ACTIONS] = {"list",    "show",  "accept",
+                                                  "dismiss", "fixed", "take"};
 
 static const enum event_state decided[ACTIONS] = {[ACTION_ACCEPT] = EVENT_ACCEPTED,
                                                   [ACTION_DISMISS] = EVENT_DISMISSED,
@@ -414,9 +453,10 @@ static const struct command_option own_options[] = {
     OPTION_OWN("state", 0, "STATE", "Only events in this state [all]", take_state,
                "new, confirmed, accepted, fixed, dismissed or withdrawn"),
     OPTION_TEXT("format", 'f', "FORMAT", "table, csv or json [table]", format),
-    OPTION_TEXT("reason", 'm', "TEXT", "Why it is accepted, dismissed or fixed; needed", reason),
-    OPTION_TEXT("who", 0, "NAME", "Who decides [user.name and user.email of git's configuration]",
-                who),
+    OPTION_TEXT("reason", 'm', "TEXT", "Why it is accepted, dismissed, fixed or taken; needed",
+                reason),
+    OPTION_TEXT("who", 0, "NAME",
+                "Who decides or takes it [user.name and user.email of git's configuration]", who),
     OPTION_TEXT("file", 0, "FILE", "File of epochs [REPO/" EPOCHS_PATH "]", file),
     OPTION_FLAG("dry-run", 'n', "Only show what would be written", dry_run),
     OPTION_FLAG("check", 0, "list: exit with 1 while a slowdown is open", fails),
@@ -433,7 +473,7 @@ static int check(void *arguments, struct error *err)
     while (a->action < ACTIONS && strcmp(action_names[a->action], word) != 0)
         a->action++;
     if (a->action == ACTIONS)
-        return error_set(err, "'%.40s': list, show, accept, dismiss or fixed", word);
+        return error_set(err, "'%.40s': list, show, accept, dismiss, fixed or take", word);
     if (a->action == ACTION_LIST && words->count > 1)
         return error_set(err, "list takes no names; `plumb events show %.40s`", words->items[1]);
     if (a->action != ACTION_LIST && a->fails)
@@ -506,8 +546,10 @@ static int decide(const struct arguments *a, struct context *context, const stru
                   const char *before, struct error *err)
 {
     struct arena *arena = &context->arena;
-    struct epoch_decision decision = {
-        .state = decided[a->action], .reason = a->reason, .when_s = time(NULL) / 86400 * 86400};
+    struct epoch_decision decision = {.taken = a->action == ACTION_TAKE,
+                                      .state = decided[a->action],
+                                      .reason = a->reason,
+                                      .when_s = time(NULL) / 86400 * 86400};
     if (!a->file && !context->repository)
         return error_set(err, "no git repository here for the file of epochs; give -C or --file");
     const char *path = epochs_path(context, a->file);
@@ -520,7 +562,11 @@ static int decide(const struct arguments *a, struct context *context, const stru
         const struct metric_event *metric = e ? NULL : metric_history_event(metrics, name);
         if (!e && !metric)
             return -1;
+        const enum event_state state = e ? e->state : metric->state;
         decision.event = e ? e->name : metric->name;
+        if (decision.taken && !event_is_open(state))
+            return error_set(err, "%s is %s: there is nothing to be on", decision.event,
+                             event_state_name(state));
         if (epoch_decision_format(&block, &decision, arena, err))
             return -1;
         added = arena_printf(arena, "%s\n%s", added, block);
@@ -581,22 +627,35 @@ static int show(const struct arguments *a, const struct events *events,
     return status;
 }
 
+// " NAME", and who is on it.
+static const char *with_taken(const char *name, const struct event_taken *taken,
+                              struct arena *arena)
+{
+    return taken->who ? arena_printf(arena, " %s (%s is on it)", name, safe(taken->who, arena))
+                      : arena_printf(arena, " %s", name);
+}
+
 // The last line, as that of a run, where there is one to say. What is no table stays what it is.
 static enum conclusion conclude(const struct arguments *a, const struct events *events,
                                 const struct metric_history *metrics, struct arena *arena)
 {
     enum { NAMED = 3 };
     size_t count = 0;
-    const char *names = "";
+    const char *names = "", *told = "";
     for (size_t i = 0; i < events->list.count; i++) {
         const struct event *e = &events->list.events[i];
-        if (event_is_slowdown(e) && count++ < NAMED)
+        if (event_is_slowdown(e) && count++ < NAMED) {
             names = arena_printf(arena, "%s %s", names, e->name);
+            told = arena_printf(arena, "%s%s", told, with_taken(e->name, &e->taken, arena));
+        }
     }
     const size_t slower = count;
     for (size_t i = 0; i < metrics->event_count; i++) {
-        if (metric_event_is_open(metrics, &metrics->events[i]) && count++ < NAMED)
-            names = arena_printf(arena, "%s %s", names, metrics->events[i].name);
+        const struct metric_event *e = &metrics->events[i];
+        if (metric_event_is_open(metrics, e) && count++ < NAMED) {
+            names = arena_printf(arena, "%s %s", names, e->name);
+            told = arena_printf(arena, "%s%s", told, with_taken(e->name, &e->taken, arena));
+        }
     }
     if (count && !slower && strcmp(a->format, "table") == 0)
         output_line(arena_printf(arena,
@@ -604,12 +663,12 @@ static enum conclusion conclude(const struct arguments *a, const struct events *
                                  "plumb events accept%s --reason TEXT",
                                  count,
                                  plural(count, "event of metrics is", "events of metrics are"),
-                                 names, count > NAMED ? " ..." : "", names));
+                                 told, count > NAMED ? " ..." : "", names));
     if (slower && strcmp(a->format, "table") == 0)
         output_line(arena_printf(arena,
                                  "SLOWER: %zu %s open:%s%s; fix it, or say that it is meant: "
                                  "plumb events accept%s --reason TEXT",
-                                 count, plural(count, "slowdown is", "slowdowns are"), names,
+                                 count, plural(count, "slowdown is", "slowdowns are"), told,
                                  count > NAMED ? " ..." : "", names));
     return count ? CONCLUDE_REGRESSION : CONCLUDE_OK;
 }
@@ -674,7 +733,7 @@ static bool lists(const void *arguments)
 }
 
 static const struct option_use uses[] = {
-    {"reason who file dry-run", decides, "accept, dismiss and fixed"},
+    {"reason who file dry-run", decides, "accept, dismiss, fixed and take"},
     {"state", lists, "list"},
     {0},
 };
@@ -682,11 +741,12 @@ static const struct option_use uses[] = {
 const struct command command_events = {
     .name = "events",
     .summary = "What changed, by cause, and what became of it",
-    .words = "[list | show EVENT... | accept EVENT... | dismiss EVENT... | fixed EVENT...]",
+    .words = "[list | show EVENT... | accept EVENT... | dismiss EVENT... | fixed EVENT... | "
+             "take EVENT...]",
     .words_most = WORDS_ANY,
     .json = "events (event, state, cause, what, sentence, commits (id, time_s, summary, author), "
             "changes (kernel, problem, device, log_ratio with lower and upper, evidence, paired, "
-            "confirmed), entries (state, when_s, who, why)).",
+            "confirmed), entries (state, when_s, who, why), taken_by, taken_s, taken_why).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
@@ -714,6 +774,8 @@ const struct command command_events = {
         "alone is new from that run on, until more times confirm it or take it back. What metrics "
         "changed by at one commit is an "
         "event whose name ends in -metrics; its changes have metric, subject, before and after.\n\n"
-        "accept, dismiss and fixed write into the file of epochs, to be committed and reviewed; "
-        "accept makes the level of every series that is touched the new baseline.",
+        "accept, dismiss, fixed and take write into the file of epochs, to be committed and "
+        "reviewed; accept makes the level of every series that is touched the new baseline. take "
+        "says who looks into an event that is new or confirmed, here and on the site's first "
+        "screen, until somebody else takes it or it is closed; it changes no state.",
 };

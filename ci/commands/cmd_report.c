@@ -46,7 +46,7 @@ static void keep_open(struct report_events *out, const struct event_list *list,
     struct report_event *items = arena_alloc(arena, (list->count + 1) * sizeof(*items));
     for (size_t i = 0; i < list->count; i++) {
         const struct event *e = &list->events[i];
-        if (e->state == EVENT_NEW || e->state == EVENT_CONFIRMED)
+        if (event_is_open(e->state))
             items[out->count++] = told(e, set, arena);
     }
     out->items = items;

@@ -721,17 +721,19 @@ static void events_decide(struct event *event, const struct stored_event *stored
         entries[event->entry_count++] = *now;
     for (size_t i = 0; i < epochs->decision_count; i++) {
         const struct epoch_decision *d = &epochs->decisions[i];
-        if (strcmp(d->event, event->name) != 0)
+        if (d->taken || strcmp(d->event, event->name) != 0)
             continue;
         add_word(event, entries, &(struct event_entry){d->state, d->when_s, d->who, d->reason});
         decided = true;
     }
-    if (decided || (now->state != EVENT_NEW && now->state != EVENT_CONFIRMED))
-        return;
-    const struct epoch *epoch = accepted_with(event, set, timeline, repository, arena);
+    const struct epoch *epoch = decided || !event_is_open(event->state)
+                                    ? NULL
+                                    : accepted_with(event, set, timeline, repository, arena);
     if (epoch)
         add_word(event, entries,
                  &(struct event_entry){EVENT_ACCEPTED, epoch->when_s, epoch->who, epoch->reason});
+    event->taken =
+        event_is_open(event->state) ? epoch_taken(epochs, event->name) : (struct event_taken){0};
 }
 
 // ---- events as they were reported before ----

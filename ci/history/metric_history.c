@@ -165,7 +165,7 @@ static void decide(struct metric_history *h, struct metric_change *c,
     }
     for (size_t i = 0; i < epochs->decision_count; i++) {
         const struct epoch_decision *d = &epochs->decisions[i];
-        if (strcmp(d->event, event) == 0) {
+        if (!d->taken && strcmp(d->event, event) == 0) {
             c->state = d->state;
             c->why = arena_printf(arena, "%s: %s", d->who, d->reason);
         }
@@ -199,6 +199,8 @@ static void make_events(struct metric_history *h, const struct epoch_list *epoch
             open |= c->kind == VERDICT_SLOWER && c->state == EVENT_CONFIRMED;
         }
         e->count = end - i;
+        if (event_is_open(e->state))
+            e->taken = epoch_taken(epochs, e->name);
     }
 }
 

@@ -40,6 +40,7 @@ struct metric_event {
     char name[EVENT_NAME_TEXT];
     size_t first, count; // of its changes
     enum event_state state;
+    struct event_taken taken; // while it is confirmed
 };
 
 struct metric_history {

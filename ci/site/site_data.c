@@ -1025,7 +1025,8 @@ static void fill_metric_event(struct site_metric_event *out, const struct metric
                                       .open = metric_event_is_open(h, e),
                                       .count = e->count,
                                       .changes = texts,
-                                      .whys = whys};
+                                      .whys = whys,
+                                      .taken = e->taken};
 }
 
 static int fill_metrics(struct site_data *data, const struct repository *repository,

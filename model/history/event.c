@@ -152,6 +152,11 @@ int event_state_parse(enum event_state *out, const char *text)
     return -1;
 }
 
+bool event_is_open(enum event_state state)
+{
+    return state == EVENT_NEW || state == EVENT_CONFIRMED;
+}
+
 // ---- what may have one cause ----
 
 static enum attribution cause_of(const struct event_change *c)
@@ -399,6 +404,5 @@ bool event_is_slowdown(const struct event *e)
         const bool sure = c->paired || c->told || e->state == EVENT_CONFIRMED;
         slower |= sure && c->size.value > 0 && !(c->levelled && c->left <= c->size.value / 4);
     }
-    return slower && e->cause == ATTRIBUTION_KERNEL &&
-           (e->state == EVENT_NEW || e->state == EVENT_CONFIRMED);
+    return slower && e->cause == ATTRIBUTION_KERNEL && event_is_open(e->state);
 }

@@ -90,6 +90,8 @@ const char *event_state_name(enum event_state state);
 
 int event_state_parse(enum event_state *out, const char *text); // -1: no such state
 
+bool event_is_open(enum event_state state); // new or confirmed: it stands, and nobody has decided
+
 // One change of one series. Commits are positions in the history, parents before children.
 struct event_change {
     size_t series;        // the caller's number
@@ -118,6 +120,13 @@ struct event_entry {
     const char *why;
 };
 
+// Who looks into an event, as a person said; it changes nothing of the event's state.
+struct event_taken {
+    const char *who; // untrusted text; NULL: nobody does
+    const char *why;
+    int64_t when_s;
+};
+
 struct event_commit {
     char id[OBJECT_ID_TEXT];
     int64_t time_s;
@@ -144,6 +153,7 @@ struct event {
     const struct event_commit *commits; // of the culprits, in their order
     const struct event_entry *entries;  // oldest first; the last one's state is the event's
     size_t entry_count;
+    struct event_taken taken; // while it is new or confirmed
 };
 
 struct event_list {

@@ -215,6 +215,7 @@ struct site_metric_event {
     size_t count;
     const char *const *changes; // sentences
     const char *const *whys;    // what a person said of each, or NULL
+    struct event_taken taken;
 };
 
 // Whether a device's controls say that it is as it was.

@@ -319,7 +319,9 @@ static void write_answer(struct site_page *p, const struct site_metric_event *e)
     site_commit_link(p, e->at->id);
     markup_textf(p->m, " %s", text.bytes ? text.bytes : "");
     buffer_free(&text);
-    if (e->at->author && *e->at->author)
+    if (e->taken.who)
+        site_taken(p, &e->taken);
+    else if (e->at->author && *e->at->author)
         site_person(p, e->at->author, "its author");
     markup_end(p->m);
 }

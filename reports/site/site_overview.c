@@ -359,9 +359,10 @@ static size_t faster_answers(struct screen_answer answers[ANSWERS_SHOWN], size_t
     return count - *more;
 }
 
-// The commit, its first line and day; and whom to ask: who looks after the kernel, else its author.
+// The commit, its first line and day; and who is on it, or whom to ask: who looks after the kernel,
+// else its author.
 static void write_commit(struct site_page *p, const char *id, const struct event_commit *known,
-                         int64_t time_s, const char *owner)
+                         int64_t time_s, const char *owner, const struct event_taken *taken)
 {
     const struct site_commit *of_run = id ? site_find_commit(p->map, id) : NULL;
     const char *summary = known ? known->summary : of_run ? of_run->summary : NULL;
@@ -381,7 +382,11 @@ static void write_commit(struct site_page *p, const char *id, const struct event
         markup_textf(p->m, " %s", text.bytes ? text.bytes : "");
     }
     buffer_free(&text);
-    if (owner && *owner)
+    if (taken) {
+        json_clean(&p->json, "taken_by", taken->who);
+        json_time(&p->json, "taken_s", taken->when_s);
+        site_taken(p, taken);
+    } else if (owner && *owner)
         site_person(p, owner, "looks after it");
     else if (*author)
         site_person(p, author, "its author");
@@ -414,7 +419,7 @@ static void write_answer(struct site_page *p, const struct screen_answer *a)
     else
         markup_textf(p->m, " %s,", shape);
     write_commit(p, commit ? commit->id : s->since, commit, commit ? commit->time_s : s->since_s,
-                 s->owner);
+                 s->owner, e && e->taken.who ? &e->taken : NULL);
     if (!commit && !s->since)
         markup_text(p->m, " in small steps, none of which stands out");
     else if (commit && e->culprit_count > 1)

@@ -434,7 +434,7 @@ static void group_kernels(struct site_map *map)
 // Nobody has decided yet, and nothing fixed it.
 bool site_event_is_open(const struct site_event *e)
 {
-    return e->event->state == EVENT_NEW || e->event->state == EVENT_CONFIRMED;
+    return event_is_open(e->event->state);
 }
 
 // Newest first, so the first that touches a series is the newest.
@@ -567,7 +567,8 @@ void site_commit_link(struct site_page *p, const char *id)
 
 enum { AUTHOR_SHOWN = 40 };
 
-void site_person(struct site_page *p, const char *name, const char *why)
+// A name without its address.
+static void write_name(struct site_page *p, const char *name)
 {
     struct buffer text = {0};
     char *own = xstrdup(name), *end = strchr(own, '<');
@@ -576,12 +577,26 @@ void site_person(struct site_page *p, const char *name, const char *why)
     for (size_t n = strlen(own); n && own[n - 1] == ' '; n--)
         own[n - 1] = '\0';
     clean_line(&text, own, AUTHOR_SHOWN);
-    markup_text(p->m, "; ask ");
     markup_element(p->m, "strong", NULL, text.bytes ? text.bytes : "");
-    markup_elementf(p->m, "span", "muted small", " (%s)", why);
-    json_clean(&p->json, "ask", name);
     buffer_free(&text);
     free(own);
+}
+
+void site_person(struct site_page *p, const char *name, const char *why)
+{
+    markup_text(p->m, "; ask ");
+    write_name(p, name);
+    markup_elementf(p->m, "span", "muted small", " (%s)", why);
+    json_clean(&p->json, "ask", name);
+}
+
+void site_taken(struct site_page *p, const struct event_taken *taken)
+{
+    char when[VIEW_TEXT];
+    view_date(when, taken->when_s);
+    markup_text(p->m, "; ");
+    write_name(p, taken->who);
+    markup_textf(p->m, " is on it since %.10s", when);
 }
 
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)

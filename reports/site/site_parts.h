@@ -71,6 +71,8 @@ double site_ratio(const struct site_series *s); // actual / predicted, NaN if un
 void site_commit_link(struct site_page *p, const char *id);
 // "; ask A. Author (its author)": a name without its address, "A. Author <a@example.org>".
 void site_person(struct site_page *p, const char *name, const char *why);
+// "; A. Author is on it since 2026-11-21"; somebody is.
+void site_taken(struct site_page *p, const struct event_taken *taken);
 // The newest change that went where the series is now: its size, commit and day; "-" for none.
 void site_step(struct site_page *p, const struct site_series *series);
 void site_heading(struct markup *m, const char *text);

@@ -1143,21 +1143,29 @@ static void change_row(struct site_page *p, const struct event_change *c)
     markup_end(p->m);
 }
 
+static void write_entry(struct site_page *p, const char *state, int64_t when_s, const char *who,
+                        const char *why)
+{
+    char when[VIEW_TEXT];
+    view_date(when, when_s);
+    markup_start(p->m, "li");
+    markup_text(p->m, state);
+    if (when_s) // of links without a run nothing says when
+        markup_textf(p->m, " on %.10s", when);
+    markup_textf(p->m, " by %s%s%s", who ? who : "unknown", why && *why ? ": " : "",
+                 why ? why : "");
+    markup_end(p->m);
+}
+
 static void write_entries(struct site_page *p, const struct event *e)
 {
     markup_open(p->m, "ul", "epochs");
     for (size_t i = 0; i < e->entry_count; i++) {
         const struct event_entry *entry = &e->entries[i];
-        char when[VIEW_TEXT];
-        view_date(when, entry->when_s);
-        markup_start(p->m, "li");
-        markup_text(p->m, event_state_name(entry->state));
-        if (entry->when_s) // of links without a run nothing says when
-            markup_textf(p->m, " on %.10s", when);
-        markup_textf(p->m, " by %s%s%s", entry->who ? entry->who : "unknown",
-                     entry->why && *entry->why ? ": " : "", entry->why ? entry->why : "");
-        markup_end(p->m);
+        write_entry(p, event_state_name(entry->state), entry->when_s, entry->who, entry->why);
     }
+    if (e->taken.who)
+        write_entry(p, "taken", e->taken.when_s, e->taken.who, e->taken.why);
     markup_end(p->m);
 }
 
@@ -1189,7 +1197,7 @@ static void write_event(struct site_page *p, const struct site_event *event)
                     event->sentence ? event->sentence : "");
     markup_end(p->m);
     write_candidates(p, e);
-    if (e->entry_count)
+    if (e->entry_count || e->taken.who)
         write_entries(p, e);
     page_table_begin(p->m, "cards", "Series that the event touches, largest change first");
     page_table_head(p->m, "Kernel", PAGE_SORT_NONE, NULL);
@@ -1353,6 +1361,10 @@ static uint64_t mix_event(uint64_t hash, const struct site_map *map, const struc
     hash = hash_text(hash_text(hash, e->name), event->sentence);
     hash = mix(hash, &e->state, sizeof(e->state));
     hash = mix(hash, &e->entry_count, sizeof(e->entry_count));
+    if (e->taken.who) {
+        hash = mix(hash, &e->taken.when_s, sizeof(e->taken.when_s));
+        hash = hash_text(hash_text(hash, e->taken.who), e->taken.why);
+    }
     for (size_t i = 0; i < e->culprit_count; i++)
         hash = hash_text(hash, e->commits[i].id);
     for (size_t i = 0; i < e->count; i++)

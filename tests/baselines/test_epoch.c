@@ -89,7 +89,7 @@ TEST(mistakes_are_named_with_their_line)
         {"series = a * *\nlevel = 0.1", "epochs.txt:2: the epoch that ends here has no commit"},
         {"state = fixed\n", "epochs.txt:1: an epoch begins with its series, a decision with its"},
         {"event = A B\n", "epochs.txt:1: event is a name"},
-        {"event = a1\nstate = new\n", "epochs.txt:2: state is accepted, fixed or dismissed"},
+        {"event = a1\nstate = new\n", "epochs.txt:2: state is accepted, fixed, dismissed or taken"},
         {"event = a1\n", "epochs.txt:1: the decision that ends here has no state"},
         {"event = a1\nlevel = 0.1\n", "epochs.txt:2: the decision that ends here has no state"},
         {"event = a1\nlevel = 0.1\nstate = fixed\nreason = r\nwho = w\nwhen = 2026-11-21\n",
@@ -281,4 +281,32 @@ TEST(mutated_files_never_crash_the_parser)
         arena_free(&arena);
     }
     assert_true(accepted > 500);
+}
+
+// Who takes an event decides nothing; of several the last is on it.
+TEST(who_took_an_event_last_is_on_it)
+{
+    struct arena arena = {0};
+    struct error err;
+    struct epoch_list list = {0};
+    const struct epoch_decision all[] = {
+        {"a1", true, EVENT_NEW, "looks into it", "A <a@b>", 1795219200},
+        {"b2", false, EVENT_FIXED, "is well", "B <b@b>", 1795219200},
+        {"a1", true, EVENT_NEW, "took it over", "C <c@b>", 1795305600},
+        {"a10", true, EVENT_NEW, "another", "D <d@b>", 1795305600}};
+    char *text = arena_strdup(&arena, ""), *block;
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
+        assert_int_equal(epoch_decision_format(&block, &all[i], &arena, &err), 0);
+        text = arena_printf(&arena, "%s\n%s", text, block);
+    }
+    assert_non_null(strstr(text, "event  = a1\nstate  = taken\n"));
+    assert_int_equal(parse(&list, &arena, &err, text), 0);
+    assert_int_equal(list.decision_count, 4);
+    const struct event_taken taken = epoch_taken(&list, "a1");
+    assert_string_equal(taken.who, "C <c@b>");
+    assert_string_equal(taken.why, "took it over");
+    assert_int_equal(taken.when_s, 1795305600);
+    assert_null(epoch_taken(&list, "b2").who);
+    assert_null(epoch_taken(&list, "a").who);
+    arena_free(&arena);
 }

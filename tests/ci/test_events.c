@@ -279,6 +279,41 @@ TEST(a_persons_word_counts_and_both_are_told)
     assert_string_equal(only()->entries[1].why, "the fan had failed");
 }
 
+static void write_decision(const char *path, const char *state)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fprintf(file, "event = %s\nstate = %s\nreason = looks\nwho = A <a@b>\nwhen = 2026-11-21\n\n",
+            only()->name, state);
+    fclose(file);
+}
+
+// Who is on an event stands beside it: its state and what counts as open stay as they were.
+TEST(who_takes_an_event_changes_nothing_of_it_until_it_is_closed)
+{
+    struct store *store =
+        scene_store("taken.db", &(struct scene){.keep_code = true, .parents = true});
+    const char *path = scratch_in("taken.txt");
+    save_link(store, "control-1", 1, 10, 0.05, 30);
+    look(store, 1700500000, NULL);
+    assert_null(only()->taken.who);
+    assert_true(event_is_slowdown(only()));
+    const size_t entries = only()->entry_count;
+    write_decision(path, "taken");
+    look(store, 1700600000, path);
+    assert_int_equal(only()->state, EVENT_CONFIRMED);
+    assert_true(event_is_slowdown(only()));
+    assert_int_equal(only()->entry_count, entries);
+    assert_string_equal(only()->taken.who, "A <a@b>");
+    assert_int_equal(only()->taken.when_s, 1795219200); // 2026-11-21
+    write_decision(path, "dismissed");
+    write_decision(path, "taken"); // opens nothing again
+    look(store, 1700700000, path);
+    store_close(store);
+    assert_int_equal(only()->state, EVENT_DISMISSED);
+    assert_null(only()->taken.who);
+}
+
 static void write_epoch(const char *path, const char *series, int commit, const char *reason)
 {
     FILE *file = fopen(path, "a");

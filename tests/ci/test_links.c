@@ -332,6 +332,10 @@ TEST(events_name_the_commits_and_keep_what_was_decided)
     plumb_said(&outcome, 0, "series = simple 96x64x128:fp32-fp32:tn ");
     plumb_run(&outcome, repo.directory, list, 0);
     plumb_said(&outcome, 0, "2 events: 1 accepted, 1 dismissed");
+    const char *take[] = {"events",  "take", name,    "--reason", "looks into it",
+                          "--store", "a.db", "--who", "A <a@b>",  NULL};
+    plumb_run(&outcome, repo.directory, take, 0);
+    plumb_said(&outcome, 4, " is dismissed: there is nothing to be on");
     const char *unknown[] = {"events", "show", "nothing", "--store", "a.db", NULL};
     plumb_run(&outcome, repo.directory, unknown, 0);
     plumb_said(&outcome, 4, "nothing: no such event");

@@ -86,3 +86,31 @@ TEST(other_reports_are_silent_about_events)
     free(text);
     free(path);
 }
+
+// Whoever takes a slowdown is named wherever it is told; it stays open, and still fails the night.
+TEST(who_takes_a_slowdown_is_named_and_it_stays_open)
+{
+    static const char line[] = "SLOWER: 1 slowdown is open: aaaa000000 (A <a@b> is on it); fix it";
+    const char *path = scratch_path(&arena, folder, "step.db");
+    const char *take[] = {"events", "take",     "aaaa",       "--store", path,      "-C",
+                          "here",   "--reason", "reverts it", "--who",   "A <a@b>", NULL};
+    const char *check[] = {"events", "--check", "--store", path, "-C", "here", NULL};
+    const char *show[] = {"events", "show", "aaaa", "--store", path, "-C", "here", NULL};
+    const char *site[] = {"site", "--store", path, "-C", "here", "--out", "out/site", NULL};
+    char *here = xprintf("git init -q '%s/here'", folder);
+    assert_int_equal(system(here), 0);
+    free(here);
+    plumb_run(&outcome, folder, check, 0);
+    plumb_said(&outcome, 1, "SLOWER: 1 slowdown is open: aaaa000000; fix it");
+    plumb_run(&outcome, folder, take, 0);
+    plumb_said(&outcome, 0, "state  = taken");
+    plumb_run(&outcome, folder, check, 0);
+    plumb_said(&outcome, 1, "; A <a@b> is on it since 20");
+    plumb_said(&outcome, 1, "1 event: 1 confirmed");
+    plumb_said(&outcome, 1, line);
+    plumb_run(&outcome, folder, show, 0);
+    plumb_said(&outcome, 0, "  taken      A <a@b>: reverts it");
+    plumb_run(&outcome, folder, site, 0);
+    assert_int_equal(outcome.code, 0);
+    expect("site/index.html", "<strong>A</strong> is on it since 20");
+}

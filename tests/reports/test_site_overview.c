@@ -96,6 +96,26 @@ TEST(a_regression_has_size_commit_day_and_whom_to_ask)
     helper_site_free(&h);
 }
 
+// Who took it stands where whom to ask did, also where the kernel has an owner.
+TEST(who_took_a_regression_is_told_in_place_of_whom_to_ask)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    struct event *e = own_event(&h, 0);
+    set_author(e, &h, "B. Writer <b.writer@example.org>");
+    struct site_series *series = own_series(&h);
+    for (size_t i = 0; i < 40; i++)
+        series[i].owner = "Kernel team";
+    e->taken = (struct event_taken){"C. <b>Taker <c@example.org>", "reverts it", 1795219200};
+    char *text = answers_of(&h, *state);
+    expect(text, " kernels: one stage fewer; C. is on it since 2026-11-21");
+    assert_null(strstr(text, "B. Writer"));
+    assert_null(strstr(text, "c@example.org"));
+    free(text);
+    assert_true(site_folder_has(*state, "index.json", "\"taken_s\":1795219200"));
+    helper_site_free(&h);
+}
+
 TEST(who_looks_after_a_kernel_is_asked_before_the_author)
 {
     struct helper_site h;
@@ -280,7 +300,8 @@ TEST(what_is_worse_beside_time_is_told_with_its_commit)
                                                i != 3,
                                                2,
                                                texts,
-                                               whys};
+                                               whys,
+                                               {i ? NULL : "T. Taker <t@x>", "", 1795219200}};
     h.site.metrics = metrics;
     h.site.metric_count = ARRAY_COUNT(metrics);
     h.site.metric_events = events;
@@ -289,6 +310,7 @@ TEST(what_is_worse_beside_time_is_told_with_its_commit)
     expect(text, "Worse beside time");
     expect(text, "worse registers of tiled worse: 64 -&gt; 80 (+25.00 %), since 2023-11-16 by ");
     expect(text, " third &lt;i&gt;; ask B (its author)");
+    expect(text, " third &lt;i&gt;; T. Taker is on it since 2026-11-21");
     expect(text, "1 more");
     free(text);
     assert_true(site_folder_has(*state, "metrics.html", "spills of &lt;b&gt;tiled"));
