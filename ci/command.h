@@ -71,8 +71,8 @@ struct command_option {
         .kind = OPTION_IS_FORMAT, .member = OPTION_MEMBER(of)                                      \
     }
 
-// An option of any other kind: `taker` reads the text, and `needs` says what it must be. It is
-// given the arguments, or of OPTION_PART their member `of`.
+// An option of any other kind: `taker` reads the text, and `needs` says what the text must be. The
+// taker gets the arguments, or with OPTION_PART their member `of`.
 #define OPTION_OWN(long_name, short_name, shown, text, taker, needs)                               \
     {                                                                                              \
         .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
@@ -86,7 +86,7 @@ struct command_option {
 
 enum { WORDS_ANY = 1 << 20 };
 
-// Options that only some uses of a command take. Given in another use one of them is refused:
+// Options that only some uses of a command take. Given in another use, an option is refused:
 // "--NAME is for USE".
 struct option_use {
     const char *options; // names with a blank between two; NULL ends a table
@@ -104,22 +104,22 @@ struct command {
     const char *json;           // what --format json answers, for `--help`; NULL: there is none
     enum shared_options shared; // those of struct options that it takes
     const struct command_option *options; // its own, NULL: none
-    // Its `struct arguments`, which begins with `struct options options`; `defaults` is one, or
-    // NULL for zeros.
+    // The command's `struct arguments`, which begins with `struct options options`; `defaults` is
+    // one, or NULL for zeros.
     size_t size;
     const void *defaults;
-    // Whether the arguments go together, and what follows from them; NULL: they always do.
+    // Checks that the arguments go together, and derives others; NULL: they always go together.
     int (*check)(void *arguments, struct error *err);
     const struct option_use *uses; // asked after it; NULL: every use takes all options
-    // The work. The context has its options and is otherwise empty: what is opened in it is closed
-    // afterwards. *out, CONCLUDE_OK at first, is the exit code.
+    // The work. The context has its options and is otherwise empty: whatever the work opens in it
+    // is closed afterwards. *out, CONCLUDE_OK at first, is the exit code.
     int (*run)(enum conclusion *out, struct context *context, void *arguments, struct error *err);
 };
 
 // The options that the command takes, shared ones first; NULL behind the last.
 const struct command_option *command_option(const struct command *command, size_t index);
 
-// Its doc with what JSON answers at the end. Caller frees.
+// The command's doc with the members of its JSON at the end. Caller frees.
 char *command_doc(const struct command *command);
 
 // argv[0] is the command's name. Returns the exit code.
@@ -133,7 +133,7 @@ struct spelling {
     size_t off;          // letters
 };
 
-// At most two letters off (put in, taken out, replaced or swapped), and less than half of the name.
+// Tries a candidate: it is near at most two letters off, fewer than half of the name's.
 void spelling_try(struct spelling *spelling, const char *candidate);
 
 // Toolchains named one by one on a command line, in their order.
@@ -144,7 +144,7 @@ struct toolchain_names {
 };
 // The rule for the names, as the error message says it.
 #define TOOLCHAIN_NAMES_MUST "at most 16 names, each once, of letters, digits and ._+-"
-// -1: it cannot be one, it is there already, or they are too many.
+// Adds a name. -1: it cannot be one, it is there already, or they are too many.
 int toolchain_names_add(struct toolchain_names *names, const char *name);
 
 #endif

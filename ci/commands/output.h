@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command says and leaves behind: its answer as JSON, report files, annotations for GitHub
-// when it runs there, and the last line on stdout, which always says which and why.
+// The output of a command: its answer as JSON, report files, annotations for GitHub when it runs
+// there, and the last line on stdout, which always gives the verdict and its reason.
 #ifndef PLUMB_OUTPUT_H
 #define PLUMB_OUTPUT_H
 
@@ -27,61 +27,61 @@ struct answer {
 // Begins the object and the list `rows`.
 void answer_begin(struct answer *answer, const char *rows);
 
-// The same where JSON is asked for: the answer, or NULL, which stands for the table.
+// answer_begin() where JSON is asked for; returns the answer, or NULL, which stands for the table.
 struct answer *answer_if(struct answer *answer, bool json, const char *rows);
 
-// Begins the next row, whose members are written to what it returns.
+// Begins the next row, and returns the writer for its members.
 struct json *answer_row(struct answer *answer);
 
-// Ends the list; members of the whole are written to what it returns.
+// Ends the list, and returns the writer for members of the whole.
 struct json *answer_whole(struct answer *answer);
 
-// Ends the object, prints it, and frees what was kept of it.
+// Ends the object, prints it, and frees the text that was kept of it.
 void answer_end(struct answer *answer);
 
-// The same; where the command failed before its first row, or `answer` is NULL, nothing is printed.
-// Returns `status`.
+// answer_end(), but prints nothing where the command failed before its first row, or `answer` is
+// NULL. Returns `status`.
 int answer_leave(struct answer *answer, int status);
 
 // ---- what a command leaves behind ----
 
-// Collects for a run's reports what the context's store (if there is one), its policy (addresses)
-// and the run's own pairs say beyond the run: false alarms of identical code on its devices, the
-// smallest change each series could show. Lives in the arena.
+// Collects facts for a run's reports from the context's store (if there is one), its policy
+// (addresses) and the run's own pairs: false alarms of identical code on its devices, the smallest
+// change that each series could show. Lives in the arena.
 int output_context(struct report_context *out, const struct run *run, const struct context *context,
                    struct arena *arena, struct error *err);
 
 // Prints the verdicts that matter, writes every report under `directory` (NULL: none), prints the
-// headline; that comes also when a report cannot be written, which is -1.
-// With an `answer` nothing is printed: the run becomes one of its rows, as the report `json` has
-// it.
+// headline, also when a report cannot be written, which is -1.
+// With an `answer` nothing is printed: the run becomes one of the answer's rows, in the form of the
+// report `json`.
 int output_run(struct answer *answer, const struct run *run, const struct context *context,
                const char *directory, struct error *err);
 
-// Makes the folder, and sees that reports can be written there; not through a link that came with
-// what may be a stranger's commit.
+// Makes the folder, and checks that reports can be written there; refuses a link that came with a
+// commit that may be a stranger's.
 int output_directory(const char *directory, struct error *err);
 
-// Every report under `directory`, and no word.
+// Writes every report under `directory`, and prints nothing.
 int output_reports(const struct run *run, const struct context *context, const char *directory,
                    struct error *err);
 
-// A figure that is a file of its own: ends what markup_new(MARKUP_XML) began, writes and frees it.
+// Ends a figure that markup_new(MARKUP_XML) began, writes it to a file of its own and frees it.
 int output_figure(const char *path, struct markup *figure, struct error *err);
 
-// The last line alone: which and why.
+// Prints the last line alone: the verdict and its reason.
 void output_headline(const struct run *run);
 
-// One line of untrusted text.
+// Prints one line of untrusted text.
 void output_line(const char *text);
 
-// The same for a run just made: `measured` is what its pipeline returned, and is returned. A
-// verdict that was reached is told even when it could not be stored.
+// output_run() for a run just made: `measured` is its pipeline's status, and is returned. A verdict
+// that was reached is told even when it could not be stored.
 int output_measured(struct answer *answer, const struct run *run, int measured,
                     const struct context *context, const char *directory, struct error *err);
 
-// Prints what a dry run would build and measure, or adds it as rows of `answer`. `compared`: of
-// what is reused (struct measured), NULL for a gate.
+// Prints which series a dry run would build and measure, or adds them as rows of `answer`.
+// `compared`: see struct measured; it concerns reused series, NULL for a gate.
 void output_plan(struct answer *answer, const struct run *run, const bool *compared,
                  const struct context *context);
 
@@ -92,8 +92,8 @@ void output_plan(struct answer *answer, const struct run *run, const bool *compa
 
 // ==== a record's launches, for people ====
 
-// Lines on standard output: problem, workspace, and each launch with what it is given.
-// Text that a program or a file of a stranger brought: on one line, and nothing in it that a
+// Prints a record: problem, workspace, and each launch with its arguments.
+// Makes one line of text that a program or a file of a stranger brought, with nothing in it that a
 // terminal obeys. Caller frees.
 char *launch_clean(const char *text) __attribute__((returns_nonnull));
 

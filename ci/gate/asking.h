@@ -17,8 +17,8 @@ struct asking {
     char head[ASKING_WORD]; // what the writer has read: an id of ten digits at least
 };
 
-// Of the comment's first line; what stands below is for people. -1: it asks for nothing, or for
-// what cannot be; `err` holds no text of the comment's own.
+// Reads the comment's first line; the lines below are for people. -1: it asks for no gate, or for
+// an impossible one; `err` holds no text of the comment's own.
 int asking_parse(struct asking *out, const char *text, size_t length, struct error *err);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A commit's kernels as files: built (or found in the cache), listed by the bench child, each with
-// its code id. What does not build is data: state and detail say so.
+// its code id. A commit that does not build is data: state and detail say so.
 #ifndef PLUMB_BUILT_H
 #define PLUMB_BUILT_H
 
 #include "ci/settings/context.h"
 
-// How this context builds by a toolchain (NULL: the default), as the store names it. The build sees
+// Names, for the store, how this context builds by a toolchain (NULL: the default). A build sees
 // PLUMB_DEVICES, the kinds of devices that are measured ("host cuda"), so that it can leave out
-// what nothing here could run.
+// kernels that no device here could run.
 const char *built_recipe(struct context *context, const struct toolchain *toolchain);
 
 // A commit to build, and the toolchain that builds it.
@@ -54,13 +54,13 @@ struct built {
 int built_make(struct built *out, struct context *context, const struct to_build *what,
                struct arena *arena, struct error *err);
 
-// For a dry run: whether the build is in the cache; one that is not is printed and counted.
+// For a dry run: looks for the build in the cache; a missing one is printed and counted.
 int built_kept(bool *found, struct context *context, const struct to_build *what,
                struct error *err);
 
-// A hash of what a build reads and what makes it: a key that equal builds share; and unless
-// `seconds` is NULL the commit is built from nothing, for its time alone, and nothing of it is
-// kept: processor time of all its processes, NaN where it does not build now.
+// Hashes the inputs and tools of a build: a key that equal builds share. Unless `seconds` is NULL,
+// it also builds the commit from nothing, for its time alone, and keeps nothing of it: processor
+// time of all its processes, NaN where it does not build now.
 int built_timed(double *seconds, char key[OBJECT_ID_TEXT], struct context *context,
                 const struct to_build *what, struct error *err);
 

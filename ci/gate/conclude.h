@@ -11,10 +11,10 @@
 #include "ci/settings/policy.h"
 #include "model/result.h"
 
-// A headline has no more words than this; what is longer ends in "...".
+// A headline has at most so many words; a longer one ends in "...".
 enum { HEADLINE_WORDS = 15 };
 
-// A headline that begins so is of a run in which nothing of what changed was judged.
+// The beginning of a headline of a run in which no changed series was judged.
 #define HEADLINE_UNJUDGED "NOTHING JUDGED"
 
 // run->conclusion and run->headline (in the run's arena) from its verdicts and its self test:
@@ -23,22 +23,22 @@ enum { HEADLINE_WORDS = 15 };
 // devices of the policy are not here, or "".
 void conclude_run(struct run *run, const struct policy_gate *gate, const char *away);
 
-// Of a run whose head does not build, and so has no series; `detail` is one line that says why. A
-// base that does not build either is named: then it was not this change.
+// Concludes a run whose head does not build, and so has no series; `detail` is one line that says
+// why. If the base does not build either, the headline names it: then this change is not to blame.
 void conclude_unbuilt(struct run *run, const char *detail);
 
-// Of a gate of which parts are missing (their numbers, as a text): it is undecided whatever the
-// others say, unless these have found something broken.
+// Concludes a gate without some of its parts (`missing`: their numbers, as a text): undecided
+// whatever the others say, unless they have found something broken.
 void conclude_incomplete(struct run *run, const char *missing, uint32_t parts);
 
-// Leaves out the series that a kernel says it cannot do and another does: they are stored, so that
-// they are not asked again, but not shown. Of a problem that no kernel does one series stays, not
-// measured. One that the base could do is broken, and stays.
+// Leaves out a series that its kernel cannot do while another kernel can: it is stored, so that
+// nobody asks again, but not shown. Of a problem that no kernel does, one series stays as not
+// measured. A series that the base could do is broken, and stays.
 void drop_unsupported(struct run *run);
 
 // ---- the two ends of a run ----
 
-// Fills what is known before anything is built. `base` may be NULL.
+// Fills the members that are known before anything is built. `base` may be NULL.
 void run_begin(struct run *run, enum run_kind kind, const struct context *context,
                const struct commit *base, const struct commit *head);
 
@@ -51,7 +51,7 @@ int run_enter(struct run *run, struct context *context, struct error *err);
 int run_leave(struct run *run, struct context *context, const struct built *head,
               const struct joined *joined, struct error *err);
 
-// A part of a gate has verdicts and no conclusion: what it says is that it was measured.
+// A part of a gate has verdicts and no conclusion: its headline says that it was measured.
 int run_leave_part(struct run *run, struct context *context, const struct work_part *part,
                    struct error *err);
 

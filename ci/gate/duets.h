@@ -134,20 +134,20 @@ struct duets {
     struct arena *arena;
     void *context;
     double (*now)(void *context); // seconds; NULL: monotonic_s()
-    // A fresh child on a unit. Several units may start theirs at once: it is the only callback that
-    // runs beside the others.
+    // Starts a fresh child on a unit. Several units may start theirs at once: this is the only
+    // callback that runs beside the others.
     int (*start)(struct bench **out, void *context, size_t unit, struct error *err);
     // Asked once per duet, after its first block.
     int (*policy)(struct gate_policy *out, void *context, const struct duet *duet,
                   struct error *err);
     // Asked of a duet that is decided: whether to go on with it; NULL: never.
     enum duet_wish (*wish)(void *context, const struct duet *duet);
-    // The next regime that one which is over is to be looked at in; false: in no other. NULL: in
-    // none.
+    // The next regime that a finished duet is to be looked at in; false: there is no further one.
+    // NULL: no duet is looked at.
     bool (*beside)(enum regime *out, void *context, const struct duet *duet);
     // Told of each look, and the seconds that it took; NULL: nobody is.
     void (*looked)(void *context, const struct duet *duet, enum regime regime, double seconds);
-    // Told whenever one was opened or has played a block; NULL: nobody is.
+    // Told whenever a duet was opened or has played a block; NULL: nobody is.
     void (*played)(void *context, const struct duets *duets, const struct duet *duet);
     // Waits while a duet's device is limited; NULL: sleeps.
     void (*rest)(void *context, const struct duet *duet, double seconds);

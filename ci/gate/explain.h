@@ -13,7 +13,7 @@
 
 // ---- facts ----
 //
-// What a kernel's library is made of, as the compiler left it, and what differs between two of
+// The contents of a kernel's library, as the compiler left it, and the differences between two of
 // them: the facts of explanations and of the static gate.
 
 // ptxas's notes that a kernel lost performance it was written for: C7508, C7510, C7511, C7515 (of
@@ -36,9 +36,9 @@ struct function_pair {
     const struct code_function *base, *head;
 };
 
-// By architecture and name; what is left on both sides is paired in order, since names of functions
-// with internal linkage carry a hash of the source. Room for all functions of both; returns how
-// many.
+// Pairs functions by architecture and name, and those left over on both sides in order, since names
+// of functions with internal linkage carry a hash of the source. `out` has room for all functions
+// of both; returns how many.
 size_t code_facts_pair(struct function_pair *out, const struct code_facts *base,
                        const struct code_facts *head);
 
@@ -55,8 +55,8 @@ const char *explain_code(const char **why, const struct code_facts *base,
 
 // ---- the gate without a device ----
 //
-// The gate without a device: what the compiler says of base and head, compared. It never measures
-// and never claims a time; each of its sentences begins with "static:". The rules, first fit:
+// The compiler's output for base and head is compared. This gate never measures and never claims a
+// time; each of its sentences begins with "static:". The rules, first fit:
 //   worse        a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or spills
 //                grow (what local loads and stores move); or the model's time for the traits grows
 //                by more than the margin and the model's own error band: each is what a person
@@ -93,7 +93,7 @@ struct static_change static_compare(const struct code_facts *base, const struct 
                                     const struct task *task, const struct model *model,
                                     struct arena *arena);
 
-// What the sentence says of it; `why` is explain_code()'s clause, "" when it has none. In the
+// The reason that the sentence gives; `why` is explain_code()'s clause, "" when it has none. In the
 // arena, constant, or `why` itself.
 const char *static_reason(const struct static_change *change, enum static_finding finding,
                           const char *why, struct arena *arena);

@@ -21,27 +21,26 @@ struct gate_self {
 int gate_measure(struct gate_self *self, struct run *run, const struct task_list *tasks,
                  struct measuring *measuring, struct error *err);
 
-// The same for the tasks of several comparisons, each of a run of its own, all side by side,
+// gate_measure() for the tasks of several comparisons, each of a run of its own, all side by side,
 // without a self test.
 int compare_measure(const struct task_list *lists, size_t count, struct measuring *measuring,
                     struct error *err);
 
 // ---- self tests ----
 //
-// Which series a gate tests itself on: pairs of a build with itself, among the others and in their
-// processes. What differs there is chance, or the machine's doing, so a run that tells such a pair
+// A self test plays pairs of a build with itself, among the gate's others and in their processes. A
+// difference between the two is chance, or the machine's doing, so a run that tells such a pair
 // apart is void.
 //
-// Those that are compared come first. A verdict hangs on them alone, they are timed here in the way
-// that is to be tested (same device, same kernel, records or libraries), and whoever opens one
-// again finds its record made, its libraries loaded and, of a plain problem, its reference
-// computed. When they are not enough, others are taken from the devices that they are on, whose
-// references cost least: that of 4096x4096x7168 with block scales takes longer than a whole gate of
-// small series.
+// Compared series come first. A verdict hangs on them alone, they are timed here in the way that is
+// to be tested (same device, same kernel, records or libraries), and whoever opens one again finds
+// its record made, its libraries loaded and, for a plain problem, its reference computed. When they
+// are not enough, other series on the same devices are taken, cheapest references first: that of
+// 4096x4096x7168 with block scales takes longer than a whole gate of small series.
 
-// Fills `order`, which has room for all of the tasks, with those that a self test may take,
-// and returns how many these are. `compared` are what is to be measured as pairs now, in their
-// order; the first `wanted` of `order` are spread over them.
+// Fills `order`, which has room for all tasks, with tasks that a self test may take, and returns
+// their number. `compared` are the tasks that are to be measured as pairs now, in their order; the
+// first `wanted` of `order` are spread over them.
 size_t self_tests_order(struct task **order, const struct task_list *tasks,
                         struct task *const *compared, size_t compared_count, size_t wanted);
 

@@ -25,18 +25,18 @@ int judge_run(struct run *run, const struct task_list *tasks, struct context *co
 
 // ---- predictions: what the policy's model says of each series ----
 
-// Before anything is measured: are the policy's model and its biases there? -1: no.
+// Checks, before anything is measured, that the policy's model and biases are there. -1: no.
 int predicting_ready(const struct context *context, struct error *err);
 
-// The prediction of each result, at its observed clock, times its kernel's bias. -1 as
+// Fills each result's prediction: the model's at its observed clock, times its kernel's bias. -1 as
 // predicting_ready().
 int predicting_fill(struct run *run, const struct task_list *tasks, const struct context *context,
                     struct error *err);
 
 // ---- next steps ----
 //
-// What to do about what a gate left undecided: which limit of the policy ended it, and what it
-// would have to be.
+// A next step says which limit of the policy left a series of a gate undecided, and which value the
+// limit would need.
 
 // Adds the next step to the sentence of every undecided series that was compared. Results stand in
 // the order of the tasks.
@@ -47,8 +47,8 @@ void say_next_steps(struct run *run, const struct task_list *tasks, const struct
 // The one step of judging that needs all series of a gate at once. Where a gate is measured in
 // parts it comes when they are joined, and says what it would have said of the whole.
 
-// Takes back the alarms that do not stand among all series: they are undecided, and have neither a
-// cause nor an explanation. Results of one kernel on one device stand together.
+// Takes back alarms that do not stand among all series: their series become undecided, without
+// cause and explanation. Results of one kernel on one device stand together.
 void release_alarms(struct run *run);
 
 #endif

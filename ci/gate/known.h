@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a commit still needs a run: what the store knows of it is enough, or is not; and what of
-// it is measured all the same.
+// Tells whether a commit still needs a run, or the store knows enough of it; and which series are
+// measured all the same.
 #ifndef PLUMB_KNOWN_H
 #define PLUMB_KNOWN_H
 
@@ -23,8 +23,8 @@ int run_known_newest(bool *known, struct context *context, const struct to_build
 // Says which series are measured again although the store knows them: none, the controls alone
 // (they show what the machine did where nothing is new), or all.
 enum anew { ANEW_NOTHING, ANEW_CONTROLS, ANEW_ALL };
-// Whether this result of the run is measured again. A device with fewer than CONTROLS_FEWEST of
-// them, as the policy says, has no other controls than all of its series.
+// Whether this result of the run is measured again. A device for which the policy names fewer than
+// CONTROLS_FEWEST controls has all of its series as controls.
 bool anew_wanted(enum anew anew, const struct run *run, const struct result *result);
 
 #endif

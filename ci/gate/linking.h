@@ -25,25 +25,25 @@ struct linking {
     bool within;
 };
 
-// New codes are linked with those before: its history is made of links, and not of times alone.
+// Whether new codes are linked with earlier ones: history is made of links, not of times alone.
 bool linking_links(const struct context_device *device, const struct context *context);
 
 // Whether a change that only absolute times show counts no more than as a reason to measure a link:
 // so it is on a host, unless the policy says whether codes are linked.
 bool linking_confirms(const struct run *run, const struct result *r, const struct context *context);
-// Such a change: the times say slower or faster than the other code before. Needs the history.
+// Whether times call a result slower or faster than the other code before. Needs the history.
 bool linking_alarms(const struct run *run, const struct result *r, const struct context *context);
 
-// Needs the history of each result (judge_history). Looks along the first parents of the run's head
-// for codes that were measured. Only series whose code is another than the last one's are linked,
-// and none twice between the same commits. Lives in the run's arena. So are alarms of times alone,
-// with the code they were held against. `within`: there are newer commits to link, by which the
-// whole is judged.
+// Plans the links of a run whose results have their history (judge_history). Looks along the first
+// parents of its head for codes that were measured. Links only series whose code is another than
+// the last one's, none twice between the same commits, and alarms of times alone, with the code
+// they were held against. Lives in the run's arena. `within`: newer commits are to be linked, too,
+// and the whole is judged by them.
 int linking_plan(struct linking *out, struct run *run, bool within, struct context *context,
                  struct error *err);
-// Keeps what a run says that ended as links: of a comparison of `what`, or of a gate (NULL). What
-// has no pairs, or one code, gives none; nor does what a toolchain other than the default has
-// built, whose codes are no steps of the history.
+// Keeps the results of a run that ended as links: of a comparison of `what`, or of a gate (NULL). A
+// result without pairs, or with one code, gives none; nor does a build of a toolchain other than
+// the default, whose codes are no steps of the history.
 int linking_save(struct context *context, const struct run *run,
                  const struct commit_comparison *what, struct error *err);
 

@@ -12,9 +12,9 @@
 
 // ---- records ----
 //
-// What the stopwatch opens for a task: the library, or where the policy says `trust = device-code`
-// a record of its kernel, so that no host code of the commit runs beside the stopwatch or the other
-// build. Records of one run lie in a folder of its own and are gone with it.
+// The file that the stopwatch opens for a task: the library, or where the policy says `trust =
+// device-code` a record of its kernel, so that no host code of the commit runs beside the stopwatch
+// or the other build. Records of one run lie in a folder of its own and are gone with it.
 
 struct recording {
     struct context *context;
@@ -28,10 +28,10 @@ struct recording {
     bool away;                           // or on none
 };
 
-// The policy wants this task replayed from records.
+// Whether the policy wants this task replayed from records.
 bool recording_wanted(const struct task *task);
 
-// A measurement that was not taken because its kernel cannot be recorded.
+// Whether a measurement was not taken because its kernel cannot be recorded.
 bool recording_refused(const struct measurement *measurement);
 
 // The file to open for one side, in the arena; it is there once recording_make() has made it.
@@ -71,17 +71,17 @@ void measuring_end(struct measuring *measuring);
 // As measuring_end(), but the child ends only when the context's next child starts.
 void measuring_leave(struct measuring *measuring);
 
-// Ends the child, and one that was left, so that the next task has a fresh one.
+// Ends the child, and a child that was left, so that the next task has a fresh one.
 void measuring_fresh(struct measuring *measuring);
 
-// A task's measurement from what its series came to: samples, state, seed and regime, in its run's
-// arena.
+// Fills a task's measurement from its series' outcome: samples, state, seed and regime, in its
+// run's arena.
 void measuring_fill(struct measurement *out, struct measuring *measuring, const struct task *task,
                     const struct bench_outcome *outcome, const struct sample_list *samples);
 
-// Makes what the sides are timed from where those are records; `sides` and *made are sums of
-// 1 << enum sample_role. Recorders of two sides start together. `tell`: a side that cannot be
-// recorded says so, and why, in its part of the result.
+// Makes the records of the sides that are timed from records; `sides` and *made are sums of 1 <<
+// enum sample_role. Recorders of two sides start together. `tell`: a side that cannot be recorded
+// says so, and why, in its part of the result.
 int measuring_record(unsigned *made, struct measuring *measuring, const struct task *task,
                      unsigned sides, bool tell, struct error *err);
 
@@ -99,9 +99,9 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
 
 // ---- pace ----
 //
-// How long the work that is left takes: a line through what has been measured in this run, from a
-// series' size to the seconds that it took. The line carries what every series costs whatever its
-// size (opening, checking, flushing caches), and what a long one costs more.
+// Estimates how long the rest of the work takes: a line through the series that this run has
+// measured, from a series' size to its seconds. The line carries the cost of every series whatever
+// its size (opening, checking, flushing caches), and the added cost of a long one.
 
 struct pace {
     double count, size, size2, seconds, product; // sums

@@ -25,7 +25,7 @@ void metrics_accept(struct run *run, const struct epoch_list *epochs);
 // How many metrics have this kind of verdict; *first is the first of them, or NULL.
 size_t metrics_of_kind(const struct metric_result **first, const struct run *run,
                        enum verdict_kind kind);
-// What its sentence says before the brackets: which, and how much. In the arena.
+// The part of a metric's sentence before the brackets: which, and how much. In the arena.
 const char *metric_short(const struct metric_result *metric, struct arena *arena);
 
 #endif

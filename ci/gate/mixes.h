@@ -26,12 +26,12 @@ void mixes_note(struct run *run, const struct epoch_list *accepted);
 const char *mixes_text(struct run *run);
 // The first of this kind that has a margin, or NULL.
 const struct mix_result *mixes_judged(const struct run *run, enum verdict_kind kind);
-// As the series of an epoch names it.
+// The mix's name as the series of an epoch.
 const char *mix_series(const struct run *run, const struct mix_result *mix, struct arena *arena);
 
 // ---- while its series are measured ----
 
-// MIX_DECIDED also of a mix that nothing will be known of.
+// MIX_DECIDED is also the wish of a mix of which nothing will be known.
 enum mix_wish { MIX_DECIDED, MIX_WAITS, MIX_WANTS_PAIRS };
 
 struct mix_part; // model/gate/verdict.h
@@ -43,8 +43,8 @@ struct mix_asked {
     void *context;
 };
 
-// What the mixes that judge want of a series: more of its pairs, if they would help to decide one;
-// or to wait for others.
+// The wish of the judging mixes for a series: more of its pairs, if they would help to decide a
+// mix; or to wait for others.
 enum mix_wish mixes_wish(const struct mix_asked *asked, const struct result *of);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which share of the work one task of many does, where several machines measure one gate, study or
-// range (ci/fleet, a CI matrix). A share follows from its number alone, so that a task that runs
+// A part is the share of one task where several machines measure one gate, study or range
+// (ci/fleet, a CI matrix). The share follows from the part's number alone, so that a task that runs
 // again does the same.
 #ifndef PLUMB_PART_H
 #define PLUMB_PART_H
@@ -14,7 +14,7 @@ struct work_part {
     uint32_t number, count; // 1 to count; count 0: all of the work
 };
 
-// "3/8". -1: it is no such thing, or there are more than 100,000.
+// Parses "3/8". -1: the text has no such form, or there are more than 100,000 parts.
 int part_parse(struct work_part *out, const char *text);
 
 // Whether item `at` (0-based) of a list is this part's. Neighbours go to different parts, and every
@@ -25,9 +25,9 @@ bool part_has(const struct work_part *part, size_t at);
 // This part's stretch of `count` items in a row, from *first to before *end; it may be empty.
 void part_stretch(size_t *first, size_t *end, const struct work_part *part, size_t count);
 
-// Leaves this part's tasks in the list and their results in the run, what is compared and what is
-// not shared out each for itself. The run notes the part and a stamp of all tasks with their
-// code ids: parts of one gate have the same stamp. A whole is left as it is.
+// Leaves this part's tasks in the list and their results in the run; compared tasks are shared out
+// apart from the others. The run notes the part and a stamp of all tasks with their code ids: parts
+// of one gate have the same stamp. A whole is left as it is.
 void part_take(struct task_list *tasks, struct run *run, const struct work_part *part);
 
 // The note that a partial run keeps in its policy's text; false: the run is no part.
@@ -60,16 +60,16 @@ struct part_runs {
     uint64_t stamp; // of the plan
 };
 
-// What is wanted: runs of this kind, of these commits unless they are NULL, by these toolchains.
+// The runs that are wanted: of this kind, of these commits unless NULL, by these toolchains.
 struct pieces_wanted {
     enum run_kind kind;
     const char *base, *head;
     const char *toolchain[2]; // by enum sample_role; NULL: the default
 };
 
-// A part that is there twice counts once: the one that began first, whatever the order in which the
-// shards were merged. -1: the store cannot be read, has no such part, or has parts of two plans.
-// The caller pieces_free()s it, also after a failure.
+// Reads the parts. A part that is there twice counts once: the run that began first counts, in
+// whatever order the shards were merged. -1: the store cannot be read, or has no part or parts of
+// two plans. The caller pieces_free()s it, also after a failure.
 int pieces_read(struct part_runs *out, const char *path, const struct pieces_wanted *wanted,
                 struct error *err);
 

@@ -7,9 +7,9 @@
 #include "ci/gate/known.h"
 #include "ci/gate/part.h"
 
-// Base and head side by side, or a part of their series. Fills `run`, also when kernels are broken;
-// saves it unless it is a dry run. Needs context_policy, _store, _builder and _devices. The caller
-// run_free()s `run`.
+// Measures base and head side by side, or a part of their series. Fills `run`, also when kernels
+// are broken; saves it unless it is a dry run. Needs context_policy, _store, _builder and _devices.
+// The caller run_free()s `run`.
 int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
                   const struct to_build *head, const struct work_part *part, struct error *err);
 
@@ -20,14 +20,14 @@ int pipeline_join(struct run *run, struct context *context, const struct commit 
                   const struct commit *head, const char *const toolchains[2], const char *path,
                   struct error *err);
 
-// Pairs of commits, some of their series side by side, as a step of a bisection or as links. Each
-// comparison is a run of its own, saved, with its results in the order of its series, and what it
-// says is kept as links; all are played in the same processes. A head that cannot be measured is
-// data. The caller run_free()s all `runs`, also when this fails.
+// Measures pairs of commits, some of their series side by side, as a step of a bisection or as
+// links. Each comparison is a saved run of its own, with its results in the order of its series,
+// and its verdicts are kept as links; all are played in the same processes. A head that cannot be
+// measured is data. The caller run_free()s all `runs`, also when this fails.
 int pipeline_compare(struct run *runs, struct context *context,
                      const struct commit_comparison *what, size_t count, struct error *err);
 
-// A commit that is measured alone. What it says is said in three steps, so that many commits can be
+// A commit that is measured alone. Its judgement takes three steps, so that many commits can be
 // linked together: until pipeline_judge() its run is not finished, and goes on when interrupted.
 struct measured {
     struct run run; // the caller run_free()s
@@ -37,16 +37,16 @@ struct measured {
 };
 int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
                      enum anew anew, struct error *err);
-// The new codes of all these, oldest first, side by side with those before them (linking.h). What
-// was linked before an interruption is not measured again.
+// Measures the new codes of all these commits, oldest first, side by side with earlier codes
+// (linking.h). Links made before an interruption are not measured again.
 int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err);
-// Of what was compared and kept as links, those with marks that are doubtful and stand alone
+// Finds doubtful links with marks, among compared series that were kept as links, that stand alone
 // between their two codes. *count may be 0. In the arena. pipeline_link() asks it.
 int linking_doubts(struct commit_comparison **out, size_t *count,
                    const struct commit_comparison *what, size_t what_count, struct context *context,
                    struct arena *arena, struct error *err);
-// Against the history of each series; finishes the run, unless that is done: of a commit that does
-// not build pipeline_measure() does it.
+// Judges each series against its history and finishes the run; of a commit that does not build
+// pipeline_measure() has finished it.
 int pipeline_judge(struct measured *measured, struct context *context, struct error *err);
 
 #endif

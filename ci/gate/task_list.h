@@ -18,7 +18,7 @@ struct task {
     enum gate_use use;                      // of its pairs
 };
 
-// Says which series is being done.
+// Shows on the progress line which series is being done.
 void task_show(const struct task *task, struct context *context);
 
 // *found: the interrupted run that the task's goes on with had measured this series; result is
@@ -57,7 +57,7 @@ struct task_list {
 int task_list_make(struct task_list *out, struct run *run, struct context *context,
                    const struct built *base, const struct built *head, struct error *err);
 
-// What a step of a bisection compares, or a link: series of two commits.
+// One series of two commits that a step of a bisection, or a link, compares.
 struct compared_series {
     const struct context_device *device;
     const char *kernel;
@@ -72,14 +72,14 @@ struct commit_comparison {
     size_t count; // at least 1
 };
 
-// The tasks of it; their results become run->results, in the same order.
+// Makes the tasks of a comparison; their results become run->results, in the same order.
 int task_list_of_comparison(struct task_list *out, struct run *run, struct context *context,
                             const struct commit_comparison *what, struct error *err);
 
 // ---- coverage ----
 //
-// Whether a policy and a commit's kernels fit each other, found without any device: which series
-// there are, and what would silently not be measured.
+// Tells whether a policy and a commit's kernels fit each other, without any device: which series
+// there are, and which kernels and problems would silently not be measured.
 
 struct coverage {
     struct task_list tasks; // of a plain run of the commit

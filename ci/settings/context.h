@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every command that measures needs, opened once: the repository, the policy, the store, the
-// sandbox, the build cache and the devices of this machine.
+// Everything that a measuring command needs, opened once: the repository, the policy, the store,
+// the sandbox, the build cache and the devices of this machine.
 
 #ifndef PLUMB_CONTEXT_H
 #define PLUMB_CONTEXT_H
@@ -119,7 +119,7 @@ int context_ignore(const char *directory, struct error *err);
 // failure.
 int context_open(struct context *context, const struct options *options, struct error *err);
 
-// Whether --kernel and --problem leave it in; NULL stands for any.
+// Whether --kernel and --problem leave a series in; NULL stands for any.
 bool context_selects(const struct context *context, const char *kernel,
                      const struct problem *problem);
 
@@ -139,8 +139,8 @@ bool context_is_bare(const struct context *context); // there is no checkout
 // commit's policy is refused, and nothing is built or measured by that of a checkout.
 int context_policy(struct context *context, const char *commit, struct error *err);
 
-// The commit may be a stranger's: the repository is not the user's own, and the trusted branch does
-// not have it.
+// Whether a commit may be a stranger's: the repository is not the user's own, and the trusted
+// branch does not have the commit.
 bool context_strangers(const struct context *context, const char *commit);
 
 // -1 when there must be a sandbox to build this commit, because it or the policy, whose command
@@ -149,14 +149,14 @@ bool context_strangers(const struct context *context, const char *commit);
 int context_may_build(const struct context *context, const struct commit *commit,
                       struct error *err);
 
-// Where commits are shown, with %s in place of an id: what the policy says, or else the remote; or
+// The address of a commit, with %s in place of its id: the policy's, or else one of the remote; or
 // NULL.
 const char *context_commit_url(const struct context *context, struct arena *arena);
 
 int context_store(struct context *context, enum store_mode mode, struct error *err);
 
-// Notes what of the checkout is not measured with the commit: edits, of what the build reads, that
-// nobody committed.
+// Notes edits of the checkout that are not measured with the commit: nobody committed them, and the
+// build reads the files.
 void context_tell_edits(struct context *context, const char *commit);
 
 // The sandbox that --sandbox or else the policy asks for, into context->sandbox.
@@ -178,7 +178,7 @@ int context_toolchain(const struct toolchain **out, struct context *context, con
 // the build alone where options->static_use says so.
 int context_devices(struct context *context, struct error *err);
 
-// The one of equal units that all of them are planned as.
+// The first of equal units, in whose name all of them are planned.
 const struct context_device *context_first_unit(const struct context *context,
                                                 const struct context_device *device);
 
@@ -194,10 +194,10 @@ int context_lister(struct bench **out, struct context *context, const char *cons
 int context_bench(struct bench **out, struct context *context, const struct context_device *device,
                   const char *const *directories, size_t directory_count, struct error *err);
 
-// The sandbox for what a command runs without a policy: the file or folder at `path`. `asked`: what
-// --sandbox says, or NULL. *checkout: the root of the checkout that it lies in, if that may be a
-// stranger's, else NULL; the caller frees it. -1: it may be one's, there is no sandbox, and nobody
-// said that it needs none.
+// The sandbox for a file or folder at `path`, which a command runs without a policy. `asked`: the
+// mode of --sandbox, or NULL. *checkout: the root of the checkout that it lies in, if that may be a
+// stranger's, else NULL; the caller frees it. -1: it may be a stranger's, there is no sandbox, and
+// nobody said that it needs none.
 int context_sandbox_of(struct sandbox *out, char **checkout, const char *path, const char *asked,
                        struct error *err);
 
@@ -216,7 +216,7 @@ int library_bench_start(struct library_bench *out, const char *library,
 
 void library_bench_stop(struct library_bench *bench);
 
-// The first step of it (bench_begin()): policy and index of the device are enough.
+// The first step of context_bench(), as bench_begin(): the device's policy and index are enough.
 int context_begin_bench(struct bench **out, struct context *context,
                         const struct context_device *device, const char *const *directories,
                         size_t directory_count, struct error *err);
@@ -231,7 +231,7 @@ void context_end_leaving(struct context *context);
 // A device's profile: driver's figures < shipped < calibrated. What is measured is kept in the
 // store; a reading that does not repeat is refused by name and changes nothing.
 
-// The first two of these, for the device of this bench, on top of a zeroed `out`.
+// The driver's and the shipped figures for the device of this bench, on top of a zeroed `out`.
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
 
 // The advice where a device's calibrated profile predicts the newest run's GEMMs on it worse than
@@ -240,9 +240,9 @@ void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *a
 int profile_worse(char **why, const struct gpu *calibrated, const struct gpu *shipped,
                   struct store *store, const char *uuid, struct error *err);
 
-// Runs the micro-benchmarks (`only`: one figure, NULL: all), takes what is stable, keeps it.
-// `readings`, which lives in the context's arena, is all that was read; where it is NULL, refusals
-// become notes.
+// Runs the micro-benchmarks (`only`: one figure, NULL: all), takes the stable figures and keeps
+// them. `readings`, which lives in the context's arena, gets every reading; where it is NULL,
+// refusals become notes.
 int profile_measure(struct bench_figure_list *readings, struct context_device *device,
                     struct context *context, struct bench *bench, const char *only,
                     struct error *err);

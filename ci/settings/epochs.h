@@ -14,8 +14,8 @@
 // A file that is not there has no epochs. `text` gets its bytes ("" if none); NULL: not wanted.
 int epochs_read(struct epoch_list *out, char **text, const char *path, struct arena *arena,
                 struct error *err);
-// Adds blocks of text behind what the file has (`before`, as epochs_read() gave it); a file that is
-// not there, and its folder, are made.
+// Adds blocks of text behind the file's own (`before`, as epochs_read() gave it); makes a file that
+// is not there, and its folder.
 int epochs_add(const char *path, const char *before, const char *added, struct error *err);
 // PATH, or the repository's file; in the context's arena.
 const char *epochs_path(struct context *context, const char *path);
@@ -24,8 +24,8 @@ const char *epochs_path(struct context *context, const char *path);
 int epochs_who(const char **out, const char *given, struct context *context, struct error *err);
 
 // Changes the commit of the epochs that name none of the line of `head` (a revision), but whose
-// block came into EPOCHS_PATH on it. What the repository cannot tell stays: it has no such
-// revision, is a shallow clone, or the epoch is not committed yet.
+// block came into EPOCHS_PATH on it. An epoch of which the repository cannot tell stays: it has no
+// such revision, is a shallow clone, or the epoch is not committed yet.
 int epochs_on_line(struct epoch_list *list, const struct repository *repository, const char *head,
                    struct arena *arena, struct error *err);
 

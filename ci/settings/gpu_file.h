@@ -35,7 +35,7 @@ int gpu_file_parse(struct gpu_profile *out, const char *text, size_t size, const
 
 int gpu_file_read(struct gpu_profile *out, const char *path, struct error *err);
 
-// Writes what is known of `gpu`, so that gpu_file_read() gives it back.
+// Writes the known figures of `gpu`, so that gpu_file_read() gives it back.
 void gpu_file_write(struct buffer *out, const struct gpu *gpu);
 
 void gpu_profile_free(struct gpu_profile *profile);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Metrics: what a policy may ask for beside time, by [metric "NAME"] what = WORD. One table: a new
-// one that the compiler's report holds is one line.
+// Metrics: figures that a policy may ask for beside time, by [metric "NAME"] what = WORD. One
+// table: a new metric that the compiler's report holds is one line.
 #ifndef PLUMB_METRIC_H
 #define PLUMB_METRIC_H
 
 #include "baselines/epoch.h"
 #include "runner/code/code_id.h"
 
-// What the figure is of (a kernel, a library, a build), and where it comes from.
+// The thing that a figure is of (a kernel, a library, a build), and where the figure comes from.
 enum metric_of {
-    METRIC_OF_BUILD,   // what building takes: of builds from nothing, made for this alone
+    METRIC_OF_BUILD,   // the cost of building, in builds from nothing that are made for this alone
     METRIC_OF_LIBRARY, // the file of each library, as it is kept: without symbols
     METRIC_OF_CODE,    // the device code of each library, by the kernel's name where it holds one
     METRIC_OF_SERIES   // of a measurement
@@ -42,11 +42,11 @@ enum verdict_kind metric_standing(double base, double head, double margin, doubl
 // says it: the logarithm of their ratio, or, where one of them is 0, of (head + 1) / (base + 1).
 double metric_worse_by(double base, double head, bool higher);
 
-// The series of an epoch that accepts it: "SUBJECT metric:NAME DEVICE", without blanks in the
+// The series of an epoch that accepts a metric: "SUBJECT metric:NAME DEVICE", without blanks in the
 // parts.
 const char *metric_epoch_series(const char *subject, const char *name, const char *device,
                                 struct arena *arena);
-// Whether the epoch is of it.
+// Whether the epoch is of that metric.
 bool metric_epoch_matches(const struct epoch *epoch, const char *subject, const char *name,
                           const char *device);
 // "12440 B", "3.26 s". In the arena.

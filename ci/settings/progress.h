@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a person sees while work goes on: one line that is rewritten on a terminal and never longer
-// than it is wide, plain lines (at most one a second, and every note) otherwise. Everything goes to
-// stderr; stdout is for results. Control bytes in what is said become spaces.
+// The progress that a person sees while work goes on: one line that is rewritten on a terminal and
+// never longer than it is wide, plain lines (at most one a second, and every note) otherwise.
+// Everything goes to stderr; stdout is for results. Control bytes in a line become spaces.
 #ifndef PLUMB_PROGRESS_H
 #define PLUMB_PROGRESS_H
 
@@ -19,9 +19,9 @@ struct progress {
 void progress_init(struct progress *progress, bool quiet);
 // Work begins whose end is not known yet.
 void progress_begin(struct progress *progress);
-// The seconds it is now expected to take: with those spent, the share that is done. NaN: no idea.
+// Sets the seconds that are left: with those spent, the share that is done. NaN: no idea.
 void progress_left(struct progress *progress, double left_s);
-// A step said now would be shown: for what is costly to work out.
+// Whether a step said now would be shown, for a step that is costly to work out.
 bool progress_due(const struct progress *progress);
 // Says what is being done now, with the share that is done and the time left.
 void progress_step(struct progress *progress, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -25,8 +25,8 @@ struct row {
     struct traits traits;
     struct predict_input input; // points into this struct: set by row_input()
     bool without_launch;        // the time is of the kernel alone, as a profiler has it
-    // By the row or by what stands for it. What says of its operands alone whether they are warm is
-    // cold, and that is stated, too.
+    // Stated by the row, or by an option that stands for it. A row that says only whether its
+    // operands are warm is cold, and its regime is stated, too.
     bool regime_stated, warm_stated, launch_stated;
     const char *kernel; // "" when there is no such column; borrowed from the CSV
 };
@@ -75,8 +75,8 @@ int row_measured(double *out, const struct csv *csv, size_t index, const char *p
 
 // ==== problems given as words ====
 //
-// Problems given as words, over lists of tiles and clusters, as a CSV like any other, so that there
-// is one way from there on.
+// Problems given as words are made, with lists of tiles and clusters, into a CSV like any other, so
+// that there is one way from there on.
 
 enum { SIDES_MOST = 64 };
 
@@ -92,14 +92,14 @@ int sides_parse(struct sides_list *out, const char *text, bool depth);
 // The tiles and clusters that seed 0 sweeps over.
 extern const struct sides_list sides_usual_tiles, sides_usual_clusters;
 
-// Every problem with every tile and every cluster; an empty list says nothing of it. `traits`: what
-// else the options say of the kernel.
+// Makes a row of every problem with every tile and every cluster; an empty list leaves its columns
+// empty. `traits`: the kernel's other traits, by the options.
 int problem_rows(struct csv *out, const char *const *problems, size_t count,
                  const struct sides_list *tiles, const struct sides_list *clusters,
                  const struct traits *traits, struct error *err);
 
-// A list of problems (m, n, k, and in_dtype unless `type` stands for it) with every tile and every
-// cluster: the columns of seed 0's results, and what else the list has.
+// Makes rows of a list of problems (m, n, k, and in_dtype unless `type` stands for it) with every
+// tile and every cluster: the columns of seed 0's results, and the list's other ones.
 int problem_list_rows(struct csv *out, const struct csv *list, const char *type,
                       const struct sides_list *tiles, const struct sides_list *clusters,
                       struct error *err);

@@ -13,8 +13,8 @@
 int text_file_read(char **text, size_t *length, const char *path, struct error *err);
 int text_file_write(const char *path, const struct buffer *text, struct error *err);
 
-// Whether text that was printed did not arrive although somebody waits for it. False when whoever
-// read it is gone (`| head`): nobody misses the rest.
+// Whether printed text did not arrive although somebody waits for it. False when the reader of the
+// text is gone (`| head`): nobody misses the rest.
 bool output_failed(void);
 
 // A file to write that appears whole or not at all. path NULL or "-": standard output.
