@@ -206,7 +206,7 @@ static void table_series(const struct series_history *s)
 // change by.
 static bool is_too_short(const struct series_history *s)
 {
-    return !s->linked.neighbours && s->change_count == 0 &&
+    return !s->linked.neighbours && s->change_count == 0 && s->linked.change_count == 0 &&
            (s->stored.count == 0 || !isfinite(s->creep.size.low));
 }
 

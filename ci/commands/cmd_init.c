@@ -726,7 +726,8 @@ static void tell_check(const struct init *init)
     }
     if (off)
         printf("A shim that is not right ends in .off: call the function in it as your code does, "
-               "and rename it.\n");
+               "and rename it. A header that is not found needs its folder: -I in build.command, "
+               "and an `input =` line.\n");
     if (init->unrecorded)
         printf("What is timed with its host code cannot be recorded: %s.\n", init->unrecorded);
     if (!init->launched)
@@ -787,6 +788,9 @@ static int write_shims(struct init *init, struct error *err)
     puts(init->count ? "No function here is right yet, so a first kernel is written."
          : init->sources.found.count ? "No function here is understood, so a first kernel is "
                                        "written."
+         : !init->sources.committed  ? "There is no commit yet, and only committed sources are "
+                                       "read: commit yours, then `plumb init --force`. A first "
+                                       "kernel is written."
                                      : "HEAD has no function that could be a kernel, so a first "
                                        "one is written.");
     if (init->form == FORM_HOST && init->sources.names_cpp)

@@ -48,7 +48,8 @@ static void run_tally_say_left(struct run_tally *tally, size_t commits, size_t m
     if (!tally->answer && left)
         printf("--seconds: %zu of %zu commits are left; the same command goes on\n", left, commits);
     else if (!tally->answer && commits == 0)
-        printf("nothing to do: the range holds no commits; A..B are those of B that A lacks\n");
+        printf("nothing to do: the range holds no commits; A..B are those of B that A lacks, TAGS "
+               "those with a tag, NEW those that no run measured\n");
     else if (!tally->answer && !measured)
         printf("nothing to do: %zu %s measured already\n", commits,
                plural(commits, "commit is", "commits are"));

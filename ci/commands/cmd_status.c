@@ -126,9 +126,10 @@ static void add_store(struct status *s)
         SAY(s, "store", "%s", err.text);
         return;
     }
-    SAY(s, "store", "%s: %.1f MB, %lld %s, %lld measurements of %lld series", path,
+    SAY(s, "store", "%s: %.1f MB, %lld %s, %lld %s of %lld series", path,
         (double)report.bytes / 1e6, (long long)report.counts.runs,
         plural((uint64_t)report.counts.runs, "run", "runs"), (long long)report.counts.measurements,
+        plural((uint64_t)report.counts.measurements, "measurement", "measurements"),
         (long long)report.counts.series);
     for (size_t i = 0; i < count; i++)
         add_run(s, &runs[i]);

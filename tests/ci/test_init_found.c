@@ -150,6 +150,26 @@ TEST(c_that_is_not_understood_is_told_and_no_reason_for_cuda)
     plumb_said(&outcome, 0, "/own/ci/shims/example_gemm.c\n");
 }
 
+// HEAD is not there, so nothing is said of what it has.
+TEST(sources_before_the_first_commit_are_told_to_be_unread)
+{
+    helper_shell(scene, "own",
+                 "echo 'void gemm(int m, int n, int k, float *a, float *b, float *c) "
+                 "{}' >src/one.c");
+    init("There is no commit yet, and only committed sources are read: commit yours, then");
+    assert_null(strstr(outcome.output, "HEAD has no function"));
+}
+
+// A folder of a submodule is none that init knows: what to write is told.
+TEST(a_header_that_is_not_found_needs_its_folder)
+{
+    helper_shell(scene, "own",
+                 "printf '#include \"away.h\"\nvoid gemm(int m, int n, int k, float *a, float *b, "
+                 "float *c) {}\n' >src/one.c && git add . && git commit -q -m one");
+    init("does not build gemm of src/one.c: src/one.c:1: ");
+    plumb_said(&outcome, 0, "needs its folder: -I in build.command, and an `input =` line.\n");
+}
+
 // The folders above it are made.
 TEST(outside_may_be_a_new_folder)
 {

@@ -216,6 +216,23 @@ TEST(what_a_gate_saw_is_a_change_of_the_history_too)
     free(line);
 }
 
+// So it is where the policy links nothing, and then a told change is not too short to be told.
+TEST(a_change_that_is_told_has_points_enough)
+{
+    const char *gate[] = {"gate",    "--base",  ids[BASE], "--head",  ids[FASTER], "--policy",
+                          "off.cfg", "--bench", bench,     "--store", "t.db",      NULL};
+    const char *history[] = {"history", "--store", "t.db", NULL};
+    measure(BASE, 0, "off.cfg", "t.db");
+    plumb_run(&outcome, directory, history, 0);
+    plumb_said(&outcome, 0, "1 of 1 series: too few points to tell a change yet");
+    plumb_run(&outcome, directory, gate, 0);
+    plumb_said(&outcome, 0, "OK: 1 faster");
+    measure(FASTER, 0, "off.cfg", "t.db");
+    plumb_run(&outcome, directory, history, 0);
+    plumb_said(&outcome, 0, ": 1 change\n");
+    assert_null(strstr(outcome.output, "too few points to tell a change"));
+}
+
 // A pull request was gated, accepted and squashed: the epoch names a commit that nobody has. So it
 // is with a change of which times alone are known.
 TEST(what_a_squashed_change_accepts_is_accepted)

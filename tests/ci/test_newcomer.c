@@ -103,6 +103,7 @@ TEST(range_without_commits_is_told)
 {
     TYPE("run", "HEAD..HEAD", "--policy", repo.policy);
     plumb_said(&outcome, 0, "nothing to do: the range holds no commits; A..B are");
+    plumb_said(&outcome, 0, ", TAGS those with a tag, NEW those that no run measured\n");
 }
 
 // Known or not, a selection that leaves nothing is no commit that is measured already.
@@ -117,6 +118,12 @@ TEST(selection_that_leaves_nothing_is_told)
     plumb_said(&outcome, 4, "nothing to measure");
     TYPE("history");
     plumb_said(&outcome, 0, "2 of 2 series: too few points to tell a change yet");
+    TYPE("status", "--policy", repo.policy);
+    plumb_said(&outcome, 0, ", 2 measurements of 2 series");
+    TYPE("run", "HEAD", "--policy", repo.policy, "--quiet", "--kernel", "simple", "--store",
+         "one.db");
+    TYPE("status", "--policy", repo.policy, "--store", "one.db");
+    plumb_said(&outcome, 0, ", 1 measurement of 1 series");
 }
 
 TEST(static_gate_of_a_host_says_why_not)
