@@ -11,7 +11,7 @@ const struct gpu gpu_b200 = {
     .name = "b200",
     .summary = "NVIDIA B200, 148 SMs, HBM3e",
     .match = "NVIDIA B200",
-    .judged = "hopper on 49 published times that gave it nothing: TF32 12.2 %, BF16 10.3 %, NVFP4 "
+    .judged = "hopper on 49 published times that gave it nothing: TF32 9.5 %, BF16 5.0 %, NVFP4 "
               "6.5 % in the mean, in the regime that fits; nothing of plumb's ever ran on one",
     .compute_capability = GPU_SHIPPED(10.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(148, "device property as published (hbarclay/gemm-model)"),

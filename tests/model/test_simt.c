@@ -296,6 +296,18 @@ TEST(all_warps_multiply_where_threads_load)
     assert_true(predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns > 0);
 }
 
+// A tile from the command line tells its stages, and not the bytes of shared memory they take.
+TEST(stages_of_tensor_cores_are_in_shared_memory)
+{
+    struct problem p = fp32(4096, 4096, 4096);
+    p.in = p.out = DTYPE_BF16;
+    struct traits t = {.tile_m = 256, .tile_n = 128, .tile_k = 32, .stages = 3, .threads = 256};
+    const double said_ns = predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns;
+    t.smem_bytes = 3 * (256 + 128) * 32 * 2;
+    assert_true(said_ns > 0);
+    assert_true(said_ns == predict_on(gpu_find("a100-sxm"), &p, &t, 0).time_ns);
+}
+
 // What copies fetch of a line counts, and not the line: slabs of half a line take as long as
 // whole ones do.
 TEST(half_a_line_is_half_the_work)

@@ -125,6 +125,16 @@ static double warps_of(const struct traits *t)
     return ceil((t->threads > 0 ? t->threads : THREADS_DEFAULT) / warp);
 }
 
+// Shared memory of a block. One that says its stages and not their bytes, on tensor cores, has them
+// there.
+static double staged_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    const struct traits *traits = t->in->traits;
+    if (traits->smem_bytes > 0 || !by_mma(t->in) || traits->stages < ASYNCHRONOUS)
+        return most(traits->smem_bytes, 0);
+    return ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in * traits->stages;
+}
+
 int32_t simt_blocks_per_sm(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct traits *traits = t->in->traits;
@@ -133,7 +143,7 @@ int32_t simt_blocks_per_sm(const struct hopper_breakdown *b, const struct hopper
     int32_t registers =
         traits->registers > 0 ? traits->registers : (int32_t)least(needed, REGISTERS_MOST);
     return occupancy_of(t->gpu, (int32_t)(warps_of(traits) * warp), registers,
-                        (int32_t)most(traits->smem_bytes, 0))
+                        (int32_t)staged_bytes(b, t))
         .blocks;
 }
 
@@ -221,7 +231,7 @@ static struct simt_block block_of(const struct hopper_breakdown *b, const struct
     struct simt_block o = {.warps = warps_of(traits)};
     double area = (double)b->tile_m * b->tile_n, outputs = area / (o.warps * warp);
     double slab_bytes = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
-    bool mma = by_mma(t->in), staged = traits->smem_bytes > 0;
+    bool mma = by_mma(t->in), staged = staged_bytes(b, t) > 0;
     bool along = !mma && b->tile_k * t->bytes_in >= warp * fragment_bytes;
     // A thread's outputs, or a warp's when fragments are shared by it.
     double rows = least(side_of(mma ? area / o.warps : outputs), b->tile_m);
