@@ -117,6 +117,24 @@ TEST(what_is_wrong_before_a_verdict_is_code_4)
     }
 }
 
+// Asked for help a script says what it is, does nothing, and that is no failure.
+TEST(help_is_no_failure)
+{
+    static const char *const scripts[] = {"ci/nightly", "ci/quickstart", "ci/bundle"};
+    assert_int_equal(shell("cp '" TEST_SOURCE "/ci/bundle' ci"), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(scripts); i++) {
+        char *command = xprintf("%s --help", scripts[i]);
+        int code = shell(command);
+        if (code != 0 || !strstr(said, scripts[i]) || strstr(said, "GNU"))
+            fail_msg("%s: exit %d: %s", command, code, said);
+        free(command);
+    }
+    assert_int_equal(shell("ci/nightly --help"), 0);
+    assert_non_null(strstr(said, "these, 4 failed.\n")); // to its last line
+    assert_int_equal(shell("ci/bundle --nonsense"), 4);
+    assert_non_null(strstr(said, "ci/bundle DIR|FILE.tar.gz"));
+}
+
 // A clang-format of another release would call half of the files wrong.
 TEST(another_clang_format_checks_nothing_and_says_so)
 {
