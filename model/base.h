@@ -31,7 +31,7 @@ struct error {
 // Writes the text and returns -1, so that `return error_set(err, ...)` is the whole failure path.
 int error_set(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
-// Ends the program with 4, of plumb as of bench: the machine's doing, in which nothing was done. No
+// Ends the program, plumb or bench, with exit code 4: the machine failed, and nothing was done. No
 // answer is made of half a text.
 void out_of_memory(void) __attribute__((noreturn));
 // Zeroed memory; never NULL. The caller frees with free().
@@ -47,10 +47,10 @@ char *xstrdup(const char *text) __attribute__((returns_nonnull));
 
 char *xprintf(const char *format, ...) PRINTF_LIKE(1, 2);
 
-// From now on memory that is freed stays the program's for what it needs next. A pass over hundreds
-// of series takes and frees the same megabytes for each; given back, they are made new by the
-// system each time, which was half of a levelling's time. For main(); does nothing where the C
-// library has no such choice.
+// Keeps memory that is freed for the program's next needs. A pass over hundreds of series takes and
+// frees the same megabytes for each; memory that is given back is made new by the system each time,
+// which was half of a levelling's time. For main(); does nothing where the C library has no such
+// choice.
 void memory_stays(void);
 
 // Bounded copy that always ends with NUL; returns false when `text` did not fit.
@@ -104,7 +104,7 @@ struct id_index {
 
 // `ids`: the first one's, a char array that lies in a struct of `stride` bytes. In the arena.
 struct id_index id_index(const char *ids, size_t stride, size_t count, struct arena *arena);
-// SIZE_MAX: it is not there.
+// The place of the thing with this id; SIZE_MAX: there is none.
 size_t id_find(const struct id_index *index, const char *id);
 
 // ---- text ----
@@ -131,12 +131,12 @@ size_t utf8_length(uint32_t *character, const char *text, size_t left);
 
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length);
 
-// With its NUL, so that "ab","c" is not "a","bc". NULL counts as "".
+// Adds a text with its NUL, so that "ab","c" is not "a","bc". NULL counts as "".
 uint64_t hash_text(uint64_t hash, const char *text);
 
 // ---- intervals ----
 //
-// Of every interval that is shown or exported, and of every bound on a rate.
+// The confidence of every interval that is shown or exported, and of every bound on a rate.
 #define CONFIDENCE 0.95
 
 // A figure with the interval that it lies in. Whoever holds one says what it is of, and in which
@@ -149,7 +149,7 @@ struct interval {
 // Nothing is known: NaN between -infinity and infinity.
 extern const struct interval interval_unknown;
 
-// There is none to show: all NaN.
+// No interval is to be shown: all NaN.
 extern const struct interval interval_none;
 
 struct interval interval_about(double value, double half_width);

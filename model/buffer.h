@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A growing piece of text in memory, and the escapes of the formats that text is written in. What
-// makes text (reports, exports, figures of models) writes into one; whoever asked for it writes the
-// file. A zeroed struct is an empty buffer.
+// A growing piece of text in memory, and the escapes of the formats that text is written in. Makers
+// of text (reports, exports, figures of models) write into a buffer; their callers write the file.
+// A zeroed struct is an empty buffer.
 #ifndef PLUMB_BUFFER_H
 #define PLUMB_BUFFER_H
 

@@ -15,15 +15,15 @@
 
 // ---- written ----
 
-// Cells one after the other into a buffer, with a comma between two. A text is quoted where it must
-// be, and guarded where a spreadsheet would take it for a formula (buffer_csv()). NULL is an empty
-// cell, and so is a number that is not finite.
+// Writes cells one after the other into a buffer, with a comma between two. A text is quoted where
+// it must be, and guarded where a spreadsheet would take it for a formula (buffer_csv()). NULL is
+// an empty cell, and so is a number that is not finite.
 struct csv_line {
     struct buffer *out;
     bool comma; // the next cell needs one before it
 };
 
-// As it stands: the heads of several columns, or what needs neither quotes nor guard.
+// Writes a text as it stands: the heads of several columns, or one without quotes and guard.
 void csv_raw(struct csv_line *line, const char *text);
 void csv_text(struct csv_line *line, const char *text);
 void csv_real(struct csv_line *line, double value);    // the fewest digits that read back the same
@@ -54,9 +54,9 @@ struct csv {
 // `name` stands in errors for the file. csv_free() accepts a zeroed struct.
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name,
               struct error *err);
-// The same, but a row that cannot be read is asked about: `leave` gets the reason, and 0 leaves the
-// row's first line out and goes on behind it. A row may end behind the column `enough`: what it
-// lacks is empty. Fields may be separated by tabs or by semicolons, where the header has no comma.
+// csv_parse() that asks about an unreadable row: `leave` gets the reason, and 0 leaves the row's
+// first line out and goes on behind it. A row may end behind the column `enough`: its missing
+// fields are empty. Fields may be separated by tabs or semicolons, where the header has no comma.
 struct csv_lenience {
     int (*leave)(void *context, struct error *err);
     void *context;
@@ -64,8 +64,8 @@ struct csv_lenience {
 };
 int csv_parse_leaving(struct csv *out, const char *text, size_t length, const char *name,
                       const struct csv_lenience *lenience, struct error *err);
-// The same without a header line (or with one that is just the first row): every line is a row, and
-// the columns are named "1", "2", ... An empty text has no rows and no columns. Fields may be
+// csv_parse() without a header line (or with one that is just the first row): every line is a row,
+// and the columns are named "1", "2", ... An empty text has no rows and no columns. Fields may be
 // separated by tabs or by semicolons.
 int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,
                    struct error *err);
@@ -88,8 +88,8 @@ struct csv_doubt {
     size_t row;    // one that shows the latter
     bool points;   // some points may be thousands (1.201), and were taken for decimal ones
 };
-// Writes the numbers of each column, whose cells say by themselves or by the other columns which
-// mark they have, as everything here reads them. Columns in doubt stay as they are.
+// Writes numbers anew with a decimal point, in each column whose mark its own cells or the other
+// columns decide. Columns in doubt stay as they are.
 void csv_write_plainly(struct csv_doubt *doubt, struct csv *csv);
 
 #endif

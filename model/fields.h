@@ -216,27 +216,27 @@ extern const struct stored_fields commit_fields, device_fields, run_device_field
     run_toolchain_fields, run_end_fields, measurement_fields, prediction_fields, verdict_fields,
     study_fields, self_test_fields, metric_fields;
 
-// Words: whether the type is one, and the value of a name (-1: none).
+// Whether a type is a word's, and the value of a word's name (-1: no such name).
 bool field_is_word(enum field_type type);
 int field_word_parse(const struct stored_field *field, const char *name);
 
-// The members of a number: whichever it is, as a double. NaN where it is not known.
+// The value of a number field of any type, as a double. NaN: it is not known.
 double field_number(const struct stored_field *field, const void *thing);
 bool field_is_number(enum field_type type);
-// The text or word; NULL: there is none.
+// The text or word of a field; NULL: it has none.
 const char *field_text(const struct stored_field *field, const void *thing);
 
-// Members of the object that is open. `text` writes texts: json_clean() where people read them.
+// Writes the fields as members of the open object. `text` writes texts: json_clean() for people.
 typedef void field_text_writer(struct json *json, const char *name, const char *value);
 void fields_json(struct json *json, const struct stored_fields *fields, const void *thing,
                  field_text_writer *text);
-// One of them.
+// Writes one field as a member.
 void field_json(struct json *json, const struct stored_field *field, const void *thing,
                 field_text_writer *text);
 // Whether the field has one of these names. A writer of a table names the fields that it puts into
 // columns of its choice; all others follow in their own order.
 bool field_named(const struct stored_field *field, const char *const *names, size_t count);
-// A cell. `text` writes texts: csv_clean() where people read them.
+// Writes a field as a cell. `text` writes texts: csv_clean() where people read them.
 typedef void field_cell_writer(struct csv_line *line, const char *value);
 void field_csv(struct csv_line *line, const struct stored_field *field, const void *thing,
                field_cell_writer *text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A profile: what the models know of a device, each figure with its source.
+// A profile: the figures of a device that models use, each with its source.
 //
 // Three tiers, the later wins: properties read from the device < a shipped profile (one file each
 // in gpu/) < calibrated on this device or overridden by the policy. A figure of value 0 is unknown.

@@ -4,9 +4,9 @@
 // with the fewest digits that read back as the same double; NaN and infinities become null.
 //
 // Texts keep every character, as a store must; reports/text/clean.h writes those that people see.
-// What is read comes through a library (baselines/json_read.h): reading has to withstand hostile
-// input, writing does not, and no library writes these digits into a buffer. That library is linked
-// beside this file: no name here may be one of its own (json_string, json_integer).
+// A library reads JSON (baselines/json_read.h): reading has to withstand hostile input, writing
+// does not, and no library writes these digits into a buffer. That library is linked beside this
+// file: no name here may be one of its own (json_string, json_integer).
 #ifndef PLUMB_JSON_H
 #define PLUMB_JSON_H
 
@@ -18,8 +18,8 @@ struct json {
     bool comma; // the next value needs one before it
 };
 
-// A comma where one is needed, and the name; the value is up to the caller. All below begin so.
-// `name` NULL: an element of an array, or the whole document.
+// Writes a comma where one is needed, and the name; the caller writes the value. All functions
+// below begin so. `name` NULL: an element of an array, or the whole document.
 void json_name(struct json *json, const char *name);
 void json_begin(struct json *json, const char *name, char bracket); // '{' or '['
 void json_end(struct json *json, char bracket);                     // '}' or ']'

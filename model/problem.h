@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A problem: what one launch is asked to do, and how it is written.
+// A problem: the work of one launch, and the text that stands for it.
 //
 // Mostly a GEMM, C[m,n] = epilogue(alpha A[m,k] B[k,n] + beta C), of this text:
 //     MxNxK:IN[-OUT][:OPTION]...      e.g. 4096x7168x512:bf16, 64x64x64:fp8-bf16:tn:b8
@@ -87,7 +87,7 @@ enum regime {
 };
 const char *regime_name(enum regime regime);
 int regime_parse(enum regime *out, const char *name); // any case; -1: unknown
-// Where a sentence has it: "in a stream", "alone" ...; "" of cold.
+// The words for a regime in a sentence: "in a stream", "alone" ...; "" for cold.
 const char *regime_words(enum regime regime);
 // The regime that is measured on a device of this kind where nobody names one: on a GPU a stream,
 // as a model launches its kernels; on a host cold. To change it is an epoch of every series.
@@ -166,15 +166,15 @@ struct problem {
 
 enum { PROBLEM_TEXT = 320 }; // room for the longest canonical text
 
-// Refuses what is no problem, and combinations that nobody has given a meaning.
+// Refuses a text that is no problem, and combinations that nobody has given a meaning.
 int problem_parse(struct problem *out, const char *text, struct error *err);
-// The same, but m=4096,n=4096,k=7168:bf16, in any order, is the GEMM 4096x4096x7168:bf16: as an
-// NVTX range is named.
+// problem_parse() for the name of an NVTX range: m=4096,n=4096,k=7168:bf16, in any order, is the
+// GEMM 4096x4096x7168:bf16, too.
 int problem_parse_named(struct problem *out, const char *text, struct error *err);
 
 void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
 
-// As a sentence has it: "64x64x64:fp32-fp32:tn in a stream".
+// The problem's text in a sentence: "64x64x64:fp32-fp32:tn in a stream".
 void problem_say(char out[PROBLEM_TEXT], const struct problem *problem);
 
 bool problem_equal(const struct problem *a, const struct problem *b);
@@ -214,15 +214,15 @@ double problem_bytes(const struct problem *problem);
 
 // ==== traits ====
 //
-// Traits: what a kernel is made of, as models see it. Mirrors struct plumb_traits of the ABI.
-// Zero means "unknown or does not apply".
+// Traits: how a kernel is built, as models see it. Mirrors struct plumb_traits of the ABI. Zero
+// means "unknown or does not apply".
 
 enum raster { RASTER_M, RASTER_N, RASTER_HILBERT };
-// What hides a tile's epilogue: nothing known; the same warpgroups store it between the next tile's
-// slabs; another warpgroup multiplies meanwhile.
+// The work that hides a tile's epilogue: none known; the same warpgroups store it between the next
+// tile's slabs; another warpgroup multiplies meanwhile.
 enum overlap { OVERLAP_NONE, OVERLAP_NEXT_TILE, OVERLAP_PINGPONG };
-// What multiplies: nothing known; FMA units; tensor cores by mma.sync, from registers; by wgmma,
-// from shared memory.
+// The units that multiply: none known; FMA units; tensor cores by mma.sync, from registers; by
+// wgmma, from shared memory.
 enum multiply { MULTIPLY_UNKNOWN, MULTIPLY_FMA, MULTIPLY_MMA, MULTIPLY_WGMMA };
 
 // name, as written in the wire format, the store and reports; one X per integer trait.

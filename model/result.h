@@ -105,8 +105,8 @@ struct measurement {
     // The memory that the kernel takes at most beside its operands: the workspace that it wants,
     // and on the host the memory of the process that holds the library alone. 0: not known.
     double memory_bytes;
-    // What the pair of builds that it is of showed in other regimes (model/gate/beside.h); NULL: it
-    // was not looked at there.
+    // The looks at its pair of builds in other regimes (model/gate/beside.h); NULL: nobody looked
+    // at the pair there.
     const char *beside;
 };
 // Trimmed mean (10 % each side) of the included samples' times; 0 if there are none.
@@ -139,8 +139,8 @@ struct prediction {
     size_t part_count;
 };
 
-// Nothing is "same" but what was measured or runs the same machine code. A verdict that nobody gave
-// is "not measured".
+// Only a series that was measured, or runs the same machine code, is "same". A verdict that nobody
+// gave is "not measured".
 enum verdict_kind {
     VERDICT_NOT_MEASURED, // no device, no such problem, or nobody has tried; the sentence says why
     VERDICT_SAME,
@@ -350,9 +350,9 @@ bool toolchain_name_sound(const char *name);
 // The toolchain's name, also of the default; and whether one of the two is another.
 const char *run_toolchain(const struct run *run, enum sample_role role);
 bool run_names_toolchain(const struct run *run);
-// What is to be known of a run beside its policy stands in lines of its own behind the policy's
-// text: which overlay its builds saw, what was asked for, why there was no sandbox or no control
-// group, which part of a whole it is, of which parts it was made, and what was accepted of mixes.
+// Facts about a run beside its policy stand in lines of their own behind the policy's text: which
+// overlay its builds saw, what was asked for, why there was no sandbox or no control group, which
+// part of a whole it is, of which parts it was made, and which mixes a change accepts.
 #define RUN_OVERLAY_NOTE    "# built with the overlay "
 #define RUN_POLICY_NOTE     "# judged by "
 #define RUN_REQUEST_NOTE    "# measured by request"
@@ -361,8 +361,8 @@ bool run_names_toolchain(const struct run *run);
 #define RUN_PART_NOTE       "# part "
 #define RUN_JOINED_NOTE     "# joined from "
 #define RUN_MIX_NOTE        "# accepts "
-// Such a line behind its beginning, cut to the room there is; false: there is none, and `out` is
-// "".
+// Reads such a line behind its beginning, cut to the room there is; false: there is no such line,
+// and `out` is "".
 bool run_overlay(char *out, size_t size, const struct run *run);
 // Says whose policy judged, where it is not one commit's alone.
 bool run_policy(char *out, size_t size, const struct run *run);
@@ -382,8 +382,8 @@ bool run_lacks(char *out, size_t size, const struct run *run, enum run_lack lack
 // code beside the stopwatch, or "" where nothing was timed here.
 #define REGIME_DEVICE_CODE "device code alone"
 const char *result_timed(const struct result *result);
-// What could get through where the whole library was timed, to be put behind that word; "" where
-// nothing could, as on the host device, whose libraries have processes of their own.
+// The tricks that could go unseen where the whole library was timed, to be put behind that word; ""
+// where there are none, as on the host device, whose libraries have processes of their own.
 const char *result_timed_note(const struct result *result, const struct device *device);
 // The verdict that decides: broken > slower > undecided > the rest; and how many of each there are.
 void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS]);

@@ -41,8 +41,8 @@ void bisect_free(struct bisect *bisect);
 
 // A commit was built: its code id. Commits between two with equal code cannot be the culprit.
 void bisect_set_code(struct bisect *bisect, size_t commit, const char *code);
-// Its code, which is known, is that of another commit which was measured or is at an end: a duet
-// would say nothing new.
+// Whether a commit's code is known and is that of another commit which was measured or is at an
+// end: a duet would say nothing new.
 bool bisect_knows_code(const struct bisect *bisect, size_t commit);
 // A commit cannot be measured. That says nothing about it or its neighbours.
 void bisect_skip(struct bisect *bisect, size_t commit);

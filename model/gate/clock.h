@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a series' time follows the SM clock, and how much of a change the clock explains. Time
-// decides a verdict; what is computed here stands beside it (pure functions).
+// decides a verdict; the clock's part stands beside it (pure functions).
 #ifndef PLUMB_CLOCK_H
 #define PLUMB_CLOCK_H
 

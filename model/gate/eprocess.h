@@ -49,15 +49,15 @@ struct tail {
     int64_t excess; // large differences of this side, less those of the other
 };
 // `z`: from the centre under the null, in scales; `plain`: from 0. `least`: no smaller difference
-// is large; nor is what normal noise does.
+// is large; nor is one that normal noise makes.
 void tail_add(struct tail *tail, double z, double plain, double least);
 void tail_join(struct tail *tail, const struct tail *next);
 // log E that the side has more large differences, or a larger mean clipped at 8 scales.
 double tail_log(const struct tail *tail);
-// Neither that the large differences have this side nor that they do not is known well enough to
-// say "same": there are some, and they may be too many.
+// Whether nobody can say "same", as it is not known well enough if the large differences have this
+// side or not: there are some, and they may be too many.
 bool tail_open(const struct tail *tail, double confidence);
-// Of so many pairs one has a large difference, with 97 %, where one in 20 has.
+// Among so many pairs one has a large difference, with 97 %, where one in 20 has it.
 enum { TAIL_PAIRS = 72 };
 
 // The scale-free normal mixture: log E against "centre 0" for values that are independent and about

@@ -6,7 +6,7 @@
 // inside each pair, block by block, first from one process, then from fresh ones. Data out: a
 // decision after each block, with what to do next, and at the end a verdict.
 //
-// What is promised, for a series whose true log ratio is d:
+// The promise, for a series whose true log ratio is d:
 //   |d| <= floor    an alarm, ever, in however many looks: probability <= alpha;
 //   |d| >= margin   the answer "same": probability <= 1 - confidence, for a fresh process too;
 //   floor..margin   either, or undecided: too small to count, too real to deny.
@@ -68,9 +68,9 @@ extern const struct gate_policy gate_defaults;
 // (baselines/recorded/h200/README.md, "Other binaries").
 struct gate_policy gate_policy_default(const char *device_kind, double size_ns);
 
-// The same for builds that are both replayed from records, whose device code lies at many places
-// (kernels/bench/instances.h): 0.0015 above 100 us, 0.003 below. Identical kernels were off by at
-// most 0.04 % there, root mean square over places, and by 0.03 % in other binaries
+// Sets the margins for builds that are both replayed from records, whose device code lies at many
+// places (kernels/bench/instances.h): 0.0015 above 100 us, 0.003 below. Identical kernels were off
+// by at most 0.04 % there, root mean square over places, and by 0.03 % in other binaries
 // (baselines/recorded/h100/places).
 void gate_policy_records(struct gate_policy *policy);
 
@@ -146,21 +146,21 @@ struct gate_series {
 void gate_series_init(struct gate_series *series, const struct gate_policy *policy,
                       struct arena *arena);
 
-// Values that are not finite are refused, and so is what goes beyond the arrays; returns how many
-// were taken. The split into calls does not matter.
+// Adds log ratios, but no value that is not finite or goes beyond the arrays; returns how many were
+// added. The split into calls does not matter.
 size_t gate_series_add(struct gate_series *series, const double *log_ratios, size_t count);
 
-// The same from samples as they were measured, pair by pair (base[i] belongs to head[i]), by the
-// rule that gate_replay() applies to stored ones: both samples usable, or the pair does not count.
+// gate_series_add() from samples as measured, pair by pair (base[i] belongs to head[i]), by the
+// rule that gate_replay() applies to stored ones: both samples usable, or the pair does not.
 size_t gate_series_add_samples(struct gate_series *series, const struct sample *base,
                                const struct sample *head, size_t count);
 
 // The pairs that follow come from a fresh process. At most policy.processes in all.
 void gate_series_fresh_process(struct gate_series *series);
 
-// The process at work is gone, through no fault of this series: what follows comes from a fresh one
-// that takes its place. Its pairs stay and count; policy.processes grows by one. Nothing happens
-// when it had no pairs yet. `arena` is gate_series_init()'s.
+// The process at work is gone, through no fault of this series: the next pairs come from a fresh
+// one that takes its place. Its pairs stay and count; policy.processes grows by one. Nothing
+// happens when it had no pairs yet. `arena` is gate_series_init()'s.
 void gate_series_replace_process(struct gate_series *series, struct arena *arena);
 
 struct gate_decision gate_series_decide(const struct gate_series *series);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a verdict says beyond the pairs of its series (pure functions): what the states of a series
-// say without any times, why a series moved, whether a device is as fast as its sister, and how the
-// weighted time of a mix changed.
+// The parts of a verdict beyond the pairs of its series (pure functions): the verdict by states
+// alone where there are no times, why a series moved, whether a device is as fast as its sister,
+// and how the weighted time of a mix changed.
 #ifndef PLUMB_MODEL_GATE_VERDICT_H
 #define PLUMB_MODEL_GATE_VERDICT_H
 
@@ -14,8 +14,8 @@
 
 // ---- states alone ----
 //
-// Verdicts without a ratio: what the two states of a series say where there are no times on both
-// sides to compare. One table; everything else is for the pairs (gate.h) or the history (drift.h).
+// Verdicts without a ratio, from the two states of a series without times on both sides to compare.
+// One table; everything else is for the pairs (gate.h) or the history (drift.h).
 
 struct standing_input {
     enum measurement_state base, head; // base not taken: there is none (a plain run)

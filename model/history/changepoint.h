@@ -24,13 +24,13 @@ struct pattern {
     double swing;  // from its lowest place to its highest, in the unit of the values
 };
 
-// Takes it off the values. NaN and infinite ones are missing, and count in the period.
+// Takes a pattern off the values. NaN and infinite ones are missing, and count in the period.
 struct pattern pattern_take_off(double *values, size_t n);
 
 // ==== changepoint ====
 
-// Raised whenever the same values give other changes than before, so that what
-// was kept of a series can be told to be out of date.
+// Raised whenever the same values give other changes than before, so that kept conclusions about a
+// series can be told to be out of date.
 #define CHANGEPOINT_VERSION 14
 
 struct changepoint_options {
@@ -68,12 +68,12 @@ struct changepoints {
 // `out` is released with changepoints_free().
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
                        const struct changepoint_options *options);
-// The same of a series whose `count` changes were found when it had fewer values: they stay as long
-// as the values next to them bear them out. Any whose index does not lie within the values must not
-// be handed in.
+// changepoints_find() of a series whose `count` changes were found when it had fewer values: they
+// stay as long as the values next to them bear them out. The caller hands in no change whose index
+// lies outside the values.
 void changepoints_more(struct changepoints *out, const double *values, size_t n,
                        const struct change *earlier, size_t count);
-// And it is looked at once, which is quick, and sees less.
+// changepoints_more() with a single look at the series, which is quick, and sees less.
 void changepoints_again(struct changepoints *out, const double *values, size_t n,
                         const struct change *earlier, size_t count);
 void changepoints_free(struct changepoints *changepoints);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How much a new driver moved the same code, from absolute times of runs before and after it (pure
-// functions). No pair can be made across drivers, so all that was otherwise on the day is in it:
+// functions). No pair can be made across drivers, so every other difference of the day is in it:
 // the interval comes from how much runs under one driver differ, never from how much samples do.
 #ifndef PLUMB_MODEL_HISTORY_DEVICE_H
 #define PLUMB_MODEL_HISTORY_DEVICE_H
@@ -54,8 +54,8 @@ struct driver_shift {
     double run_sd;        // of one run, log ratio; NaN with one run each
 };
 
-// Series of a device count together: the median of their shifts, for what a day does to one it does
-// to most. `points` in any order.
+// Series of a device count together: the median of their shifts, for a day's effect on one series
+// is its effect on most. `points` in any order.
 void driver_shift_find(struct driver_shift *out, const struct driver_point *points, size_t count);
 
 #endif

@@ -23,7 +23,7 @@ struct drift_policy drift_policy_default(const char *device_kind);
 // VERDICT_NEW with NaN ratio and infinite interval.
 void drift_judge(struct verdict *out, const struct history *history, const struct measurement *now,
                  bool same_code, const struct drift_policy *policy);
-// The same of `count` times of one code, measured in as many runs: more of them know more.
+// drift_judge() of `count` times of one code, measured in as many runs: more runs know more.
 void drift_hold(struct verdict *out, const struct history *history, const double *times_ns,
                 size_t count, bool same_code, const struct drift_policy *policy);
 

@@ -35,9 +35,9 @@ bool discovery_test(struct discoveries *discoveries, double log_evidence);
 
 // ---- attribution ----
 //
-// Whose change it is when series changed at a commit: found from what those that changed have in
-// common, and the others not. (model/gate/verdict.h answers the same for one verdict of a gate,
-// from the controls that were measured beside it.)
+// Whose change it is when series changed at a commit: found from traits that the changed series
+// have in common, and the others not. (model/gate/verdict.h answers the same for one verdict of a
+// gate, from the controls that were measured beside it.)
 
 // So many series must agree before something is called common to them.
 enum { CONTROLS_FEWEST = 3 };
@@ -170,8 +170,8 @@ struct event_list {
 void event_group(struct event_list *out, const struct event_change *changes, size_t count,
                  struct arena *arena);
 
-// The codes that the series have now are slower by a change of it, side by side, beyond doubt or as
-// a run has said, and nobody has said that this is meant. Needs its state.
+// Whether a change of the event makes its series' present codes slower, side by side, beyond doubt
+// or as a run has said, and nobody has said that this is meant. Needs the event's state.
 bool event_is_slowdown(const struct event *event);
 
 // The largest change by size, whichever its direction. Never NULL: an event has one.

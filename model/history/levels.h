@@ -32,7 +32,7 @@ enum link_fit {
     LINK_ASIDE    // it alone does not fit: the levels are without it
 };
 
-// What is found stands here; all of it is the handle's. Everything else is in levels.c.
+// The results; the handle owns all of them. Everything else is in levels.c.
 struct levels {
     size_t codes;       // 1 + the largest number in any link
     double *level;      // log time of a code less that of its mark, 0 for the mark; after a solve
@@ -70,7 +70,7 @@ enum { LEVELS_ROOM = 1 << 23 }; // numbers in the factor
 
 int levels_solve(struct levels *levels, struct error *err);
 
-// Estimates the misclosure from all loops, sets aside what does not fit, and solves again with
+// Estimates the misclosure from all loops, sets aside links that do not fit, and solves again with
 // weights by both kinds of error. The same links give the same answer, whatever was asked before.
 int levels_close(struct levels *levels, const struct moderation *prior, struct error *err);
 

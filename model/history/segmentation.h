@@ -77,7 +77,7 @@ struct loss loss_fit(const double *sorted, size_t n, double widest);
 // were joined is their median. The segments cover the n values in order.
 size_t revisit_drop(const double *values, size_t n, struct potts_segment *segments, size_t count);
 
-// Median of its values.
+// Median of a segment's values.
 double revisit_level(const double *values, const struct potts_segment *segment);
 
 // ==== noise ====
@@ -94,7 +94,7 @@ struct series_noise {
     double sigma;       // of one value; for correlation 1 (a random walk) of one step / sqrt(2)
     double correlation; // lag 1, as if AR(1), in 0..1
 };
-// Finite values in the order they came. {0, 0} for a constant series or fewer than two values.
+// `values`: finite, in the order they came. {0, 0} for a constant series or fewer than two.
 struct series_noise noise_estimate(const double *values, size_t n);
 
 // Variance of the mean of many AR(1) values over that of independent ones; correlation < 1.
@@ -102,8 +102,8 @@ double noise_inflation(double correlation);
 
 // ==== noise with memory ====
 //
-// How likely values are as noise alone, whose neighbours resemble each other and which has no step.
-// A step is believed where this explains the values much worse.
+// How likely values are as noise alone, in which neighbours resemble each other and no step is. A
+// step is believed where noise alone explains the values much worse.
 
 // The log-likelihood of values about a known level, given the first, maximised over the noise's
 // scale and correlation, up to the constant -(n/2) log 2 pi. n >= 2, finite.

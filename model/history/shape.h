@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a series does besides changing its level: it creeps, its noise gets louder or calmer, or its
-// values come from one of two modes more often than before. None of these is a change point.
+// Changes of a series that are none of its level: it creeps, its noise gets louder or calmer, or
+// its values come from one of two modes more often than before. None of these is a change point.
 #ifndef PLUMB_SHAPE_H
 #define PLUMB_SHAPE_H
 
@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 struct shape {
-    // From the first value to the last along a line, where no change is listed and the line stands
-    // out of the noise, memory allowed for.
+    // It moves from its first value to its last along a line, where no change is listed and the
+    // line stands out of the noise, memory allowed for.
     bool creeps;
     struct interval creep; // in the unit of the values
     // Standard deviation about the levels, before and from an index on.

@@ -103,8 +103,8 @@ int plan_parse(struct launch_plan *out, const char *text, size_t size, const cha
                struct error *err);
 void plan_free(struct launch_plan *plan);
 
-// Where the parameters of a launch's entry point lie, as its cubin says. They cannot be worked out:
-// the first of a kernel with TMA descriptors may begin at byte 48.
+// The places of the parameters of a launch's entry point, as its cubin says. No rule gives them:
+// the first parameter of a kernel with TMA descriptors may begin at byte 48.
 struct plan_entry {
     const struct record_parameter *parameters;
     uint32_t count;
@@ -141,8 +141,8 @@ struct expression_names {
     size_t count;
 };
 
-// Formulas separated by commas, 1 to `most` of them. constants, unless NULL: whether each names
-// nothing, so that it is the same whatever the values are.
+// Works out formulas separated by commas, 1 to `most` of them. constants, unless NULL: whether each
+// formula names no value, so that it is always the same.
 int expression_values(int64_t *out, bool *constants, size_t *count, size_t most, const char *text,
                       const struct expression_names *names, struct error *err);
 

@@ -145,8 +145,8 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
 // The text form: lines of model/wire.h, then the images' bytes (record.c has the grammar).
 void record_print(struct buffer *out, const struct record *record);
 
-// Reads it back. Images borrow from `bytes`, which is changed (lines are decoded in place); the
-// rest is copied to the arena. Every number is held to its range.
+// Reads the text form. Images borrow from `bytes`, which is changed (lines are decoded in place);
+// the rest is copied to the arena. Every number is held to its range.
 int record_parse(struct record *out, char *bytes, size_t size, struct arena *arena,
                  struct error *err);
 
@@ -204,9 +204,9 @@ struct record_map {
     bool fill_nan;                      // what lies outside reads as NaN, not as zero
 };
 
-// Every number is in the range that is said above; -1 with a text that names the first that is not.
-// What else the hardware asks (strides of multiples of 16, a box as wide as the swizzle) the driver
-// says.
+// Checks that every number is in the range said above; -1 with a text that names the first bad one.
+// The driver checks the hardware's other demands (strides of multiples of 16, a box as wide as the
+// swizzle).
 int record_map_check(const struct record_map *map, struct error *err);
 
 // Bytes from the first element to the end of the last; 0 when that overflows.

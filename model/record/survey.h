@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A survey: which kernels one process of a captured program ran, how often and with what, and what
-// came of the launches that were asked for. The library that is injected writes it
+// A survey: which kernels one process of a captured program ran, how often and with what numbers,
+// and what came of the launches to be recorded. The library that is injected writes it
 // (kernels/capture/survey.c, which has the lines); here it is parsed as the hostile text it is.
 #ifndef PLUMB_SURVEY_H
 #define PLUMB_SURVEY_H
