@@ -278,12 +278,13 @@ static const struct column_head columns[] = {{"device function", -62},
                                              {"can be recorded", 0}};
 
 // A line of the table: shapes that differ by the numbers among their parameters alone.
-struct line {
+struct survey_row {
     struct survey_kernel all;
     size_t shapes;
 };
 
-static void print_line(const struct text_table *table, const struct line *line, struct arena *arena)
+static void print_line(const struct text_table *table, const struct survey_row *line,
+                       struct arena *arena)
 {
     const struct survey_kernel *k = &line->all;
     const char *can = k->refused[0]       ? clean(k->refused, arena)
@@ -319,8 +320,8 @@ static const struct survey_kernel **sorted(const struct capture_surveys *surveys
 
 static int by_look(const void *left, const void *right)
 {
-    const struct survey_kernel *a = &((const struct line *)left)->all;
-    const struct survey_kernel *b = &((const struct line *)right)->all;
+    const struct survey_kernel *a = &((const struct survey_row *)left)->all;
+    const struct survey_kernel *b = &((const struct survey_row *)right)->all;
     int order = strcmp(a->name, b->name);
     order = order ? order : strcmp(a->refused, b->refused);
     order = order ? order : memcmp(a->grid, b->grid, sizeof(a->grid));
@@ -332,17 +333,18 @@ static int by_look(const void *left, const void *right)
 
 static int by_total(const void *left, const void *right)
 {
-    const struct survey_kernel *a = &((const struct line *)left)->all;
-    const struct survey_kernel *b = &((const struct line *)right)->all;
+    const struct survey_kernel *a = &((const struct survey_row *)left)->all;
+    const struct survey_kernel *b = &((const struct survey_row *)right)->all;
     return by_time(&a, &b);
 }
 
 // Lines of the table in place of kernels. Returns their number.
-static size_t lines_of(struct line *lines, const struct survey_kernel *const *kernels, size_t count)
+static size_t lines_of(struct survey_row *lines, const struct survey_kernel *const *kernels,
+                       size_t count)
 {
     size_t made = 0;
     for (size_t i = 0; i < count; i++)
-        lines[i] = (struct line){*kernels[i], 1};
+        lines[i] = (struct survey_row){*kernels[i], 1};
     if (count)
         qsort(lines, count, sizeof(*lines), by_look);
     for (size_t i = 0; i < count; i++) {
@@ -364,7 +366,7 @@ static size_t lines_of(struct line *lines, const struct survey_kernel *const *ke
 static void print_table(const struct survey_kernel *const *kernels, size_t count,
                         struct arena *arena)
 {
-    struct line *lines = arena_alloc(arena, (count + 1) * sizeof(*lines));
+    struct survey_row *lines = arena_alloc(arena, (count + 1) * sizeof(*lines));
     const size_t made = lines_of(lines, kernels, count);
     struct buffer out = {0};
     const struct text_table table = {&out, columns, ARRAY_COUNT(columns)};

@@ -57,7 +57,7 @@
 
 enum { VISITS_MOST = 16 };
 
-// Opens: a unit is about it. Aside: for another process.
+// DUET_OPENS: a unit is just opening it. DUET_ASIDE: it waits for another process.
 enum duet_place { DUET_WAITS, DUET_OPENS, DUET_OPEN, DUET_ASIDE, DUET_OVER };
 
 // What to do with a decided duet: end it, ask again when other duets know more, or play more pairs.

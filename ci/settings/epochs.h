@@ -23,8 +23,8 @@ const char *epochs_path(struct context *context, const char *path);
 // arena.
 int epochs_who(const char **out, const char *given, struct context *context, struct error *err);
 
-// Changes the commit of the epochs that name none of the line of `head` (a revision), but whose
-// block came into EPOCHS_PATH on it. An epoch of which the repository cannot tell stays: it has no
+// Gives an epoch whose commit is not on the line of `head` (a revision) the commit that brought its
+// block into EPOCHS_PATH there. An epoch stays as it is where the repository cannot tell: it has no
 // such revision, is a shallow clone, or the epoch is not committed yet.
 int epochs_on_line(struct epoch_list *list, const struct repository *repository, const char *head,
                    struct arena *arena, struct error *err);

@@ -17,7 +17,7 @@
 // Whether a device itself has become slow: its controls, which cannot have changed, all take longer
 // than they did.
 
-// Controls that are needed, and points of each before the two that are judged.
+// A verdict needs so many controls, and so many points of each before the last two.
 enum { SICKNESS_CONTROLS = 3, SICKNESS_EARLIER = 5 };
 
 // One control of the device: its log times in the order of measuring, all under one driver.

@@ -59,7 +59,7 @@ struct overlay {
 // At most 10,000 files and 256 MiB. The path lives in the arena.
 int overlay_open(struct overlay *out, const char *directory, struct arena *arena,
                  struct error *err);
-// Copies it to `to`, which must not exist. -1 too when it is no longer what overlay_open() saw.
+// Copies an overlay to `to`, which must not exist; -1 too when overlay_open() saw another content.
 int overlay_copy(const struct overlay *overlay, const char *to, struct error *err);
 
 // ---- recipes and toolchains

@@ -79,8 +79,8 @@ int repository_parent(struct commit *out, const struct repository *repository,
 // The commit where a branch left another: what a pull request is compared with.
 int repository_merge_base(struct commit *out, const struct repository *repository, const char *a,
                           const char *b, struct arena *arena, struct error *err);
-// Whether `commit` comes after `ancestor`; so too where the repository cannot tell, as at the edge
-// of a shallow clone.
+// Whether `commit` comes after `ancestor`; also true where the repository cannot tell, as at the
+// edge of a shallow clone.
 bool repository_descends(const struct repository *repository, const char *commit,
                          const char *ancestor);
 
