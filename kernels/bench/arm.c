@@ -311,11 +311,21 @@ static double pass_baton(struct arm_process *p, enum arm_request request)
     return took_ns;
 }
 
+static struct turn_mark mark_turn(const struct arm_process *p)
+{
+    return p->single ? turn_mark_now(&p->clock) : (struct turn_mark){0};
+}
+
+// Without the waits for a processor that others had, as the turns that it is taken from.
 static double empty_turn_ns(struct arm_process *p)
 {
     double turns[EMPTY_TURNS];
-    for (int i = 0; i < EMPTY_TURNS; i++)
-        turns[i] = pass_baton(p, ARM_NOTHING);
+    for (int i = 0; i < EMPTY_TURNS; i++) {
+        const struct turn_mark begin = mark_turn(p);
+        const double took_ns = pass_baton(p, ARM_NOTHING);
+        const struct turn_mark end = mark_turn(p);
+        turns[i] = turn_time_ns(took_ns, 0, 0, &begin, &end);
+    }
     return robust_median(turns, EMPTY_TURNS);
 }
 
@@ -568,10 +578,10 @@ static int arm_process_launch(struct arm_process *p, uint32_t first, uint32_t se
         pass_baton(p, ARM_LAUNCH);
         return page->code;
     }
-    const struct turn_mark begin = p->single ? turn_mark_now(&p->clock) : (struct turn_mark){0};
+    const struct turn_mark begin = mark_turn(p);
     const double took_ns = pass_baton(p, ARM_LAUNCH);
-    const struct turn_mark end = p->single ? turn_mark_now(&p->clock) : (struct turn_mark){0};
-    *time_ns = fmax(turn_time_ns(took_ns, p->baton_ns[p->single], &begin, &end), 1);
+    const struct turn_mark end = mark_turn(p);
+    *time_ns = turn_time_ns(took_ns, p->baton_ns[p->single], launches, &begin, &end);
     return page->code;
 }
 

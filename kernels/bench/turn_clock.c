@@ -60,11 +60,13 @@ struct turn_mark turn_mark_now(const struct turn_clock *clock)
     return mark;
 }
 
-double turn_time_ns(double took_ns, double empty_ns, const struct turn_mark *begin,
-                    const struct turn_mark *end)
+double turn_time_ns(double took_ns, double empty_ns, uint32_t launches,
+                    const struct turn_mark *begin, const struct turn_mark *end)
 {
-    const double whole_ns = took_ns - empty_ns, waited = end->waited_ns - begin->waited_ns;
+    const double whole_ns = fmax(took_ns - empty_ns, launches);
+    const double waited = end->waited_ns - begin->waited_ns;
     if (!(waited > part_that_counts * took_ns))
         return whole_ns;
-    return fmin(whole_ns, fmax(whole_ns - waited, end->worked_ns - begin->worked_ns));
+    const double worked_ns = end->worked_ns - begin->worked_ns;
+    return fmin(whole_ns, fmax(fmax(whole_ns - waited, worked_ns), launches));
 }

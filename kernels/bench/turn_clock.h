@@ -10,6 +10,7 @@
 #ifndef PLUMB_TURN_CLOCK_H
 #define PLUMB_TURN_CLOCK_H
 
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -27,9 +28,10 @@ void turn_clock_close(struct turn_clock *clock);
 struct turn_mark turn_mark_now(const struct turn_clock *clock);
 // Processor time of all threads of the process, of those that ended too.
 double turn_worked_ns(const struct turn_clock *clock);
-// Of a turn between two marks that took `took_ns`, `empty_ns` of it for the passing of the baton.
-// What waited less than a hundredth of it is left as it is.
-double turn_time_ns(double took_ns, double empty_ns, const struct turn_mark *begin,
-                    const struct turn_mark *end);
+// The time of a turn between two marks that took `took_ns`, `empty_ns` of it for the passing of the
+// baton. Waits of less than a hundredth of the turn are left in. At least 1 ns for each of its
+// `launches`: an empty turn can be slower than this one, and no sample is of a negative time.
+double turn_time_ns(double took_ns, double empty_ns, uint32_t launches,
+                    const struct turn_mark *begin, const struct turn_mark *end);
 
 #endif

@@ -53,6 +53,7 @@ AROUND_ALL(set_up, tear_down);
 
 TEST(the_table_names_kernels_and_what_cannot_be_recorded)
 {
+    need_capture();
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "sgemm", "capture", "--", "sh", "program.sh", "128",
                  "5");
     plumb_said(&outcome, CONCLUDE_OK, "235.4");
@@ -64,6 +65,7 @@ TEST(the_table_names_kernels_and_what_cannot_be_recorded)
 // A kernel whose numbers are others in each launch is one line.
 TEST(shapes_of_one_look_are_one_line)
 {
+    need_capture();
     static const char shapes[] = "sed -e '2{p;s/launches=5/launches=10/;s/time_ns=235446/"
                                  "time_ns=100000/}' " SEEDS "survey.txt >$PLUMB_CAPTURE/survey.7\n";
     char *path = xprintf("%s/shapes.sh", folder);
@@ -78,6 +80,7 @@ TEST(shapes_of_one_look_are_one_line)
 // Names and reasons are the program's: they reach a terminal and a policy as words or not at all.
 TEST(what_a_program_says_of_itself_is_made_harmless)
 {
+    need_capture();
     static const char hostile[] =
         "sed -e 's/name=[^\t]*/name=a\\\\n[gate]\x1b[2Jb/' -e "
         "'s/refused=[^\t]*$/refused=\x1b]0;x\x07/' " SEEDS "survey.txt >$PLUMB_CAPTURE/survey.7\n";
@@ -101,6 +104,7 @@ TEST(what_a_program_says_of_itself_is_made_harmless)
 // What lies in a checkout that may be a stranger's runs in the sandbox, and leaves records.
 TEST(program_of_a_checkout_that_may_be_a_strangers_is_confined)
 {
+    need_capture();
     struct sandbox sandbox;
     struct error err;
     if (sandbox_probe(&sandbox, SANDBOX_REQUIRE, &err))
@@ -136,6 +140,7 @@ TEST(program_of_a_checkout_that_may_be_a_strangers_is_confined)
 
 TEST(a_program_without_cuda_is_told)
 {
+    need_capture();
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "did not start the CUDA driver", "capture", "--",
                  "true");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_FAILED, "false: exit code 1, and it did not start",
@@ -152,6 +157,7 @@ TEST(a_program_without_cuda_is_told)
 // What it has launched until then; and one that is killed has told that.
 TEST(a_long_program_is_told_of_while_it_runs)
 {
+    need_capture();
     static const char *const begins =
         "cp " SEEDS "survey.txt $PLUMB_CAPTURE/survey.7\nsleep 2.3\nkill -9 $$\n";
     char *path = xprintf("%s/long.sh", folder);
@@ -164,6 +170,7 @@ TEST(a_long_program_is_told_of_while_it_runs)
 
 TEST(a_record_is_kept_shown_and_compared)
 {
+    need_capture();
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "said by the program: soft*", "capture", "-k",
                  "soft*", "-o", "one", "--", "sh", "program.sh", "128");
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "block 128 x 1 x 1", "capture", "--show",
@@ -202,6 +209,7 @@ TEST(a_captures_contents_are_held_to_its_files)
 
 TEST(sections_are_written_for_what_takes_time)
 {
+    need_capture();
     assert_int_equal(library_shell("mkdir -p ci; : >ci/plumb.cfg"), 0);
     PLUMB_EXPECT(&outcome, folder, CONCLUDE_OK, "1 [capture] section to ci/plumb.cfg", "capture",
                  "--write", "--", "sh", "program.sh", "a'b \"c");
@@ -233,6 +241,7 @@ static bool policy_has(const char *where, const char *part)
 // A shell stands for the program: it is compiled, and runs the script in place of CUDA.
 TEST(a_program_that_was_compiled_here_is_built_by_the_policy)
 {
+    need_capture();
     char *own = xprintf("%s/own", folder);
     assert_int_equal(library_shell("mkdir -p own/build && cp /bin/sh own/bench && "
                                    "cp /bin/sh own/build/bench && cp program.sh own && "
@@ -292,6 +301,7 @@ static void survey_of(const char *const *names, const char *time)
 // A template's arguments and a function's parameters change with the code; the name stays.
 TEST(functions_are_named_by_what_commits_keep)
 {
+    need_capture();
     static const char *const one[] = {"_ZN2ns4gemmILi128EEEviPf", "_Z4add3iPf", "plain_kernel",
                                       "_ZN40_GLOBAL__N__0123abcd_7_x_cu_4c0ffee_12344scanEPf",
                                       NULL};
@@ -320,6 +330,7 @@ TEST(functions_are_named_by_what_commits_keep)
 
 TEST(a_range_is_written_as_one_section)
 {
+    need_capture();
     char *own = xprintf("%s/range", folder);
     assert_int_equal(library_shell("mkdir range && cp program.sh range && sed '$i sed -i "
                                    "\"s/taken=[^\\t]*/taken=/\" $PLUMB_CAPTURE/survey.7' "
@@ -340,6 +351,7 @@ TEST(a_range_is_written_as_one_section)
 // A virtual environment in a home is seen by the user's shell and by no gate.
 TEST(a_program_that_no_sandbox_shows_is_told)
 {
+    need_capture();
     char *path = xprintf("%s", getenv("PATH")), *home = helper_directory();
     char *link = xprintf("%s/shell", home), *longer = xprintf("%s:%s", home, path);
     char *said = xprintf("shell is %s, which no sandbox shows to a gate", link);
@@ -379,6 +391,7 @@ static void make_repository(void)
 // In a repository without a policy they are one, which is read.
 TEST(a_first_policy_is_begun)
 {
+    need_capture();
     assert_int_equal(library_shell("rm -rf ci"), 0);
     setenv("PYTHONPATH", "/somewhere", 1);
     unsetenv("LD_LIBRARY_PATH");

@@ -180,6 +180,7 @@ TEST(policy_that_the_main_branch_does_not_have_needs_one)
 // A library, or a program, of a checkout: no commit says what was built there.
 TEST(what_was_built_in_a_checkout_needs_one)
 {
+    need_capture();
     static const char said[] = "may be a stranger's pull request: bubblewrap does not work here";
     char *library = xprintf("%s/theirs.so", repo.directory);
     char *leave =

@@ -283,6 +283,7 @@ TEST(nothing_is_written_through_links_or_believed_that_came_with_a_commit)
 
 TEST(capture_writes_through_no_link_of_a_commit)
 {
+    need_capture();
     char *place = xprintf("%s/captured", repo.directory);
     shell("mkdir -p captured/ci outside && ln -s ../../outside/kept captured/ci/plumb.cfg && "
           "ln -s ../outside captured/records && echo precious >outside/kept && "

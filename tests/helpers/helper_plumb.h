@@ -6,6 +6,8 @@
 
 #include "model/base.h"
 
+#include <unistd.h>
+
 enum { PLUMB_OUTPUT = 65536 };
 
 struct plumb_outcome {
@@ -32,5 +34,12 @@ void plumb_said(const struct plumb_outcome *outcome, int code, const char *part)
 #define PLUMB_EXPECT(outcome, directory, code, part, ...)                                          \
     (plumb_run(outcome, directory, (const char *const[]){__VA_ARGS__, NULL}, 0),                   \
      plumb_said(outcome, code, part))
+
+// Skips the test where `plumb capture` has no library: it is built where CUPTI's headers are.
+#define need_capture()                                                                             \
+    do {                                                                                           \
+        if (access(TEST_BIN "/plumb_capture.so", R_OK))                                            \
+            skip_without("CUPTI", "its headers were not here when this was built");                \
+    } while (0)
 
 #endif

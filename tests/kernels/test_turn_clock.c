@@ -13,7 +13,7 @@
 static double timed(double took_ns, double waited_ns, double worked_ns)
 {
     const struct turn_mark begin = {5e9, 7e9}, end = {5e9 + waited_ns, 7e9 + worked_ns};
-    return turn_time_ns(took_ns, 6e3, &begin, &end);
+    return turn_time_ns(took_ns, 6e3, 1024, &begin, &end);
 }
 
 TEST(waits_are_no_part_of_a_turn)
@@ -21,6 +21,13 @@ TEST(waits_are_no_part_of_a_turn)
     assert_true(timed(1006e3, 0, 1000e3) == 1000e3);
     assert_true(timed(1006e3, 9e3, 1000e3) == 1000e3); // less than a hundredth
     assert_true(timed(5006e3, 4000e3, 1000e3) == 1000e3);
+}
+
+// The empty turns were slower: others had the processor while they were taken.
+TEST(no_launch_takes_less_than_a_nanosecond)
+{
+    assert_true(timed(5e3, 0, 0) == 1024);
+    assert_true(timed(7e3, 6900, 0) == 1024); // one that waited, too
 }
 
 // What sleeps, or waits for anything but a processor, is no wait.
