@@ -430,25 +430,32 @@ static size_t device_of(const struct history_set *set, const char *uuid)
 
 // ---- links, and change points ----
 
+// A change of one code of series `i`, whatever told it.
+static struct event_change change_of(const struct finding *f, size_t i,
+                                     const struct linked_change *c)
+{
+    const char *uuid = f->set->series[i].series->device_uuid;
+    return (struct event_change){.series = i,
+                                 .device = device_of(f->set, uuid),
+                                 .size = c->size,
+                                 .back = c->back,
+                                 .levelled = isfinite(c->left),
+                                 .left = c->left,
+                                 .was = c->was,
+                                 .aside = c->aside,
+                                 .cause = ATTRIBUTION_KERNEL};
+}
+
 static void add_linked(struct finding *f, size_t i, const struct link_tests *tests)
 {
     const struct series_history *s = &f->set->series[i];
     for (size_t k = 0; k < s->linked.change_count; k++) {
         const struct linked_change *c = &s->linked.changes[k];
         const struct kept_test *test = link_tests_find(tests, c->link);
-        const struct event_change change = {.series = i,
-                                            .device = device_of(f->set, s->series->device_uuid),
-                                            .size = c->size,
-                                            .log_evidence = test ? test->log_evidence : c->evidence,
-                                            .paired = true,
-                                            .confirmed = (c->alarm || (test && test->discovered)) &&
-                                                         c->sure && !c->misfit,
-                                            .back = c->back,
-                                            .levelled = isfinite(c->left),
-                                            .left = c->left,
-                                            .was = c->was,
-                                            .aside = c->aside,
-                                            .cause = ATTRIBUTION_KERNEL};
+        struct event_change change = change_of(f, i, c);
+        change.log_evidence = test ? test->log_evidence : c->evidence;
+        change.paired = true;
+        change.confirmed = (c->alarm || (test && test->discovered)) && c->sure && !c->misfit;
         add_change(f, &change, &(struct timeline_stretch){c->base.id, "", c->at.id}, c->at.id);
         f->found.items[f->found.count - 1].link = c->link;
     }
@@ -483,16 +490,8 @@ static void add_alone(struct finding *f, size_t i)
         const struct linked_change *c = &s->alone[k];
         if (is_told_by_points(s, c))
             continue;
-        const struct event_change change = {.series = i,
-                                            .device = device_of(f->set, s->series->device_uuid),
-                                            .size = c->size,
-                                            .told = true,
-                                            .back = c->back,
-                                            .levelled = isfinite(c->left),
-                                            .left = c->left,
-                                            .was = c->was,
-                                            .aside = c->aside,
-                                            .cause = ATTRIBUTION_KERNEL};
+        struct event_change change = change_of(f, i, c);
+        change.told = true;
         const char *first = c->base.id[0] ? "" : c->at.id;
         add_change(f, &change, &(struct timeline_stretch){c->base.id, first, c->at.id}, c->at.id);
     }
