@@ -4,9 +4,8 @@
 // and a file are checked as if a stranger had written them.
 #include "baselines/fields.h"
 
-#include "baselines/event.h"
-#include "baselines/link.h"
 #include "baselines/pack.h"
+#include "baselines/store.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 // where they stand, so that a value costs one node and no memory of its own; what a document may
 // hold is bounded by that. Elements that nobody needs (struct node_sieve) give their nodes back at
 // once.
-#include "baselines/json_read.h"
+#include "baselines/fields.h"
 
 #include "model/base.h"
 

@@ -5,7 +5,6 @@
 #include "baselines/judgement.h"
 
 #include "baselines/fields.h"
-#include "baselines/link.h"
 #include "baselines/pack.h"
 #include "baselines/store.h"
 #include "model/history/changepoint.h"

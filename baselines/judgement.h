@@ -9,8 +9,6 @@
 #ifndef PLUMB_JUDGEMENT_H
 #define PLUMB_JUDGEMENT_H
 
-#include "baselines/event.h"
-#include "baselines/link.h"
 #include "baselines/store.h"
 #include "model/fields.h"
 #include "model/history/changepoint.h"

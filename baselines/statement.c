@@ -4,10 +4,9 @@
 // Statements that run once in a lifetime (opening, migrating, pruning) stand where they are used.
 #include "baselines/statement.h"
 
-#include "baselines/event.h"
 #include "baselines/fields.h"
 #include "baselines/judgement.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 
 #include <assert.h>
 #include <errno.h>

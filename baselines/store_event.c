@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events kept and read back.
-#include "baselines/event.h"
 #include "baselines/fields.h"
+#include "baselines/store.h"
 
 #include <string.h>
 

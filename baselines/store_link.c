@@ -3,8 +3,8 @@
 // Links in the store: saved once, and checked when they are read as if a stranger had written them.
 
 #include "baselines/fields.h"
-#include "baselines/link.h"
-#include "model/json.h"
+#include "baselines/store.h"
+#include "model/buffer.h"
 
 #include <math.h>
 #include <string.h>

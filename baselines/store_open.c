@@ -867,10 +867,29 @@ int store_check(struct store_report *out, struct store *store, struct error *err
 // where there is no index; so references are switched off, the order of the steps keeps them right,
 // and they are checked before the end.
 
+// temp.doomed has the runs concerned; for whole runs, one that a kept run refers to has been taken
+// out of it.
 static const char *const prune_steps[] = {
-#define S(sql) sql,
-#include "baselines/prune.inc"
-#undef S
+    "DELETE FROM verdicts WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM predictions WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM results WHERE run_key IN (SELECT run_key FROM doomed)",
+    // From the side of the samples: those of old runs are mostly gone already, run after run.
+    "DELETE FROM samples WHERE measurement_key IN (SELECT s.measurement_key FROM samples s "
+    "CROSS JOIN measurements m ON m.measurement_key = s.measurement_key "
+    "WHERE m.run_key IN (SELECT run_key FROM doomed))",
+    "DELETE FROM measurements WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM studies WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM unbuilt WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM metrics WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM self_tests WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM run_devices WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM runs WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM judgement_changes",
+    "DELETE FROM judgement_breaks",
+    "DELETE FROM chart_points",
+    "DELETE FROM judgements",
+    "DELETE FROM run_accuracy WHERE run_key IN (SELECT run_key FROM doomed)",
+    "DELETE FROM run_accuracy_known WHERE run_key IN (SELECT run_key FROM doomed)",
 };
 enum { SAMPLES_STEP = 3 }; // the step that is all of it when only samples go
 

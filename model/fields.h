@@ -16,13 +16,13 @@
 //           own is made from here: it adds the columns that are since then.
 //   word    behind it, of a FIELD_WORD alone: the name of a value; NULL behind the last.
 // What a row refers to (series, runs, codes, commits) is no field: it is part of the store's shape.
-// A struct that stands elsewhere has its list beside it: links (baselines/link.h), builds
-// (baselines/store.h), events (baselines/event.h), epochs (baselines/epoch.h).
+// A struct that stands elsewhere has its list beside it: links, builds
+// and events (baselines/store.h), epochs (baselines/epoch.h).
 #ifndef PLUMB_FIELDS_H
 #define PLUMB_FIELDS_H
 
+#include "model/buffer.h"
 #include "model/csv.h"
-#include "model/json.h"
 #include "model/result.h"
 
 #include <math.h>

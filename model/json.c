@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes JSON, with commas and quotes by itself. Nothing is read here.
-#include "model/json.h"
+#include "model/buffer.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -22,7 +22,7 @@ struct model {
     const char *name;    // "ws-persistent"
     const char *version; // raised whenever its numbers change
     const char *why;     // one line: what it knows that others do not
-    // A model that does not know an epilogue, a layout or block scales says so (parts/claims.h).
+    // A model that does not know an epilogue, a layout or block scales says so (claims_refuse()).
     struct prediction (*predict)(const struct predict_input *input);
     bool knows_regimes; // its times are not those of cold launches alone
 };
@@ -30,5 +30,27 @@ struct model {
 extern const struct model *const models[];
 extern const size_t model_count;
 const struct model *model_find(const char *name); // NULL if unknown; case, '-' and '_' do not count
+
+// ==== what a model knows ====
+//
+// What a model knows of a problem beside its size and types. One that does not know an epilogue, a
+// layout or block scales says so: the plain product's time would be a wrong answer. None knows what
+// is no GEMM.
+
+enum claim {
+    CLAIM_PLAIN = 0,
+    CLAIM_SCALES = 1,
+    CLAIM_NN = 2,
+    CLAIM_LAYOUTS = 4, // all of them
+    CLAIM_EPILOGUES = 8,
+    CLAIM_GROUPS = 16,
+    CLAIM_BETA = 32,
+    CLAIM_WARM = 64,
+    CLAIM_GEMM = 127 // whatever is one
+};
+
+// NULL, or why a model that claims only these (of enum claim; K-major operands always) cannot
+// predict this input: a static text. Leading dimensions and alpha cost nothing by any model.
+const char *claims_refuse(const struct predict_input *input, int claims);
 
 #endif

@@ -105,7 +105,7 @@ struct measurement {
     // The memory that the kernel takes at most beside its operands: the workspace that it wants,
     // and on the host the memory of the process that holds the library alone. 0: not known.
     double memory_bytes;
-    // The looks at its pair of builds in other regimes (model/gate/beside.h); NULL: nobody looked
+    // The looks at its pair of builds in other regimes (model/gate/verdict.h); NULL: nobody looked
     // at the pair there.
     const char *beside;
 };

@@ -4,10 +4,10 @@
 #include "baselines/exchange/import.h"
 
 #include "baselines/fields.h"
-#include "baselines/link.h"
 #include "baselines/pack.h"
 #include "baselines/statement.h"
-#include "model/json.h"
+#include "baselines/store.h"
+#include "model/buffer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,12 +5,12 @@
 #ifndef PLUMB_IMPORT_H
 #define PLUMB_IMPORT_H
 
-#include "baselines/json_read.h"
-#include "baselines/link.h"
+#include "baselines/fields.h"
 #include "baselines/pack.h"
 #include "baselines/statement.h"
+#include "baselines/store.h"
+#include "model/buffer.h"
 #include "model/csv.h"
-#include "model/json.h"
 
 struct import_file;
 

@@ -3,10 +3,9 @@
 // A store as lines of JSON, written and read: complete, one object per line, readable by a person
 // and by git. Results belong to the run line before them. README.md describes the forms.
 
-#include "baselines/event.h"
 #include "baselines/exchange/import.h"
 #include "baselines/fields.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 
 #include <inttypes.h>
 #include <math.h>

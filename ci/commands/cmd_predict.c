@@ -8,10 +8,8 @@
 #include "ci/settings/text_file.h"
 #include "model/buffer.h"
 #include "model/csv.h"
-#include "model/json.h"
 #include "model/predict.h"
 #include "model/predict/parts/bias.h"
-#include "model/predict/ws_persistent.h"
 #include "model/predict/ws_pipeline.h"
 #include "reports/charts/charts.h"
 

@@ -7,7 +7,6 @@
 #include "ci/settings/context.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
-#include "model/predict/origami.h"
 #include "model/predict/parts/select.h"
 #include "reports/view.h"
 

@@ -13,7 +13,6 @@
 #include "model/base.h"
 #include "model/csv.h"
 #include "model/gate/gate.h"
-#include "model/gate/study.h"
 #include "model/predict/parts/limits.h"
 #include "runner/bench/measure.h"
 #include "runner/bench/record.h"

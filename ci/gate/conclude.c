@@ -11,7 +11,6 @@
 #include "ci/gate/part.h"
 #include "ci/settings/policy.h"
 #include "model/base.h"
-#include "model/gate/beside.h"
 #include "model/gate/verdict.h"
 #include "model/result.h"
 

@@ -49,8 +49,8 @@
 #define PLUMB_DUETS_H
 
 #include "ci/settings/policy.h"
-#include "model/gate/beside.h"
 #include "model/gate/gate.h"
+#include "model/gate/verdict.h"
 #include "runner/bench/measure.h"
 
 #include <pthread.h>

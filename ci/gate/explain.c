@@ -7,7 +7,6 @@
 #include "ci/gate/built.h"
 #include "ci/gate/task_list.h"
 #include "model/buffer.h"
-#include "model/gate/clock.h"
 #include "model/gate/gate.h"
 #include "model/predict.h"
 #include "model/predict/parts/limits.h"

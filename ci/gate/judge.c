@@ -10,7 +10,6 @@
 #include "ci/gate/task_list.h"
 #include "ci/settings/gpu_file.h"
 #include "model/base.h"
-#include "model/gate/beside.h"
 #include "model/gate/gate.h"
 #include "model/gate/verdict.h"
 #include "model/history/drift.h"

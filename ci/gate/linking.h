@@ -7,7 +7,6 @@
 #define PLUMB_LINKING_H
 
 #include "baselines/epoch.h"
-#include "baselines/link.h"
 #include "baselines/store.h"
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"

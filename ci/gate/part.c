@@ -8,7 +8,7 @@
 #include "ci/gate/task_list.h"
 #include "ci/settings/context.h"
 #include "model/base.h"
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

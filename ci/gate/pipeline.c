@@ -33,7 +33,7 @@
 #include "ci/gate/metrics.h"
 #include "ci/gate/mixes.h"
 #include "ci/gate/part.h"
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 // side; then what is doubtful among them once more.
 #include "ci/gate/pipeline.h"
 
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/gate_measure.h"
 #include "ci/gate/judge.h"

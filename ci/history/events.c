@@ -4,9 +4,8 @@
 // named.
 #include "ci/history/events.h"
 
-#include "baselines/event.h"
 #include "baselines/judgement.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/history/devices.h"
 #include "ci/history/load.h"
 #include "ci/settings/policy.h"

@@ -15,8 +15,8 @@
 #ifndef PLUMB_CI_EVENTS_H
 #define PLUMB_CI_EVENTS_H
 
-#include "baselines/event.h"
 #include "baselines/judgement.h"
+#include "baselines/store.h"
 #include "ci/history/load.h"
 #include "runner/git/repository.h"
 

@@ -4,7 +4,7 @@
 #include "ci/history/history_links.h"
 
 #include "baselines/judgement.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "model/base.h"
 #include "model/history/levels.h"
 

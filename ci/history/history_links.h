@@ -8,7 +8,7 @@
 #define PLUMB_HISTORY_LINKS_H
 
 #include "baselines/judgement.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 
 struct linked_level { // of a code, where it came first
     const struct commit_place *at;

@@ -3,7 +3,7 @@
 // Puts the stored values of metrics in the order of a line, and tells where they changed.
 #include "ci/history/metric_history.h"
 
-#include "baselines/event.h"
+#include "baselines/store.h"
 #include "ci/settings/metric.h"
 #include "model/robust.h"
 

@@ -13,7 +13,7 @@
 #define PLUMB_METRIC_HISTORY_H
 
 #include "baselines/store.h"
-#include "model/json.h"
+#include "model/buffer.h"
 #include "runner/git/repository.h"
 
 struct metric_point {

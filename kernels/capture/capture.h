@@ -4,7 +4,7 @@
 // (CUDA_INJECTION64_PATH) and that watches the driver through CUPTI. It writes, into the folder
 // that PLUMB_CAPTURE names,
 //
-//     survey.PID    which kernels ran, how often, with what (model/capture/survey.h)
+//     survey.PID    which kernels ran, how often, with what (model/record/record.h)
 //     record.PID    the launches that were asked for, as a record with contents; where there are
 //                   several shapes of them, record.PID.2 is the second's, and so on
 //     PID.T.N.before  what allocation N held before the T-th that was taken, and PID.T.N.after

@@ -2,7 +2,7 @@
 //
 // Looks at a changed series in other regimes: their size, their words, and whether one of them says
 // the opposite of a verdict.
-#include "model/gate/beside.h"
+#include "model/gate/verdict.h"
 
 #include "model/base.h"
 #include "model/robust.h"

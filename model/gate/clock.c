@@ -7,7 +7,7 @@
 // Samples of one process are correlated (lag 1 up to 0.96), so n of them count as n (1-r)/(1+r), r
 // the lag-1 correlation of the residuals inside processes. A clock that hardly moves tells little:
 // the standard error then is large and clock_shrink() falls back to the model.
-#include "model/gate/clock.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -32,7 +32,7 @@
 //     E = sqrt(g/(n+g)) [(1+q) / (1 + q g/(n+g))]^(n/2),   q = n mean^2 / sum (y - mean)^2,  g = 1.
 // With AR(1) correlation .5 its chance of passing 1000 is 0.09 instead of 0.001: it is for medians
 // of blocks and for display, and decides nothing.
-#include "model/gate/eprocess.h"
+#include "model/gate/gate.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 //
 // One series: six bets per process.
 //
-// Every statement about the true log ratio d is an e-process of eprocess.h on y shifted to the
+// Every statement about the true log ratio d is an e-process (gate.h) on y shifted to the
 // boundary of its null hypothesis:
 //     slower      against d <= +floor        not_slower   against d >= +floor
 //     faster      against d >= -floor        not_faster   against d <= -floor
@@ -23,7 +23,7 @@
 // truth.
 //
 // Slow launches. The typical ratio is trimmed, so a head of which one launch in ten takes 20 %
-// longer has the same one. Two more bets have a tenth of the stake (eprocess.h, struct tail): on
+// longer has the same one. Two more bets have a tenth of the stake (gate.h, struct tail): on
 // the signs of large differences and on a mean that is clipped far out. "Same" needs that neither
 // is open, and 72 pairs, of which one in 20 slow launches hides in 2.5 %. Simulated at an SD of 0.4
 // %: one launch in ten by 20 % is found in 100 % of gates, one in twenty by 30 % in 98 %, where
@@ -60,7 +60,6 @@
 // which one stops, which may depend on the data in any way.
 #include "model/gate/gate.h"
 
-#include "model/gate/eprocess.h"
 #include "model/predict.h"
 #include "model/result.h"
 #include "model/robust.h"

@@ -2,8 +2,7 @@
 //
 // From stored samples to a verdict. The series is rebuilt pair by pair, so the answer is the one
 // that was reached while measuring.
-#include "model/gate/clock.h"
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 
 #include <assert.h>
 #include <math.h>

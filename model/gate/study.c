@@ -2,7 +2,7 @@
 //
 // What counted gates say: exact bounds on rates, the smallest detectable change, and whether a
 // run's own A/A pairs make it void. It runs nothing.
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 
 #include <assert.h>
 #include <math.h>

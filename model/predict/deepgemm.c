@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model `deepgemm`: its arithmetic, and what the table of models knows.
-#include "model/predict/deepgemm.h"
+#include "model/predict/parts/select.h"
 
 #include "model/predict.h"
 #include "model/predict/parts/arithmetic.h"
-#include "model/predict/parts/claims.h"
 #include "model/problem.h"
 
 static const char *refuse(const struct problem *p, const struct deepgemm_layout *l, int32_t sms)

@@ -6,9 +6,7 @@
 
 #include "model/predict.h"
 #include "model/predict/parts/arithmetic.h"
-#include "model/predict/parts/claims.h"
 #include "model/predict/parts/select.h"
-#include "model/predict/parts/simt.h"
 #include "model/problem.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 // Our own model: a GEMM on Hopper (H100, H200) as turns of thread blocks on each SM, beside what
 // the whole chip moves. What follows is of kernels whose operands come by bulk copies and are
 // multiplied by wgmma; what a block of the others takes (FP32 without tensor cores, mma.sync)
-// stands in parts/simt.h.
+// stands at the end, and in parts/simt.c.
 // A block takes, per slab of K, a soft maximum (power mean) of
 //     math     2 tm tn tk / flops_clk, rows padded to the instruction's 64
 //     issue    the same with each instruction of 64 x N x 32 bytes at least 57 clocks long when no
@@ -160,7 +160,7 @@ enum hopper_limit {
     HOPPER_LATENCY,
     HOPPER_L2,
     HOPPER_DRAM,
-    HOPPER_SHARED, // kernels whose threads load and multiply themselves, simt.h
+    HOPPER_SHARED, // kernels whose threads load and multiply themselves, simt.c
     HOPPER_LIMITS
 };
 
@@ -219,5 +219,24 @@ struct hopper_terms {
     double line;        // what a chunk of an operand row costs L2, 1 when it is a line
     bool scatters;      // C is stored element by element
 };
+
+// ==== kernels whose threads load and multiply ====
+//
+// The branch of the hopper model for kernels whose threads load and multiply themselves: FP32 on
+// FMA units (naive, tiled in shared memory, vectorised) and mma.sync on tensor cores. The frame,
+// its ends, parts and refusals, is that of hopper.h; this is what the main loop takes. Maths and
+// the source of each number stand in simt.c.
+
+// True for products without tensor cores and for traits that say FMA or mma.sync, on a profile
+// that has registers and shared memory (the host has not).
+bool simt_applies(const struct predict_input *input);
+// Dense FLOP per SM and clock of the kernel's instruction; 0 if unknown.
+double simt_flops_clk(const struct predict_input *input);
+// Blocks per SM of a kernel that does not say: by its threads, registers and shared memory, where
+// unknown registers are those that its outputs and operands need.
+int32_t simt_blocks_per_sm(const struct hopper_breakdown *breakdown,
+                           const struct hopper_terms *terms);
+// The main loop: turns, limits_ns, main_ns and its clocked_ns. hopper_chip() comes before.
+void simt_main(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
 
 #endif

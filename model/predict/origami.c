@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model `origami`: its arithmetic, and what the table of models knows.
-#include "model/predict/origami.h"
+#include "model/predict/parts/select.h"
 
 #include "model/predict.h"
 #include "model/predict/parts/arithmetic.h"
-#include "model/predict/parts/claims.h"
 
 #include <assert.h>
 #include <math.h>

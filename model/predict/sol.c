@@ -5,7 +5,6 @@
 //     time = max(2 m n k / (clock SMs flops), (m k + k n) b_in + m n b_out [+ scales]) / bandwidth)
 #include "model/predict.h"
 #include "model/predict/parts/arithmetic.h"
-#include "model/predict/parts/claims.h"
 
 #include <math.h>
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model `ws-persistent`: its arithmetic, and what the table of models knows.
-#include "model/predict/ws_persistent.h"
+#include "model/predict/ws_pipeline.h"
 
 #include "model/predict.h"
 #include "model/predict/parts/arithmetic.h"
-#include "model/predict/parts/claims.h"
 
 // Seed 0's model, wave by wave, with seed 0's own operations in seed 0's order, so that its numbers
 // come out to the last digit.

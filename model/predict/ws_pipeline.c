@@ -11,7 +11,6 @@
 #include "model/predict/ws_pipeline.h"
 
 #include "model/predict.h"
-#include "model/predict/parts/claims.h"
 #include "model/predict/parts/pipeline.h"
 
 #include <math.h>

@@ -27,4 +27,43 @@ struct ws_pipeline {
 // NULL, or a static text that says why there is no prediction; `out` is then untouched.
 const char *ws_pipeline(struct ws_pipeline *out, const struct predict_input *input);
 
+// ==== seed 0's model ====
+//
+// Seed 0's model of a warp-specialised persistent GEMM, with its per-wave breakdown.
+// The kernel is a sequence of waves; in each, loading (DMA), multiplying (MATH) and storing the
+// tile before (EPILOGUE) overlap, so a wave takes the longest of the three. A set-up cost and the
+// first load stand before the waves, the last epilogue after them. With s blocks in a wave:
+//     dma(s, K)   = s (bytes_a(K) / cluster_n + bytes_b(K) / cluster_m) (1 - l2_hit) / BW
+//     bytes_a(K)  = cta_m K b_in + cta_m (K / sf_vec) b_sf          (fractional K / sf_vec is kept)
+//     math        = 2 cta_m cta_n K / (clock flops_clk)
+//     epilogue(s) = epilogue_min / clock + s cta_m cta_n b_out / BW
+//     time        = overhead / clock + dma(s_1, 32 bytes of K) + sum of waves + epilogue(s_last)
+// Source: seed 0; constants and operation order from hbarclay/gemm-model @0de20a8.
+
+enum ws_limiter { WS_DMA, WS_MATH, WS_EPILOGUE };
+
+const char *ws_limiter_name(enum ws_limiter limiter); // "DMA", "MATH", "EPILOG", as the seed prints
+
+// One wave: `blocks` thread blocks, one per SM, at once.
+struct ws_wave {
+    int64_t blocks;
+    double dma_ns, math_ns, epilogue_ns;
+    enum ws_limiter limiter;
+};
+
+struct ws_breakdown {
+    int32_t tile_m, tile_n, cluster_m, cluster_n; // as used, defaults filled in
+    int64_t tiles;                                // padded to whole clusters
+    int64_t full_waves;
+    struct ws_wave full, last; // last: the partial wave, or a full one when there is none
+    bool partial;
+    double overhead_ns, first_dma_ns, time_ns;
+    double clock_hz;
+    double clocked_ns; // the part of time_ns that scales with 1 / clock
+};
+
+// Traits used: tile_m, tile_n (default 128 x 128), cluster_m, cluster_n (default 1 x 1). Returns
+// NULL, or a static text that says why there is no prediction; `out` is then untouched.
+const char *ws_persistent(struct ws_breakdown *out, const struct predict_input *input);
+
 #endif

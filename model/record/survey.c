@@ -6,7 +6,7 @@
 //     kernel name= launches= first= grid=X,Y,Z block= cluster= shared= static= registers= local=
 //            touched= time_ns= refused=            any number
 //     end
-#include "model/record/survey.h"
+#include "model/record/record.h"
 
 #include "model/wire.h"
 

@@ -4,7 +4,7 @@
 // slower, where, since when, why"; below it every series, how far to trust the run, and where the
 // figures come from.
 
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 #include "reports/charts/charts.h"
 #include "reports/text/clean.h"
 #include "reports/text/markup.h"

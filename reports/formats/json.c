@@ -4,7 +4,7 @@
 // changes relative (0.01 is 1 %); null is "not known". Fields are added, never renamed or removed;
 // `format` rises if that must ever break.
 #include "model/fields.h"
-#include "model/gate/beside.h"
+#include "model/gate/verdict.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 

@@ -6,7 +6,6 @@
 
 #include "model/base.h"
 #include "model/buffer.h"
-#include "model/json.h"
 
 #include <ctype.h>
 #include <string.h>

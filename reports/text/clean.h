@@ -12,7 +12,6 @@
 
 #include "model/buffer.h"
 #include "model/csv.h"
-#include "model/json.h"
 
 // At most `limit` bytes of input are kept, the first two thirds and the last third (a log ends
 // with its reason), with a note of how many were left out between. NULL text adds nothing.

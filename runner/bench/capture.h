@@ -7,7 +7,6 @@
 #define PLUMB_RUNNER_CAPTURE_H
 
 #include "model/record/record.h"
-#include "model/record/survey.h"
 #include "model/result.h"
 #include "runner/child/sandbox.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON lines: what is written reads back, and what is no JSON is refused.
-#include "baselines/json_read.h"
-#include "model/json.h"
+#include "baselines/fields.h"
+#include "model/buffer.h"
 #include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 

@@ -3,10 +3,8 @@
 // A disk that fails at any step of any statement: whatever is asked of a store ends with -1 and a
 // text that says why; asked again it answers, and the store is sound. sqlite3_step() is this
 // program's own, and fails the step whose turn it is.
-#include "baselines/event.h"
 #include "baselines/fields.h"
 #include "baselines/judgement.h"
-#include "baselines/link.h"
 #include "baselines/statement.h"
 #include "baselines/store.h"
 #include "ci/history/events.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Export and import: what goes out comes back.
-#include "baselines/event.h"
+#include "baselines/store.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

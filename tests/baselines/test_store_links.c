@@ -2,8 +2,7 @@
 //
 // Links and events in the store: they come back, through merging and JSON too, links outlive the
 // run that measured them, and what cannot be one is refused wherever it comes from.
-#include "baselines/event.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

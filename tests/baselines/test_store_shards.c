@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shards of strangers: what they may not say, of runs that are known and of anything.
-#include "baselines/event.h"
 #include "baselines/statement.h"
+#include "baselines/store.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 

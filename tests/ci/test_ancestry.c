@@ -5,7 +5,7 @@
 // against a search of them all; whatever was measured before, in whichever order, with links, with
 // alarms confirmed by pairs, and by times alone. Builds, store and program are real; the times are
 // told (tests/helpers/told_time.h).
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/helper_repo.h"

@@ -2,7 +2,7 @@
 //
 // A backfill by the real program, with a bench that keeps a journal: how many processes its links
 // take, that sharing them changes none, and that no process ends between two commits for nothing.
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"

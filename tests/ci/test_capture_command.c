@@ -4,7 +4,7 @@
 // in it would leave: `plumb capture` prints its kernels and shows records, and a policy's capture
 // is built, listed and gated.
 #include "model/buffer.h"
-#include "model/record/survey.h"
+#include "model/record/record.h"
 #include "runner/child/sandbox.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events of stored histories: what has one cause is one event, and what was reported stays.
-#include "baselines/event.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/history/events.h"
 #include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_store.h"

@@ -2,7 +2,7 @@
 //
 // Every command that has a table answers --format json: one JSON object whose first member has as
 // many rows as the table, and no member that `plumb COMMAND --help` does not name.
-#include "baselines/json_read.h"
+#include "baselines/fields.h"
 #include "ci/command.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"

@@ -3,7 +3,7 @@
 // Predictions of a run: by the policy's model, times the bias of a kernel where the policy names a
 // file of them. And what a plain run blames: never the kernel for code that did not change, and no
 // absolute time for a code that was compared side by side with the one before it.
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/gate/judge.h"
 #include "ci/gate/measuring.h"
 #include "ci/settings/context.h"

@@ -3,7 +3,7 @@
 // A host that other programs load while one of two commits is measured: what its times alone call
 // slower or faster is paired with the commit before, and only what the pairs say counts. Builds,
 // store and program are real; the times are told (tests/helpers/told_time.h).
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "model/buffer.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"

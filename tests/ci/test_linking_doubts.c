@@ -2,7 +2,7 @@
 //
 // Which links with marks are measured once more: those that say what the others do not. Most span a
 // change that a link with the code before has found, and are as these foretell.
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/gate/pipeline.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"

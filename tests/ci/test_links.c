@@ -5,7 +5,7 @@
 // Label: measured
 // Label: alone
 // Label: unsanitized
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

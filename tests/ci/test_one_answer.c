@@ -2,7 +2,7 @@
 //
 // One store, one answer: what is said of a series is the same whether `history` is asked for all
 // series or for one, with a store that can be written or not, or whether the site is.
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/site/site_data.h"
 #include "tests/helpers/helper_history.h"
 #include "tests/helpers/helper_plumb.h"

@@ -2,7 +2,7 @@
 //
 // A page shows as many levels of a long history as points: its extremes, both sides of every
 // change, and the newest.
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "ci/site/site_data.h"
 #include "reports/charts/charts.h"
 #include "tests/helpers/helper_open_store.h"

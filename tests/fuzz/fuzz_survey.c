@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a captured program's library tells of its launches.
-#include "model/record/survey.h"
+#include "model/record/record.h"
 #include "tests/fuzz/fuzz.h"
 
 void fuzz_one(const uint8_t *bytes, size_t size)

@@ -3,8 +3,7 @@
 // Runs, series with their points and links, events, devices and their profiles.
 #include "tests/fuzz/read_store.h"
 
-#include "baselines/event.h"
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_runs(struct store *store, struct arena *arena)

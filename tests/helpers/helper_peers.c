@@ -4,8 +4,7 @@
 // used.
 #include "tests/helpers/helper_peers.h"
 
-#include "model/gate/eprocess.h"
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 #include "model/robust.h"
 
 #include <assert.h>

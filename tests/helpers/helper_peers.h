@@ -31,7 +31,7 @@ const struct peer *peer_find(const char *name);
 // P(T <= t) of Student's distribution with `degrees` > 0 degrees of freedom.
 double student_cdf(double t, double degrees);
 
-// What tests and measurements ask of counted gates beside model/gate/study.h: how low a rate can
+// What tests and measurements ask of counted gates beside model/gate/gate.h: how low a rate can
 // be, and how a score tells changed cases from others.
 
 // Clopper-Pearson, one-sided: the smallest p with P(X >= hits | p) >= 1 - confidence. No trials: 0.

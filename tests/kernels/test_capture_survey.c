@@ -5,7 +5,7 @@
 
 #ifdef TEST_CUDA_HEADERS
 #include "kernels/capture/capture.h"
-#include "model/record/survey.h"
+#include "model/record/record.h"
 #include "tests/helpers/helper_files.h"
 
 #include <stdio.h>

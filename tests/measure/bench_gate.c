@@ -13,7 +13,7 @@
 // rule gets as many pairs as the gate took on average for that change. "Separate runs" gives a rule
 // the base of one process and the head of another, as tools do that compare two stored results.
 // Trials share the recorded processes: rates are over resampled data, not over fresh runs.
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 #include "tests/helpers/helper_duets.h"
 #include "tests/helpers/helper_peers.h"
 

@@ -9,7 +9,7 @@
 // the first KERNELS kernels of GROWN_PROBLEMS series each, are added to it: all others run the last
 // of the first CODES codes, which is not measured again. Then time what asks it: `plumb site
 // --store ...` from nothing, again, and after a night.
-#include "baselines/link.h"
+#include "baselines/store.h"
 #include "tests/helpers/helper_grown.h"
 #include "tests/helpers/helper_store.h"
 

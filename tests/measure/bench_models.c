@@ -3,8 +3,8 @@
 // How long predictions, selections and the pipeline's optimum take, on one core.
 // Targets: 1 us per closed-form prediction, 100 us per selection among 150 configurations, and Z3
 // below a second of CPU time on seed 1's table. `bench_models all` asks it more.
-#include "model/predict/origami.h"
 #include "model/predict/parts/pipeline.h"
+#include "model/predict/parts/select.h"
 #include "tests/helpers/helper_deepseek.h"
 
 #include <stdio.h>

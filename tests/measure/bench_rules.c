@@ -11,7 +11,7 @@
 // of that series and effect took on average. "Separate" gives it the base of one process and the
 // head of another, as tools do that compare two stored results. Trials share the recorded
 // processes: their rates are over resampled data, those of the gate over fresh runs.
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 #include "tests/helpers/helper_duets.h"
 #include "tests/helpers/helper_peers.h"
 

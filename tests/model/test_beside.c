@@ -2,7 +2,7 @@
 //
 // Looks in other regimes: their sizes, their text, and which of them says the opposite of a
 // verdict.
-#include "model/gate/beside.h"
+#include "model/gate/verdict.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How time follows the clock: the exponent is recovered, also from recorded launches.
-#include "model/gate/clock.h"
+#include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // Scores and groups equal DeepGEMM's own.
 #include "model/predict.h"
-#include "model/predict/deepgemm.h"
+#include "model/predict/parts/select.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 

@@ -2,7 +2,7 @@
 //
 // The promise of an e-process is a probability, so most tests here count over seeded streams. A
 // rate is held against its promise plus 4 standard errors of the count.
-#include "model/gate/eprocess.h"
+#include "model/gate/gate.h"
 #include "model/robust.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a gate concludes from stored samples, and the sentence it says.
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model `origami` equals seed 3, and its laws hold on any input.
-#include "model/predict/origami.h"
+#include "model/predict/parts/select.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 

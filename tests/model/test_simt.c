@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How `hopper` times kernels without wgmma: recorded times are met, and its laws hold on any input.
+#include "model/predict/hopper.h"
 #include "model/predict/parts/select.h"
-#include "model/predict/parts/simt.h"
 
 #include "model/predict/parts/accuracy.h"
 #include "tests/helpers/helper_table.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bounds, detectable changes and void runs, against closed forms and simulation.
-#include "model/gate/study.h"
+#include "model/gate/gate.h"
 #include "tests/helpers/helper_peers.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model `ws-persistent` equals seed 0 in every row and every wave.
-#include "model/predict/ws_persistent.h"
+#include "model/predict/ws_pipeline.h"
 #include "tests/helpers/helper_deepseek.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The refusals of problems that a model does not know.
-#include "model/predict/parts/claims.h"
+#include "model/predict.h"
 
 const char *claims_refuse(const struct predict_input *in, int claims)
 {

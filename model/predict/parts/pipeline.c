@@ -4,7 +4,7 @@
 // below.
 #include "model/predict/parts/pipeline.h"
 
-#include "model/json.h"
+#include "model/buffer.h"
 #include "model/predict/parts/arithmetic.h"
 #include "model/problem.h"
 

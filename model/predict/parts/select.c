@@ -4,8 +4,7 @@
 #include "model/predict/parts/select.h"
 
 #include "model/predict.h"
-#include "model/predict/deepgemm.h"
-#include "model/predict/parts/simt.h"
+#include "model/predict/hopper.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -44,7 +44,7 @@
 // but each warp's loads stand still while it multiplies. Figures, and what they are worth:
 // recorded/h200/accuracy/README.md. Bank conflicts are not in the traits, and so not here: kernels
 // without them are meant.
-#include "model/predict/parts/simt.h"
+#include "model/predict/hopper.h"
 
 #include "model/predict/parts/arithmetic.h"
 #include "model/predict/parts/limits.h"
