@@ -484,7 +484,9 @@ static const struct command_option own_options[] = {
     ROWS_OPTIONS(defaults, "stream"),
     OPTION_FLAG("parts", 0,
                 "Columns of each prediction's parts, waves, and the ratio to measured_us", parts),
-    OPTION_FLAG("sweep", 0, "Each problem with the usual tiles and clusters, or those given",
+    OPTION_FLAG("sweep", 0,
+                "Each problem with the usual tiles (of 128 rows where block scales go with 16 or "
+                "32 elements) and clusters, or those given",
                 sweep),
     OPTION_OWN("tile", 0, "MxN[xK],...", "Output tiles of a thread block", take_tile, SIDES),
     OPTION_OWN("cluster", 0, "MxN,...", "Thread-block clusters", take_cluster, SIDES),

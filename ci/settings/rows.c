@@ -529,8 +529,18 @@ const struct sides_list sides_usual_tiles = {{{64, 64, 0},
                                               {128, 128, 0},
                                               {128, 192, 0},
                                               {128, 256, 0}},
-                                             8};
-const struct sides_list sides_usual_clusters = {{{1, 1, 0}, {2, 1, 0}, {2, 2, 0}}, 3};
+                                             8,
+                                             true};
+const struct sides_list sides_usual_clusters = {{{1, 1, 0}, {2, 1, 0}, {2, 2, 0}}, 3, true};
+
+// Tensor cores that apply scales themselves (tcgen05) take 128 rows at a time, so seed 0 sweeps no
+// others of such types.
+static bool is_swept(const struct sides *tile, const struct sides_list *tiles,
+                     const struct problem *p)
+{
+    const bool scaled = p->in == DTYPE_E2M1 || (p->scales.vector > 0 && p->scales.vector <= 32);
+    return !tiles->usual || !scaled || tile->m >= 128;
+}
 
 static int parse_one(struct sides *out, const char **at, bool depth)
 {
@@ -607,9 +617,11 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
         struct problem p;
         result = problem_parse(&p, problems[i], err);
         for (size_t t = 0; t < (tiles->count ? tiles->count : 1) && result == 0; t++) {
+            const struct sides *tile = tiles->count ? &tiles->items[t] : &unsaid;
+            if (!is_swept(tile, tiles, &p))
+                continue;
             for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
-                put_row(&text, &p, tiles->count ? &tiles->items[t] : &unsaid,
-                        clusters->count ? &clusters->items[c] : &unsaid, traits);
+                put_row(&text, &p, tile, clusters->count ? &clusters->items[c] : &unsaid, traits);
         }
     }
     if (result == 0)
@@ -742,10 +754,16 @@ static void put_list(struct buffer *out, const struct problem_list *l,
     put_names(&line, sweep_columns, ARRAY_COUNT(sweep_columns));
     csv_end(&line, "\n");
     for (size_t i = 0; i < l->csv->count; i++) {
+        struct problem p = l->type;
+        struct error why; // what is wrong with a row is said where the rows are read
+        if (!l->typed && read_problem(&p, &(const struct row_field){l->csv, i, "the list", &why}))
+            p = (struct problem){.in = l->type.in};
         for (size_t t = 0; t < (tiles->count ? tiles->count : 1); t++) {
+            const struct sides *tile = tiles->count ? &tiles->items[t] : &unsaid;
+            if (!is_swept(tile, tiles, &p))
+                continue;
             for (size_t c = 0; c < (clusters->count ? clusters->count : 1); c++)
-                put_listed(&line, l, i, tiles->count ? &tiles->items[t] : &unsaid,
-                           clusters->count ? &clusters->items[c] : &unsaid);
+                put_listed(&line, l, i, tile, clusters->count ? &clusters->items[c] : &unsaid);
         }
     }
 }

@@ -86,6 +86,7 @@ struct sides {
 struct sides_list {
     struct sides items[SIDES_MOST];
     size_t count;
+    bool usual; // nobody named them: where scales go with 16 or 32 elements, those of 128 rows only
 };
 // "128x256x64,64x64": at least two sides each, k only if `depth`. -1: not such a list.
 int sides_parse(struct sides_list *out, const char *text, bool depth);

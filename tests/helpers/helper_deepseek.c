@@ -17,17 +17,10 @@ const struct shape deepseek_v3_shapes[] = {
 };
 const size_t deepseek_v3_shape_count = ARRAY_COUNT(deepseek_v3_shapes);
 
-// 128-row tiles last, so that the block-scaled types can use the tail.
-static const struct sweep_tile tiles[] = {
+const struct sweep_tile sweep_tiles[] = {
     {64, 64}, {64, 128}, {64, 192}, {64, 256}, {128, 64}, {128, 128}, {128, 192}, {128, 256},
 };
-
-const struct sweep_tile *sweep_tiles(enum dtype in, size_t *count)
-{
-    size_t skip = in == DTYPE_E2M1 ? 4 : 0;
-    *count = ARRAY_COUNT(tiles) - skip;
-    return tiles + skip;
-}
+const size_t sweep_tile_count = ARRAY_COUNT(sweep_tiles);
 
 const struct sweep_cluster sweep_clusters[] = {{2, 1}, {2, 2}};
 const size_t sweep_cluster_count = ARRAY_COUNT(sweep_clusters);

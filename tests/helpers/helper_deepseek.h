@@ -17,8 +17,9 @@ extern const size_t deepseek_v3_shape_count; // 40
 struct sweep_tile {
     int32_t tile_m, tile_n;
 };
-// The tiles swept for this input type: 64 and 128 rows, block-scaled types (e2m1) 128 only.
-const struct sweep_tile *sweep_tiles(enum dtype in, size_t *count);
+// Of 64 and 128 rows.
+extern const struct sweep_tile sweep_tiles[];
+extern const size_t sweep_tile_count;
 
 struct sweep_cluster {
     int32_t cluster_m, cluster_n;

@@ -100,16 +100,14 @@ TEST(breakdown_equals_seed_0)
 TEST(sweep_is_consistent)
 {
     const struct model *ws = model_find("ws-persistent");
-    size_t tile_count;
-    const struct sweep_tile *tiles = sweep_tiles(DTYPE_FP16, &tile_count);
     assert_int_equal(deepseek_v3_shape_count, 40);
-    assert_int_equal(tile_count * sweep_cluster_count * deepseek_v3_shape_count, 640);
-    for (size_t i = 0; i < deepseek_v3_shape_count * tile_count; i++) {
-        const struct shape *s = &deepseek_v3_shapes[i / tile_count];
+    assert_int_equal(sweep_tile_count * sweep_cluster_count * deepseek_v3_shape_count, 640);
+    for (size_t i = 0; i < deepseek_v3_shape_count * sweep_tile_count; i++) {
+        const struct shape *s = &deepseek_v3_shapes[i / sweep_tile_count];
         struct problem p = {
             .m = s->m, .n = s->n, .k = s->k, .in = DTYPE_FP16, .out = DTYPE_FP16, .batch = 1};
-        struct traits traits = {.tile_m = tiles[i % tile_count].tile_m,
-                                .tile_n = tiles[i % tile_count].tile_n,
+        struct traits traits = {.tile_m = sweep_tiles[i % sweep_tile_count].tile_m,
+                                .tile_n = sweep_tiles[i % sweep_tile_count].tile_n,
                                 .cluster_m = 2,
                                 .cluster_n = 1};
         struct predict_input in = {.gpu = gpu_find("b200-1300"), .traits = &traits, .problem = &p};
@@ -123,15 +121,6 @@ TEST(sweep_is_consistent)
         double slope = log(ws->predict(&in).time_ns / out.time_ns) / log(1 + 1e-7);
         assert_true(fabs(slope - out.clock_exponent) < 1e-5);
     }
-}
-
-TEST(block_scaled_sweep_has_128_rows_only)
-{
-    size_t count;
-    const struct sweep_tile *tiles = sweep_tiles(DTYPE_E2M1, &count);
-    assert_int_equal(count, 4);
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(tiles[i].tile_m, 128);
 }
 
 TEST(impossible_inputs_are_infeasible_with_a_reason)
